@@ -1,0 +1,109 @@
+"""Applying a job's effects: all of them when every precondition holds, otherwise none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from memory.effects import (
+    AdvanceCursor,
+    Append,
+    Archive,
+    Effect,
+    MarkAccessed,
+    ReplaceSummary,
+    SetCounter,
+    SetPlanStatus,
+    Tell,
+)
+from memory.entry import Entry, Marks
+from memory.stream import Stream
+
+
+def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | None:
+    """The first precondition that does not hold, in words, or None when all hold."""
+    archiving: set[tuple[str, int]] = set()
+    cursors: dict[tuple[str, str], int] = {}
+    for effect in effects:
+        stream = streams.get(effect.owner)
+        if stream is None:
+            return f"owner {effect.owner!r} has left"
+        match effect:
+            case Append(replaces=number) if number:
+                if not stream.is_live(number) or (effect.owner, number) in archiving:
+                    return f"entry {number} to be replaced is not live"
+                if not stream.entries[number].provisional:
+                    return f"entry {number} to be replaced is not provisional"
+                archiving.add((effect.owner, number))
+            case Archive():
+                for number in effect.numbers:
+                    if not stream.is_live(number) or (effect.owner, number) in archiving:
+                        return f"entry {number} is not live"
+                    archiving.add((effect.owner, number))
+            case ReplaceSummary() if stream.head.summary_version != effect.version:
+                return f"summary is at version {stream.head.summary_version}, not {effect.version}"
+            case SetPlanStatus():
+                present = _plan_status(stream, effect.item)
+                if present != effect.expects:
+                    return f"plan item {effect.item} is {present or 'gone'}, not {effect.expects}"
+            case AdvanceCursor():
+                at = cursors.get((effect.owner, effect.name), stream.head.cursors.get(effect.name, 0))
+                if at != effect.start or effect.end < effect.start:
+                    return f"cursor {effect.name} is at {at}, not {effect.start}"
+                cursors[effect.owner, effect.name] = effect.end
+            case _:
+                pass
+    return None
+
+
+def _plan_status(stream: Stream, item_id: str) -> str | None:
+    for plan in reversed(stream.live("plan")):
+        for item in plan.items:
+            if item.id == item_id:
+                return stream.head.plan_status.get(item_id, item.status)
+    return None
+
+
+def apply(streams: Mapping[str, Stream], effects: Sequence[Effect], tick: int) -> list[Entry]:
+    """Apply effects whose preconditions were found to hold; returns the entries appended, in order.
+
+    Call `unmet` first: this function trusts it.
+    """
+    appended: list[Entry] = []
+    for effect in effects:
+        stream = streams[effect.owner]
+        match effect:
+            case Append():
+                entry = stream.append(effect.entry, tick)
+                appended.append(entry)
+                if effect.replaces:
+                    stream.archive(effect.replaces, tick, entry.number)
+            case Archive():
+                into = 0
+                if effect.into_appended:
+                    into = stream.head.last_number
+                for number in effect.numbers:
+                    stream.archive(number, tick, into)
+            case ReplaceSummary():
+                stream.head.summary = effect.text
+                stream.head.summary_version += 1
+                stream.changes.head = True
+            case SetPlanStatus():
+                stream.set_plan_status(effect.item, effect.status)
+            case AdvanceCursor():
+                stream.head.cursors[effect.name] = effect.end
+                stream.changes.head = True
+            case SetCounter():
+                stream.set_counter(effect.name, effect.value)
+            case MarkAccessed():
+                for number in effect.numbers:
+                    if number in stream.entries:
+                        marks = stream.marks.get(number, Marks())
+                        stream.mark(
+                            number,
+                            msgspec.structs.replace(marks, accesses=marks.accesses + 1, last_accessed=effect.minute),
+                        )
+            case Tell():
+                pass
+    return appended

@@ -1,0 +1,22 @@
+"""Game time: total minutes since midnight of day 0, and its words."""
+
+from __future__ import annotations
+
+DAY = 1440  # minutes
+
+
+def day_of(minute: int) -> int:
+    """The game day (from 0) of a game time; days start at 00:00."""
+    return minute // DAY
+
+
+def clock_time(minute: int) -> str:
+    """A game time as "7:05 AM"."""
+    hour, rest = divmod(minute % DAY, 60)
+    return f"{(hour + 11) % 12 + 1}:{rest:02d} {'AM' if hour < 12 else 'PM'}"
+
+
+def next_morning(minute: int, morning: int) -> int:
+    """The first game time after `minute` at which a day's plan ends (`morning` is minutes after 00:00)."""
+    day = day_of(minute)
+    return day * DAY + morning if minute < day * DAY + morning else (day + 1) * DAY + morning

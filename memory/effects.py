@@ -1,0 +1,88 @@
+"""What a job asks to be changed. Each effect states its precondition; `memory.apply` checks and applies them.
+
+A job is a pure function from (job, memories) to a tuple of these. A job with one failing precondition
+is not applied at all and ends `stale`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from memory.entry import Entry, PlanStatus
+
+
+class Append(msgspec.Struct, frozen=True, tag="append", omit_defaults=True):
+    """Append an entry (its number and tick are given at the boundary).
+
+    Precondition: `replaces`, if given, is a live provisional entry; it is archived into the new one.
+    """
+
+    owner: str
+    entry: Entry
+    replaces: int = 0
+
+
+class Archive(msgspec.Struct, frozen=True, tag="archive", omit_defaults=True):
+    """Archive entries, into this job's latest appended entry of the same owner if `into_appended`.
+
+    Precondition: each is live.
+    """
+
+    owner: str
+    numbers: tuple[int, ...]
+    into_appended: bool = False
+
+
+class ReplaceSummary(msgspec.Struct, frozen=True, tag="summary", omit_defaults=True):
+    """Replace the long-term summary. Precondition: its version is still `version`."""
+
+    owner: str
+    text: str
+    version: int
+
+
+class SetPlanStatus(msgspec.Struct, frozen=True, tag="plan_status", omit_defaults=True):
+    """Change the status of a plan item. Precondition: the item is in a live plan and has status `expects`."""
+
+    owner: str
+    item: str
+    status: PlanStatus
+    expects: PlanStatus
+
+
+class AdvanceCursor(msgspec.Struct, frozen=True, tag="cursor", omit_defaults=True):
+    """Move a cursor. Precondition: it stands at `start` (0 if never set) and `end` is not behind it."""
+
+    owner: str
+    name: str
+    start: int
+    end: int
+
+
+class SetCounter(msgspec.Struct, frozen=True, tag="counter", omit_defaults=True):
+    """Set a counter of the head. No precondition."""
+
+    owner: str
+    name: str
+    value: int
+
+
+class MarkAccessed(msgspec.Struct, frozen=True, tag="accessed", omit_defaults=True):
+    """Count that these entries were read at game time `minute`. No precondition: entries gone are passed over."""
+
+    owner: str
+    numbers: tuple[int, ...]
+    minute: int
+
+
+class Tell(msgspec.Struct, frozen=True, tag="tell", omit_defaults=True):
+    """A message to the host's world: a relationship change, a chosen action. Memory is not touched."""
+
+    owner: str
+    topic: str  # "relationship", "action", …
+    data: dict[str, Any]  # JSON values only
+
+
+Effect = Append | Archive | ReplaceSummary | SetPlanStatus | AdvanceCursor | SetCounter | MarkAccessed | Tell

@@ -1,0 +1,85 @@
+"""One memory: an immutable, numbered entry of an owner's stream, and the mutable marks kept beside it.
+
+Fields follow the memory types of spec 3 (task 1) and the scoped memories of spec 5 (data model).
+There is no wall-clock field: two runs with the same inputs must hold identical bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+EntryType = Literal["observation", "message", "reflection", "plan", "summary"]
+EntrySource = Literal["perception", "dialogue", "internal", "social"]
+PlanStatus = Literal["pending", "active", "completed", "cancelled"]
+
+ENTRY_TYPES: tuple[EntryType, ...] = ("observation", "message", "reflection", "plan", "summary")
+#: Types that count against the limit of live observations (spec 3 stores summaries and dialogue as observations).
+OBSERVED_TYPES: frozenset[EntryType] = frozenset({"observation", "message", "summary"})
+
+MAX_TEXT = 4_000  # characters; longer text is refused at the edge, never cut silently
+UNRATED = 0
+
+
+class PlanItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One timed item of a daily plan."""
+
+    id: str  # unique within the owner's stream: "<tick>-<index>"
+    description: str
+    location: str | None = None  # id of a known location
+    minute: int | None = None  # scheduled game time, total minutes
+    priority: int = 3  # 1 to 5, 5 is highest
+    status: PlanStatus = "pending"  # as made; the present status is in the head
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One memory. Immutable; `number` is given by the stream when the entry is appended (1, 2, 3, …)."""
+
+    type: EntryType
+    text: str
+    minute: int  # game time of what is remembered, total minutes
+    number: int = 0  # 0: not appended yet
+    tick: int = 0  # the tick whose boundary appended it
+    location: str = ""
+    subjects: tuple[str, ...] = ()  # owners or names involved, in the order given
+    keywords: tuple[str, ...] = ()  # given by the host; otherwise taken from the text when scored
+    importance: int = UNRATED  # 1 to 10; 0: not rated yet
+    source: EntrySource = "perception"
+    source_id: str = ""  # conversation, event, …
+    evidence: tuple[int, ...] = ()  # entries of this stream that it rests on or replaces
+    items: tuple[PlanItem, ...] = ()  # plans only
+    valid_until: int = 0  # plans only: game time at which the plan ends
+    provisional: bool = False  # made by a heuristic because budget, time or the model ran out
+    tags: tuple[str, ...] = ()
+    quest_id: str = ""
+    encounter_id: str = ""
+    since_minute: int | None = None  # first minute of the span that a summary covers
+    since_number: int | None = None  # last entry number that a summary covers
+
+
+class Archived(msgspec.Struct, frozen=True):
+    """When an entry was archived, and into which entry it went (0: into none)."""
+
+    tick: int
+    into: int = 0
+
+
+class Marks(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is counted about an entry after it was written."""
+
+    accesses: int = 0
+    last_accessed: int = 0  # game time, total minutes
+    repeats: int = 0  # how often the same text was observed again and coalesced
+    last_repeat: int = 0  # game time, total minutes
+
+
+class Head(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The small mutable part of a stream. Written whole, with the tick that changes it."""
+
+    last_number: int = 0
+    summary: str = ""  # long-term summary (specs 1 and 4)
+    summary_version: int = 0
+    cursors: dict[str, int] = msgspec.field(default_factory=dict)  # scope -> last entry number summarised
+    plan_status: dict[str, PlanStatus] = msgspec.field(default_factory=dict)  # changed items of live plans
+    counters: dict[str, int] = msgspec.field(default_factory=dict)  # cadence: last reflection, trigger, …

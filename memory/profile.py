@@ -1,0 +1,28 @@
+"""Who an owner is and which places there are: what a host says once, and prompts and heuristics use."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An agent's identity. Only `name` is needed; what is missing is simply not said."""
+
+    name: str
+    age: int | None = None
+    occupation: str = ""
+    traits: tuple[str, ...] = ()
+    background: str = ""  # what the agent has learned about itself
+    currently: str = ""  # what occupies it these days
+    routine: str = ""  # sleep and habits in words, such as "goes to bed around 11pm"
+    home: str = ""  # id of a location
+    work: str = ""  # id of a location
+
+
+class Location(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A place of the world. `type` is free ("restaurant", "home"); tags such as "social" guide plans."""
+
+    id: str
+    name: str
+    type: str = ""
+    tags: tuple[str, ...] = ()

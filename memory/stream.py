@@ -1,0 +1,154 @@
+"""An owner's memory stream in process: a cache of what Redis holds, readable as of any tick.
+
+Only `memory.apply` and the tick loop change a stream. Every change is noted in `changes`, from which the
+ledger writes exactly what changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from memory.entry import OBSERVED_TYPES, Archived, Entry, EntryType, Head, Marks, PlanItem, PlanStatus
+
+
+class Changes(msgspec.Struct):
+    """Numbers whose entry, archive record or marks changed since the last `Stream.take_changes`."""
+
+    appended: list[int] = msgspec.field(default_factory=list)
+    archived: list[int] = msgspec.field(default_factory=list)
+    marked: set[int] = msgspec.field(default_factory=set)
+    deleted: list[int] = msgspec.field(default_factory=list)
+    head: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.appended or self.archived or self.marked or self.deleted or self.head)
+
+
+class Stream:
+    """Entries by number in ascending order, archive records, marks and the head of one owner."""
+
+    def __init__(
+        self,
+        owner: str,
+        *,
+        entries: Iterable[Entry] = (),
+        archived: dict[int, Archived] | None = None,
+        marks: dict[int, Marks] | None = None,
+        head: Head | None = None,
+    ) -> None:
+        self.owner = owner
+        self.entries: dict[int, Entry] = {e.number: e for e in sorted(entries, key=lambda e: e.number)}
+        self.archived: dict[int, Archived] = dict(archived or {})
+        self.marks: dict[int, Marks] = dict(marks or {})
+        self.head = head or Head()
+        self.changes = Changes()
+        self._live: dict[int, Entry] = {n: e for n, e in self.entries.items() if n not in self.archived}
+        self._counts: dict[EntryType, int] = {}
+        for entry in self._live.values():
+            self._counts[entry.type] = self._counts.get(entry.type, 0) + 1
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def live(self, *types: EntryType) -> list[Entry]:
+        """Live entries in order of number; all types unless some are named."""
+        if not types:
+            return list(self._live.values())
+        return [e for e in self._live.values() if e.type in types]
+
+    def is_live(self, number: int) -> bool:
+        """Whether the entry exists and is not archived."""
+        return number in self._live
+
+    def count(self, *types: EntryType) -> int:
+        """How many live entries there are of these types (all types unless some are named)."""
+        return sum(n for t, n in self._counts.items() if not types or t in types)
+
+    def observed(self) -> int:
+        """How many live entries count against the limit of observations."""
+        return self.count(*OBSERVED_TYPES)
+
+    def as_of(self, upto: int, tick: int) -> list[Entry]:
+        """What was live at the end of `tick` among numbers up to `upto`, in order of number."""
+        return list(self._iter_as_of(upto, tick))
+
+    def _iter_as_of(self, upto: int, tick: int) -> Iterator[Entry]:
+        for number, entry in self.entries.items():
+            if number > upto:
+                return
+            record = self.archived.get(number)
+            if record is None or record.tick > tick:
+                yield entry
+
+    def latest(self, entry_type: EntryType) -> Entry | None:
+        """The live entry of this type with the highest number."""
+        for entry in reversed(self._live.values()):
+            if entry.type == entry_type:
+                return entry
+        return None
+
+    def current_plan(self, minute: int) -> Entry | None:
+        """The newest live plan if it is still valid at game time `minute`."""
+        plan = self.latest("plan")
+        return plan if plan is not None and plan.valid_until > minute else None
+
+    def plan_items(self, plan: Entry) -> list[PlanItem]:
+        """The items of a plan with their present status."""
+        status = self.head.plan_status
+        return [
+            msgspec.structs.replace(item, status=status[item.id]) if item.id in status else item for item in plan.items
+        ]
+
+    # -- changing (tick loop and memory.apply only) ------------------------------------------------
+
+    def append(self, entry: Entry, tick: int) -> Entry:
+        """Number the entry and append it."""
+        number = self.head.last_number + 1
+        entry = msgspec.structs.replace(entry, number=number, tick=tick)
+        self.entries[number] = entry
+        self._live[number] = entry
+        self._counts[entry.type] = self._counts.get(entry.type, 0) + 1
+        self.head.last_number = number
+        self.changes.appended.append(number)
+        self.changes.head = True
+        return entry
+
+    def archive(self, number: int, tick: int, into: int = 0) -> None:
+        """Archive a live entry (soft delete, with the tick that did it)."""
+        entry = self._live.pop(number)
+        self._counts[entry.type] -= 1
+        self.archived[number] = Archived(tick, into)
+        self.changes.archived.append(number)
+        if entry.type == "plan" and entry.items:
+            for item in entry.items:
+                if self.head.plan_status.pop(item.id, None) is not None:
+                    self.changes.head = True
+
+    def delete(self, number: int) -> None:
+        """Forget an archived entry for good (after its retention, when no open job may read it)."""
+        del self.archived[number]
+        del self.entries[number]
+        self.marks.pop(number, None)
+        self.changes.deleted.append(number)
+
+    def mark(self, number: int, marks: Marks) -> None:
+        """Replace the marks of an entry."""
+        self.marks[number] = marks
+        self.changes.marked.add(number)
+
+    def set_plan_status(self, item: str, status: PlanStatus) -> None:
+        """Set the present status of a plan item."""
+        self.head.plan_status[item] = status
+        self.changes.head = True
+
+    def set_counter(self, name: str, value: int) -> None:
+        """Set a counter of the head."""
+        if self.head.counters.get(name) != value:
+            self.head.counters[name] = value
+            self.changes.head = True
+
+    def take_changes(self) -> Changes:
+        """What changed since the last call; the note is emptied."""
+        taken, self.changes = self.changes, Changes()
+        return taken

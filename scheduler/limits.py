@@ -1,0 +1,80 @@
+"""The table of budget limits: period × scope × unit, any cell of which may be set.
+
+A cell is written "period.scope.unit", for example "day.run.tokens", "tick.run.calls",
+"day.kind:reflect.calls", "day.owner:*.tokens" (every owner by itself) or "run.run.usd_micros".
+"day.tokens" is short for "day.run.tokens".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, get_args
+
+Period = Literal["tick", "day", "run"]
+Unit = Literal["calls", "tokens", "usd_micros"]
+PERIODS: tuple[Period, ...] = get_args(Period)
+UNITS: tuple[Unit, ...] = get_args(Unit)
+
+MAX_LIMIT = 2**53 - 1  # what a Lua number holds exactly
+
+
+class LimitName(NamedTuple):
+    """One cell of the table. `scope` is "run", "kind:<kind>", "kind:*", "owner:<owner>" or "owner:*"."""
+
+    period: Period
+    scope: str
+    unit: Unit
+
+    def text(self) -> str:
+        return ".".join(self)
+
+
+class LimitError(ValueError):
+    """A limit that cannot be read, with the name or the value that is wrong and what would be right."""
+
+
+def parse_limit_name(text: str) -> LimitName:
+    """Read "period.scope.unit" or "period.unit".
+
+    Raises:
+        LimitError: naming the part that is not known.
+    """
+    period, dot, rest = text.partition(".")
+    scope, dot2, unit = rest.rpartition(".")
+    if not dot2:
+        scope, unit = "run", rest
+    if period not in PERIODS or not dot:
+        raise LimitError(f"limit {text!r}: period {period!r} is not one of {', '.join(PERIODS)}")
+    if unit not in UNITS:
+        raise LimitError(f"limit {text!r}: unit {unit!r} is not one of {', '.join(UNITS)}")
+    if scope != "run" and not (scope.startswith(("kind:", "owner:")) and scope.partition(":")[2]):
+        raise LimitError(f"limit {text!r}: scope {scope!r} is not run, kind:<kind>, kind:*, owner:<owner> or owner:*")
+    return LimitName(period, scope, unit)  # type: ignore[arg-type]  # both were checked above
+
+
+class LimitTable:
+    """The limits in force. Reading one is a dictionary look-up."""
+
+    def __init__(self, limits: Mapping[str, int]) -> None:
+        self._limits: dict[LimitName, int] = {}
+        for text, value in limits.items():
+            name = parse_limit_name(text)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise LimitError(f"limit {text!r}: {value!r} is not an integer")
+            if not 0 <= value <= MAX_LIMIT:
+                raise LimitError(f"limit {text!r}: {value} is not between 0 and {MAX_LIMIT}; use 0 to forbid spending")
+            self._limits[name] = value
+
+    def __iter__(self) -> Iterator[tuple[LimitName, int]]:
+        return iter(sorted(self._limits.items()))
+
+    def of(self, period: Period, scope: str, unit: Unit) -> int | None:
+        """The limit of one cell, or None if none is set; an exact scope goes before its wildcard."""
+        found = self._limits.get(LimitName(period, scope, unit))
+        if found is None and ":" in scope:
+            found = self._limits.get(LimitName(period, scope.partition(":")[0] + ":*", unit))
+        return found
+
+    def limited(self, period: Period, scope: str) -> bool:
+        """Whether any unit of this period and scope has a limit."""
+        return any(self.of(period, scope, unit) is not None for unit in UNITS)

@@ -1,0 +1,189 @@
+"""Every setting, from flags, `COGITATE_*` variables and `cogitate.toml`, in that order.
+
+Precedence and validation are pydantic-settings'; the command line passes its flags as keyword arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from memory.limits import MemoryLimits
+from scheduler.limits import LimitTable
+
+RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
+
+
+class ConfigurationError(ValueError):
+    """The configuration cannot be used; the message says which value and what to do."""
+
+
+def _run_name(name: str) -> str:
+    if not RUN_NAME.fullmatch(name):
+        raise ValueError(f"{name[:80]!r} is not a run name: use 1 to 64 letters, digits, '.', '_' or '-'")
+    return name
+
+
+RunName = Annotated[str, AfterValidator(_run_name)]
+
+
+class Settings(BaseSettings):
+    """What a run, its workers and its operators need to know. Every field has a working default."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="COGITATE_", env_nested_delimiter="__", toml_file="cogitate.toml", extra="forbid", frozen=True
+    )
+
+    # Where things are
+    data_dir: Path = Path(".cogitate")
+    redis_url: SecretStr | None = None  # state; unset: a Valkey embedded in the data folder
+    broker_url: SecretStr | None = None  # messages; unset: database 1 of the state's server
+    socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
+
+    # Workers
+    workers: int = Field(2, ge=1, le=64)  # processes started by `cogitate run`
+    concurrency: int = Field(8, ge=1, le=1000)  # jobs in flight in each
+
+    # Models
+    llm: Literal["heuristic", "openai"] = "heuristic"
+    model: str = "gpt-4o-mini"
+    base_url: str | None = None  # None: the client's own default endpoint
+    api_key: SecretStr | None = None  # None: OPENAI_API_KEY
+    input_price: int = Field(150_000, ge=0)  # micro-dollars per million tokens
+    output_price: int = Field(600_000, ge=0)
+    job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
+
+    # Time
+    minutes_per_tick: int = Field(1, ge=1, le=60)
+    morning: int = Field(360, ge=0, lt=1440)  # minutes after 00:00
+    apply: Literal["due", "ready"] = "due"
+    wait: float | None = Field(None, ge=0)  # seconds a boundary waits for what is due; None: 60 unpaced, 0 paced
+    tick_rate: float | None = Field(None, gt=0)  # ticks per second; None: as fast as they can
+    latency: dict[str, int] = Field(default_factory=dict)  # ticks from enqueue to due, by kind
+
+    # Budgets
+    limits: dict[str, int] = Field(
+        default_factory=lambda: {"tick.run.calls": 24, "day.run.calls": 400, "day.kind:reflect.calls": 60}
+    )
+    limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
+    limit_usd: float | None = Field(None, gt=0)  # the run's limit in dollars
+    retry_share: float = Field(0.2, ge=0, lt=1)  # part of each limit kept for further attempts
+    guarantees: dict[str, float] = Field(default_factory=lambda: {"plan": 0.15, "reflect": 0.15})  # share of run limits
+    last_call: dict[str, int] = Field(default_factory=lambda: {"plan": 720})  # minute of the day a guarantee ends
+
+    # Safety of attempts
+    lease: float = Field(15.0, gt=0)  # seconds without a heartbeat after which the host expires an attempt
+    hint_interval: float = Field(1.0, gt=0)  # seconds after which an unclaimed job's message is repeated
+    claim_cap: int = Field(4, ge=1, le=20)
+
+    # Memory
+    max_observations: int = Field(200, ge=1)
+    max_reflections: int = Field(50, ge=1)
+    max_plans: int = Field(7, ge=1)
+    importance_threshold: int = Field(5, ge=1, le=10)
+    reflection_interval: int = Field(720, ge=1)  # game minutes
+    summary_threshold: int = Field(5, ge=2)
+    retention_days: int = Field(2, ge=0)
+
+    @field_validator("limits")
+    @classmethod
+    def _limits(cls, value: dict[str, int]) -> dict[str, int]:
+        LimitTable(value)
+        return value
+
+    @field_validator("redis_url", "broker_url")
+    @classmethod
+    def _url(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or value.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
+            return value
+        shown = value.get_secret_value().partition("@")[2] or value.get_secret_value()
+        raise ValueError(f"{shown!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://")
+
+    @model_validator(mode="after")
+    def _guarantees(self) -> Settings:
+        total = sum(self.guarantees.values())
+        if total > 1 or any(share < 0 for share in self.guarantees.values()):
+            raise ValueError(f"guarantees are shares of one limit: {self.guarantees} adds up to {total:g}, more than 1")
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, then environment, then `cogitate.toml`."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    def limit_table(self) -> LimitTable:
+        """The limits in force, the run's limits in tokens and dollars included."""
+        limits = dict(self.limits)
+        if self.limit_tokens is not None:
+            limits["run.run.tokens"] = self.limit_tokens
+        if self.limit_usd is not None:
+            limits["run.run.usd_micros"] = round(self.limit_usd * 1_000_000)
+        return LimitTable(limits)
+
+    def memory_limits(self) -> MemoryLimits:
+        """The limits of every owner's memory."""
+        return MemoryLimits(
+            max_observations=self.max_observations,
+            max_reflections=self.max_reflections,
+            max_plans=self.max_plans,
+            importance_threshold=self.importance_threshold,
+            reflection_interval=self.reflection_interval,
+            summary_threshold=self.summary_threshold,
+            retention=self.retention_days * 1440,
+        )
+
+    def wait_seconds(self) -> float:
+        """How long a boundary waits in real time for what is due."""
+        if self.wait is not None:
+            return self.wait
+        return 60.0 if self.tick_rate is None else 0.0
+
+    def state_url(self) -> str:
+        """Where the state is: the URL given, or the embedded server of the data folder.
+
+        Raises:
+            ConfigurationError: when neither is there.
+        """
+        if self.redis_url is not None:
+            return self.redis_url.get_secret_value()
+        try:
+            record = json.loads((self.data_dir / SERVER_FILE).read_text())
+            return f"unix://{record['socket']}?db=0"
+        except (OSError, ValueError, KeyError) as error:
+            raise ConfigurationError(
+                f"no Redis: COGITATE_REDIS_URL is not set and no embedded server runs in {self.data_dir}; "
+                "start one with `cogitate run`, or set the URL"
+            ) from error
+
+    def messages_url(self) -> str:
+        """Where messages go: the broker URL given, or database 1 beside the state."""
+        if self.broker_url is not None:
+            return self.broker_url.get_secret_value()
+        return _beside(self.state_url())
+
+
+def _beside(url: str) -> str:
+    """The same server's next database."""
+    if url.startswith("unix://"):
+        base, _, query = url.partition("?")
+        found = re.search(r"(?:^|&)db=(\d+)", query)
+        return f"{base}?db={int(found[1]) + 1 if found else 1}"
+    found = re.fullmatch(r"(rediss?://[^/?]+)(?:/(\d*))?(\?.*)?", url)
+    if not found:
+        raise ConfigurationError(
+            f"cannot tell the database of {url.partition('@')[2] or url!r}; set COGITATE_BROKER_URL"
+        )
+    return f"{found[1]}/{int(found[2] or 0) + 1}{found[3] or ''}"

@@ -1,0 +1,1 @@
+"""One file per kind of job: when it is due, what it reads, its prompt, its effects, its heuristic."""

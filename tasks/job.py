@@ -1,0 +1,95 @@
+"""A job, its identity and its upper bound of cost."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+
+class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An amount of budget. Integers only: money is in micro-dollars (1/1,000,000 of a dollar)."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd_micros: int = 0
+
+
+class JobKey(NamedTuple):
+    """What identifies a job within its run, whatever the run is called."""
+
+    tick: int  # the tick that enqueued it
+    kind: str
+    owner: str
+    ordinal: int  # tells apart jobs of one kind and owner in one tick
+    trial: int  # 0, then 1, 2, … for the successors of a deferred job
+
+    def text(self) -> str:
+        """The key as a string; `JobKey.parse` reads it."""
+        return f"{self.tick}/{self.kind}/{self.owner}/{self.ordinal}/{self.trial}"
+
+    @classmethod
+    def parse(cls, text: str) -> JobKey:
+        """Read a key. An owner may itself hold slashes.
+
+        Raises:
+            ValueError: when the text is not a job key.
+        """
+        try:
+            tick, kind, rest = text.split("/", 2)
+            owner, ordinal, trial = rest.rsplit("/", 2)
+            return cls(int(tick), kind, owner, int(ordinal), int(trial))
+        except ValueError as error:
+            raise ValueError(f"{text[:200]!r} is not a job key: expected tick/kind/owner/ordinal/trial") from error
+
+
+class Reads(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a job may read of one owner's stream: live entries up to a number, or just those named."""
+
+    owner: str
+    upto: int
+    numbers: tuple[int, ...] | None = None
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """That a job is wanted: by a kind's own cadence or by the host. Admission turns it into a `Job`."""
+
+    kind: str
+    owner: str
+    priority: int = 0  # higher goes first when budget is scarce
+    params: dict[str, Any] = msgspec.field(default_factory=dict)  # JSON values: what the job needs beyond entries
+    numbers: tuple[int, ...] | None = None  # read just these entries of the owner's stream
+    trial: int = 0
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One unit of thinking as workers and the tick loop see it."""
+
+    run: str
+    key: JobKey
+    minute: int  # game time of the enqueue tick
+    due: int  # the tick whose boundary applies it
+    reads: tuple[Reads, ...]
+    params: dict[str, Any] = msgspec.field(default_factory=dict)
+    priority: int = 0
+    model: str = ""  # the model to ask; empty: the heuristic is what was asked for
+    prompt_cap: int = 0  # tokens the prompt may have
+    output_cap: int = 0  # tokens the answer may have, reasoning included
+    reserved: Cost = Cost()  # upper bound of one attempt
+
+    @property
+    def id(self) -> str:
+        """The job's id, which is also its Celery task id: "run/tick/kind/owner/ordinal/trial"."""
+        return f"{self.run}/{self.key.text()}"
+
+
+def split_job_id(job_id: str) -> tuple[str, JobKey]:
+    """The run and the key that a job id names.
+
+    Raises:
+        ValueError: when the text is not a job id.
+    """
+    run, slash, rest = job_id.partition("/")
+    if not run or not slash:
+        raise ValueError(f"{job_id[:200]!r} is not a job id: expected run/tick/kind/owner/ordinal/trial")
+    return run, JobKey.parse(rest)

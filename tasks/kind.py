@@ -1,0 +1,98 @@
+"""What a kind of job must provide. Kinds are stateless; everything they know is in their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel
+
+from memory.effects import Effect
+from memory.entry import Entry
+from memory.limits import MemoryLimits
+from memory.profile import Location, Profile
+from memory.stream import Stream
+from tasks.job import Job, Request
+
+OnDenied = Literal["heuristic", "defer", "drop"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What is the same for every job of a run: places, limits and the length of a tick."""
+
+    locations: tuple[Location, ...] = ()
+    limits: MemoryLimits = MemoryLimits()
+    minutes_per_tick: int = 1
+    morning: int = 360  # minutes after 00:00 at which plans are made and end
+    names: Mapping[str, str] = field(default_factory=dict)  # owner -> name, of all agents
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """One owner at the end of one tick, as a kind sees it when it decides whether it is due. Read only."""
+
+    owner: str
+    stream: Stream
+    profile: Profile
+    tick: int
+    minute: int
+    world: World
+    brief: Mapping[str, Any]  # what the host says of the owner now: "location", "status" meters, …
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """Everything a job works from. The same whoever computes it and whenever."""
+
+    job: Job
+    profile: Profile
+    world: World
+    memories: Mapping[str, Sequence[Entry]]  # owner -> entries it may read, as of the job's tick, by number
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the job's own owner."""
+        return self.memories.get(self.job.key.owner, ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """What is sent to a model. Stable text first."""
+
+    system: str
+    user: str
+    answer: type[BaseModel]
+    version: str  # content hash of the template
+    used: tuple[int, ...] = ()  # numbers of the owner's entries that were shown
+
+
+class Kind(Protocol):
+    """One kind of job."""
+
+    name: str
+    order: int  # place within a boundary: plan 10, reflect 20, summarise 30, prune 40
+    latency: int  # ticks from enqueue to due, by default
+    on_denied: OnDenied  # what happens when budget refuses it
+    prompt_cap: int  # tokens
+    output_cap: int  # tokens, reasoning included; 0: this kind never asks a model
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        """The jobs that are due for this owner now, by the kind's own cadence."""
+
+    def wake(self, moment: Moment) -> int | None:
+        """The next tick at which `due` may say something although the owner's stream has not changed."""
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        """The prompt; `memory_share` below 1 leaves out the lowest-scored memories first."""
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        """What a validated answer asks for.
+
+        Raises:
+            ValueError: when the answer is well-formed but unusable (unknown agents, too few plan items, …).
+        """
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        """The same without a model. Never fails, takes milliseconds, is deterministic."""
