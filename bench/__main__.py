@@ -1,0 +1,37 @@
+"""The command line of the measurements."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from bench.quality import SECTIONS, report
+
+
+def main() -> int:
+    """Run the named measurement and print its tables."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    quality = commands.add_parser("quality", help="what runs without a model, on recorded data")
+    quality.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("COGITATE_RECORDINGS"),
+        help="folder with smallville/ and locomo/ (default: the environment variable COGITATE_RECORDINGS)",
+    )
+    quality.add_argument("--section", action="append", choices=SECTIONS, help="only this section (may be repeated)")
+    arguments = parser.parse_args()
+    if arguments.data is None:
+        parser.error("no recordings: give --data or set COGITATE_RECORDINGS")
+    try:
+        for table in report(arguments.data, tuple(arguments.section or SECTIONS)):
+            print(table, end="\n\n", flush=True)
+    except FileNotFoundError as error:
+        parser.error(str(error))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,229 @@
+"""Recorded data for measuring: Generative Agents runs and LoCoMo conversations, from a folder the user names.
+
+A folder holds `smallville/RUN/personas/NAME/bootstrap_memory/…` in the published format of Generative Agents
+(Park et al. 2023, Apache-2.0) and `locomo/*.json` in the published format of LoCoMo (Maharana et al. 2024,
+CC BY-NC 4.0: measured with, never shipped). Either part may be missing. Recorded data is dirty: importances out of
+range, empty texts, evidence that does not exist; it is loaded as it is, and every measurement says what it leaves out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+_TIME = "%Y-%m-%d %H:%M:%S"
+_TURN_ID = re.compile(r"D:?(\d+):0*(\d+)")
+_SESSION_TIME = "%I:%M %p on %d %B, %Y"
+
+
+@dataclass(frozen=True)
+class Node:
+    """One memory of a recorded agent."""
+
+    id: str
+    number: int  # order of creation in its stream, from 1
+    type: str  # event, thought or chat
+    created: int  # seconds since 1970 of the simulated clock
+    poignancy: int  # importance, meant to be 1 to 10
+    subject: str
+    predicate: str
+    object: str
+    text: str  # "description"
+    key: str  # "embedding_key": the text that was embedded, and the query of a thought
+    keywords: tuple[str, ...]
+    evidence: tuple[str, ...]  # ids in "filling"; empty for chats
+    lines: tuple[tuple[str, str], ...]  # speaker and words of a chat
+
+    @property
+    def minute(self) -> int:
+        """Simulated time in total minutes."""
+        return self.created // 60
+
+    @property
+    def idle(self) -> bool:
+        """Whether the text says that something is idle."""
+        return "idle" in self.text
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One recorded agent: its stream in order of creation and its state at the end of the day."""
+
+    name: str
+    nodes: tuple[Node, ...]
+    scratch: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ReflectionRecord:
+    """When an agent reflected, and its counter at the end (None where that was not recorded)."""
+
+    agent: str
+    times: tuple[int, ...]  # seconds since 1970
+    final_counter: int | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One recorded day of a town."""
+
+    name: str
+    seconds_per_step: int
+    agents: tuple[Agent, ...]
+    reflections: tuple[ReflectionRecord, ...]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One line of a conversation."""
+
+    id: str  # "session:turn"
+    speaker: str
+    text: str
+    caption: str  # of an attached picture; may be empty
+    session: int
+    when: datetime | None  # of the session
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a conversation and the turns that answer it. Category 5 is adversarial."""
+
+    text: str
+    evidence: tuple[str, ...]  # ids of turns that exist
+    category: int
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A LoCoMo sample. `sessions` and `summaries` are by number of session."""
+
+    name: str
+    speakers: tuple[str, str]
+    sessions: dict[int, tuple[Turn, ...]]
+    times: dict[int, str]  # as written, "1:56 pm on 8 May, 2023"
+    summaries: dict[int, str]  # reference summaries
+    questions: tuple[Question, ...]
+    turns: tuple[Turn, ...] = field(default=())  # of all sessions, in order
+
+
+def seconds(text: str) -> int:
+    """A recorded time as seconds since 1970 (the simulated clock has no zone)."""
+    return int((datetime.strptime(text, _TIME) - datetime(1970, 1, 1)).total_seconds())  # noqa: DTZ001, DTZ007
+
+
+@lru_cache(maxsize=4)
+def load_runs(data: Path) -> tuple[Run, ...]:
+    """All recorded runs below `data/smallville`, by name."""
+    return tuple(_run(folder) for folder in sorted((data / "smallville").glob("*/")) if (folder / "personas").is_dir())
+
+
+@lru_cache(maxsize=4)
+def load_conversations(data: Path) -> tuple[Conversation, ...]:
+    """All conversations in `data/locomo/*.json`, by file and in the order of the file."""
+    found: list[Conversation] = []
+    for path in sorted((data / "locomo").glob("*.json")):
+        samples = _read(path)
+        for index, sample in enumerate(samples if isinstance(samples, list) else [samples]):
+            found.append(_conversation(sample, f"{path.stem}-{index}"))
+    return tuple(found)
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _run(folder: Path) -> Run:
+    meta = folder / "meta.json"
+    times = folder / "reflection_times.json"
+    return Run(
+        name=folder.name,
+        seconds_per_step=int(_read(meta).get("sec_per_step", 10)) if meta.exists() else 10,
+        agents=tuple(
+            _agent(persona)
+            for persona in sorted((folder / "personas").iterdir())
+            if (persona / "bootstrap_memory" / "associative_memory" / "nodes.json").exists()
+        ),
+        reflections=tuple(
+            ReflectionRecord(record["agent"], tuple(seconds(t) for t in record["recorded"]), record.get("scratch_curr"))
+            for record in (_read(times) if times.exists() else [])
+        ),
+    )
+
+
+def _agent(persona: Path) -> Agent:
+    memory = persona / "bootstrap_memory"
+    scratch = memory / "scratch.json"
+    raw = _read(memory / "associative_memory" / "nodes.json")
+    nodes = [_node(name, value) for name, value in raw.items()]
+    return Agent(persona.name, tuple(sorted(nodes, key=lambda n: n.number)), _read(scratch) if scratch.exists() else {})
+
+
+def _node(name: str, raw: dict[str, Any]) -> Node:
+    filling = raw.get("filling")
+    items = filling if isinstance(filling, list) else []
+    return Node(
+        id=name,
+        number=int(name.rpartition("_")[2]),
+        type=raw["type"],
+        created=seconds(raw["created"]),
+        poignancy=int(raw["poignancy"]),
+        subject=str(raw["subject"]),
+        predicate=str(raw["predicate"]),
+        object=str(raw["object"]),
+        text=str(raw["description"]),
+        key=str(raw["embedding_key"]),
+        keywords=tuple(str(k) for k in raw.get("keywords", ())),
+        evidence=tuple(i for i in items if isinstance(i, str)),
+        lines=tuple((str(i[0]), str(i[1])) for i in items if isinstance(i, list) and len(i) == 2),
+    )
+
+
+def _conversation(sample: dict[str, Any], fallback: str) -> Conversation:
+    talk = sample["conversation"]
+    numbers = sorted(int(key[8:]) for key in talk if re.fullmatch(r"session_\d+", key))
+    sessions = {
+        n: tuple(_turn(raw, n, talk.get(f"session_{n}_date_time")) for raw in talk[f"session_{n}"]) for n in numbers
+    }
+    turns = tuple(turn for n in numbers for turn in sessions[n])
+    known = {turn.id for turn in turns}
+    return Conversation(
+        name=str(sample.get("sample_id", fallback)),
+        speakers=(str(talk["speaker_a"]), str(talk["speaker_b"])),
+        sessions=sessions,
+        times={n: str(talk.get(f"session_{n}_date_time", "")) for n in numbers},
+        summaries={
+            n: text
+            for n in numbers
+            if (text := str(sample.get("session_summary", {}).get(f"session_{n}_summary", "")).strip())
+        },
+        questions=tuple(
+            Question(str(raw["question"]), evidence, int(raw["category"]))
+            for raw in sample["qa"]
+            if (evidence := _evidence(raw.get("evidence") or [], known))
+        ),
+        turns=turns,
+    )
+
+
+def _turn(raw: dict[str, Any], session: int, when: str | None) -> Turn:
+    match = _TURN_ID.search(str(raw["dia_id"]))
+    return Turn(
+        id=f"{match[1]}:{match[2]}" if match else str(raw["dia_id"]),
+        speaker=str(raw["speaker"]),
+        text=str(raw.get("text", "")),
+        caption=str(raw.get("blip_caption", "")),
+        session=session,
+        when=datetime.strptime(when, _SESSION_TIME) if when else None,  # noqa: DTZ007
+    )
+
+
+def _evidence(raw: list[str], known: set[str]) -> tuple[str, ...]:
+    """The existing turns that the ids name; "D1:3", "D:1:03" and several in one string are read alike."""
+    ids = [f"{session}:{turn}" for item in raw for session, turn in _TURN_ID.findall(str(item))]
+    return tuple(dict.fromkeys(i for i in ids if i in known))

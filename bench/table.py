@@ -1,0 +1,48 @@
+"""A table of figures and its plain-text form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Cell = float | int | str | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: what was measured, and a cell per column (None: not measured). `published` marks figures of others."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    published: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures with a title, the names of the columns after the label, and a note on how they were counted."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+    decimals: int = 3
+
+    def __str__(self) -> str:
+        """The table in Markdown, columns aligned; published rows are in italics."""
+        head = ["", *self.columns]
+        body = [
+            [f"*{row.label}*" if row.published else row.label, *(self._shown(cell) for cell in row.cells)]
+            for row in self.rows
+        ]
+        widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
+        lines = [
+            "| " + " | ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in columns) + " |"
+            for columns in ([*enumerate(zip(line, widths, strict=True))] for line in [head, *body])
+        ]
+        rule = "| " + " | ".join("-" * w if i == 0 else "-" * (w - 1) + ":" for i, w in enumerate(widths)) + " |"
+        lines.insert(1, rule)
+        return "\n".join([f"### {self.title}", *([self.note] if self.note else []), "", *lines])
+
+    def _shown(self, cell: Cell) -> str:
+        if cell is None:
+            return "–"
+        return f"{cell:.{self.decimals}f}" if isinstance(cell, float) else str(cell)
