@@ -1,0 +1,17 @@
+"""Everything that runs outside the tick loop: the Celery app, its transport and messages, jobs, child processes.
+
+`celery -A workers worker` and `celery -A workers flower` find the app here. It is made when it is asked for, so that
+a host that only computes jobs itself does not load Celery.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        from workers.celery_app import app
+
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

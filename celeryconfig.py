@@ -1,0 +1,131 @@
+"""Every broker and worker setting, each with its reason. Values that an operator may change come from `Settings`.
+
+The message of a job is a hint that there is work; the truth is in the ledger. So nothing here tries to make messages
+reliable: everything tries to keep a lost, doubled or stalled message cheap.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from kombu import Exchange, Queue
+from pydantic import ValidationError
+
+from scheduler.settings import ConfigurationError, Settings
+from tasks.registry import kind_names
+
+
+def _read_settings() -> Settings:
+    try:
+        return Settings()
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise ConfigurationError(f"the settings cannot be used: {faults}") from None
+
+
+def kombu_url(url: str) -> str:
+    """A Redis URL as kombu and Flower want it: "unix://" becomes "redis+socket://", the rest stays as it is."""
+    if not url.startswith("unix://"):
+        return url
+    parts = urlsplit(url)
+    query = [("virtual_host" if name == "db" else name, value) for name, value in parse_qsl(parts.query)]
+    login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
+    return f"redis+socket://{login}{quote(parts.path, safe='/%')}?{urlencode(query)}"
+
+
+def tls(url: str) -> dict[str, Any] | None:
+    """The TLS options of a "rediss://" URL. kombu's own default checks no certificate, ours does.
+
+    "?ssl_cert_reqs=none" in the URL switches the check off, for a server with a certificate of its own making.
+    """
+    if not url.startswith("rediss://"):
+        return None
+    asked = dict(parse_qsl(urlsplit(url).query)).get("ssl_cert_reqs", "required")
+    modes = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
+    mode = modes.get(asked.lower().removeprefix("cert_"))
+    if mode is None:
+        raise ConfigurationError(f"ssl_cert_reqs={asked!r} in the broker's URL is not one of {', '.join(modes)}")
+    return {"ssl_cert_reqs": mode}
+
+
+def __getattr__(name: str) -> Any:
+    """The broker's address, looked up when something connects: a host may publish by settings of its own."""
+    if name == "broker_url":  # private socket, COGITATE_REDIS_URL's next database, or COGITATE_BROKER_URL
+        return kombu_url(_settings.messages_url())
+    if name == "broker_use_ssl":
+        return tls(_settings.messages_url())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_settings = _read_settings()
+
+# What may travel: JSON only. Pickle would let anyone who can write to Redis run code in a worker.
+task_serializer = "json"
+accept_content = ["json"]
+result_accept_content = ["json"]
+event_serializer = "json"
+
+# Results go to the ledger. A result backend would keep them twice, leak a subscription per call and grow without end.
+result_backend = None
+task_ignore_result = True
+
+# One queue per kind, so that no kind waits behind another and no priority is needed (the transport's priority steps
+# would put 5 before 3). Every queue is named here: a misspelt one is an error instead of a queue nobody reads.
+task_create_missing_queues = False
+task_queues = [Queue(_kind, Exchange(_kind, type="direct"), routing_key=_kind) for _kind in kind_names()]
+task_routes = {_kind: {"queue": _kind} for _kind in kind_names()}
+task_default_queue = kind_names()[0]  # must be one of the queues; every task has a route, so nothing falls back to it
+
+# Pool: a job waits for a model most of its time, so threads. They ignore Celery's time limits, which is why none are
+# set: the job's deadline is kept by its HTTP client.
+worker_pool = "threads"
+worker_concurrency = _settings.concurrency
+worker_prefetch_multiplier = 1  # what a worker holds without running it, no other worker can run
+
+# Acknowledged when it starts. A job whose worker dies is found by its lease and hinted again; late acknowledgement
+# would only add a second, slower way to run it twice.
+task_acks_late = False
+task_reject_on_worker_lost = False
+task_track_started = True  # Flower shows what is running now
+
+# Reconnect for ever, at the start too: the supervisor may start workers before the server answers.
+broker_connection_retry_on_startup = True
+broker_connection_max_retries = None
+broker_connection_timeout = _settings.socket_timeout
+worker_cancel_long_running_tasks_on_connection_loss = True  # concerns late acknowledgement only; unset, Celery warns
+
+broker_transport_options = {
+    # Tells our keys from others' in a shared database.
+    "global_keyprefix": "cogitate:",
+    # Seconds until a message taken by a worker that vanished is offered again. It is no lease: never extended, so a
+    # job that runs longer would be run twice. Hence far above any job's deadline; claims make the rest harmless.
+    "visibility_timeout": max(600, round(10 * _settings.job_deadline)),
+    # Sweep every 5 × 1 seconds for such messages; the default is 10 × 10.
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+    # Without these a stalled server blocks for as long as it stalls. Above kombu's own BRPOP of one second.
+    "socket_timeout": max(2.0, _settings.socket_timeout),
+    "socket_connect_timeout": _settings.socket_timeout,
+    "socket_keepalive": True,
+    "health_check_interval": 10,  # seconds after which a half-open connection is noticed
+}
+
+# Publishing gives up soon: hints are repeated for as long as their job is open.
+task_publish_retry = True
+task_publish_retry_policy = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1}
+broker_pool_limit = 4
+
+# Events for Flower. Workers' own events carry name, arguments, state and runtime, so the host sends none: a
+# "task-sent" event would cost a second message per job.
+worker_send_task_events = True
+task_send_sent_event = False
+
+# No eta, countdown or retry anywhere: due ticks live in the ledger, and a delay beyond the visibility timeout loops.
+enable_utc = True
+timezone = "UTC"
+
+worker_hijack_root_logger = False  # the host's and structlog's handlers stay
+worker_redirect_stdouts = False  # what is printed is printed
+worker_enable_remote_control = True  # Flower and `celery inspect` ask workers over it
