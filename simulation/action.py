@@ -1,0 +1,165 @@
+"""What an agent does next: needs, plan, night, then what it was told, its routine, or nothing (spec 3, task 12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from memory.clock import DAY
+from memory.effects import SetPlanStatus
+from memory.entry import PlanItem, PlanStatus
+from simulation.chance import Chance
+from simulation.people import Person
+from simulation.places import public_id
+from simulation.state import Body
+
+LOW = 2_000  # a meter under 20% is a need
+RESTED, FED = 6_000, 8_000  # where a need ends again
+
+MEAL_WORDS = ("breakfast", "lunch", "dinner", "supper", "meal", "eat ", "eating", "snack")
+LEISURE = (
+    ("park", "taking a walk"),
+    ("plaza", "sitting by the fountain"),
+    ("pub", "having a drink"),
+    ("cafe", "having a cup of tea"),
+    ("library", "browsing the shelves"),
+    ("harbour", "watching the boats"),
+)
+AT_PLACE = {
+    "restaurant": ("having coffee", "talking with the guests"),
+    "shop": ("looking at the goods", "shopping"),
+    "library": ("reading", "browsing the shelves"),
+    "school": ("visiting the school",),
+    "clinic": ("waiting in the clinic",),
+    "workshop": ("looking at the workbench",),
+    "park": ("taking a walk", "resting on a bench"),
+    "office": ("reading the notices",),
+    "pub": ("having a drink", "listening to the band"),
+    "harbour": ("watching the boats",),
+    "plaza": ("sitting by the fountain", "strolling around"),
+    "home": ("tidying up", "reading the newspaper", "cooking", "writing a letter"),
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    """Where to be and what to do there."""
+
+    place: str  # id of a location
+    doing: str  # an "-ing" form; empty: idle
+    intent: str
+    sleep: bool = False
+    eat: bool = False
+
+
+def is_night(person: Person, minute: int) -> bool:
+    """Whether this person's night has begun and not ended."""
+    of_day = minute % DAY
+    return of_day >= person.bed or of_day < person.wake
+
+
+def current_item(body: Body, minute: int) -> PlanItem | None:
+    """The plan item whose time has come last and that is neither completed nor cancelled."""
+    if body.valid_until <= minute:
+        return None
+    found: PlanItem | None = None
+    for item in body.items:
+        if (item.minute or 0) <= minute and (found is None or (item.minute or 0) >= (found.minute or 0)):
+            found = item
+    return found if found is not None and found.status in ("pending", "active") else None
+
+
+def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[str, str]) -> Action:
+    """The next action. Deterministic; changes only `body.need`."""
+    profile = person.profile
+    if body.energy < LOW or (body.need == "rest" and body.energy < RESTED):
+        body.need = "rest"
+        return Action(profile.home, "", "needs rest", sleep=True)
+    if body.hunger < LOW or (body.need == "food" and body.hunger < FED):
+        body.need = "food"
+        at_home = body.place == profile.home or is_night(person, minute)
+        return Action(profile.home if at_home else public_id("cafe", person.district), "eating", "needs food", eat=True)
+    body.need = ""
+    night = is_night(person, minute)
+    item = current_item(body, minute)
+    if item is not None and not (night and _before_night(person, item, minute)):
+        place = item.location if item.location in place_type else body.place or profile.home
+        eat = any(word in f"{item.description.lower()} " for word in MEAL_WORDS) and body.hunger < FED
+        doing = "having a meal" if eat else _looks_like(seed, person, place, minute, place_type)
+        return Action(place, doing, item.description, eat=eat)
+    if night:
+        return Action(profile.home, "", "sleeping", sleep=True)
+    if body.advice in place_type and minute < body.advice_until:
+        doing = _looks_like(seed, person, body.advice, minute, place_type)
+        return Action(body.advice, doing, "has decided to go there")
+    if body.valid_until > minute:
+        return Action(body.place or profile.home, "", "deciding what to do")
+    return routine(seed, person, body, minute, place_type)
+
+
+def _before_night(person: Person, item: PlanItem, minute: int) -> bool:
+    """Whether an item was meant for the day that the night now ends."""
+    at, of_day = item.minute or 0, minute % DAY
+    if of_day >= person.bed:
+        return at % DAY < person.bed
+    return of_day < person.wake and at // DAY < minute // DAY
+
+
+def _looks_like(seed: int, person: Person, place: str, minute: int, place_type: dict[str, str]) -> str:
+    chance = Chance(seed, "doing", person.owner, place, minute // 120)
+    if place == person.profile.work and place != person.profile.home:
+        return chance.pick(person.trade.activities)
+    return chance.pick(AT_PLACE.get(place_type[place], ("spending time",)))
+
+
+def routine(seed: int, person: Person, body: Body, minute: int, place_type: dict[str, str]) -> Action:
+    """An ordinary day of this person, for when there is no plan."""
+    of_day, day = minute % DAY, minute // DAY
+    trade, profile = person.trade, person.profile
+    chance = Chance(seed, "routine", person.owner, day)
+    lunch = 705 + chance.below(4) * 15
+    out, favourite, in_pub = chance.pick(LEISURE), chance.percent(45), chance.percent(40)
+    if of_day < trade.start - 20:
+        eat = body.hunger < FED
+        return Action(profile.home, "having breakfast" if eat else "getting ready", "morning at home", eat=eat)
+    if lunch <= of_day < lunch + 45:
+        place = public_id("cafe", person.district) if chance.percent(60) else profile.work
+        return Action(place, "having lunch", "lunch", eat=body.hunger < FED)
+    if of_day < trade.end:
+        return Action(profile.work, _looks_like(seed, person, profile.work, minute, place_type), "work")
+    if of_day < max(trade.end, 1020) + 120:
+        if favourite:
+            return Action(person.hobby_place, f"enjoying {person.hobby}", person.hobby)
+        return Action(public_id(out[0], person.district), out[1], "leisure")
+    if of_day < max(trade.end, 1020) + 180:
+        return Action(profile.home, "having dinner", "dinner", eat=body.hunger < FED)
+    if in_pub and of_day < person.bed - 60:
+        return Action(public_id("pub", person.district), "having a drink", "evening out")
+    return Action(profile.home, _looks_like(seed, person, profile.home, minute, place_type), "evening at home")
+
+
+def follow_plan(owner: str, body: Body, minute: int, night: bool) -> list[SetPlanStatus]:
+    """Move the present plan's items on and say so as effects.
+
+    An item becomes active when its time has come and its place is reached, completed when the next one's time comes
+    or the night begins, and cancelled when its time passed without the agent getting there.
+    """
+    if body.valid_until <= minute:
+        return []
+    now = current_item(body, minute)
+    effects: list[SetPlanStatus] = []
+    for index, item in enumerate(body.items):
+        status: PlanStatus = item.status
+        if status not in ("pending", "active") or (item.minute or 0) > minute:
+            continue
+        if item is not now:
+            status = "completed" if status == "active" else "cancelled"
+        elif body.condition == "sleeping" and night:
+            status = "completed" if status == "active" else status
+        elif status == "pending" and body.condition != "sleeping" and item.location in (None, "", body.place):
+            status = "active"
+        if status != item.status:
+            effects.append(SetPlanStatus(owner=owner, item=item.id, status=status, expects=item.status))
+            body.items[index] = msgspec.structs.replace(item, status=status)
+    return effects

@@ -1,0 +1,214 @@
+"""What happens in the town by itself: work, weather, invitations, and what comes of appointments."""
+
+from __future__ import annotations
+
+from memory.clock import DAY, clock_time, day_of
+from memory.entry import Entry
+from simulation import phrases
+from simulation.chance import Chance
+from simulation.conversation import learn, warm
+from simulation.people import Person
+from simulation.places import Place, public_id
+from simulation.state import FULL, Appointment, News, Promise, State
+from simulation.topics import when
+
+WEATHER = ("a clear, cold", "a foggy", "a rainy", "a warm and sunny", "a windy", "a mild and cloudy")
+INVITE_AT = 285  # minutes after 00:00: before anybody plans the day
+PEOPLE_PER_EVENT = 9
+GRACE = 20  # minutes that people wait for each other
+KEEP_NEWS = 2 * DAY
+MAX_NAMED = 6
+
+Seen = tuple[str, Entry]
+
+
+def thought(owner: str, text: str, minute: int, importance: int, *others: str, place: str = "") -> Seen:
+    """An observation that comes from the agent itself."""
+    return owner, Entry(
+        type="observation",
+        text=text,
+        minute=minute,
+        location=place,
+        subjects=(owner, *others),
+        importance=importance,
+        source="internal",
+    )
+
+
+def weather(seed: int, day: int) -> str:
+    """The day's weather in words."""
+    return Chance(seed, "weather", day).pick(WEATHER)
+
+
+def beginning(state: State, people: dict[str, Person], places: dict[str, Place], minute: int) -> list[Seen]:
+    """What everybody knows when the town begins: who they live and work with, and what they owe each other."""
+    seen: list[Seen] = []
+    everyone = list(people.values())
+    staff: dict[str, list[str]] = {}
+    for person in everyone:
+        for colleague in staff.setdefault(person.profile.work, []):
+            warm(state, person.owner, colleague, 5)
+        staff[person.profile.work].append(person.owner)
+    for index, person in enumerate(everyone):
+        owner, profile = person.owner, person.profile
+        mate = everyone[index ^ 1] if (index ^ 1) < len(everyone) else None
+        home = places[profile.home].location.name
+        if mate is not None:
+            warm(state, owner, mate.owner, 15)
+            seen.append(thought(owner, f"{mate.profile.name} and I share the home at {home}.", minute, 4, mate.owner))
+        chance = Chance(state.seed, "acquaintance", owner)
+        other = chance.pick(everyone)
+        if other is not person and other is not mate:
+            warm(state, owner, other.owner, 5 + chance.below(20))
+            text = f"{other.profile.name}, the {other.trade.title}, is an old friend of mine."
+            seen.append(thought(owner, text, minute, 4, other.owner))
+            if chance.percent(40):
+                thing, done = chance.pick(phrases.FAVOURS)
+                state.promises.append(Promise(giver=owner, taker=other.owner, thing=thing, done=done, minute=minute))
+                first = other.first_name
+                asked = thing.replace(" your ", f" {first}'s ").replace("while you are", f"while {first} is")
+                text = f"I promised {other.profile.name} to {asked.replace(' you ', f' {first} ')}."
+                seen.append(thought(owner, text, minute, 6, other.owner))
+    return seen
+
+
+def episodes(state: State, people: dict[str, Person], day: int) -> dict[int, list[tuple[str, str, int]]]:
+    """What may happen at work on a day: game time -> (owner, text, importance). A pure function of the seed."""
+    found: dict[int, list[tuple[str, str, int]]] = {}
+    taken: set[tuple[str, str]] = set()  # colleagues do not live the same thing twice
+    for person in people.values():
+        chance = Chance(state.seed, "episodes", person.owner, day)
+        for text, importance in chance.shuffled(person.trade.episodes)[: 1 + chance.below(3)]:
+            if (person.profile.work, text) in taken:
+                continue
+            taken.add((person.profile.work, text))
+            at = day * DAY + person.trade.start + 10 + chance.below(person.trade.end - person.trade.start - 20)
+            found.setdefault(at, []).append((person.owner, text, importance))
+    return found
+
+
+def happen(state: State, owner: str, text: str, importance: int, minute: int, witnesses: list[str]) -> list[Seen]:
+    """Something happens where `owner` is; who is there remembers it, and what matters becomes news."""
+    place = state.bodies[owner].place
+    if importance >= 4:
+        item = News(id=f"news-{minute}-{owner}", text=text, importance=importance, minute=minute, place=place)
+        state.news[item.id] = item
+        for witness in witnesses:
+            learn(state.bodies[witness], item.id)
+    state.bodies[owner].mood = max(0, min(FULL, state.bodies[owner].mood + (importance - 4) * -60))
+    entry = Entry(
+        type="observation", text=text, minute=minute, location=place, subjects=(owner,), importance=importance
+    )
+    return [(witness, entry) for witness in witnesses]
+
+
+def invitations(
+    state: State, people: dict[str, Person], places: dict[str, Place], here: list[str], minute: int, today: bool
+) -> list[Seen]:
+    """Some decide to hold something, tomorrow or (`today`) on this day; the housemate hears of it at once."""
+    seen: list[Seen] = []
+    day = day_of(minute) + (0 if today else 1)
+    chance = Chance(state.seed, "events", day)
+    hosts = chance.shuffled(here)[: max(1, len(here) // PEOPLE_PER_EVENT)] if len(here) > 1 else []
+    for host, (what, kind, at) in zip(hosts, chance.shuffled(phrases.EVENTS), strict=False):
+        place = public_id(kind, people[host].district)
+        begins = day * DAY + at
+        news_id = f"event-{day}-{host}"
+        where, words = places[place].location.name, when(begins, minute)
+        name = people[host].profile.name
+        text = f"{name} is holding {what} at {where} {words}."
+        state.news[news_id] = News(
+            id=news_id, text=text, importance=7, minute=begins, place=place, host=host, what=what
+        )
+        state.appointments[news_id] = Appointment(
+            id=news_id, what=what, place=place, minute=begins, people={host: minute}, host=host
+        )
+        learn(state.bodies[host], news_id)
+        mine = f"I am holding {what} at {where} {words} and want to invite many people."
+        seen.append(thought(host, mine, minute, 8, place=place))
+        mates = [o for o in here if o != host and people[o].profile.home == people[host].profile.home]
+        friends = [o for o in here if o not in mates and o != host and state.bodies[host].feelings.get(o, 0) > 0]
+        for other in mates + friends:
+            learn(state.bodies[other], news_id)
+            state.appointments[news_id].people.setdefault(other, minute)
+            invited = f"{name} invited me to {what} at {where} {words}, and I said yes."
+            seen.append(thought(other, invited, minute, 7, host, place=place))
+    return seen
+
+
+def commitments(state: State, minute: int) -> dict[str, Appointment]:
+    """Who has to be where about now, because it was agreed since the last night; older ones are a matter of plans."""
+    found: dict[str, Appointment] = {}
+    for appointment in state.appointments.values():
+        if appointment.minute - 20 <= minute < appointment.minute + 60:
+            for owner, agreed in appointment.people.items():
+                if day_of(agreed) == day_of(appointment.minute):
+                    found.setdefault(owner, appointment)
+    return found
+
+
+def settle_appointments(state: State, people: dict[str, Person], places: dict[str, Place], minute: int) -> list[Seen]:
+    """What came of the appointments whose time of grace is over: who came, who was missed."""
+    seen: list[Seen] = []
+    for appointment in list(state.appointments.values()):
+        if appointment.minute + GRACE <= minute:
+            seen += _settle(state, people, places, appointment, minute)
+            if appointment.minute + 60 <= minute:
+                del state.appointments[appointment.id]
+    return seen
+
+
+def _settle(
+    state: State, people: dict[str, Person], places: dict[str, Place], appointment: Appointment, minute: int
+) -> list[Seen]:
+    if appointment.minute + GRACE != minute:
+        return []
+    there = [
+        o for o, b in state.bodies.items() if b.place == appointment.place and b.condition != "sleeping"
+        and o not in state.away
+    ]  # fmt: skip
+    came = [owner for owner in appointment.people if owner in there]
+    missed = [owner for owner in appointment.people if owner not in there and owner not in state.away]
+    where = places[appointment.place].location.name
+    seen: list[Seen] = []
+
+    def names(owners: list[str]) -> str:
+        listed = [people[o].profile.name for o in owners[:MAX_NAMED]]
+        rest = len(owners) - len(listed)
+        return ", ".join(listed) + (f" and {rest} more" if rest else "")
+
+    if appointment.host:
+        if appointment.host in missed:
+            for owner in came:
+                text = f"{names([appointment.host])} did not come to {appointment.what} at {where}, the host!"
+                seen.append(thought(owner, text, minute, 6, appointment.host, place=appointment.place))
+            return seen
+        for owner in there:
+            text = f"{appointment.what.capitalize()} at {where} has begun; here are {names(there)}."
+            seen.append(thought(owner, text, minute, 6, *there[:MAX_NAMED], place=appointment.place))
+            state.bodies[owner].mood = min(FULL, state.bodies[owner].mood + 800)
+        for owner in [o for o in missed if o != appointment.host]:
+            name = people[owner].profile.name
+            text = f"{name} had accepted my invitation to {appointment.what} but did not come."
+            seen.append(thought(appointment.host, text, minute, 5, owner, place=appointment.place))
+            warm(state, appointment.host, owner, -6)
+        return seen
+    if came and missed:
+        for owner in came:
+            text = f"Waited for {names(missed)} at {where} at {clock_time(appointment.minute)} as agreed, in vain."
+            seen.append(thought(owner, text, minute, 6, *missed, place=appointment.place))
+            warm(state, owner, missed[0], -8)
+    for owner in came if not missed else []:
+        others = [o for o in came if o != owner]
+        text = f"Met {names(others)} at {where} as agreed to {appointment.what}."
+        seen.append(thought(owner, text, minute, 5, *others, place=appointment.place))
+        warm(state, owner, others[0], 4)
+    return seen
+
+
+def forget_old(state: State, minute: int) -> None:
+    """Drop news nobody would tell any more."""
+    for news_id in [n.id for n in state.news.values() if n.minute + KEEP_NEWS < minute]:
+        del state.news[news_id]
+    for body in state.bodies.values():
+        body.news = [n for n in body.news if n in state.news]

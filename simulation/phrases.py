@@ -1,0 +1,83 @@
+"""What people of the town say: openings, small talk and farewells. `{me}`, `{you}` and `{place}` are filled in."""
+
+from __future__ import annotations
+
+GREETINGS: tuple[tuple[str, str], ...] = (
+    ("Good {part}, {you}!", "Good {part}, {me}. Nice to see you."),
+    ("Hello {you}, how are you today?", "{feel} And you?"),
+    ("{you}! I was hoping to run into you.", "Here I am. What is it, {me}?"),
+    ("Hi {you}, do you have a minute?", "For you, always."),
+    ("There you are, {you}.", "Hello {me}, is everything all right?"),
+    ("Good {part}, {you}. You look busy.", "Not too busy for a chat, {me}."),
+)
+FIRST_MEETING: tuple[tuple[str, str], ...] = (
+    (
+        "I do not think we have talked before. I am {me_full}, I work as {job}.",
+        "Pleased to meet you, {me}. I am {you_full}.",
+    ),
+    ("Hello, I have seen you here before. My name is {me_full}.", "Nice to meet you at last. {you_full}, {your_job}."),
+)
+FEELINGS: tuple[tuple[int, tuple[str, ...]], ...] = (  # from this mood in per cent
+    (70, ("Wonderful, thank you.", "Very well, it is a good day.")),
+    (45, ("I am fine, thanks.", "All in all quite well.")),
+    (0, ("To be honest, I have had better days.", "A little tired, if I am honest.")),
+)
+SMALL_TALK: tuple[tuple[str, str], ...] = (
+    ("What do you make of this weather?", "It changes by the hour. I never leave without my coat."),
+    ("It smells of rain, don't you think?", "My knees say so too. They are seldom wrong."),
+    ("Have you tried the soup at the Linden Café?", "Twice. They should put more pepper in it."),
+    ("The town is quiet today.", "Quiet is fine with me, there was noise enough last week."),
+    ("I slept badly, the gulls were at it again.", "Close the window and think of the sea, that is what I do."),
+    ("I am reading a book about lighthouses.", "Lend it to me when you are done, will you?"),
+    ("I have started to walk to the harbour every evening.", "That must do you good. Perhaps I will try that."),
+    ("Do you remember when the plaza had no fountain?", "Of course, we played football there."),
+    ("My clock stopped at a quarter past three.", "Better a clock than the heart, as my aunt used to say."),
+    ("I cannot get used to the new street lamps.", "They are too bright, everybody says so."),
+    ("Someone has painted the bench by the pond.", "In green, I sat on it. Look at my sleeve."),
+    ("Did you hear the church bells this morning?", "They rang twice. I thought I had overslept."),
+)
+REPLIES_TO_WORK = (
+    "I can imagine. Do not let it wear you out.", "That sounds like a good day's work.",
+    "You should take a day off now and then.", "I could never do what you do.", "And what does your boss say to that?",
+)  # fmt: skip
+NEWS_OPENINGS = (
+    "Have you heard?",
+    "You will not believe it:",
+    "Something happened that you should know:",
+    "There is news.",
+)
+NEWS_REACTIONS: tuple[tuple[str, ...], ...] = (  # by how much it matters
+    ("Well, well.", "That explains a lot.", "Such things happen."),
+    ("Really? I had no idea.", "I had better tell the others.", "That is news to me. Who told you?"),
+)
+FAREWELLS: tuple[tuple[str, str], ...] = (
+    ("I must be going. See you soon, {you}.", "Take care, {me}."),
+    ("Well, back to it.", "Yes, me too. Goodbye, {me}."),
+    ("It was good to talk to you, {you}.", "Likewise. Until next time!"),
+    ("I will not keep you any longer.", "You never do. Bye, {me}."),
+)
+#: what one can ask for: asked with "could you …?", promised with "I will …", kept with "I …"
+FAVOURS: tuple[tuple[str, str], ...] = (
+    ("lend you the tall ladder", "brought you the tall ladder"),
+    ("bring you the book on lighthouses", "brought you the book on lighthouses"),
+    ("help you carry the new cupboard upstairs", "carried the cupboard upstairs with you"),
+    ("look after your plants while you are away", "looked after your plants"),
+    ("repair your garden gate", "repaired your garden gate"),
+    ("bring you two jars of plum jam", "brought you two jars of plum jam"),
+    ("show you how to bake rye bread", "showed you how to bake rye bread"),
+    ("find out about the night bus for you", "found out about the night bus for you"),
+    ("post your parcel at the harbour", "posted your parcel at the harbour"),
+    ("fix the flat tyre on your bicycle", "fixed the flat tyre on your bicycle"),
+)
+#: what one can do together, and the kind of place it happens at
+MEETINGS: tuple[tuple[str, str], ...] = (
+    ("have coffee", "cafe"), ("take a walk", "park"), ("have a drink", "pub"), ("watch the boats come in", "harbour"),
+    ("look at the old maps", "library"), ("play dominoes", "plaza"), ("choose vegetables for a stew", "market"),
+)  # fmt: skip
+#: what one can invite to, kind of place, minutes after 00:00
+EVENTS: tuple[tuple[str, str, int], ...] = (
+    ("a birthday party", "cafe", 1050), ("a quiz night", "pub", 1170), ("an open-air supper", "plaza", 1080),
+    ("a reading of old letters", "library", 1050), ("a chess tournament", "park", 1035),
+    ("a rowing race", "harbour", 1050),
+    ("an evening of folk songs", "pub", 1185), ("a plant exchange", "park", 1020), ("a school concert", "school", 1065),
+)  # fmt: skip

@@ -1,0 +1,345 @@
+"""A small town that lives by itself from a seed: the reference host for demonstrations, tests and benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from memory.clock import DAY, clock_time, day_of
+from memory.effects import Append, Effect, SetPlanStatus, Tell
+from memory.entry import Entry
+from memory.profile import Location, Profile
+from simulation import conversation, happenings
+from simulation.action import Action, choose, follow_plan, is_night
+from simulation.chance import Chance
+from simulation.people import Person, population
+from simulation.perception import Perception
+from simulation.places import build
+from simulation.state import FULL, Appointment, Body, State
+from simulation.world import Change
+
+SPEED = 8  # tiles per minute
+MEAL_PAUSE = 150  # minutes between two meals worth noting
+ADVICE_LASTS = 60  # minutes for which a chosen action is followed
+
+Seen = tuple[str, Entry]
+
+
+class Town:
+    """A world for the tick loop (`simulation.world.World`): agents that move, eat, sleep, talk and follow their plans.
+
+    The town lives minute by minute whatever the length of a tick; everything follows from the seed, the number of
+    agents, and the changes applied. Without plans everybody keeps to a routine.
+
+    Raises:
+        ValueError: when the number of agents is not between 1 and 1000.
+    """
+
+    def __init__(
+        self,
+        agents: int = 25,
+        seed: int = 0,
+        minutes_per_tick: int = 1,
+        start_minute: int = 0,
+        perception: Perception | None = None,
+    ) -> None:
+        self.minutes_per_tick = minutes_per_tick
+        self.start_minute = start_minute
+        self._perception = perception or Perception()
+        self._people: dict[str, Person] = population(seed, agents)
+        self._places = build(agents)
+        self._place_type = {place.id: place.location.type for place in self._places.values()}
+        bodies: dict[str, Body] = {}
+        for owner, person in self._people.items():
+            home = person.profile.home
+            x, y = self._places[home].spot(seed, owner)
+            bodies[owner] = Body(x=x, y=y, place=home, goal=home)
+        self._state = State(seed=seed, agents=agents, minute=start_minute - 1, bodies=bodies)
+        self._episodes: tuple[int, dict[int, list[tuple[str, str, int]]]] = (-1, {})  # a cache: follows from the seed
+        self._spots: dict[tuple[str, str], tuple[int, int]] = {}  # a cache as well
+
+    # -- what the loop reads -------------------------------------------------------------------------
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        """All places, public ones of a district before its homes."""
+        return tuple(place.location for place in self._places.values())
+
+    @property
+    def ticks_per_day(self) -> int:
+        """Ticks in a game day."""
+        return -(-DAY // self.minutes_per_tick)
+
+    def owners(self) -> Mapping[str, Profile]:
+        """The profiles of all who are in town, by owner id."""
+        return {o: p.profile for o, p in self._people.items() if o not in self._state.away}
+
+    def brief(self, owner: str) -> dict[str, Any]:
+        """Where an agent is, what it does and how it feels (meters of 0 to 100; hunger 0 is starving)."""
+        body = self._state.bodies[owner]
+        return {
+            "location": body.place,
+            "activity": body.intent or body.doing,
+            "condition": body.condition,
+            "status": {
+                "energy": body.energy * 100 // FULL,
+                "hunger": body.hunger * 100 // FULL,
+                "mood": body.mood * 100 // FULL,
+            },
+        }
+
+    # -- what changes the town from outside ----------------------------------------------------------
+
+    def leave(self, owner: str) -> None:
+        """An agent leaves town. Its body waits where it was.
+
+        Raises:
+            ValueError: when it is not in town.
+        """
+        if owner not in self.owners():
+            raise ValueError(f"{owner!r} is not in town and cannot leave")
+        for talk in list(self._state.talks.values()):
+            if owner in talk.people:
+                self._end(talk.id, self._state.minute)
+        self._state.away.append(owner)
+
+    def join(self, owner: str) -> None:
+        """An agent that left comes back.
+
+        Raises:
+            ValueError: when it has not left.
+        """
+        if owner not in self._state.away:
+            raise ValueError(f"{owner!r} has not left town and cannot join")
+        self._state.away.remove(owner)
+
+    def apply(self, change: Change) -> None:
+        """Take over a new plan, an item's status, a change of feelings or a chosen action; the rest is memory's."""
+        body = self._state.bodies.get(change.owner)
+        if body is None:
+            return
+        match change.effect:
+            case Append(entry=planned) if planned.type == "plan":
+                entry = change.entry or planned
+                body.items = [
+                    item if item.location in self._places else msgspec.structs.replace(item, location=None)
+                    for item in entry.items
+                ]
+                body.valid_until = entry.valid_until
+            case SetPlanStatus(item=item_id, status=status, expects=expects):
+                body.items = [
+                    msgspec.structs.replace(item, status=status)
+                    if item.id == item_id and item.status == expects
+                    else item
+                    for item in body.items
+                ]
+            case Tell(topic="relationship", data=data):
+                other, amount = data.get("other"), data.get("change")
+                if isinstance(other, str) and other in self._people and isinstance(amount, int):
+                    now = body.feelings.get(other, 0)
+                    body.feelings[other] = max(-100, min(100, now + amount))
+            case Tell(topic="action", data=data):
+                place = data.get("location")
+                if isinstance(place, str) and place in self._places:
+                    body.advice, body.advice_until = place, self._state.minute + ADVICE_LASTS
+            case _:
+                pass
+
+    def take_effects(self) -> list[Effect]:
+        """Plan items that became active, completed or cancelled since the last call."""
+        taken, self._state.effects = self._state.effects, []
+        return taken
+
+    # -- saving ----------------------------------------------------------------------------------------
+
+    def dump(self) -> bytes:
+        """The whole mutable state as JSON."""
+        return msgspec.json.encode(self._state)
+
+    def load(self, data: bytes) -> None:
+        """Continue from a dump of a town with the same seed and number of agents.
+
+        Raises:
+            ValueError: when it is not one.
+        """
+        try:
+            state = msgspec.json.decode(data, type=State)
+        except msgspec.MsgspecError as error:
+            raise ValueError(f"this is not a dump of a town: {error}") from error
+        here = (self._state.seed, self._state.agents)
+        if (state.seed, state.agents) != here:
+            raise ValueError(
+                f"the dump is of a town with seed {state.seed} and {state.agents} agents, "
+                f"this one has seed {here[0]} and {here[1]}"
+            )
+        self._state = state
+
+    # -- living ------------------------------------------------------------------------------------------
+
+    def step(self, tick: int, minute: int) -> list[Seen]:
+        """Live on to game time `minute`; what was observed, in order of time and owner."""
+        seen: list[Seen] = []
+        while self._state.minute < minute:
+            self._state.minute += 1
+            seen += self._live(self._state.minute)
+        return seen
+
+    def _live(self, minute: int) -> list[Seen]:
+        state = self._state
+        here = [owner for owner in self._people if owner not in state.away]
+        seen: list[Seen] = []
+        if minute == self.start_minute:
+            seen += happenings.beginning(state, self._people, self._places, minute)
+            seen += happenings.invitations(state, self._people, self._places, here, minute, today=True)
+        if minute % DAY == happenings.INVITE_AT:
+            happenings.forget_old(state, minute)
+            for body in state.bodies.values():
+                self._perception.forget(body, minute)
+            seen += happenings.invitations(state, self._people, self._places, here, minute, today=False)
+        due = happenings.commitments(state, minute)
+        for owner in here:
+            seen += self._act(self._people[owner], state.bodies[owner], minute, due.get(owner))
+        seen += self._happen(minute)
+        seen += self._talk(here, minute)
+        seen += self._perceive(here, minute)
+        seen += happenings.settle_appointments(state, self._people, self._places, minute)
+        return seen
+
+    def _act(self, person: Person, body: Body, minute: int, due: Appointment | None) -> list[Seen]:
+        owner = person.owner
+        seen: list[Seen] = []
+        if not body.talk:
+            action = choose(self._state.seed, person, body, minute, self._place_type)
+            if due is not None and not action.sleep and not body.need:
+                action = Action(due.place, "meeting people", due.what)
+            if body.condition == "sleeping" and not action.sleep:
+                sky = happenings.weather(self._state.seed, day_of(minute))
+                text = f"Woke up at {clock_time(minute)}. It is {sky} day."
+                seen.append(happenings.thought(owner, text, minute, 1, place=body.place))
+            seen += self._carry_out(person, body, action, minute)
+        resting = body.condition == "sleeping"
+        body.energy = max(0, min(FULL, body.energy + (17 if resting else -7)))
+        body.hunger = max(0, body.hunger - (3 if resting else 11))
+        body.mood += (body.mood < 6_000) - (body.mood > 6_000)
+        self._state.effects += follow_plan(owner, body, minute, is_night(person, minute))
+        return seen
+
+    def _carry_out(self, person: Person, body: Body, action: Action, minute: int) -> list[Seen]:
+        """Walk towards the action's place, or do there what is to be done."""
+        owner, place = person.owner, self._places[action.place]
+        body.goal, body.intent = action.place, action.intent
+        seen: list[Seen] = []
+        if body.place != action.place:
+            body.condition, body.place, body.doing = "walking", "", ""
+            if not self._walk(owner, body, action.place):
+                return seen
+            body.place = action.place
+            arrival = self._perception.arrival(owner, body, place.location.name, minute)
+            if arrival is not None:
+                seen.append((owner, arrival))
+        body.condition = "sleeping" if action.sleep else "activity" if action.doing else "idle"
+        body.doing = action.doing
+        if action.eat:
+            body.hunger = min(FULL, body.hunger + 300)
+            if body.ate < 0 or minute - body.ate > MEAL_PAUSE:
+                body.ate = minute
+                hour = minute % DAY // 60
+                meal = "breakfast" if 4 <= hour < 11 else "lunch" if hour < 16 else "dinner"
+                text = f"Had {meal} at {place.location.name}."
+                seen.append(happenings.thought(owner, text, minute, 2, place=body.place))
+        return seen
+
+    def _walk(self, owner: str, body: Body, place_id: str) -> bool:
+        """One minute on the way, first along x, then along y; True on arrival."""
+        spot = self._spots.get((owner, place_id))
+        if spot is None:
+            spot = self._spots[owner, place_id] = self._places[place_id].spot(self._state.seed, owner)
+        left = SPEED
+        across = max(-left, min(left, spot[0] - body.x))
+        left -= abs(across)
+        body.x += across
+        body.y += max(-left, min(left, spot[1] - body.y))
+        return (body.x, body.y) == spot
+
+    def _happen(self, minute: int) -> list[Seen]:
+        day = day_of(minute)
+        if self._episodes[0] != day:
+            self._episodes = (day, happenings.episodes(self._state, self._people, day))
+        seen: list[Seen] = []
+        for owner, text, importance in self._episodes[1].get(minute, ()):
+            body, person = self._state.bodies[owner], self._people[owner]
+            if owner in self._state.away or body.place != person.profile.work or body.condition != "activity":
+                continue
+            present = [
+                o for o, b in self._state.bodies.items()
+                if b.place == body.place and b.condition != "sleeping" and o not in self._state.away
+            ]  # fmt: skip
+            seen += happenings.happen(self._state, owner, text, importance, minute, present)
+        return seen
+
+    def _talk(self, here: list[str], minute: int) -> list[Seen]:
+        state = self._state
+        seen: list[Seen] = []
+        for talk in list(state.talks.values()):
+            seen += conversation.say(state, self._people, talk, minute)
+            if not talk.lines:
+                self._end(talk.id, minute)
+        gathered: dict[str, list[str]] = {}
+        for owner in here:
+            body = state.bodies[owner]
+            if conversation.may_talk(body, minute):
+                gathered.setdefault(body.place, []).append(owner)
+        for place, owners in gathered.items():
+            if len(owners) < 2:
+                continue
+            for talk in conversation.start(state, self._people, self._places, owners, place, minute):
+                state.talks[talk.id] = talk
+                for owner in talk.people:
+                    body = state.bodies[owner]
+                    body.talk, body.condition = talk.id, "conversing"
+                    for other in talk.people:
+                        if other != owner:
+                            body.talked[other] = minute
+        return seen
+
+    def _end(self, talk_id: str, minute: int) -> None:
+        talk = self._state.talks.pop(talk_id)
+        for owner in talk.people:
+            body = self._state.bodies[owner]
+            body.talk, body.condition = "", "idle"
+            body.quiet_until = minute + 45 + Chance(self._state.seed, "quiet", owner, minute).below(60)
+
+    def _perceive(self, here: list[str], minute: int) -> list[Seen]:
+        """Everybody who is awake looks around; walls hide who is in another place (all on the street see each other).
+
+        A grid keeps this linear in the number of agents.
+        """
+        state, size = self._state, self._perception.radius + 1
+        cells: dict[tuple[str, int, int], list[tuple[str, str, Body]]] = {}
+        with_whom: dict[str, str] = {}
+        for owner in here:
+            body = state.bodies[owner]
+            cells.setdefault((body.place, body.x // size, body.y // size), []).append(
+                (owner, self._people[owner].profile.name, body)
+            )
+            if body.talk:
+                other = next(o for o in state.talks[body.talk].people if o != owner)
+                with_whom[owner] = self._people[other].profile.name
+        seen: list[Seen] = []
+        for owner in here:
+            body = state.bodies[owner]
+            if body.condition == "sleeping":
+                continue
+            column, row = body.x // size, body.y // size
+            near = [
+                other
+                for dx in (-1, 0, 1)
+                for dy in (-1, 0, 1)
+                for other in cells.get((body.place, column + dx, row + dy), ())
+                if other[0] != owner and not (body.talk and other[2].talk == body.talk)
+            ]
+            if near:
+                seen += [(owner, entry) for entry in self._perception.agents(owner, body, near, minute, with_whom)]
+        return seen
