@@ -49,7 +49,7 @@ def parse_limit_name(text: str) -> LimitName:
         raise LimitError(f"limit {text!r}: unit {unit!r} is not one of {', '.join(UNITS)}")
     if scope != "run" and not (scope.startswith(("kind:", "owner:")) and scope.partition(":")[2]):
         raise LimitError(f"limit {text!r}: scope {scope!r} is not run, kind:<kind>, kind:*, owner:<owner> or owner:*")
-    return LimitName(period, scope, unit)  # type: ignore[arg-type]  # both were checked above
+    return LimitName(period, scope, unit)
 
 
 class LimitTable:

@@ -75,6 +75,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""  # the model to ask; empty: the heuristic is what was asked for
     prompt_cap: int = 0  # tokens the prompt may have
     output_cap: int = 0  # tokens the answer may have, reasoning included
+    facts: int = 0  # version of the run's facts at the enqueue tick
     reserved: Cost = Cost()  # upper bound of one attempt
 
     @property

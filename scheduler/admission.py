@@ -1,0 +1,86 @@
+"""Admission: which of a tick's requests become jobs, and how those that budget refuses are degraded.
+
+Scarce budget goes by kind, then by priority, then to who was served longest ago, then by owner: never by the
+order in which requests happened to arrive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from scheduler.budget import BudgetView, Cell
+from tasks.job import Cost, JobKey, Request
+from tasks.kind import Kind, OnDenied
+
+Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
+
+MAX_TRIALS = 3  # a request deferred this often is not deferred again: its heuristic applies
+
+
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided of one request."""
+
+    key: JobKey
+    request: Request
+    decision: Decision
+    cost: Cost  # reserved for the first attempt; nothing unless admitted
+    cells: tuple[Cell, ...]
+    refused: str = ""  # the cell that had no room
+
+
+def admit(
+    requests: Sequence[Request],
+    *,
+    tick: int,
+    minute: int,
+    view: BudgetView,
+    kind_of: Callable[[str], Kind],
+    cost_of: Callable[[Kind], Cost],
+    last_served: Callable[[str, str], int],
+) -> list[Decided]:
+    """Decide a tick's requests in canonical order; what is admitted is held in `view`.
+
+    Args:
+        last_served: the tick at which (kind, owner) was last admitted, -1 if never.
+    """
+    ordered = sorted(
+        requests,
+        key=lambda r: (
+            kind_of(r.kind).order,
+            -r.priority,
+            last_served(r.kind, r.owner),
+            r.owner,
+            r.trial,
+            r.numbers or (),
+        ),
+    )  # fmt: skip
+    ordinals: dict[tuple[str, str, int], int] = {}
+    decided = []
+    for request in ordered:
+        slot = (request.kind, request.owner, request.trial)
+        ordinal = ordinals.get(slot, 0)
+        ordinals[slot] = ordinal + 1
+        key = JobKey(tick, request.kind, request.owner, ordinal, request.trial)
+        kind = kind_of(request.kind)
+        cost = cost_of(kind)
+        refused = view.refusal(key, minute, cost)
+        if refused is None:
+            cells = tuple(view.cells(key, minute))
+            view.move(cells, Cost(), cost)
+            decided.append(Decided(key=key, request=request, decision="admitted", cost=cost, cells=cells))
+        else:
+            decision = degrade(kind.on_denied, request.trial)
+            decided.append(Decided(key=key, request=request, decision=decision, cost=Cost(), cells=(), refused=refused))
+    return decided
+
+
+def degrade(policy: OnDenied, trial: int) -> Decision:
+    """What becomes of a request that budget refuses."""
+    if policy == "drop":
+        return "dropped"
+    if policy == "defer" and trial + 1 < MAX_TRIALS:
+        return "deferred"
+    return "heuristic"

@@ -1,0 +1,117 @@
+"""The boundary of a tick: every job that is due gets its one end, in canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from memory.apply import apply, unmet
+from memory.effects import Append, Effect
+from memory.entry import Entry
+from memory.stream import Stream
+from scheduler.claims import Reason, Result, Source
+from scheduler.journal import Ended, EndNote
+from scheduler.ledger import Row
+from scheduler.open_jobs import OpenJob, whole
+from tasks.job import Cost, JobKey
+from tasks.kind import Case, Kind
+
+_WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead", "held": "denied"}
+
+
+class Change(NamedTuple):
+    """One applied effect, as it is handed to the host's world."""
+
+    owner: str
+    effect: Effect
+    entry: Entry | None  # the numbered entry, when the effect appended one
+    kind: str
+    source: Source
+    reason: Reason
+
+
+class Closing(NamedTuple):
+    """One job at its end."""
+
+    ended: Ended
+    note: EndNote
+    counts_as: Cost  # in admission's view from now on
+    changes: tuple[Change, ...]
+
+
+def close_due(
+    rows: Sequence[Row],
+    open_jobs: Mapping[JobKey, OpenJob],
+    streams: Mapping[str, Stream],
+    *,
+    tick: int,
+    kind_of: Callable[[str], Kind],
+    case_of: Callable[[OpenJob], Case],
+) -> list[Closing]:
+    """End every job of `rows` and apply its effects to `streams`.
+
+    The order is (due tick, kind order, owner, ordinal, enqueue tick), whoever finished when. A job without a result
+    gets its kind's heuristic, computed here from what the job may read.
+    """
+    ordered = sorted(
+        rows,
+        key=lambda row: (
+            open_jobs[row.key].job.due, kind_of(row.key.kind).order, row.key.owner, row.key.ordinal, row.key.tick,
+            row.key.trial,
+        ),
+    )  # fmt: skip
+    return [_close(row, open_jobs[row.key], streams, tick, kind_of(row.key.kind), case_of) for row in ordered]
+
+
+def _close(
+    row: Row,
+    item: OpenJob,
+    streams: Mapping[str, Stream],
+    tick: int,
+    kind: Kind,
+    case_of: Callable[[OpenJob], Case],
+) -> Closing:
+    result = row.result if row.state == "staged" else None
+    if result is None:
+        reason = _WITHOUT_RESULT[row.state]
+        result = Result(effects=kind.heuristic(case_of(item)), source="heuristic", reason=reason)
+        counts_as = whole(item)
+    else:
+        counts_as = result.usage
+    effects = result.effects if result.reason == "none" else provisional(result.effects)
+    failed = unmet(streams, effects)
+    note = EndNote(
+        key=row.key,
+        source=result.source,
+        usage=result.usage,
+        attempts=row.claims,
+        model=result.model,
+        prompt=result.prompt,
+        failure=failed or result.failure,
+    )
+    if failed is not None:
+        return Closing(Ended(key=row.key, end="stale", reason=result.reason, effects=effects), note, counts_as, ())
+    appended = apply(streams, effects, tick)
+    note = msgspec.structs.replace(note, appended=tuple(entry.number for entry in appended))
+    entries = iter(appended)
+    changes = tuple(
+        Change(
+            effect.owner, effect, next(entries) if isinstance(effect, Append) else None,
+            row.key.kind, result.source, result.reason,
+        )
+        for effect in effects
+    )  # fmt: skip
+    ended = Ended(key=row.key, end="applied", reason=result.reason, effects=effects)
+    return Closing(ended, note, counts_as, changes)
+
+
+def provisional(effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    """The same effects, their entries marked as made without what was asked for: they may be repaired later."""
+    return tuple(
+        msgspec.structs.replace(effect, entry=msgspec.structs.replace(effect.entry, provisional=True))
+        if isinstance(effect, Append)
+        else effect
+        for effect in effects
+    )

@@ -1,0 +1,156 @@
+"""Budget windows, and admission's view of them.
+
+A window is a period and its index ("tick:420", "day:3", "run:0"); it is part of every key, so nothing is ever
+reset. A cell is (window, scope). The view is changed only by the host, at boundaries, from what the journal
+says: an open job counts its reservation, an applied one its winning attempt's usage, one that ended without a
+result its whole reservation. So what is admitted never depends on who finished when, or on crashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from memory.clock import DAY, day_of
+from scheduler.limits import PERIODS, UNITS, LimitTable, Period, Unit
+from tasks.job import Cost, JobKey
+
+NOTHING = Cost()
+
+
+class Cell(NamedTuple):
+    """Where a job is charged."""
+
+    window: str  # "tick:420", "day:3", "run:0"
+    scope: str  # "run", "kind:plan", "owner:agent:isabella"
+
+    @property
+    def period(self) -> Period:
+        return self.window.partition(":")[0]  # type: ignore[return-value]  # windows are only made by window_of
+
+
+class Pool(NamedTuple):
+    """The part of one limit that only further attempts may use."""
+
+    window: str
+    scope: str
+    unit: int  # index in UNITS, from 1 as Lua counts
+    limit: int
+
+
+class Guarantee(NamedTuple):
+    """A kind's guaranteed share of a day's limit, until its last call."""
+
+    share: float  # of what admission may give out
+    last_call: int  # minute of the day from which it is 0
+
+
+def amounts(cost: Cost) -> tuple[int, int, int]:
+    """A cost in the order of `UNITS`."""
+    return cost.calls, cost.tokens, cost.usd_micros
+
+
+def window_of(period: Period, tick: int, minute: int) -> str:
+    """The window of a period that a tick belongs to."""
+    index = {"tick": tick, "day": day_of(minute), "run": 0}[period]
+    return f"{period}:{index}"
+
+
+def retry_pool(limit: int, share: float) -> int:
+    """How much of a limit is kept for further attempts: at least 1 of any limit above 1."""
+    return 0 if limit < 2 else max(1, int(limit * share))
+
+
+class BudgetView:
+    """What admission believes is held of each limit."""
+
+    def __init__(
+        self,
+        table: LimitTable,
+        *,
+        retry_share: float,
+        guarantees: Mapping[str, Guarantee],
+        held: Mapping[str, int] | None = None,
+    ) -> None:
+        self.table = table
+        self._retry_share = retry_share
+        self._guarantees = dict(sorted(guarantees.items()))
+        self.held: dict[str, int] = dict(held or {})
+        self._changed: set[str] = set()
+
+    def cells(self, key: JobKey, minute: int) -> list[Cell]:
+        """The cells that a job enqueued at `key.tick` is charged to: those with a limit, and those reports need."""
+        found = []
+        for period in PERIODS:
+            window = window_of(period, key.tick, minute)
+            for scope in ("run", f"kind:{key.kind}", f"owner:{key.owner}"):
+                reported = (period == "run" and scope == "run") or (period == "day" and not scope.startswith("owner:"))
+                shared = period == "day" and scope.startswith("kind:")
+                if reported or shared or self.table.limited(period, scope):
+                    found.append(Cell(window, scope))
+        return found
+
+    def pools(self, cells: Iterable[Cell]) -> list[Pool]:
+        """The retry pools of those cells that have limits."""
+        return [
+            Pool(cell.window, cell.scope, index, retry_pool(limit, self._retry_share))
+            for cell in cells
+            for index, unit in enumerate(UNITS, 1)
+            if (limit := self.table.of(cell.period, cell.scope, unit)) is not None
+        ]
+
+    def refusal(self, key: JobKey, minute: int, cost: Cost) -> str | None:
+        """The first cell that has no room for a first attempt of this cost, as "window scope unit", or None."""
+        for cell in self.cells(key, minute):
+            for unit, amount in zip(UNITS, amounts(cost), strict=True):
+                limit = self.table.of(cell.period, cell.scope, unit)
+                if limit is None or amount == 0:
+                    continue
+                room = limit - retry_pool(limit, self._retry_share)
+                if self._demand(cell, unit, key.kind, minute, amount, room) > room:
+                    return f"{cell.window} {cell.scope} {unit}"
+        return None
+
+    def _demand(self, cell: Cell, unit: Unit, kind: str, minute: int, amount: int, room: int) -> int:
+        """What would be held or promised of a limit if `amount` were added for `kind`.
+
+        In a day's window of the whole run this is the sum over kinds of max(held, guarantee), so that others borrow
+        only what a kind will not need any more; elsewhere it is what is held.
+        """
+        held = self.get(cell, unit)
+        if cell.scope != "run" or cell.period != "day" or not self._guarantees:
+            return held + amount
+        total, named = 0, 0
+        for name, guarantee in self._guarantees.items():
+            by_kind = self.get(Cell(cell.window, f"kind:{name}"), unit)
+            named += by_kind
+            promised = int(guarantee.share * room) if minute % DAY < guarantee.last_call else 0
+            total += max(by_kind + (amount if name == kind else 0), promised)
+        return total + held - named + (0 if kind in self._guarantees else amount)
+
+    def get(self, cell: Cell, unit: Unit) -> int:
+        """What is held of a cell."""
+        return self.held.get(f"{cell.window}|{cell.scope}|{unit}", 0)
+
+    def move(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
+        """A job that counted as `before` counts as `after` from now on."""
+        for cell in cells:
+            for unit, old, new in zip(UNITS, amounts(before), amounts(after), strict=True):
+                if new != old:
+                    field = f"{cell.window}|{cell.scope}|{unit}"
+                    self.held[field] = self.held.get(field, 0) + new - old
+                    self._changed.add(field)
+
+    def forget(self, window: str) -> list[str]:
+        """Drop a closed window; returns the fields dropped."""
+        fields = sorted(field for field in self.held if field.startswith(window + "|"))
+        for field in fields:
+            del self.held[field]
+            self._changed.discard(field)
+        return fields
+
+    def take_changes(self) -> list[tuple[str, int]]:
+        """Fields changed since the last call, with their values, in order."""
+        changed = [(field, self.held[field]) for field in sorted(self._changed)]
+        self._changed.clear()
+        return changed

@@ -1,0 +1,122 @@
+"""The worker's side of the ledger: claim a job, say that one is alive, settle the attempt."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from redis import Redis
+
+from memory.effects import Effect
+from memory.entry import Entry
+from memory.profile import Profile
+from scheduler.facts import Facts
+from scheduler.keys import incarnation_key, new_nonce, run_base, run_prefix
+from scheduler.scripts import script
+from tasks.job import Cost, Job, split_job_id
+from tasks.kind import Case
+
+Source = Literal["llm", "cached", "heuristic", "none"]
+Reason = Literal["none", "denied", "late", "failed", "dead", "cancelled"]
+Settled = Literal["staged", "freed", "accounted", "already", "unknown", "gone"]
+Refusal = Literal["gone", "paused", "closed", "claimed", "late", "dead"]
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an attempt produced, as it is staged with the ledger."""
+
+    effects: tuple[Effect, ...]
+    source: Source
+    reason: Reason = "none"
+    usage: Cost = Cost()  # of the attempt that staged it
+    model: str = ""
+    prompt: str = ""  # content hash of the prompt's template
+    failure: str = ""  # class of the failure behind reason "failed"
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt handed out by the ledger: the job, what it may read, and the token that fences it."""
+
+    incarnation: str
+    token: str
+    number: int  # 1 for the first attempt
+    case: Case
+
+    @property
+    def job(self) -> Job:
+        return self.case.job
+
+
+class Claims:
+    """The ledger as a worker process sees it. Thread-safe: the client pools its connections."""
+
+    def __init__(self, client: Redis, *, worker: str, claim_cap: int) -> None:
+        self._worker = worker
+        self._cap = claim_cap
+        self._client = client
+        self._facts: dict[tuple[str, int], Facts] = {}  # by prefix and version: they never change
+        self._claim = script(client, "claim")
+        self._settle = script(client, "settle")
+        self._beat = script(client, "beat")
+
+    def claim(self, job_id: str) -> Claim | Refusal:
+        """Ask for a job. A refusal means: do nothing, spend nothing.
+
+        Raises:
+            ValueError: when `job_id` is not a job id.
+            RedisError: when the ledger cannot be reached; the message may be dropped, the host repeats it.
+        """
+        run, key = split_job_id(job_id)
+        token = new_nonce()
+        args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._cap]
+        answer: list[Any] = self._claim(keys=[incarnation_key(run)], args=args)
+        if answer[0] != b"ok":
+            refusal: Refusal = answer[0].decode()
+            return refusal
+        _, incarnation, number, raw_job, profile, memories = answer
+        job = msgspec.json.decode(raw_job, type=Job)
+        case = build_case(
+            job,
+            msgspec.json.decode(profile, type=Profile) if profile else Profile(name=key.owner),
+            self._facts_of(run_prefix(run, incarnation.decode()), job.facts),
+            {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)},
+        )
+        return Claim(incarnation=incarnation.decode(), token=token, number=int(number), case=case)
+
+    def _facts_of(self, prefix: str, version: int) -> Facts:
+        known = self._facts.get((prefix, version))
+        if known is None:
+            raw = self._client.hget(prefix + "facts", str(version))
+            known = msgspec.json.decode(raw, type=Facts) if raw else Facts()  # type: ignore[arg-type]
+            self._facts[prefix, version] = known
+        return known
+
+    def beat(self, run: str, incarnation: str) -> None:
+        """Say that this worker is alive."""
+        self._beat(keys=[incarnation_key(run)], args=[run_base(run), incarnation, self._worker])
+
+    def settle(self, claim: Claim, result: Result | None, used: Cost) -> Settled:
+        """Report an attempt: stage its result if it is the newest; account for what was spent in every case."""
+        job = claim.job
+        payload = msgspec.json.encode(result) if result is not None else b""
+        answer: bytes = self._settle(
+            keys=[incarnation_key(job.run)],
+            args=[
+                run_base(job.run), claim.incarnation, job.key.text(), claim.token, payload,
+                used.calls, used.tokens, used.usd_micros, self._cap,
+            ],
+        )  # fmt: skip
+        settled: Settled = answer.decode()
+        return settled
+
+
+_ENTRIES = msgspec.json.Decoder(Entry)
+
+
+def build_case(job: Job, profile: Profile, facts: Facts, found: dict[str, list[bytes]]) -> Case:
+    """What a job works from: of the entries found, those it may read, in order of number."""
+    memories: dict[str, list[Entry]] = {}
+    for reads in job.reads:
+        entries = sorted((_ENTRIES.decode(raw) for raw in found.get(reads.owner, ())), key=lambda e: e.number)
+        memories[reads.owner] = [e for e in entries if e.number <= reads.upto]
+    return Case(job=job, profile=profile, world=facts.world(), memories=memories)

@@ -1,0 +1,55 @@
+"""Redis clients with timeouts, and what an unreachable server means to a user."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from redis import Redis
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import AuthenticationError, RedisError
+from redis.retry import Retry
+
+from scheduler.settings import ConfigurationError
+
+
+def shown(url: str) -> str:
+    """A URL without its password."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{parts.username or ''}:***@{host}").geturl()
+
+
+def connect(url: str, timeout: float) -> Redis:
+    """A client whose every call ends within a bounded time. Scripts are safe to send again: see `fence.lua`.
+
+    Raises:
+        ConfigurationError: when the URL cannot be read.
+    """
+    try:
+        return Redis.from_url(
+            url,
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
+            retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), 3),
+            health_check_interval=30,
+        )
+    except ValueError as error:
+        raise ConfigurationError(f"{shown(url)!r} is not a Redis URL: {error}") from error
+
+
+def check(client: Redis, url: str) -> None:
+    """Make sure that the server answers.
+
+    Raises:
+        ConfigurationError: saying which URL does not answer and why.
+    """
+    try:
+        client.ping()
+    except AuthenticationError as error:
+        raise ConfigurationError(f"Redis at {shown(url)} refuses the credentials: {error}") from error
+    except RedisError as error:
+        raise ConfigurationError(
+            f"no Redis answers at {shown(url)}: {error}; start it, or unset COGITATE_REDIS_URL to use the embedded one"
+        ) from error

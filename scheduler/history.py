@@ -1,0 +1,96 @@
+"""Reading the journal back: verified lines, and what they changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from memory.apply import apply, unmet
+from memory.effects import Append
+from memory.stream import Stream
+from scheduler.boundary import Change
+from scheduler.journal import JournalError, Line, ReadLine, read_line
+from scheduler.mind import note_served
+
+PAGE = 200  # lines a round trip
+
+
+def read_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[ReadLine]:
+    """The verified lines of ticks `first` to `last`, read page by page.
+
+    Raises:
+        JournalError: at the first tick whose line is missing or not what was written.
+    """
+    if first > last:
+        return
+    digest = chain = ""
+    if first > 1:
+        before: Any = client.lindex(prefix + "journal", first - 2)
+        if before is None:
+            raise JournalError(f"tick {first - 1}: the journal has no line for it")
+        chain, digest = _ends(before, first - 1)
+    tick = first
+    while tick <= last:
+        page: Any = client.lrange(prefix + "journal", tick - 1, min(tick - 1 + PAGE, last) - 1)
+        if not page:
+            raise JournalError(f"tick {tick}: the journal has no line for it")
+        for stored in page:
+            line = read_line(stored, tick, digest, chain)
+            yield line
+            digest, chain = line.digest, line.chain
+            tick += 1
+
+
+def _ends(stored: bytes, tick: int) -> tuple[str, str]:
+    chain, _, body = stored.partition(b" ")
+    try:
+        return chain.decode("ascii"), msgspec.json.decode(body, type=Line).digest
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
+
+
+def redo(line: ReadLine, streams: dict[str, Stream]) -> None:
+    """Apply one tick of the journal to streams, in the order in which it happened.
+
+    Raises:
+        JournalError: when a precondition does not come out as it did.
+    """
+    core = line.core
+    for owner, _ in core.joined:
+        streams[owner] = Stream(owner)
+    for ended in core.ended:
+        failed = unmet(streams, ended.effects)
+        if (failed is not None) != (ended.end == "stale"):
+            raise JournalError(
+                f"tick {core.tick}: job {ended.key.text()} ended {ended.end}, but: {failed or 'all holds'}"
+            )
+        if failed is None:
+            apply(streams, ended.effects, core.tick)
+    apply(streams, core.asked, core.tick)
+    for owner, entry in core.observed:
+        streams[owner].append(entry, core.tick)
+    apply(streams, core.cuts, core.tick)
+    for owner, numbers in core.deleted:
+        for number in numbers:
+            streams[owner].delete(number)
+    for decided in core.decided:
+        if decided.decision == "admitted":
+            note_served(streams, decided.key)
+
+
+def changes_of(line: ReadLine) -> Iterator[Change]:
+    """The changes that a tick handed to the world, the same as when it was first handed over."""
+    notes = {note.key: note for note in line.notes.ended}
+    for ended in line.core.ended:
+        if ended.end != "applied":
+            continue
+        note = notes[ended.key]
+        numbers = iter(note.appended)
+        for effect in ended.effects:
+            entry = None
+            if isinstance(effect, Append):
+                entry = msgspec.structs.replace(effect.entry, number=next(numbers), tick=line.core.tick)
+            yield Change(effect.owner, effect, entry, ended.key.kind, note.source, ended.reason)

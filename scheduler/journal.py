@@ -1,0 +1,149 @@
+"""The journal: what was decided, applied and observed at each tick, in one line of JSON a tick.
+
+Two hashes run along it. `digest` covers tick, decisions, ends, effects and observations: the same inputs and
+results give the same digest. `chain` covers every byte of every line: nothing can be changed unseen. Never in
+the digest: tokens, money, attempts, source llm or cached, epoch, wall time; these are in the line's notes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal
+
+import msgspec
+
+from memory.effects import Effect
+from memory.entry import Entry
+from memory.profile import Profile
+from scheduler.admission import Decision
+from scheduler.claims import Reason, Source
+from scheduler.facts import Facts
+from tasks.job import Cost, JobKey
+
+End = Literal["applied", "dropped", "deferred", "stale", "cancelled"]
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The end of one job and what it changed (for `stale`: what it would have changed)."""
+
+    key: JobKey
+    end: End
+    reason: Reason = "none"
+    effects: tuple[Effect, ...] = ()
+    successor: JobKey | None = None  # of a deferred job: the key of its next trial has this tick or later
+
+
+class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was decided of one request."""
+
+    key: JobKey
+    decision: Decision
+    due: int = 0  # for admitted and heuristic
+    refused: str = ""
+
+
+class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the digest covers. The order of application is the order of the fields."""
+
+    tick: int
+    minute: int
+    joined: tuple[tuple[str, Profile], ...] = ()
+    left: tuple[str, ...] = ()
+    facts: Facts | None = None  # when they changed
+    ended: tuple[Ended, ...] = ()
+    asked: tuple[Effect, ...] = ()  # effects the world asked for, such as the status of a plan item
+    observed: tuple[tuple[str, Entry], ...] = ()
+    repeated: tuple[tuple[str, int, int], ...] = ()  # owner, number, minute: observations that repeat an entry
+    cuts: tuple[Effect, ...] = ()  # what the boundary cut so that the limits hold
+    deleted: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    decided: tuple[DecidedLine, ...] = ()
+
+
+class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of an ended job beyond what it changed."""
+
+    key: JobKey
+    source: Source
+    usage: Cost = Cost()
+    attempts: int = 0
+    model: str = ""
+    prompt: str = ""
+    failure: str = ""
+    appended: tuple[int, ...] = ()  # numbers given to the entries it appended
+
+
+class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a tick's line says beyond its digest."""
+
+    epoch: int
+    ended: tuple[EndNote, ...] = ()
+    warnings: dict[str, int] = msgspec.field(default_factory=dict)
+    view: tuple[tuple[str, int], ...] = ()  # fields of admission's view that changed
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One tick as the journal keeps it."""
+
+    v: int
+    core: msgspec.Raw
+    notes: Notes
+    digest: str
+
+
+class JournalError(ValueError):
+    """A line of the journal is not what was written; the message names its tick."""
+
+
+_CORE = msgspec.json.Decoder(Core)
+_LINE = msgspec.json.Decoder(Line)
+
+
+def next_digest(previous: str, core: bytes) -> str:
+    """The digest after a tick whose core is `core`."""
+    return hashlib.blake2b(previous.encode() + core, digest_size=16).hexdigest()
+
+
+def next_chain(previous: str, line: bytes) -> str:
+    """The chain after a line."""
+    return hashlib.blake2b(previous.encode() + line, digest_size=16).hexdigest()
+
+
+def write_line(core: Core, notes: Notes, digest: str, chain: str, version: int) -> tuple[bytes, str, str]:
+    """Encode a tick. Returns the stored line (its own chain first), the new digest and the new chain."""
+    raw = msgspec.json.encode(core)
+    digest = next_digest(digest, raw)
+    body = msgspec.json.encode(Line(v=version, core=msgspec.Raw(raw), notes=notes, digest=digest))
+    chain = next_chain(chain, body)
+    return chain.encode() + b" " + body, digest, chain
+
+
+class ReadLine(msgspec.Struct, frozen=True):
+    """One verified tick of the journal."""
+
+    core: Core
+    notes: Notes
+    digest: str
+    chain: str
+
+
+def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
+    """Verify and decode the line of `tick`, given digest and chain before it.
+
+    Raises:
+        JournalError: when a byte is not what was written.
+    """
+    found, _, body = stored.partition(b" ")
+    now = next_chain(chain, body)
+    if found.decode("ascii", "replace") != now:
+        raise JournalError(f"tick {tick}: the journal was changed: chain {now} where {found[:40]!r} was written")
+    try:
+        line = _LINE.decode(body)
+        core = _CORE.decode(line.core)
+    except msgspec.DecodeError as error:
+        raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
+    expected: Any = next_digest(digest, bytes(line.core))
+    if line.digest != expected or core.tick != tick:
+        raise JournalError(
+            f"tick {tick}: digest {line.digest} of tick {core.tick} does not follow; expected {expected}"
+        )
+    return ReadLine(core, line.notes, line.digest, now)

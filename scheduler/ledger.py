@@ -1,0 +1,225 @@
+"""The host's side of the ledger: acquire a run, collect, advance, finish. Every step is fenced.
+
+A step names (epoch, holder nonce, sequence number). When its reply is lost the client sends the identical
+bytes again and the ledger says "already"; any mismatch raises `Fenced` and this host must stop.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from redis import Redis
+
+from scheduler.claims import Result
+from scheduler.keys import RUNS, SCHEMA, incarnation_key, new_nonce, run_base, run_prefix
+from scheduler.scripts import script
+from tasks.job import JobKey
+
+Apply = Literal["due", "ready"]
+JobState = Literal["open", "staged", "dead", "held"]
+Value = str | bytes | int
+
+
+class LedgerError(RuntimeError):
+    """A step of the host was refused; the message says what to do."""
+
+
+class Fenced(LedgerError):
+    """Another host has taken this run: this one must stop and change nothing more."""
+
+
+class RunExists(LedgerError):
+    """A run of this name exists already."""
+
+
+class RunMissing(LedgerError):
+    """There is no run of this name."""
+
+
+class NewerSchema(LedgerError):
+    """The run was written by a newer version of Cogitate."""
+
+
+class Write(NamedTuple):
+    """One Redis command on a key of the run, carried out as part of `advance`."""
+
+    command: str
+    key: str  # without the run's prefix
+    args: tuple[Value, ...]
+
+
+class Row(NamedTuple):
+    """What the ledger knows of a job that is due."""
+
+    key: JobKey
+    state: JobState
+    result: Result | None  # staged
+    claims: int
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """An attempt whose usage has not arrived."""
+
+    job: str
+    worker: str
+    tick: int
+
+
+class Collected(NamedTuple):
+    """The answer to `collect`."""
+
+    rows: list[Row]
+    attempts: dict[str, Attempt]  # by token
+    beats: dict[str, int]  # by worker
+    unclaimed: list[str]  # job keys
+
+
+class Advanced(NamedTuple):
+    """The answer to `advance`."""
+
+    rows: list[Row]  # what is due at the next tick
+    deleted: list[str]  # windows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """One whole tick, as `advance` writes it."""
+
+    tick: int
+    line: bytes  # of the journal
+    digest: str
+    chain: str
+    closed: Sequence[JobKey]
+    windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick that may name it
+    writes: Sequence[Write]
+
+
+class HostLedger:
+    """One run as the host that holds it sees it."""
+
+    def __init__(self, client: Redis, run: str, incarnation: str, epoch: int, holder: str, seq: int, cap: int) -> None:
+        self.client = client
+        self.run = run
+        self.incarnation = incarnation
+        self.prefix = run_prefix(run, incarnation)
+        self.epoch = epoch
+        self._holder = holder
+        self._seq = seq
+        self._cap = cap
+        self._collect = script(client, "collect")
+        self._advance = script(client, "advance")
+        self._finish = script(client, "finish")
+
+    @classmethod
+    def create(cls, client: Redis, run: str, *, claim_cap: int, state: dict[str, Value]) -> HostLedger:
+        """Create a run.
+
+        Raises:
+            RunExists: when there is one of this name.
+        """
+        return cls._acquire(client, run, "create", claim_cap, state)
+
+    @classmethod
+    def resume(cls, client: Redis, run: str, *, claim_cap: int) -> HostLedger:
+        """Take an existing run over; every other host of it is fenced from now on.
+
+        Raises:
+            RunMissing: when there is no run of this name.
+            NewerSchema: when a newer version wrote it.
+        """
+        return cls._acquire(client, run, "resume", claim_cap, {})
+
+    @classmethod
+    def _acquire(cls, client: Redis, run: str, mode: str, cap: int, state: dict[str, Value]) -> HostLedger:
+        holder = new_nonce()
+        fields: list[Value] = [part for pair in state.items() for part in pair]
+        answer: list[bytes] = script(client, "acquire")(
+            keys=[incarnation_key(run)], args=[run_base(run), mode, new_nonce(), holder, SCHEMA, *fields]
+        )
+        match answer[0]:
+            case b"exists":
+                raise RunExists(f"run {run!r} exists already: go on with it (--resume), or choose another name (--run)")
+            case b"none":
+                raise RunMissing(f"there is no run {run!r} to resume; `cogitate status` lists the runs there are")
+            case b"newer":
+                raise NewerSchema(
+                    f"run {run!r} has schema {int(answer[1])}, this version knows {SCHEMA}: upgrade Cogitate"
+                )
+        client.sadd(RUNS, run)
+        return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]), cap)
+
+    def collect(self, tick: int, apply: Apply, expired: Sequence[str] = ()) -> Collected:
+        """What is due at `tick`; attempts named in `expired` lose their lease.
+
+        Raises:
+            Fenced: when another host has taken the run.
+        """
+        rows, attempts, beats, unclaimed = self._step(self._collect, [tick, apply, self._cap, *expired])
+        return Collected(
+            rows=_rows(rows),
+            attempts={attempts[i].decode(): _ATTEMPT.decode(attempts[i + 1]) for i in range(0, len(attempts), 2)},
+            beats={beats[i].decode(): int(beats[i + 1]) for i in range(0, len(beats), 2)},
+            unclaimed=sorted(key.decode() for key in unclaimed),
+        )
+
+    def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
+        """Commit one tick. Returns None when this commit had arrived already.
+
+        Raises:
+            Fenced: when another host has taken the run; nothing was written.
+        """
+        args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.closed)]
+        args += [key.text() for key in commit.closed]
+        args.append(len(commit.windows))
+        for window in commit.windows:
+            args += window
+        for write in commit.writes:
+            args += (write.command, write.key, len(write.args), *write.args)
+        answer = self._step(self._advance, args)
+        return Advanced(_rows(answer[0]), [raw.decode() for raw in answer[1]]) if answer else None
+
+    def finish(self, status: Literal["finished", "stopped"]) -> None:
+        """Confirm that this host still holds the run, and say how it left it.
+
+        Raises:
+            Fenced: when another host has taken the run meanwhile.
+        """
+        self._step(self._finish, [status])
+
+    def wait_ready(self, due: int, timeout: float) -> bool:
+        """Sleep until nothing due at `due` is out any more, or `timeout` seconds are over."""
+        return self.client.blpop([f"{self.prefix}ready:{due}"], timeout=max(timeout, 0.01)) is not None
+
+    def _step(self, lua: Any, args: Sequence[Value]) -> list[Any]:
+        digest = hashlib.blake2b(digest_size=16)
+        for arg in args:
+            digest.update(arg if isinstance(arg, bytes) else str(arg).encode())
+            digest.update(b"\0")
+        answer: list[Any] = lua(
+            keys=[self.prefix + "state"],
+            args=[self.prefix, self.epoch, self._holder, self._seq, digest.hexdigest(), *args],
+        )
+        if answer[0] not in (b"ok", b"already"):
+            raise Fenced(
+                f"run {self.run!r}: another host has taken it, or it was deleted; this host stops "
+                f"(epoch {self.epoch}, step {self._seq}; the ledger says {[str(part, 'ascii') for part in answer]})"
+            )
+        self._seq += 1
+        return answer[1:]
+
+
+_RESULT = msgspec.json.Decoder(Result)
+_ATTEMPT = msgspec.json.Decoder(Attempt)
+
+
+def _rows(raw: list[bytes]) -> list[Row]:
+    rows = []
+    for i in range(0, len(raw), 4):
+        state: Any = raw[i + 1].decode()
+        result = _RESULT.decode(raw[i + 2]) if raw[i + 2] else None
+        rows.append(Row(JobKey.parse(raw[i].decode()), state, result, int(raw[i + 3])))
+    return rows

@@ -1,0 +1,268 @@
+"""The tick loop: the host's view of a run.
+
+    for tick in loop:                                    # what is due has been applied
+        for change in tick.applied: town.apply(change)
+        for owner, entry in town.step(tick.number, tick.minute): loop.observe(owner, entry)
+        loop.request("summarise", "agent:isabella", numbers=(3, 4, 5))
+        loop.checkpoint(town.dump())
+
+The body of the loop is the world's turn. When it ends, the whole tick (ends, effects, observations, admissions,
+checkpoint) is committed in one step, and hints for the new jobs are published. Leaving the loop early leaves a
+run that can be resumed. A resumed loop first hands over again, marked `replayed`, the ticks since the last
+checkpoint; the world must do then what it did before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+import structlog
+
+from memory.effects import Effect
+from memory.entry import Entry
+from memory.profile import Profile
+from scheduler.boundary import Change
+from scheduler.budget import BudgetView
+from scheduler.facts import Facts
+from scheduler.history import changes_of, read_journal
+from scheduler.intake import InputError, Observation, check_entry, check_owner, check_request
+from scheduler.journal import Notes, write_line
+from scheduler.keys import SCHEMA
+from scheduler.ledger import Apply, Commit, HostLedger, Row, Write
+from scheduler.mind import Mind, Outcome, Rules, WorldTurn
+from scheduler.open_jobs import job_writes
+from scheduler.restore import loop_state, restore
+from scheduler.streams import chunked, stream_writes
+from scheduler.waiting import Publish, Waiting
+from tasks.job import Request
+
+log = structlog.get_logger()
+
+
+class WorldDiverged(RuntimeError):
+    """A resumed world did something else than before: it is not deterministic from its checkpoint."""
+
+
+class Tick(NamedTuple):
+    """One tick as the world sees it."""
+
+    number: int
+    minute: int  # game time, total minutes
+    applied: tuple[Change, ...]
+    replayed: bool  # handed over again on resume: already committed
+
+
+class TickLoop:
+    """Drives one run. Use it as an iterator; what the world does in its turn is said through the methods."""
+
+    def __init__(
+        self,
+        ledger: HostLedger,
+        *,
+        owners: Mapping[str, Profile],
+        facts: Facts,
+        rules: Rules,
+        view: BudgetView,
+        publish: Publish,
+        apply: Apply = "due",
+        wait: float = 60.0,
+        tick_rate: float | None = None,
+        lease: float = 15.0,
+        hint_interval: float = 1.0,
+        ticks: int | None = None,
+    ) -> None:
+        self.ledger = ledger
+        self.mind = Mind(run=ledger.run, rules=rules, facts=facts, view=view)
+        self._apply: Apply = apply
+        self._tick_rate = tick_rate
+        self._last = ticks
+        self._waiting = Waiting(ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval)
+        self._turn = WorldTurn()
+        self._checkpoint: bytes | None = None
+        self._rows: list[Row] | None = None
+        self._facts_written = -1
+        self._loop_written: bytes = b""
+        self._redelivering = False
+        self.tick_seconds: list[float] = []  # what each tick cost the host, waiting and the world's turn excluded
+
+        state = restore(ledger, self.mind)
+        self.tick = state.tick  # the last tick that is committed
+        self.digest, self.chain = state.digest, state.chain
+        self.restored = state.checkpoint  # what the world gave to its last checkpoint, or None
+        self._restored_tick = state.checkpoint_tick
+        self._windows = state.windows
+        self._facts_written = self.mind.facts_version
+        if self.tick == 0:
+            for owner, profile in owners.items():
+                self.join(owner, profile)
+
+    # -- the world's turn ----------------------------------------------------------------------------
+
+    def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
+        """An owner perceived something; it is appended to its stream with this tick.
+
+        Raises:
+            InputError: for an unknown owner or a malformed entry; nothing else is affected.
+        """
+        checked = check_entry(owner, entry)
+        self._known(owner)
+        self._turn.observed.append((owner, checked))
+
+    def request(
+        self,
+        kind: str,
+        owner: str,
+        *,
+        numbers: tuple[int, ...] | None = None,
+        priority: int = 0,
+        params: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Ask for a job outright, beyond what its cadence would do.
+
+        Raises:
+            InputError: for an unknown kind or owner, or parameters that are no JSON.
+        """
+        request = Request(kind=kind, owner=owner, numbers=numbers, priority=priority, params=dict(params or {}))
+        owners = {*self.mind.streams, *self._turn.joins}
+        self._turn.requests.append(check_request(request, owners, [known.name for known in self.mind.rules.kinds]))
+
+    def ask(self, effect: Effect) -> None:
+        """Have the world's own effect applied with this tick, such as a plan item's status. Refused ones are counted."""
+        self._turn.asked.append(effect)
+
+    def join(self, owner: str, profile: Profile) -> None:
+        """An owner joins with this tick.
+
+        Raises:
+            InputError: for a name that is no owner's, is taken, or belonged to an owner that has left.
+        """
+        check_owner(owner)
+        if owner in self.mind.streams or owner in self._turn.joins:
+            raise InputError(f"owner {owner!r} is in this run already")
+        if owner in self.mind.retired:
+            raise InputError(f"owner {owner!r} has left this run, its stream is retired; join under another name")
+        self._turn.joins[owner] = profile
+
+    def leave(self, owner: str) -> None:
+        """An owner leaves with this tick: its open jobs are cancelled, its stream is retired.
+
+        Raises:
+            InputError: for an unknown owner.
+        """
+        self._known(owner)
+        if owner not in self._turn.leaves:
+            self._turn.leaves.append(owner)
+
+    def checkpoint(self, data: bytes) -> None:
+        """Keep the world's state with this tick; on resume the world is restored from the last one."""
+        self._checkpoint = data
+
+    def _known(self, owner: str) -> None:
+        if owner not in self.mind.streams and owner not in self._turn.joins:
+            raise InputError(
+                f"there is no owner {owner[:80]!r} in this run; owners join with loop.join(owner, profile)"
+            )
+
+    # -- the loop ------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Tick]:
+        yield from self._redeliver()
+        started = time.monotonic()
+        first = self.tick
+        while self._last is None or self.tick < self._last:
+            if self._tick_rate is not None:
+                ahead = started + (self.tick - first) / self._tick_rate - time.monotonic()
+                if ahead > 0:
+                    time.sleep(ahead)
+            number = self.tick + 1
+            rows = self._waiting.gather(number, self._rows, self.mind.open)
+            began = time.perf_counter()
+            changes = self.mind.begin(number, rows)
+            spent = time.perf_counter() - began
+            yield Tick(number, self.mind.facts.minute(number), tuple(changes), False)
+            began = time.perf_counter()
+            self._close(number)
+            self.tick_seconds.append(spent + time.perf_counter() - began)
+        self.ledger.finish("finished")
+        log.info("run.finished", run=self.ledger.run, tick=self.tick, digest=self.digest)
+
+    def stop(self) -> None:
+        """Say that this host leaves the run as it is, to be resumed; workers stop claiming its jobs."""
+        self.ledger.finish("stopped")
+
+    def _redeliver(self) -> Iterator[Tick]:
+        """Hand over again the ticks after the world's checkpoint."""
+        for line in read_journal(self.ledger.client, self.ledger.prefix, self._restored_tick + 1, self.tick):
+            core = line.core
+            yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
+            turn, self._turn, self._checkpoint = self._turn, WorldTurn(), None
+            if tuple(turn.observed) != core.observed:
+                raise WorldDiverged(
+                    f"tick {core.tick}: the resumed world observed {len(turn.observed)} entries that differ from the "
+                    f"{len(core.observed)} in the journal; it must be deterministic from its last checkpoint"
+                )
+
+    def _close(self, number: int) -> None:
+        turn, self._turn = self._turn, WorldTurn()
+        outcome = self.mind.end(number, turn)
+        commit, chain = self._commit(number, outcome)
+        advanced = self.ledger.advance(commit, self._apply)
+        self.tick, self.digest, self.chain = number, commit.digest, chain
+        self._rows = advanced.rows if advanced is not None else None
+        for window in advanced.deleted if advanced is not None else ():
+            self._windows.discard(window)
+        jobs = [item.job for item in outcome.opened if item.admitted]
+        if jobs:
+            self._waiting.hint(jobs)
+
+    def _commit(self, number: int, outcome: Outcome) -> tuple[Commit, str]:
+        """Everything that this tick writes."""
+        mind = self.mind
+        writes = stream_writes(outcome.streams) + job_writes(outcome.opened, mind.view)
+        self._windows |= {cell.window for item in outcome.opened if item.admitted for cell in item.cells}
+        windows = [(window, *span) for window in sorted(self._windows) if (span := self._closed(window, number))]
+        forgotten = [field for window, *_ in windows for field in mind.view.forget(window)]
+        view = mind.view.take_changes()
+        writes += chunked("HSET", "view", [part for field in view for part in field], 2)
+        writes += chunked("HDEL", "view", list(forgotten))
+        for owner, profile in outcome.core.joined:
+            writes.append(Write("HSET", "owners", (owner, msgspec.json.encode(profile))))
+        for owner in outcome.core.left:
+            writes += [Write("HDEL", "owners", (owner,)), Write("HSET", "retired", (owner, number))]
+        if outcome.core.facts is not None:
+            writes.append(Write("HSET", "facts", (number, msgspec.json.encode(outcome.core.facts))))
+        kept = loop_state(mind)
+        if kept != self._loop_written:
+            writes.append(Write("HSET", "state", ("loop", kept)))
+            self._loop_written = kept
+        if self._checkpoint is not None:
+            writes.append(Write("HSET", "checkpoint", ("tick", number, "world", self._checkpoint)))
+            self._checkpoint = None
+        notes = Notes(
+            epoch=self.ledger.epoch, ended=outcome.notes, warnings=dict(sorted(mind.warnings.items())), view=tuple(view)
+        )
+        mind.warnings.clear()
+        line, digest, chain = write_line(outcome.core, notes, self.digest, self.chain, SCHEMA)
+        return (
+            Commit(
+                tick=number,
+                line=line,
+                digest=digest,
+                chain=chain,
+                closed=outcome.closed,
+                windows=windows,
+                writes=writes,
+            ),
+            chain,
+        )
+
+    def _closed(self, window: str, number: int) -> tuple[int, int] | None:
+        """The enqueue ticks that may name a tick's window that is over; None while an open job names it."""
+        period, _, index = window.partition(":")
+        tick = int(index)
+        if period != "tick" or tick >= number or any(key.tick == tick for key in self.mind.open):
+            return None
+        return tick, tick

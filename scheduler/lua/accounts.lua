@@ -1,0 +1,68 @@
+-- Prelude of every step that moves budget. Keys, all under the run's prefix:
+--   <run>window:<window>  hash  "<scope>|<unit>|<account>" -> integer; accounts: reserved, spent, overrun, pool
+--   <run>open             hash  enqueue tick -> open jobs and unsettled attempts that name its windows
+--   <run>attempts         hash  token -> JSON record of an attempt whose usage has not arrived
+--   <run>lost             hash  token -> the same of an attempt given up: booked in full until its usage arrives
+--   <run>job:<key>        hash  an open job
+--   <run>unclaimed        set   keys of open jobs without a running attempt
+--   <run>waiting          hash  due tick -> admitted jobs whose result is still out
+--   <run>ready:<due>      list  one element when nothing due at that tick is out any more
+--
+-- The latest attempt of a job is carried by the job's own reservation. Every earlier one is carried by the
+-- retry pool of its windows, at what it cost: its usage, or its whole reservation while that is unknown.
+-- So reserved + spent <= (what admission gave out) + (pool), whoever crashes when.
+
+local UNITS = {'calls', 'tokens', 'usd_micros'}
+
+-- Adds amounts {calls, tokens, usd_micros} to an account of each cell; cells = {window, scope, window, scope, …}.
+-- A window that is gone stays gone.
+local function book(run, cells, account, amounts)
+  for c = 1, #cells, 2 do
+    local window = run .. 'window:' .. cells[c]
+    if redis.call('EXISTS', window) == 1 then
+      for u = 1, 3 do
+        if amounts[u] ~= 0 then
+          redis.call('HINCRBY', window, cells[c + 1] .. '|' .. UNITS[u] .. '|' .. account, string.format('%d', amounts[u]))
+        end
+      end
+    end
+  end
+end
+
+local function negative(amounts) return {-amounts[1], -amounts[2], -amounts[3]} end
+
+local function minus(a, b) return {a[1] - b[1], a[2] - b[2], a[3] - b[3]} end
+
+local function above(a, b)
+  return {math.max(0, a[1] - b[1]), math.max(0, a[2] - b[2]), math.max(0, a[3] - b[3])}
+end
+
+-- One job or attempt fewer names the windows of this enqueue tick.
+local function release_window(run, tick)
+  if redis.call('HINCRBY', run .. 'open', tick, -1) <= 0 then redis.call('HDEL', run .. 'open', tick) end
+end
+
+-- One result fewer is out for this due tick; the last one wakes the host.
+local function arrived(run, due)
+  if redis.call('HEXISTS', run .. 'waiting', due) == 1 and redis.call('HINCRBY', run .. 'waiting', due, -1) <= 0 then
+    redis.call('HDEL', run .. 'waiting', due)
+    redis.call('LPUSH', run .. 'ready:' .. due, '1')
+  end
+end
+
+-- Ends the hope for a result: the job's heuristic applies at its due tick.
+local function give_up(run, key, job)
+  redis.call('HSET', job, 'state', 'dead', 'token', '')
+  redis.call('SREM', run .. 'unclaimed', key)
+  arrived(run, redis.call('HGET', job, 'due'))
+end
+
+-- The job's running attempt is over without a result: another may be claimed, or the cap on claims is reached.
+local function free_or_give_up(run, key, job, cap)
+  if tonumber(redis.call('HGET', job, 'claims')) >= tonumber(cap) then
+    give_up(run, key, job)
+  else
+    redis.call('HSET', job, 'token', '')
+    redis.call('SADD', run .. 'unclaimed', key)
+  end
+end

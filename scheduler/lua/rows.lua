@@ -1,0 +1,23 @@
+-- Prelude of the steps that tell a host what is due.
+--   <run>due:<tick>  set   keys of jobs due at that tick
+--   <run>staged      set   keys of jobs whose result is staged
+--   <run>job:<key>   hash  an open job
+
+-- {key, state, result JSON or '', claims, …} of the jobs due at `tick`, and in mode 'ready' of all staged ones.
+local function rows_due(run, tick, mode)
+  local rows = {}
+  local function add(key)
+    local job = redis.call('HMGET', run .. 'job:' .. key, 'state', 'result', 'claims')
+    rows[#rows + 1] = key
+    rows[#rows + 1] = job[1] or ''
+    rows[#rows + 1] = job[2] or ''
+    rows[#rows + 1] = job[3] or '0'
+  end
+  for _, key in ipairs(redis.call('SMEMBERS', run .. 'due:' .. tick)) do add(key) end
+  if mode == 'ready' then
+    for _, key in ipairs(redis.call('SMEMBERS', run .. 'staged')) do
+      if redis.call('SISMEMBER', run .. 'due:' .. tick, key) == 0 then add(key) end
+    end
+  end
+  return rows
+end

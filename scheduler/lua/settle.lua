@@ -1,0 +1,49 @@
+-- A worker reports an attempt. In every case what was really spent is accounted for; the result is staged
+-- only if this attempt is the job's newest and the job is still open.
+--   KEYS[1]  cogitate:{<name>}:incarnation   string
+-- and under the run's prefix the keys of accounts.lua, and
+--   staged  set  keys of jobs whose result is staged
+-- ARGV  1 prefix without nonce  2 incarnation  3 job key  4 token  5 result JSON, or '' for none
+--       6 7 8 calls, tokens, micro-dollars used  9 cap on claims
+-- Answers staged | freed | accounted | already | unknown | gone.
+
+if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 'gone' end
+local run = ARGV[1] .. ARGV[2] .. ':'
+if redis.call('EXISTS', run .. 'state') == 0 then return 'gone' end
+local key, token, result = ARGV[3], ARGV[4], ARGV[5]
+local name = run .. 'job:' .. key
+local used = {tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])}
+
+local raw = redis.call('HGET', run .. 'attempts', token)
+local lost = not raw and redis.call('HGET', run .. 'lost', token)
+if not raw and not lost then
+  local job = redis.call('HMGET', name, 'latest', 'state')
+  if job[1] == token then return 'already' end
+  return 'unknown'
+end
+
+local attempt = cjson.decode(raw or lost)
+if raw then
+  redis.call('HDEL', run .. 'attempts', token)
+  book(run, attempt.cells, 'reserved', negative(attempt.reserved))
+  book(run, attempt.cells, 'spent', used)
+  release_window(run, attempt.tick)
+else
+  redis.call('HDEL', run .. 'lost', token)
+  book(run, attempt.cells, 'spent', minus(used, attempt.reserved))
+end
+book(run, attempt.cells, 'overrun', above(used, attempt.reserved))
+if attempt.pooled == 1 then book(run, attempt.cells, 'pool', minus(used, attempt.reserved)) end
+
+local job = redis.call('HMGET', name, 'state', 'token', 'latest', 'due')
+if not job[1] then return 'accounted' end
+if job[3] == token then redis.call('HSET', name, 'last', cjson.encode(used)) end
+if job[1] ~= 'open' or job[2] ~= token then return 'accounted' end
+if result == '' then
+  free_or_give_up(run, key, name, ARGV[9])
+  return 'freed'
+end
+redis.call('HSET', name, 'state', 'staged', 'result', result)
+redis.call('SADD', run .. 'staged', key)
+arrived(run, job[4])
+return 'staged'

@@ -1,0 +1,305 @@
+"""The state of a run in the host's memory, and what one tick does to it. No I/O, no clock, no randomness.
+
+Everything here can be dropped and read back from the ledger; the tick loop does that on resume.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from memory.apply import apply, unmet
+from memory.compaction import enforce_limits
+from memory.effects import Effect
+from memory.entry import Entry
+from memory.profile import Profile
+from memory.stream import Stream
+from scheduler.admission import Decided, admit
+from scheduler.boundary import Change, Closing, close_due
+from scheduler.budget import BudgetView
+from scheduler.cadence import Cadence
+from scheduler.facts import Facts
+from scheduler.journal import Core, DecidedLine, Ended, EndNote
+from scheduler.ledger import Row
+from scheduler.open_jobs import OpenJob, open_job, read_numbers, whole
+from tasks.job import Cost, Job, JobKey, Reads, Request
+from tasks.kind import Case, Kind, Moment
+
+DEFER_TICKS = 10  # a deferred request is tried again after this many ticks
+
+
+class Deferred(msgspec.Struct, frozen=True):
+    """A request that is tried again at a later tick."""
+
+    at: int
+    request: Request
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How this run turns requests into jobs."""
+
+    kinds: Sequence[Kind]
+    cost_of: Callable[[Kind], Cost]
+    latency_of: Callable[[Kind], int]
+    model_of: Callable[[Kind], str]  # empty: the heuristic is what is asked for
+    brief: Callable[[str], Mapping[str, Any]]
+
+    def kind_of(self, name: str) -> Kind:
+        return next(kind for kind in self.kinds if kind.name == name)
+
+
+@dataclass(kw_only=True)
+class WorldTurn:
+    """What the world did in its turn."""
+
+    joins: dict[str, Profile] = field(default_factory=dict)
+    leaves: list[str] = field(default_factory=list)
+    asked: list[Effect] = field(default_factory=list)
+    observed: list[tuple[str, Entry]] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A finished tick, ready to be committed."""
+
+    core: Core
+    notes: tuple[EndNote, ...]
+    closed: tuple[JobKey, ...]
+    opened: tuple[OpenJob, ...]
+    streams: tuple[Stream, ...]  # those that may have changed
+
+
+class Mind:
+    """Streams, open jobs, admission's view and cadence of one run."""
+
+    def __init__(self, *, run: str, rules: Rules, facts: Facts, view: BudgetView) -> None:
+        self.run = run
+        self.rules = rules
+        self.facts = facts
+        self.facts_version = 0
+        self.view = view
+        self.profiles: dict[str, Profile] = {}
+        self.streams: dict[str, Stream] = {}
+        self.retired: set[str] = set()
+        self.open: dict[JobKey, OpenJob] = {}
+        self.deferred: list[Deferred] = []
+        self.warnings: Counter[str] = Counter()
+        self.cadence = Cadence(rules.kinds)
+        self._closings: list[Closing] = []
+
+    # -- a tick ------------------------------------------------------------------------------------
+
+    def begin(self, tick: int, rows: Sequence[Row]) -> list[Change]:
+        """The boundary: end what is due and apply it. Returns the changes for the world, in order."""
+        self._closings = close_due(
+            rows, self.open, self.streams, tick=tick, kind_of=self.rules.kind_of, case_of=self.case_of
+        )
+        for closing in self._closings:
+            key = closing.ended.key
+            item = self.open.pop(key)
+            self.view.move(item.cells, whole(item), closing.counts_as)
+            self.cadence.touch(key.owner)
+            if closing.ended.end == "stale":
+                self.warnings["job.stale"] += 1
+        return [change for closing in self._closings for change in closing.changes]
+
+    def end(self, tick: int, turn: WorldTurn) -> Outcome:
+        """The rest of the tick: what the world did is written, limits are made to hold, new jobs are admitted."""
+        minute = self.facts.minute(tick)
+        changed_facts = self._join(tick, turn.joins)
+        cancelled = self._leave(turn.leaves)
+        asked = self._ask(tick, turn.asked)
+        for owner, entry in turn.observed:
+            self.streams[owner].append(entry, tick)
+            self.cadence.touch(owner)
+        touched = sorted({owner for owner, _ in turn.observed} | {c.ended.key.owner for c in self._closings})
+        cuts = self._cut(tick, minute, [owner for owner in touched if owner in self.streams])
+        deleted = self._forget(tick, minute)
+        decided = self._decide(tick, minute, turn.requests)
+        opened = self._open(tick, minute, decided)
+        closings, self._closings = self._closings + cancelled, []
+        core = Core(
+            tick=tick,
+            minute=minute,
+            joined=tuple(turn.joins.items()),
+            left=tuple(turn.leaves),
+            facts=self.facts if changed_facts else None,
+            ended=tuple(closing.ended for closing in closings),
+            asked=tuple(asked),
+            observed=tuple(turn.observed),
+            cuts=cuts,
+            deleted=deleted,
+            decided=tuple(
+                DecidedLine(
+                    key=d.key,
+                    decision=d.decision,
+                    due=tick + self._latency(d.key.kind) if d.decision in ("admitted", "heuristic") else 0,
+                    refused=d.refused,
+                )
+                for d in decided
+            ),
+        )
+        outcome = Outcome(
+            core=core,
+            notes=tuple(closing.note for closing in closings),
+            closed=tuple(closing.ended.key for closing in closings),
+            opened=tuple(opened),
+            streams=tuple(self.streams[owner] for owner in sorted(self.streams) if self.streams[owner].changes),
+        )
+        for owner in turn.leaves:
+            del self.streams[owner], self.profiles[owner]
+        return outcome
+
+    def case_of(self, item: OpenJob) -> Case:
+        """What an open job works from: the same that a worker would be given."""
+        job = item.job
+        memories = {}
+        for reads in job.reads:
+            entries = self.streams[reads.owner].as_of(reads.upto, job.key.tick)
+            if reads.numbers is not None:
+                wanted = set(reads.numbers)
+                entries = [entry for entry in entries if entry.number in wanted]
+            memories[reads.owner] = entries
+        profile = self.profiles[job.key.owner]
+        return Case(job=job, profile=profile, world=self.facts.world(), memories=memories)
+
+    # -- its parts ---------------------------------------------------------------------------------
+
+    def _join(self, tick: int, joins: Mapping[str, Profile]) -> bool:
+        if not joins and self.facts_version:
+            return False
+        for owner, profile in joins.items():
+            self.streams[owner] = Stream(owner)
+            self.profiles[owner] = profile
+            self.cadence.touch(owner)
+        names = {owner: self.profiles[owner].name for owner in sorted(self.profiles) if owner.startswith("agent:")}
+        self.facts = msgspec.structs.replace(self.facts, names=names)
+        self.facts_version = tick
+        return True
+
+    def _leave(self, leaves: Iterable[str]) -> list[Closing]:
+        cancelled = []
+        for owner in leaves:
+            for key in sorted(key for key, item in self.open.items() if any(r.owner == owner for r in item.job.reads)):
+                del self.open[key]
+                ended = Ended(key=key, end="cancelled", reason="cancelled")
+                cancelled.append(Closing(ended, EndNote(key=key, source="none"), Cost(), ()))
+            self.deferred = [waiting for waiting in self.deferred if waiting.request.owner != owner]
+            self.cadence.forget(owner)
+            self.retired.add(owner)
+        return cancelled
+
+    def _ask(self, tick: int, effects: Iterable[Effect]) -> list[Effect]:
+        asked = []
+        for effect in effects:
+            if unmet(self.streams, (effect,)) is not None:
+                self.warnings["world.effect_refused"] += 1
+                continue
+            apply(self.streams, (effect,), tick)
+            asked.append(effect)
+        return asked
+
+    def _cut(self, tick: int, minute: int, owners: Iterable[str]) -> tuple[Effect, ...]:
+        cuts: list[Effect] = []
+        for owner in owners:
+            effects = enforce_limits(self.streams[owner], self.facts.limits, minute)
+            apply(self.streams, effects, tick)
+            cuts += effects
+        return tuple(cuts)
+
+    def _forget(self, tick: int, minute: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Delete archived entries whose retention is over; once a day, and never what an open job may read."""
+        if self.facts.minute(tick - 1) // 1440 == minute // 1440:
+            return ()
+        oldest = min((key.tick for key in self.open), default=tick)
+        before = tick - self.facts.limits.retention // self.facts.minutes_per_tick
+        deleted = []
+        for owner, stream in sorted(self.streams.items()):
+            numbers = sorted(n for n, a in stream.archived.items() if a.tick < before and a.tick <= oldest)
+            for number in numbers:
+                stream.delete(number)
+            if numbers:
+                deleted.append((owner, tuple(numbers)))
+        return tuple(deleted)
+
+    def _decide(self, tick: int, minute: int, requests: Sequence[Request]) -> list[Decided]:
+        again = [waiting.request for waiting in self.deferred if waiting.at <= tick]
+        self.deferred = [waiting for waiting in self.deferred if waiting.at > tick]
+        due = self.cadence.due(tick, lambda owner: self._moment(owner, tick, minute), self._busy(again))
+        decided = admit(
+            [*again, *requests, *due],
+            tick=tick,
+            minute=minute,
+            view=self.view,
+            kind_of=self.rules.kind_of,
+            cost_of=self.rules.cost_of,
+            last_served=self._last_served,
+        )
+        for d in decided:
+            if d.decision == "deferred":
+                request = msgspec.structs.replace(d.request, trial=d.request.trial + 1)
+                self.deferred.append(Deferred(tick + DEFER_TICKS, request))
+            elif d.decision == "admitted":
+                note_served(self.streams, d.key)
+        return decided
+
+    def _open(self, tick: int, minute: int, decided: Iterable[Decided]) -> list[OpenJob]:
+        opened = []
+        for d in decided:
+            if d.decision not in ("admitted", "heuristic"):
+                continue
+            kind = self.rules.kind_of(d.key.kind)
+            upto = self.streams[d.key.owner].head.last_number
+            job = Job(
+                run=self.run,
+                key=d.key,
+                minute=minute,
+                due=tick + self._latency(d.key.kind),
+                reads=(Reads(d.key.owner, upto, d.request.numbers),),
+                params=d.request.params,
+                priority=d.request.priority,
+                model=self.rules.model_of(kind),
+                prompt_cap=kind.prompt_cap,
+                output_cap=kind.output_cap,
+                facts=self.facts_version,
+                reserved=d.cost,
+            )
+            opened.append(open_job(d, job))
+            self.open[d.key] = opened[-1]
+        return opened
+
+    def _latency(self, kind: str) -> int:
+        return max(1, self.rules.latency_of(self.rules.kind_of(kind)))
+
+    def _busy(self, again: Iterable[Request]) -> Callable[[str, str], bool]:
+        taken = {(key.kind, key.owner) for key in self.open}
+        taken |= {(request.kind, request.owner) for request in again}
+        taken |= {(waiting.request.kind, waiting.request.owner) for waiting in self.deferred}
+        return lambda kind, owner: (kind, owner) in taken
+
+    def _moment(self, owner: str, tick: int, minute: int) -> Moment:
+        brief = dict(self.rules.brief(owner))
+        brief["open_numbers"] = read_numbers((j for k, j in self.open.items() if k.owner == owner), owner)
+        return Moment(
+            owner=owner,
+            stream=self.streams[owner],
+            profile=self.profiles[owner],
+            tick=tick,
+            minute=minute,
+            world=self.facts.world(),
+            brief=brief,
+        )
+
+    def _last_served(self, kind: str, owner: str) -> int:
+        return self.streams[owner].head.counters.get(f"served:{kind}", -1)
+
+
+def note_served(streams: Mapping[str, Stream], key: JobKey) -> None:
+    """Remember when an owner was last served, for the order in which scarce budget is given out."""
+    streams[key.owner].set_counter(f"served:{key.kind}", key.tick)

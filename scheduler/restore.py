@@ -1,0 +1,68 @@
+"""Reading a run back from the ledger into a host's memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from memory.profile import Profile
+from scheduler.facts import Facts
+from scheduler.ledger import HostLedger
+from scheduler.mind import Deferred, Mind
+from scheduler.open_jobs import load_open_jobs
+from scheduler.streams import load_streams
+
+
+class LoopState(msgspec.Struct, frozen=True):
+    """What the tick loop must remember beyond streams and jobs."""
+
+    facts_version: int = 0
+    deferred: tuple[Deferred, ...] = ()
+
+
+class Restored(NamedTuple):
+    """Where a run stands."""
+
+    tick: int
+    digest: str
+    chain: str
+    checkpoint: bytes | None  # the world's state
+    checkpoint_tick: int
+    windows: set[str]
+
+
+def loop_state(mind: Mind) -> bytes:
+    """The loop's own state as it is kept with the run."""
+    return msgspec.json.encode(LoopState(mind.facts_version, tuple(mind.deferred)))
+
+
+def restore(ledger: HostLedger, mind: Mind) -> Restored:
+    """Fill `mind` with what the ledger holds; a new run is empty."""
+    client, prefix = ledger.client, ledger.prefix
+    tick, digest, chain, kept = (_text(v) for v in client.hmget(prefix + "state", ["tick", "digest", "chain", "loop"]))  # type: ignore[union-attr]
+    if int(tick) == 0:
+        return Restored(0, "", "", None, 0, set())
+    loop = msgspec.json.decode(kept, type=LoopState)
+    owners: Any = client.hgetall(prefix + "owners")
+    mind.profiles = {o.decode(): msgspec.json.decode(raw, type=Profile) for o, raw in sorted(owners.items())}
+    mind.streams = load_streams(client, prefix, mind.profiles)
+    mind.retired = {owner.decode() for owner in client.hkeys(prefix + "retired")}  # type: ignore[union-attr]
+    facts: Any = client.hget(prefix + "facts", str(loop.facts_version))
+    mind.facts = msgspec.json.decode(facts, type=Facts)
+    mind.facts_version = loop.facts_version
+    mind.deferred = list(loop.deferred)
+    mind.open = load_open_jobs(client, prefix)
+    view: Any = client.hgetall(prefix + "view")
+    mind.view.held = {field.decode(): int(value) for field, value in view.items()}
+    for owner in mind.streams:
+        mind.cadence.touch(owner)
+    checkpoint: Any = client.hmget(prefix + "checkpoint", ["tick", "world"])
+    windows: Any = client.smembers(prefix + "windows")
+    return Restored(
+        int(tick), digest, chain, checkpoint[1], int(checkpoint[0] or 0), {window.decode() for window in windows}
+    )
+
+
+def _text(value: Any) -> str:
+    return value.decode() if value else ""
