@@ -1,0 +1,181 @@
+"""Valid answers to any schema, made from the prompt's own words: what the stand-in endpoint says.
+
+An answer depends on the messages and a seed, and on nothing else. Names of fields tell what is wanted of them:
+times ascend, places and people are among those that the prompt lists ("Places (id: name):" and lines "- id: name").
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_TIME = re.compile(r"(^|_)(time|start|end|begin|at)(_|$)")
+_PLACE = re.compile(r"place|location|where")
+_PERSON = re.compile(r"agent|person|who$|name|target|participant|speaker")
+_NUMBER = re.compile(r"(^|_)(number|numbers|entry|entries|index|evidence|id|ids)(_|$)")
+_RANGES = (  # of integers without bounds, by name
+    (re.compile(r"priority"), 1, 5),
+    (re.compile(r"change"), -2, 2),
+    (re.compile(r"duration|minutes"), 30, 90),
+)
+_PHRASES = (
+    "Work on {0} and {1}",
+    "Talk with others about {0}",
+    "Take a walk and think about {0}",
+    "Read about {0} and {1}",
+    "Prepare {0} for later",
+    "Rest after {0}",
+)
+_CLOCK = re.compile(r"\b(\d{1,2}):(\d\d) ([AP]M)\b")
+_LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]*\))?:[ \t]*$")
+_MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
+_NUMBERED = re.compile(r"^(?:- )?(?:\[|#)?(\d{1,6})[\].:)]? ", re.MULTILINE)
+_WORD = re.compile(r"[^\W\d_]{5,}")
+_EVENING = 22 * 60  # minutes after midnight at which plans end
+
+
+class AnswerWriter:
+    """Writes the answer to one request."""
+
+    def __init__(self, messages: Sequence[Mapping[str, Any]], seed: object) -> None:
+        self._prompt = "\n".join(text_of(m) for m in messages if m.get("role") == "user")
+        key = json.dumps([text_of(m) for m in messages], ensure_ascii=False)
+        self._random = random.Random(f"{seed}\x1f{key}")  # seeded by text: the same in every process
+        self._places = self._listed("place", "location")
+        self._people = self._listed("people", "person", "agent", "character")
+        self._memories = _MEMORY.findall(self._prompt)
+        self._words = sorted(set(_WORD.findall(" ".join(self._memories) or self._prompt)))
+        self._words = self._words if len(self._words) > 1 else ["today", "tomorrow"]
+        self._numbers = sorted({int(number) for number in _NUMBERED.findall(self._prompt)})
+
+    def write(self, schema: Mapping[str, Any]) -> Any:
+        """A JSON value that the schema (its `$defs` written out) accepts."""
+        return self._value(schema, "")
+
+    def _value(self, schema: Mapping[str, Any], name: str, turn: tuple[int, int] = (0, 1)) -> Any:
+        """`turn` says which of how many items of a list this belongs to."""
+        if "enum" in schema:
+            return self._random.choice(schema["enum"])
+        if "const" in schema:
+            return schema["const"]
+        variants = schema.get("anyOf") or schema.get("oneOf")
+        if variants:
+            return self._value(next((v for v in variants if v.get("type") != "null"), variants[0]), name, turn)
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            kind = next(k for k in kind if k != "null")
+        if kind == "object" or "properties" in schema:
+            return {key: self._value(sub, key, turn) for key, sub in schema.get("properties", {}).items()}
+        if kind == "array":
+            return self._list(schema, name)
+        if kind == "string":
+            return self._string(schema, name, turn)
+        if kind in ("integer", "number"):
+            return self._amount(schema, name, turn)
+        return self._random.random() < 0.5 if kind == "boolean" else None
+
+    def _list(self, schema: Mapping[str, Any], name: str) -> list[Any]:
+        items = schema.get("items", {"type": "string"})
+        fields = items.get("properties", {})
+        numbered = [f for f, sub in fields.items() if sub.get("type") == "integer" and _NUMBER.search(f)]
+        if numbered and self._numbers:
+            count = len(self._numbers)
+        elif any(_TIME.search(field) for field in fields):
+            count = self._random.randint(5, 8)
+        elif any(_PERSON.search(field) for field in fields):
+            count = min(self._random.randint(0, 2), len(self._people))
+        else:
+            count = self._random.randint(1, 3)
+        count = min(max(count, schema.get("minItems", 0)), schema.get("maxItems", count))
+        found = [self._value(items, name, (turn, count)) for turn in range(count)]
+        if items.get("type") == "integer" and _NUMBER.search(name) and self._numbers:
+            return sorted(self._random.sample(self._numbers, min(count, len(self._numbers))))
+        return found
+
+    def _string(self, schema: Mapping[str, Any], name: str, turn: tuple[int, int]) -> str:
+        if _TIME.search(name):
+            return self._clock(turn)
+        if _PLACE.search(name):
+            return self._random.choice(self._places) if self._places else ""
+        if _PERSON.search(name) and self._people:
+            return self._random.choice(self._people)
+        if self._memories and re.search(r"insight|summary|reflection|content|text", name):
+            chosen = self._random.choice(self._memories)
+            text = "What matters about {0} and {1}: {2}".format(*self._two_words(), chosen[:160])
+        else:
+            text = self._random.choice(_PHRASES).format(*self._two_words())
+        return text[: int(schema.get("maxLength", len(text)))]
+
+    def _amount(self, schema: Mapping[str, Any], name: str, turn: tuple[int, int]) -> int:
+        if _NUMBER.search(name) and self._numbers:
+            return self._numbers[turn[0] % len(self._numbers)]
+        low, high = next(((a, b) for pattern, a, b in _RANGES if pattern.search(name)), (1, 10))
+        low = int(schema.get("minimum", low))
+        return self._random.randint(low, max(low, int(schema.get("maximum", high))))
+
+    def _clock(self, turn: tuple[int, int]) -> str:
+        """The time of the n-th of so many items, ascending from the time that the prompt tells."""
+        told = _CLOCK.findall(self._prompt.partition("<memories>")[0])
+        hour, minute, half = told[0] if told else ("7", "00", "AM")
+        now = (int(hour) % 12 + (12 if half == "PM" else 0)) * 60 + int(minute)
+        place, count = turn
+        step = max(1, (max(_EVENING, min(now + count, 1439)) - now) // count)
+        at = min(now + place * step + self._random.randrange(step), 1439)
+        return f"{(at // 60 + 11) % 12 + 1}:{at % 60:02d} {'AM' if at < 720 else 'PM'}"
+
+    def _two_words(self) -> list[str]:
+        return self._random.sample(self._words, 2)
+
+    def _listed(self, *titles: str) -> list[str]:
+        """The ids in the list under a heading that has one of these words."""
+        ids: list[str] = []
+        within = False
+        for line in self._prompt.splitlines():
+            heading = _LIST_HEADING.match(line)
+            if heading:
+                within = any(title in heading["title"].lower() for title in titles)
+            elif line.startswith("- ") and within:
+                ids.append(line[2:].partition(": ")[0].strip())
+            elif line.strip():
+                within = False
+        return ids
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """A message's content, which may be a list of parts."""
+    content = message.get("content") or ""
+    if isinstance(content, list):
+        return " ".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+    return str(content)
+
+
+def wanted_schema(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema a request asks for: its parameter, else one written in a message, else any text."""
+    form = request.get("response_format")
+    if isinstance(form, Mapping) and form.get("type") == "json_schema":
+        schema = form["json_schema"].get("schema", {})
+        return _schema(schema)
+    for message in request["messages"]:
+        text = text_of(message)
+        start = text.find('{"type":"object"')
+        if start >= 0:
+            return _schema(json.JSONDecoder().raw_decode(text, start)[0])
+    return {"type": "object", "properties": {"text": {"type": "string"}}}
+
+
+def _schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return dict(_written_out(schema, schema.get("$defs", {})))
+
+
+def _written_out(node: Any, defs: Mapping[str, Any]) -> Any:
+    """A schema with its references replaced by what they refer to."""
+    if isinstance(node, list):
+        return [_written_out(item, defs) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    if "$ref" in node:
+        return _written_out(defs[node["$ref"].rpartition("/")[2]], defs)
+    return {key: _written_out(value, defs) for key, value in node.items() if key != "$defs"}

@@ -1,0 +1,94 @@
+"""The ways in which the stand-in endpoint can fail, and which request fails how."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+
+#: What each fault does. Besides these, any status from 400 to 599, with a Retry-After in seconds as in "429:30".
+FAULTS: Mapping[str, str] = {
+    "hang": "read the request and never answer",
+    "drip_headers": "send the response one byte at a time, headers included",
+    "drip": "send the headers at once and the body one byte at a time",
+    "close": "close the connection without an answer",
+    "reset": "reset the connection in the middle of the body",
+    "quota": "429 with code insufficient_quota",
+    "overflow": "400: the prompt is too long for the model",
+    "filter": "stop with finish_reason content_filter",
+    "filter_400": "400 with code content_filter",
+    "refusal": "decline in the message's refusal field",
+    "length": "cut the answer in the middle, finish_reason length",
+    "no_choices": "an empty list of choices",
+    "blank": "an answer without text",
+    "not_json": "words instead of JSON",
+    "broken_json": "JSON that breaks off, finish_reason stop",
+    "wrong_types": "the right fields with values of the wrong types",
+    "wrong_schema": "a valid JSON object of another shape",
+    "html": "status 200 with a web page as its body",
+    "error_200": "status 200 with an error in place of choices",
+    "huge": "an answer of 8 MiB",
+    "prose": "valid JSON in the midst of a sentence",
+    "fenced": "valid JSON in a code fence",
+    "no_usage": "a valid answer without usage",
+    "nan_usage": "a valid answer whose usage is NaN",
+    "negative_usage": "a valid answer whose usage is negative",
+}
+_STATUS = re.compile(r"([45]\d\d)(?::(\d{1,6}))?")
+
+
+class FaultError(ValueError):
+    """A fault that does not exist, or a rate that is none; the message says what would be right."""
+
+
+def parse_faults(texts: Iterable[str]) -> dict[str, float]:
+    """Read "name=rate" pairs, such as "429=0.1"; rates are shares of all requests.
+
+    Raises:
+        FaultError: naming the text that is wrong.
+    """
+    rates: dict[str, float] = {}
+    for text in texts:
+        name, _, rate = text.partition("=")
+        try:
+            rates[name] = float(rate)
+        except ValueError:
+            raise FaultError(f"fault {text!r}: write it as name=rate, for example 429=0.1") from None
+    return check_faults(rates)
+
+
+def check_faults(rates: Mapping[str, float]) -> dict[str, float]:
+    """The same rates.
+
+    Raises:
+        FaultError: when a name is unknown, a rate is not from 0 to 1, or they add up to more than 1.
+    """
+    for name, rate in rates.items():
+        if name not in FAULTS and not _STATUS.fullmatch(name):
+            raise FaultError(f"fault {name!r} is not known: use a status such as 503 or 429:30, or {', '.join(FAULTS)}")
+        if not 0 <= rate <= 1:
+            raise FaultError(f"fault {name!r}: its rate {rate!r} is not from 0 to 1")
+    if sum(rates.values()) > 1 + 1e-9:
+        raise FaultError(f"the rates of faults add up to {sum(rates.values()):g}, more than 1")
+    return dict(rates)
+
+
+def status_of(fault: str) -> tuple[int, int | None] | None:
+    """The status and the Retry-After of a fault such as "503" or "429:30"; None for a named one."""
+    found = _STATUS.fullmatch(fault)
+    return (int(found[1]), int(found[2]) if found[2] else None) if found else None
+
+
+def draw(*seeds: object) -> float:
+    """A number from 0 up to 1 that depends on its seeds alone."""
+    text = "\x1f".join(map(str, seeds)).encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") / 2**64
+
+
+def pick(rates: Mapping[str, float], at: float) -> str | None:
+    """The fault at a point from 0 to 1, or None."""
+    for name, rate in rates.items():
+        if at < rate:
+            return name
+        at -= rate
+    return None

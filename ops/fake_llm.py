@@ -1,0 +1,349 @@
+"""A stand-in for a model's endpoint: OpenAI-compatible, deterministic, and able to fail in every way.
+
+It serves `POST /v1/chat/completions`, `GET /v1/models` and `GET /stats`. What it answers depends on the messages
+and the seed; how long it takes and whether it fails, on these and on how often the same was asked before: never on
+the order in which requests arrive.
+
+    with FakeEndpoint(latency=0.2, faults={"429": 0.1}) as endpoint:
+        settings = Settings(llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=100_000)
+
+It speaks plain HTTP/1.1 by hand, since a web framework does not let itself be told to send half a response.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import struct
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from ops.fake_completions import Response, complete, content_digest, error
+from ops.fake_faults import check_faults, draw, pick
+
+MODEL = "stand-in"
+_MAX_BODY = 32 * 2**20  # bytes of a request
+_DRIP = 0.05  # seconds between two bytes
+_BACKLOG = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How the stand-in behaves."""
+
+    latency: float = 0.0  # seconds before an answer
+    jitter: float = 0.0  # up to so many seconds more
+    faults: Mapping[str, float] = field(default_factory=dict)  # see ops/fake_faults.py
+    seed: int = 0
+    refuses: frozenset[str] = frozenset()  # "json_schema", "json_object", "max_tokens", "max_completion_tokens"
+
+    def __post_init__(self) -> None:
+        check_faults(self.faults)
+        if self.latency < 0 or self.jitter < 0:
+            raise ValueError(f"latency {self.latency} and jitter {self.jitter} must not be negative")
+
+
+class Stats(NamedTuple):
+    """What was served so far."""
+
+    requests: int  # for chat completions, the refused and failed included
+    by_status: dict[str, int]  # of responses sent in full; "none": no status reached the client
+    by_fault: dict[str, int]
+    answers: int  # responses that told their usage
+    prompt_tokens: int  # of these
+    completion_tokens: int  # of these
+    in_flight: int
+    most_in_flight: int
+    completed: list[str]  # content digests of answers in the order in which they were sent
+
+
+class _Request(NamedTuple):
+    method: str
+    path: str
+    body: bytes
+
+
+class _Server:
+    """The endpoint on an event loop. Its counts may be read from any thread."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.changed = threading.Condition()
+        self.open = asyncio.Event()  # cleared: answers wait
+        self.open.set()
+        self._attempts: Counter[str] = Counter()
+        self._status: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
+        self._requests = self._answers = self._prompt = self._completion = self._in_flight = self._most = 0
+        self._completed: list[str] = []
+        self._connections: set[asyncio.Task[Any]] = set()
+
+    def stats(self) -> Stats:
+        with self.changed:
+            return Stats(
+                self._requests,
+                dict(self._status),
+                dict(self._faults),
+                self._answers,
+                self._prompt,
+                self._completion,
+                self._in_flight,
+                self._most,
+                list(self._completed),
+            )
+
+    async def listen(self, host: str, port: int) -> asyncio.Server:
+        return await asyncio.start_server(self._serve, host, port, backlog=_BACKLOG)
+
+    async def close(self) -> None:
+        """End every connection."""
+        for task in list(self._connections):
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            while (request := await _read_request(reader)) is not None:
+                if not await self._respond(request, reader, writer):
+                    break
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _respond(self, request: _Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request; False when the connection is over."""
+        path = request.path.partition("?")[0].rstrip("/")
+        if (request.method, path) == ("POST", "/v1/chat/completions"):
+            return await self._chat(request, reader, writer)
+        if (request.method, path) == ("GET", "/stats"):
+            response = Response(status=200, body=json.dumps(self.stats()._asdict()).encode())
+        elif (request.method, path) == ("GET", "/v1/models"):
+            models = {
+                "object": "list",
+                "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "cogitate"}],
+            }
+            response = Response(status=200, body=json.dumps(models).encode())
+        else:
+            response = error(404, "not_found", f"{request.method} {path} is not served here")
+        writer.write(_head(response) + response.body)
+        await writer.drain()
+        return True
+
+    async def _chat(self, request: _Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        with self.changed:
+            self._requests += 1
+            self._in_flight += 1
+            self._most = max(self._most, self._in_flight)
+            self.changed.notify_all()
+        try:
+            wait, digest, response = self._decide(request.body)
+            await asyncio.sleep(wait)
+            await self.open.wait()
+            if reader.at_eof() or response.delivery != "whole":
+                sent = not reader.at_eof() and await _deliver(response, reader, writer)
+                self._count(digest, response if sent else None)
+                return sent
+            self._count(digest, response)  # first, so that whoever has the answer finds it counted
+            return await _deliver(response, reader, writer)
+        finally:
+            with self.changed:
+                self._in_flight -= 1
+                self.changed.notify_all()
+
+    def _count(self, digest: str, response: Response | None) -> None:
+        """Count a response that is sent in full, or None for one that is not."""
+        with self.changed:
+            self._status[str(response.status) if response is not None else "none"] += 1
+            if response is not None and response.usage is not None:
+                self._answers += 1
+                self._prompt += response.usage[0]
+                self._completion += response.usage[1]
+                self._completed.append(digest)
+
+    def _decide(self, body: bytes) -> tuple[float, str, Response]:
+        """How long to wait, the content's digest, and the response."""
+        options = self.options
+        try:
+            request = json.loads(body)
+            if not isinstance(request["messages"], list):
+                raise TypeError
+            digest = content_digest(request)
+        except (ValueError, KeyError, TypeError):
+            return 0.0, "", error(400, "invalid_request", "the body is not a request for a chat completion")
+        form = (request.get("response_format") or {}).get("type")
+        for feature in sorted(options.refuses):
+            if feature == form:
+                return 0.0, digest, error(400, "unsupported", f"response_format {feature} is not supported")
+            if feature in request:
+                other = {"max_tokens", "max_completion_tokens"} - {feature}
+                return 0.0, digest, error(400, "unsupported", f"{feature} is not supported: use {', '.join(other)}")
+        attempt = self._attempts[digest]
+        self._attempts[digest] += 1
+        fault = pick(options.faults, draw(options.seed, digest, attempt, "fault"))
+        if fault is not None:
+            with self.changed:
+                self._faults[fault] += 1
+        wait = options.latency + options.jitter * draw(options.seed, digest, attempt, "jitter")
+        return wait, digest, complete(request, options.seed, fault)
+
+
+async def _read_request(reader: asyncio.StreamReader) -> _Request | None:
+    """The next request, or None at the end of the connection or when it is not HTTP."""
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        return None
+    first, *lines = head.split("\r\n")
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    parts = first.split(" ")
+    length = headers.get("content-length", "0")
+    if len(parts) != 3 or not length.isdigit() or int(length) > _MAX_BODY:
+        return None
+    return _Request(parts[0], parts[1], await reader.readexactly(int(length)))
+
+
+def _head(response: Response) -> bytes:
+    try:
+        phrase = HTTPStatus(response.status).phrase
+    except ValueError:
+        phrase = "Unknown"
+    headers = [("Content-Type", response.content_type), ("Content-Length", str(len(response.body))), *response.headers]
+    lines = [f"HTTP/1.1 {response.status} {phrase}", *(f"{name}: {value}" for name, value in headers)]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+async def _deliver(response: Response, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    """Send a response in its way; whether all of it was sent."""
+    head, body = _head(response), response.body
+    if response.delivery == "whole":
+        writer.write(head + body)
+        await writer.drain()
+        return True
+    if response.delivery == "hang":
+        await reader.read(1)  # until the client gives up
+        return False
+    if response.delivery == "close":
+        return False
+    if response.delivery == "reset":
+        writer.write(head + body[: len(body) // 2])
+        await writer.drain()
+        raw: socket.socket = writer.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+        return False
+    dripped = body
+    if response.delivery == "drip":
+        writer.write(head)
+    else:
+        dripped = head + body
+    for at in range(len(dripped)):
+        writer.write(dripped[at : at + 1])
+        await writer.drain()
+        await asyncio.sleep(_DRIP)
+        if reader.at_eof():
+            return False
+    return True
+
+
+class FakeEndpoint:
+    """The stand-in in a thread of this process, on a free port of the loopback interface, while the block lasts."""
+
+    def __init__(
+        self,
+        *,
+        latency: float = 0.0,
+        jitter: float = 0.0,
+        faults: Mapping[str, float] | None = None,
+        seed: int = 0,
+        refuses: frozenset[str] = frozenset(),
+    ) -> None:
+        self._server = _Server(Options(latency=latency, jitter=jitter, faults=faults or {}, seed=seed, refuses=refuses))
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="fake-llm", daemon=True)
+        self._loop: asyncio.AbstractEventLoop
+        self._stop: asyncio.Event
+        self.url = ""  # for `base_url`: ends in /v1
+
+    def __enter__(self) -> FakeEndpoint:
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def stats(self) -> Stats:
+        """What was served so far."""
+        return self._server.stats()
+
+    def wait_for_request(self, number: int, timeout: float = 30.0) -> None:
+        """Return once so many requests for completions have arrived.
+
+        Raises:
+            TimeoutError: when they do not arrive within `timeout` seconds.
+        """
+        self.wait_until(lambda stats: stats.requests >= number, timeout)
+
+    def wait_until(self, condition: Callable[[Stats], bool], timeout: float = 30.0) -> None:
+        """Return once the counts satisfy a condition.
+
+        Raises:
+            TimeoutError: when they do not within `timeout` seconds.
+        """
+        with self._server.changed:
+            if not self._server.changed.wait_for(lambda: condition(self.stats()), timeout):
+                raise TimeoutError(f"not within {timeout:g} s; served so far: {self.stats()}")
+
+    def hold(self) -> None:
+        """Let requests arrive and keep their answers back until `release`."""
+        self._loop.call_soon_threadsafe(self._server.open.clear)
+
+    def release(self) -> None:
+        """Send what was held."""
+        self._loop.call_soon_threadsafe(self._server.open.set)
+
+    async def _run(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        listening = await self._server.listen("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+        self._ready.set()
+        await self._stop.wait()
+        listening.close()
+        await self._server.close()
+
+
+def serve(options: Options, *, host: str = "127.0.0.1", port: int = 8000, ready: Callable[[str], None] = print) -> None:
+    """Serve until interrupted; `ready` is told the base URL once the port is open.
+
+    Raises:
+        OSError: when the address cannot be listened on.
+    """
+
+    async def run() -> None:
+        server = _Server(options)
+        listening = await server.listen(host, port)
+        bound = listening.sockets[0].getsockname()
+        ready(f"http://{bound[0]}:{bound[1]}/v1")
+        try:
+            await listening.serve_forever()
+        finally:
+            listening.close()
+            await server.close()
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(run())

@@ -1,0 +1,77 @@
+"""What an endpoint understands: how to ask it for JSON and how to cap its answer. Learned from its refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Form = Literal["json_schema", "json_object", "text"]
+_BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
+
+_FORM_REFUSED = re.compile(r"response[_ ]?format|json[_ ]?schema|json[_ ]?object|structured|grammar", re.IGNORECASE)
+_REFUSALS = (400, 404, 415, 422, 500, 501)  # statuses with which servers say "I do not know this parameter"
+
+_INSTRUCTION = "\n\nAnswer with one JSON object and nothing else. It matches this JSON schema:\n"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One way of asking. The first is tried first; a refusal names the part to give up."""
+
+    form: Form = "json_schema"
+    cap: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+
+    def without_refused(self, status: int, text: str) -> Dialect | None:
+        """What to try after this error response, or None when it refuses nothing that could be given up."""
+        if status not in _REFUSALS:
+            return None
+        if self.cap == "max_tokens" and "max_completion_tokens" in text:
+            return replace(self, cap="max_completion_tokens")
+        if self.cap == "max_completion_tokens" and "max_completion_tokens" in text:
+            return replace(self, cap="max_tokens")
+        if self.form in _BELOW and _FORM_REFUSED.search(text):
+            return replace(self, form=_BELOW[self.form])
+        return None
+
+    def parameters(self, system: str, user: str, name: str, schema: Mapping[str, Any], cap: int) -> dict[str, Any]:
+        """The body of a chat completion, without its model."""
+        body: dict[str, Any] = {self.cap: cap}
+        if self.form == "json_schema":
+            json_schema = {"name": name, "schema": schema, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": json_schema}
+        else:
+            system += schema_instruction(schema)
+            if self.form == "json_object":
+                body["response_format"] = {"type": "json_object"}
+        body["messages"] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        return body
+
+
+def schema_instruction(schema: Mapping[str, Any]) -> str:
+    """What is added to the system prompt where the schema cannot be sent as a parameter."""
+    return _INSTRUCTION + json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
+
+
+class Dialects:
+    """What was learned so far, by model, in this process. Safe to share between threads."""
+
+    def __init__(self, first: Dialect) -> None:
+        self._first = first
+        self._known: dict[str, Dialect] = {}
+        self._lock = threading.Lock()
+
+    def of(self, model: str) -> Dialect:
+        """The way to ask this model."""
+        return self._known.get(model, self._first)
+
+    def learn(self, model: str, refused: Dialect, better: Dialect) -> bool:
+        """Remember that `refused` does not work; False when another thread has already learned something."""
+        with self._lock:
+            if self.of(model) != refused:
+                return False
+            self._known[model] = better
+            return True

@@ -1,0 +1,65 @@
+"""Find the JSON objects in what a model wrote, and make their strings harmless."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
+_MAX_STARTS = 64  # opening braces tried; an answer made of braces must not cost quadratic time
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decoder = json.JSONDecoder(parse_constant=_refuse)
+
+
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects in a model's answer, the most likely first: all of it, a code fence, then amid prose.
+
+    NaN and Infinity are not JSON. Strings come cleaned, see `clean`.
+    """
+    text = _THOUGHT.sub("", text).strip().removeprefix("\ufeff")
+    for candidate in (text, *(fence.strip() for fence in _FENCE.findall(text))):
+        found = _decode(candidate, 0)
+        if found is not None and not candidate[found[1] :].strip():
+            yield found[0]
+            return
+    position = text.find("{")
+    for _ in range(_MAX_STARTS):
+        if position < 0:
+            return
+        found = _decode(text, position)
+        if found is not None:
+            yield found[0]
+        position = text.find("{", found[1] if found is not None else position + 1)
+
+
+def _decode(text: str, start: int) -> tuple[dict[str, Any], int] | None:
+    try:
+        value, end = _decoder.raw_decode(text, start)
+        return (clean(value), end) if isinstance(value, dict) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def clean(value: Any) -> Any:
+    """The same JSON value without control characters and lone surrogates in its strings.
+
+    Tabs and line feeds stay. A lone surrogate ("\\ud800") is legal JSON and cannot be written as UTF-8.
+    """
+    if isinstance(value, str):
+        if value.isascii() and value.isprintable():
+            return value
+        return "".join(char for char in value if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs"))
+    if isinstance(value, dict):
+        return {clean(key): clean(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [clean(item) for item in value]
+    return value
