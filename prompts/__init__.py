@@ -1,0 +1,1 @@
+"""Prompt templates (one file each, `*.j2`) and the answers they promise."""

@@ -1,0 +1,168 @@
+"""Appointments that memories mention: what, when, where ("party at 5 pm at Hobbs Cafe").
+
+Game time has no calendar, so a day is understood from "today", "tomorrow", "day 3". A mention without such a word,
+or with a calendar date, counts for the coming day if it is not older than a day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from memory.clock import DAY, day_of
+from memory.entry import Entry
+from memory.profile import Location
+from memory.sentences import split_sentences
+from memory.text import FUNCTION_WORDS
+from memory.times import Time, find_times
+
+_NOUN = re.compile(
+    r"\b(party|meeting|appointment|date|dinner|lunch|breakfast|brunch|tea|coffee|class|lecture|seminar|concert|wedding|"
+    r"interview|workshop|rehearsal|ceremony|festival|celebration|gathering|reception|show|exam|picnic|debate|speech|"
+    r"match|performance|funeral|auction|tournament|lesson|club|event|game|"
+    r"встреч\w*|вечеринк\w*|праздник\w*|свидани\w*|собрани\w*|урок\w*|концерт\w*|ужин\w*|обед\w*)\b",
+    re.IGNORECASE,
+)
+_MEALS = frozenset({"dinner", "lunch", "breakfast", "brunch", "tea", "coffee"})
+_VERB = re.compile(
+    r"\b(meet|join|visit|help|attend|come|arrive|pick up|bring|call|see|drop by|stop by|deliver|practi[cs]e|"
+    r"встрет\w*|прийти|приходи\w*|помочь)\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(r"\b(yesterday|last (?:night|week|evening)|was|were|ago|attended|met|вчера|был[аио]?)\b", re.I)
+_ONGOING = re.compile(
+    r"\b(?:is|are)\s+(?!hosting|planning|throwing|organi[sz]ing|inviting|going|meeting|holding|giving|expecting)\w+ing\b",
+    re.I,
+)  # what somebody is seen doing is no appointment
+_DAYS: tuple[tuple[re.Pattern[str], int], ...] = (
+    (re.compile(r"\b(?:the )?day after tomorrow\b|\bпослезавтра\b", re.I), 2),
+    (re.compile(r"\btomorrow(?: (?:morning|afternoon|evening|night))?\b|\bзавтра\b", re.I), 1),
+    (re.compile(r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|\bсегодня\b", re.I), 0),
+)
+_DAY_NUMBER = re.compile(r"\bday (\d{1,5})\b", re.I)
+_FRAME = re.compile(
+    r"\b(?:from|at|by|around|about|on|until|till|to|between|в|к|с|до)\s*(?=\x00)|\x00|"
+    r"\b(?:on )?(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+    r" \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?",
+    re.I,
+)
+MAX_WHAT = 120  # characters
+
+
+class Appointment(NamedTuple):
+    """Something to do at a game time (total minutes), perhaps at a known place, and the entry that says so."""
+
+    minute: int
+    what: str
+    location: str | None
+    number: int
+
+
+def appointments(entries: Iterable[Entry], places: Sequence[Location], start: int, end: int) -> list[Appointment]:
+    """What entries say is to happen between `start` and `end` (game minutes, the end excluded), by time.
+
+    Of several mentions within half an hour the one with a place counts, then the latest.
+    """
+    found = [
+        appointment
+        for entry in entries
+        if entry.type != "plan"
+        for sentence in split_sentences(entry.text)
+        if (appointment := _appointment(sentence, entry, places, start, end)) is not None
+    ]
+    found.sort(key=lambda a: (a.minute, a.location is None, -a.number))
+    kept: list[Appointment] = []
+    for appointment in found:
+        if kept and appointment.minute - kept[-1].minute < 30:
+            if kept[-1].location is None and appointment.location is not None:
+                kept[-1] = appointment
+            continue
+        kept.append(appointment)
+    return kept
+
+
+def _appointment(sentence: str, entry: Entry, places: Sequence[Location], start: int, end: int) -> Appointment | None:
+    times = find_times(sentence)
+    if (
+        not times
+        or _PAST.search(sentence)
+        or _ONGOING.search(sentence)
+        or not (_NOUN.search(sentence) or _VERB.search(sentence))
+    ):
+        return None
+    minute = _when(sentence, times[0], entry.minute, start, end)
+    if minute is None:
+        return None
+    place = find_place(sentence, places)
+    what = _what(sentence, times, place)
+    return Appointment(minute, what, place.id if place else None, entry.number) if what else None
+
+
+def _when(sentence: str, time: Time, said: int, start: int, end: int) -> int | None:
+    day: int | None = None
+    if numbered := _DAY_NUMBER.search(sentence):
+        day = int(numbered[1])
+    else:
+        for pattern, ahead in _DAYS:
+            if pattern.search(sentence):
+                day = day_of(said) + ahead
+                break
+    if day is not None:
+        minute = day * DAY + time.minute
+        return minute if start <= minute < end else None
+    if said < start - DAY:
+        return None
+    for minute in (day_of(start) * DAY + time.minute, (day_of(start) + 1) * DAY + time.minute):
+        if start <= minute < end:
+            return minute
+    return None
+
+
+def find_place(text: str, places: Sequence[Location]) -> Location | None:
+    """The known place that `text` names, by name or id; the longest name wins."""
+    folded = text.casefold()
+    best: tuple[int, Location] | None = None
+    for place in places:
+        for word in (place.name.casefold(), place.id.casefold()):
+            if word and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", folded) and (best is None or len(word) > best[0]):
+                best = (len(word), place)
+    return best[1] if best else None
+
+
+def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:
+    bare = sentence
+    for time in reversed(times):
+        bare = f"{bare[: time.start]}\x00{bare[time.end :]}"
+    for pattern, _ in _DAYS:
+        bare = pattern.sub(" ", bare)
+    bare = _DAY_NUMBER.sub(" ", bare)
+    bare = " ".join(_FRAME.sub(" ", _FRAME.sub("\x00", bare)).split()).replace(" ,", ",").rstrip(" .,!?;:")
+    noun, verb = _NOUN.search(bare), _VERB.search(bare)
+    if noun and not (verb and verb.start() < noun.start() and verb[0].lower() not in {"attend", "come", "join"}):
+        what = _event(bare, noun)
+    elif verb:
+        what = " ".join(re.split(r"[,;]| because | so that ", bare[verb.start() :])[0].split()[:14])
+    else:
+        return ""
+    if place and place.name.casefold() not in what.casefold():
+        what += f" at {place.name}"
+    return (what[:1].upper() + what[1:])[:MAX_WHAT]
+
+
+def _event(text: str, noun: re.Match[str]) -> str:
+    before: list[str] = []
+    for word in reversed(text[: noun.start()].split()[-5:]):
+        if word.lower().strip(",") in FUNCTION_WORDS or word.endswith(("ing", ",", ";", ":")) or word.islower():
+            if word.islower() and not before and word.lower() not in FUNCTION_WORDS and not word.endswith("ing"):
+                before.append(word)
+            break
+        before.append(word)
+    name = " ".join([*reversed(before), noun[0].lower() if noun[0].isascii() else noun[0]])
+    company = re.match(r"\s+with\s+((?:[A-ZА-Я][\w'’-]*(?:\s+and\s+)?\s*){1,5})", text[noun.end() :])
+    if company:
+        name += f" with {company[1].strip()}"
+    if noun[0].lower() in _MEALS:
+        return f"Have {name}"
+    owned = before and re.search(r"['’]s?$", before[-1])
+    return f"Attend {name if owned else 'the ' + name}" if noun[0].isascii() else name

@@ -1,0 +1,71 @@
+"""Clock times in text: "7:00 AM", "7am", "07:00", "from 5 to 7pm", "noon"."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_TIME = re.compile(
+    r"""(?<![\d:.,$€£])(?:
+        (?P<h1>\d{1,2})(?:[:.](?P<m1>\d{2}))?\s*(?:(?P<ap1>[ap])\.?m\b\.?)?\s*(?:-|–|to|until|till)\s*
+            (?=\d{1,2}(?:[:.]\d{2})?\s*(?P<apnext>[ap])\.?m\b)      # a range: "5 to 7pm"
+        | (?P<h2>\d{1,2})(?:[:.](?P<m2>\d{2}))?\s*(?P<ap2>[ap])\.?m\b\.?
+        | (?P<h3>\d{1,2}):(?P<m3>\d{2})(?![\d:])
+        | (?P<h4>\d{1,2})\s?o['’]?clock\b
+        | \b(?P<word>noon|midday|midnight|полдень|полночь)\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_WORDS = {"noon": 720, "midday": 720, "midnight": 0, "полдень": 720, "полночь": 0}
+
+
+class Time(NamedTuple):
+    """A clock time found in a text, in minutes after midnight, and where it stands there."""
+
+    minute: int
+    start: int
+    end: int
+
+
+def find_times(text: str) -> list[Time]:
+    """Every clock time in `text`, in order. Of a range its two ends."""
+    found = []
+    for match in _TIME.finditer(text):
+        minute = _minute(match)
+        if minute is not None:
+            found.append(Time(minute, match.start(), match.end()))
+    return found
+
+
+def parse_clock(text: str) -> int | None:
+    """The first clock time in `text` in minutes after midnight; a bare hour ("7") counts when it is all there is."""
+    times = find_times(text)
+    if times:
+        return times[0].minute
+    bare = re.fullmatch(r"\s*(\d{1,2})(?:h|\s*(?:hours|ч))?\s*", text)
+    return int(bare[1]) * 60 if bare and int(bare[1]) < 24 else None
+
+
+def _minute(match: re.Match[str]) -> int | None:
+    part = match.groupdict()
+    if part["word"]:
+        return _WORDS[part["word"].lower()]
+    hour = int(part["h1"] or part["h2"] or part["h3"] or part["h4"])
+    minute = int(part["m1"] or part["m2"] or part["m3"] or 0)
+    half = (part["ap1"] or part["ap2"] or part["apnext"] or "").lower()
+    if minute > 59 or hour > 23:
+        return None
+    if half:
+        if hour > 12:
+            return hour * 60 + minute  # "17:00 pm" is said by models; 17:00 is meant
+        hour = hour % 12 + (12 if half == "p" else 0)
+        if part["h1"] and not part["ap1"] and half == "p" and _next_hour(match) < hour % 12:
+            hour -= 12  # "from 10 to 1pm" begins in the morning
+    elif part["h4"] and 1 <= hour <= 6:
+        hour += 12  # "3 o'clock" is said of the afternoon
+    return hour * 60 + minute
+
+
+def _next_hour(match: re.Match[str]) -> int:
+    following = re.match(r"\d{1,2}", match.string[match.end() :])
+    return int(following[0]) % 12 if following else 0

@@ -1,0 +1,111 @@
+"""What each prompt promises to be answered with.
+
+The schemas keep to the plain subset that constrained decoders accept: every field required, nothing extra, no length
+or range keywords. Ranges, lengths and control characters are dealt with by validators, since several servers accept
+a schema and then ignore it. Field names follow spec 3 (tasks 7 to 9); its camel case is understood too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
+
+from prompts.render import plain
+
+MAX_PHRASE = 200  # characters of a time, a description, a place, a reason
+MAX_PARAGRAPH = 1_200  # characters of an insight or a summary
+MAX_ITEMS = 20  # more than this from one answer is noise
+
+
+def _capped(most: int) -> Callable[[str], str]:
+    def cap(text: str) -> str:
+        text = plain(text)
+        if len(text) <= most:
+            return text
+        return text[:most].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+
+    return cap
+
+
+def _filled(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    return text
+
+
+def _clamped(least: int, most: int) -> Callable[[Any], int]:
+    def clamp(value: Any) -> int:
+        if isinstance(value, str):
+            found = re.fullmatch(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:/\s*\d+)?\s*", value)
+            value = float(found[1]) if found else value
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise ValueError(f"must be a number from {least} to {most}")
+        return max(least, min(most, round(value)))
+
+    return clamp
+
+
+def _first(value: Any) -> Any:
+    return value[:MAX_ITEMS] if isinstance(value, list) else value
+
+
+Phrase = Annotated[str, AfterValidator(_capped(MAX_PHRASE))]
+FilledPhrase = Annotated[Phrase, AfterValidator(_filled)]
+FilledParagraph = Annotated[str, AfterValidator(_capped(MAX_PARAGRAPH)), AfterValidator(_filled)]
+Importance = Annotated[int, BeforeValidator(_clamped(1, 10))]
+Priority = Annotated[int, BeforeValidator(_clamped(1, 5))]
+Change = Annotated[int, BeforeValidator(_clamped(-2, 2))]
+
+
+class Answer(BaseModel):
+    """What all answers have in common."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _snake_case(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", str(key)).lower(): value for key, value in data.items()}
+
+
+class Activity(Answer):
+    """One timed item of a daily plan."""
+
+    time: FilledPhrase  # "7:00 AM"
+    description: FilledPhrase
+    location: Phrase  # name or id of a known place; empty: anywhere
+    priority: Priority  # 5 is highest
+
+
+class DailyPlan(Answer):
+    """A day's plan (spec 3, task 7)."""
+
+    activities: Annotated[list[Activity], BeforeValidator(_first)]
+
+
+class RelationshipChange(Answer):
+    """How a relationship changed in the eyes of the one who reflects."""
+
+    agent_id: FilledPhrase  # id or name
+    change: Change
+    reason: Phrase
+
+
+class ReflectionAnswer(Answer):
+    """One insight (spec 3, task 8)."""
+
+    insight: FilledParagraph
+    significance: Importance
+    relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first)]
+
+
+class SummaryAnswer(Answer):
+    """A conversation in a few sentences (spec 3, task 9)."""
+
+    summary: FilledParagraph

@@ -1,0 +1,129 @@
+"""Rendering prompt templates: files in this folder, each of which a host may override by a file of the same name.
+
+A template has two blocks: `system` (stable text, the same for every agent, so that prefix caches hit) and
+`user` (identity first, then what changes). Whatever a template inserts is data. It is neutralised on its way in, in
+every template, a host's own included: it can neither close a fence such as ``</memories>`` nor begin a line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, UndefinedError
+from jinja2.environment import Template
+
+FOLDER = Path(__file__).parent
+BLOCKS = ("system", "user")
+
+_BRACKETS = str.maketrans({"<": "‹", ">": "›", "`": "'"})
+# Characters that reorder or hide text: bidirectional controls, zero-width space, tag characters, lone surrogates.
+_HIDDEN = re.compile("[\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f\ud800-\udfff]")
+_SPACE = re.compile(r"\s+")
+
+
+class TemplateError(Exception):
+    """A prompt template is missing or broken; the message names the file and what is wrong with it."""
+
+
+class Rendered(NamedTuple):
+    """A prompt's two parts and the version of the template they came from."""
+
+    system: str
+    user: str
+    version: str
+
+
+def plain(text: str) -> str:
+    """Text without control and hidden characters, on one line."""
+    text = _SPACE.sub(" ", _HIDDEN.sub("", text))
+    return "".join(c for c in text if unicodedata.category(c) != "Cc").strip()
+
+
+def neutral(value: Any) -> Any:
+    """What a template may insert: one line without angle brackets, so that it cannot close the fence around it."""
+    return plain(value).translate(_BRACKETS) if isinstance(value, str) else value
+
+
+class Templates:
+    """The templates in force: ours, with a host's own files before them."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._environment = Environment(
+            undefined=StrictUndefined,
+            finalize=neutral,
+            autoescape=False,  # prompts are not HTML; `neutral` guards what is inserted
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._load = cache(self._read)
+
+    def check(self, names: Iterable[str]) -> None:
+        """Load every named template, so that a run with a missing or broken one stops at its start.
+
+        Raises:
+            TemplateError: for the first template that is missing or broken.
+        """
+        for name in names:
+            self._load(name)
+
+    def version(self, name: str) -> str:
+        """The content hash of a template: 16 hexadecimal digits."""
+        return self._load(name)[1]
+
+    def render(self, name: str, values: Mapping[str, Any]) -> Rendered:
+        """Render a template's two blocks.
+
+        Raises:
+            TemplateError: when the template is missing or broken, or asks for a value that is not given.
+        """
+        template, version = self._load(name)
+        try:
+            context = template.new_context(dict(values))
+            system, user = ("".join(template.blocks[block](context)).strip() for block in BLOCKS)
+        except UndefinedError as error:
+            raise TemplateError(f"prompt template {self._path(name)}: {error.message}") from error
+        return Rendered(system, user, version)
+
+    def _path(self, name: str) -> Path:
+        for folder in (self.folder, FOLDER):
+            if folder is not None and (folder / f"{name}.j2").is_file():
+                return folder / f"{name}.j2"
+        looked = [str(folder) for folder in (self.folder, FOLDER) if folder is not None]
+        raise TemplateError(f"prompt template {name}.j2 is missing; looked in {' and '.join(looked)}")
+
+    def _read(self, name: str) -> tuple[Template, str]:
+        path = self._path(name)
+        try:
+            source = path.read_text(encoding="utf-8")
+            template = self._environment.from_string(source)
+        except (OSError, UnicodeDecodeError) as error:
+            raise TemplateError(f"prompt template {path} cannot be read: {error}") from error
+        except TemplateSyntaxError as error:
+            raise TemplateError(f"prompt template {path}, line {error.lineno}: {error.message}") from error
+        for block in BLOCKS:
+            if block not in template.blocks:
+                raise TemplateError(f"prompt template {path} has no block {block!r}; it needs {' and '.join(BLOCKS)}")
+        return template, hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def check_templates(folder: Path | None = None) -> dict[str, str]:
+    """The versions of all templates we ship, each overridden by `folder` where it has a file of that name.
+
+    Raises:
+        TemplateError: when one is missing or broken, or when `folder` does not exist.
+    """
+    if folder is not None and not folder.is_dir():
+        raise TemplateError(f"the folder of prompt templates {folder} does not exist")
+    templates = Templates(folder)
+    return {name: templates.version(name) for name in TEMPLATE_NAMES}
+
+
+#: Every template that the product itself uses.
+TEMPLATE_NAMES = ("plan", "reflect", "summarise")

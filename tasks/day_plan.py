@@ -1,0 +1,272 @@
+"""A day's plan without a model: routine, occupation, appointments, unfinished items, needs and places.
+
+It begins with spec 3's fallback day (task 7: breakfast, work, lunch, work, company, home) moved to the hours of the
+agent's own routine. Appointments displace what they collide with; then what matters least goes, or small habits fill
+the largest gaps, until there are 5 to 8 items in ascending order within the plan's validity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memory.appointments import Appointment
+from memory.clock import DAY, day_of
+from memory.profile import Location, Profile
+from memory.text import stems
+from memory.times import find_times
+
+FEWEST, MOST = 5, 8  # items of a plan (spec 3)
+LOW = 20  # status meters below this are a need (spec 3, task 12)
+COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way
+STEP = 15  # minutes at least between items, where the time allows it
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A planned item before it gets its id. `rank`: what is given up last is 0."""
+
+    minute: int
+    text: str
+    location: str | None
+    priority: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class Routine:
+    """What a routine in words says, in minutes after midnight; bedtime may lie beyond 1440."""
+
+    wake: int = 420
+    bed: int = 1320  # night begins at 22:00 (spec 3, task 12)
+    breakfast: int | None = None
+    lunch: int = 720
+    dinner: int = 1140
+    habits: tuple[tuple[int, str], ...] = ()
+
+
+_PARTS = (
+    ("wake", re.compile(r"\b(?:wakes?|awakes?|awakens?|gets? up|rises?)\b|просыпа|вста[её]т", re.I)),
+    ("bed", re.compile(r"\bto bed\b|\b(?:falls? )?asleep\b|\bsleeps?\b|ложит|засыпа", re.I)),
+    ("breakfast", re.compile(r"\bbreakfast\b|завтрак", re.I)),
+    ("lunch", re.compile(r"\blunch\b|обед", re.I)),
+    ("dinner", re.compile(r"\b(?:dinner|supper)\b|ужин", re.I)),
+)
+
+
+def read_routine(text: str, name: str = "") -> Routine:
+    """Read words such as "goes to bed around 11pm, awakes around 6am, eats dinner around 5pm"."""
+    values: dict[str, int] = {}
+    habits: list[tuple[int, str]] = []
+    for clause in re.split(r"[,;.](?!\d)\s*|\s+(?:and|then|и)\s+(?=[^,;]*\d)", text):
+        times = find_times(clause)
+        if not times:
+            continue
+        for part, pattern in _PARTS:
+            if pattern.search(clause):
+                values.setdefault(part, times[0].minute)
+                break
+        else:
+            words = clause[: times[0].start].removeprefix(name).strip()
+            words = re.sub(r"\s*\b(?:at|around|about|from|by|usually|в|около)\s*$", "", words).strip()
+            if words:
+                habits.append((times[0].minute, words))
+    bed = values.get("bed", Routine.bed)
+    if bed < 720:
+        bed += DAY
+    values["bed"] = bed
+    return Routine(habits=tuple(habits[:3]), **values)
+
+
+def build(
+    *,
+    profile: Profile,
+    places: Sequence[Location],
+    start: int,
+    end: int,
+    booked: Sequence[Appointment],
+    unfinished: Sequence[Mapping[str, object]],
+    status: Mapping[str, float],
+) -> list[Slot]:
+    """5 to 8 slots with ascending times in [start, end), game minutes."""
+    routine = read_routine(profile.routine, profile.name)
+    midnight = day_of(start) * DAY
+    bed = max([midnight + routine.bed, min(start + 5 * STEP, end - 1), *(a.minute + COLLIDES[1] for a in booked)])
+    slots = [s for s in _ordinary(profile, places, routine, midnight, bed) if start <= s.minute < end]
+    for appointment in booked[:MOST]:
+        early, late = appointment.minute + COLLIDES[0], appointment.minute + COLLIDES[1]
+        slots = [s for s in slots if s.rank <= 1 or not early < s.minute < late]
+        slots.append(Slot(appointment.minute, appointment.what, appointment.location, 5, 0))
+    slots = _needs(profile, places, start, status) + slots
+    for minute, slot in zip((630, 900, 1080), _taken_up(unfinished, slots, places), strict=False):
+        slots.append(_at(slot, _free(slots, midnight + minute, start, min(bed, end))))
+    for filler in _fillers(profile, places):
+        if len(slots) >= FEWEST:
+            break
+        slots.append(_at(filler, _free(slots, None, start, min(bed, end))))
+    slots.sort(key=lambda s: (s.rank, s.minute))
+    return _spread(sorted(slots[:MOST], key=lambda s: (s.minute, s.rank)), start, end)
+
+
+def _ordinary(
+    profile: Profile,
+    places: Sequence[Location],
+    routine: Routine,
+    midnight: int,
+    bed: int,
+) -> list[Slot]:
+    home, work = profile.home or None, profile.work or None
+    eat, meet = _eating_place(places, home), _social_place(places)
+    wake = routine.wake
+    begin = max(540, wake + 60) if work != home else max(480, wake + 60)
+    breakfast = routine.breakfast if routine.breakfast is not None else wake
+    slots = [Slot(midnight + breakfast, "Get up and have breakfast at home", home, 4, 3)]
+    slots.append(Slot(midnight + begin, _working(profile, places), work or home, 5, 1))
+    slots.append(Slot(midnight + routine.lunch, _with_place("Have lunch", eat, places), eat, 4, 3))
+    slots.append(Slot(midnight + routine.lunch + 60, _continuing(profile, places), work or home, 5, 2))
+    slots += [Slot(midnight + minute, _sentence(text), None, 3, 2) for minute, text in routine.habits]
+    if abs(routine.dinner - 1020) >= 45:
+        slots.append(Slot(midnight + 1020, _with_place("Relax and meet people", meet, places), meet, 3, 5))
+    slots.append(Slot(midnight + routine.dinner, "Have dinner at home", home, 4, 3))
+    slots.append(Slot(bed, "Go to bed", home, 4, 1))
+    return slots
+
+
+def _needs(profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, float]) -> list[Slot]:
+    home, slots = profile.home or None, []
+    if status.get("hunger", 100) < LOW:
+        eat = _eating_place(places, home)
+        slots.append(Slot(start, _with_place("Eat something, being very hungry,", eat, places), eat, 5, 0))
+    if status.get("energy", 100) < LOW:
+        slots.append(Slot(start + len(slots) * 30, "Rest at home to recover energy", home, 5, 0))
+    return slots
+
+
+def _taken_up(
+    unfinished: Iterable[Mapping[str, object]], slots: Sequence[Slot], places: Sequence[Location]
+) -> list[Slot]:
+    """Yesterday's unfinished items that today's plan does not repeat anyway, the most important first."""
+    known = {place.id for place in places}
+    seen = [set(stems(slot.text)) for slot in slots]
+    found: list[Slot] = []
+    for item in sorted(unfinished, key=lambda i: -int(str(i.get("priority", 3)))):
+        text = str(item.get("description", "")).removeprefix("Take up again: ")
+        words = set(stems(text))
+        if not words or any(len(words & other) >= 0.6 * len(words) for other in seen):
+            continue
+        seen.append(words)
+        place = str(item.get("location") or "")
+        found.append(
+            Slot(0, f"Take up again: {text}", place if place in known else None, int(str(item.get("priority", 3))), 2)
+        )
+    return found
+
+
+def _fillers(profile: Profile, places: Sequence[Location]) -> list[Slot]:
+    home, meet = profile.home or None, _social_place(places)
+    pursuit = pursuit_of(profile)
+    own = [Slot(0, pursuit, None, 3, 4)] if pursuit else []
+    return [
+        *own,
+        Slot(0, _with_place("Take a walk", meet, places), meet, 2, 6),
+        Slot(0, "Tidy up at home", home, 2, 6),
+        Slot(0, "Read and rest at home", home, 2, 6),
+        Slot(0, "Think over what happened", home, 2, 6),
+        Slot(0, "Get things ready for tomorrow", home, 2, 6),
+    ]
+
+
+def pursuit_of(profile: Profile) -> str:
+    """What occupies the agent these days, as something to do: "Work on expanding her shop online"; or empty."""
+    text = profile.currently.partition(":")[2].strip() if profile.currently.startswith("Status:") else profile.currently
+    for sentence in re.split(r"(?<=[.!?])\s+", text):
+        if find_times(sentence):
+            continue
+        found = re.search(
+            r"\b(?:is|am|are|been)\s+(?:also\s+|currently\s+|now\s+|busy\s+|always\s+)?((?!being|feeling|living)\w+ing\b.*)",
+            sentence,
+        )
+        if found:
+            words = re.split(r"[,;.]|\s+(?:and|because|while|so that)\s+", found[1])[0].split()[:12]
+            return "Spend time " + " ".join(words)
+    return ""
+
+
+def _working(profile: Profile, places: Sequence[Location]) -> str:
+    role = profile.occupation.strip()
+    if profile.work:
+        text = f"Go to work at {_name(profile.work, places)}"
+        return f"{text} as {_article(role)}" if role else text
+    if re.search(r"\bstudent\b", role, re.I):
+        return "Go to class and study"
+    return pursuit_of(profile) or (f"Work as {_article(role)}" if role else "See to the day's errands")
+
+
+def _continuing(profile: Profile, places: Sequence[Location]) -> str:
+    pursuit = pursuit_of(profile)
+    if pursuit and pursuit != _working(profile, places):
+        return pursuit
+    return "Continue working" + (f" at {_name(profile.work, places)}" if profile.work else "")
+
+
+def _article(role: str) -> str:
+    if re.match(r"(?:a|an|the)\s", role, re.I):
+        return role
+    return f"{'an' if role[:1].lower() in 'aeiou' else 'a'} {role}"
+
+
+def _sentence(text: str) -> str:
+    """A habit in the third person ("takes a walk") as something to do ("Take a walk")."""
+    first, _, rest = text.partition(" ")
+    if first.isascii() and first.endswith("s") and not first.endswith("ss"):
+        first = {"goes": "go", "does": "do", "has": "have", "watches": "watch"}.get(first.lower(), first[:-1])
+    return f"{first[:1].upper()}{first[1:]} {rest}".strip()
+
+
+def _name(place: str, places: Sequence[Location]) -> str:
+    return next((p.name for p in places if p.id == place), place)
+
+
+def _with_place(text: str, place: str | None, places: Sequence[Location]) -> str:
+    return f"{text} at {_name(place, places)}" if place else text.rstrip(",")
+
+
+def _eating_place(places: Sequence[Location], home: str | None) -> str | None:
+    found = [
+        p.id for p in places if re.search(r"restaurant|cafe|café|diner|canteen|pub|bakery", f"{p.type} {p.name}", re.I)
+    ]
+    return min(found) if found else home
+
+
+def _social_place(places: Sequence[Location]) -> str | None:
+    tagged = [p.id for p in places if "social" in p.tags]
+    typed = [p.id for p in places if re.search(r"plaza|square|park|pub|bar|cafe", f"{p.type} {p.name}", re.I)]
+    return min(tagged or typed, default=None)
+
+
+def _at(slot: Slot, minute: int) -> Slot:
+    return Slot(minute, slot.text, slot.location, slot.priority, slot.rank)
+
+
+def _free(slots: Sequence[Slot], wanted: int | None, start: int, end: int) -> int:
+    """The wanted minute if nothing is within 45 minutes of it; otherwise the middle of the largest gap."""
+    taken = sorted(s.minute for s in slots)
+    if wanted is not None and start <= wanted < end and all(abs(wanted - m) >= 45 for m in taken):
+        return wanted
+    edges = [start, *(m for m in taken if start < m < end), end]
+    gap, left = max((b - a, -a) for a, b in pairwise(edges))
+    return -left + gap // 2
+
+
+def _spread(slots: Sequence[Slot], start: int, end: int) -> list[Slot]:
+    """The slots with times at least `STEP` apart where the window allows it, all in [start, end)."""
+    step = max(0, min(STEP, (end - start - 1) // max(1, len(slots))))
+    minutes: list[int] = []
+    for slot in slots:
+        minutes.append(max(slot.minute, start, minutes[-1] + step if minutes else start))
+    for index in range(len(minutes) - 1, -1, -1):
+        latest = end - 1 if index == len(minutes) - 1 else minutes[index + 1] - step
+        minutes[index] = max(start, min(minutes[index], latest))
+    return [_at(slot, minute) for slot, minute in zip(slots, minutes, strict=True)]

@@ -1,0 +1,140 @@
+"""An insight without a model: what changed since the last reflection, with the entries that show it.
+
+It looks for people met for the first time, events that repeat, promises, what stands out by its importance, and
+places never visited before (surprises against the routine), and tells them in the first person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from memory.compaction import rating
+from memory.conversations import line, listing, named
+from memory.entry import Entry
+from memory.persons import third_person
+from memory.sentences import split_sentences
+from memory.text import normal
+
+QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # spec 3, task 8
+STRIKING = 7  # importance from which an event is told by itself
+LONGEST = 900  # characters
+_PROMISE = re.compile(
+    r"\b(?:promis\w*|agreed? to|invit\w*|remember to|plan(?:s|ned|ning)? to|look(?:s|ing)? forward to|swore|vow\w*)\b"
+    r"|\b(?:I|we)(?:['’]ll| will)\b|обещ\w*|приглас\w*|договор\w*",
+    re.I,
+)
+
+
+class Insight(NamedTuple):
+    """What is told and the numbers of the entries it rests on, ascending."""
+
+    text: str
+    evidence: tuple[int, ...]
+
+
+def notice(owner: str, recent: Sequence[Entry], before: Sequence[Entry], names: Mapping[str, str]) -> Insight:
+    """What `recent` entries bring that `before` did not know. `recent` goes by importance, the highest first."""
+    told: list[tuple[str, list[Entry]]] = [
+        *_people(owner, recent, before, names),
+        *_striking(recent, names),
+        *_promises(recent, names),
+        *_repeated(recent),
+        *_places(recent, before, names),
+    ]
+    if not told:
+        told = _whereabouts(owner, recent, names)
+    parts: list[str] = []
+    evidence: set[int] = set()
+    said: set[str] = set()
+    for text, entries in told:
+        if normal(text) in said or sum(map(len, parts)) + len(text) > LONGEST:
+            continue
+        said.add(normal(text))
+        parts.append(text)
+        evidence |= {e.number for e in entries}
+    return Insight(" ".join(parts) or QUIET, tuple(sorted(evidence)))
+
+
+def _people(
+    owner: str, recent: Sequence[Entry], before: Sequence[Entry], names: Mapping[str, str]
+) -> Iterable[tuple[str, list[Entry]]]:
+    known = {s for e in before for s in e.subjects}
+    with_whom: dict[str, list[Entry]] = {}
+    for entry in sorted(recent, key=lambda e: (e.minute, e.number)):
+        for subject in dict.fromkeys(entry.subjects):
+            if subject != owner and (subject in names or subject.startswith("agent:")):
+                with_whom.setdefault(subject, []).append(entry)
+    new = [s for s in with_whom if s not in known]
+    if new and known:
+        yield (
+            f"I met {listing([named(s, names) for s in new[:4]])} for the first time.",
+            [with_whom[s][0] for s in new[:4]],
+        )
+    often = [s for s, entries in sorted(with_whom.items(), key=lambda i: -len(i[1])) if len(entries) >= 3]
+    if often:
+        people = listing([named(s, names) for s in often[:3]])
+        yield f"I spent much of my time with {people}.", [e for s in often[:3] for e in with_whom[s][:3]]
+
+
+def _striking(recent: Sequence[Entry], names: Mapping[str, str]) -> Iterable[tuple[str, list[Entry]]]:
+    found = [e for e in recent if rating(e) >= STRIKING][:2]
+    for entry in found:
+        yield f"What stays with me: {_quoted(entry, names)}", [entry]
+
+
+def _promises(recent: Sequence[Entry], names: Mapping[str, str]) -> Iterable[tuple[str, list[Entry]]]:
+    count = 0
+    for entry in recent:
+        for sentence in split_sentences(line(entry, names).text):
+            if count < 2 and _PROMISE.search(sentence) and not sentence.endswith("?"):
+                count += 1
+                yield f"I should keep in mind: {_quoted(entry, names, sentence)}", [entry]
+                break
+
+
+def _repeated(recent: Sequence[Entry]) -> Iterable[tuple[str, list[Entry]]]:
+    by_text: dict[str, list[Entry]] = {}
+    for entry in recent:
+        by_text.setdefault(normal(entry.text), []).append(entry)
+    for entries in sorted(by_text.values(), key=lambda g: (-len(g), g[0].number))[:1]:
+        if len(entries) >= 3:
+            yield f"Again and again ({len(entries)} times): {_ended(entries[0].text)}", entries
+
+
+def _places(
+    recent: Sequence[Entry], before: Sequence[Entry], names: Mapping[str, str]
+) -> Iterable[tuple[str, list[Entry]]]:
+    usual = {e.location for e in before if e.location}
+    new = {e.location: e for e in sorted(recent, key=lambda e: -e.number) if e.location and e.location not in usual}
+    if usual and new:
+        places = sorted(new, key=lambda p: new[p].number)[:3]
+        yield (
+            f"It was out of my routine to be at {listing([named(p, names) for p in places])}.",
+            [new[p] for p in places],
+        )
+
+
+def _whereabouts(owner: str, recent: Sequence[Entry], names: Mapping[str, str]) -> list[tuple[str, list[Entry]]]:
+    """Spec 3's fallback: where the time was spent, and with whom."""
+    places = [p for p, _ in Counter(e.location for e in recent if e.location).most_common(3)]
+    people = [s for s, _ in Counter(s for e in recent for s in e.subjects if s != owner).most_common(3)]
+    parts = []
+    if places:
+        parts.append(f"Today I spent time at {listing([named(p, names) for p in places])}.")
+    if people:
+        parts.append(f"I interacted with {listing([named(s, names) for s in people])}.")
+    return [(" ".join(parts), list(recent))] if parts else []
+
+
+def _quoted(entry: Entry, names: Mapping[str, str], sentence: str = "") -> str:
+    spoken = line(entry, names)
+    text = sentence or spoken.text
+    return _ended(third_person(text, spoken.speaker, "") if spoken.speaker else text)
+
+
+def _ended(text: str) -> str:
+    text = text if len(text) <= 240 else text[:240].rsplit(" ", 1)[0] + "…"
+    return text if text.endswith((".", "!", "…", "”")) else text.rstrip(" ?,;:") + "."

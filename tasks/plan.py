@@ -1,0 +1,224 @@
+"""The daily plan: 5 to 8 timed items, made in the morning, valid until the next (spec 3, task 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from memory.appointments import appointments, find_place
+from memory.clock import DAY, clock_time, day_of, next_morning
+from memory.effects import Append, Effect
+from memory.entry import Entry, EntryType, PlanItem
+from memory.profile import Location
+from memory.times import parse_clock
+from prompts.answers import DailyPlan
+from prompts.render import Templates
+from tasks import timing
+from tasks.day_plan import FEWEST, MOST, Slot, build
+from tasks.job import Request
+from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.recall import accessed, recall, replaced, share_of, shown
+
+QUERY = "plan today tomorrow want need goal"  # spec 3, task 7
+SHOWN = 15  # memories (spec 3)
+REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
+LATE = 30  # minutes: an item that was to begin this long ago begins now; an older one is over
+
+
+class Plan:
+    """Due at the first tick of a morning without a current plan, and for an agent that joins during the day."""
+
+    name = "plan"
+    order = 10
+    latency = 5
+    on_denied: OnDenied = "heuristic"
+    prompt_cap = 2_500
+    output_cap = 800
+
+    def __init__(self, templates: Templates) -> None:
+        self._templates = templates
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        """One request while there is no plan for now. Before the morning an agent without a plan sleeps on."""
+        if not timing.is_agent(moment):
+            return ()
+        if moment.minute % DAY < moment.world.morning or moment.stream.current_plan(moment.minute) is not None:
+            return ()
+        return (Request(kind=self.name, owner=moment.owner, priority=5, params=self._params(moment)),)
+
+    def wake(self, moment: Moment) -> int | None:
+        """The tick at which the current plan ends, or the next morning."""
+        if not timing.is_agent(moment):
+            return None
+        plan = moment.stream.current_plan(moment.minute)
+        ends = plan.valid_until if plan is not None else 0
+        return timing.tick_at(moment, max(ends, next_morning(moment.minute, moment.world.morning)))
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        """Who the agent is, the places, its condition, what is unfinished and what it remembers."""
+        profile, minute = case.profile, case.job.minute
+        memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
+        rendered = self._templates.render(
+            self.name,
+            {
+                "name": profile.name,
+                "age": profile.age,
+                "occupation": profile.occupation,
+                "traits": profile.traits,
+                "background": profile.background,
+                "currently": profile.currently,
+                "routine": profile.routine,
+                "home": profile.home,
+                "work": profile.work,
+                "places": case.world.locations,
+                "day": day_of(minute),
+                "time": clock_time(minute),
+                "end": clock_time(case.world.morning),
+                "status": [f"{name} {value:g}" for name, value in _status(case).items()],
+                "unfinished": [str(item.get("description", "")) for item in _unfinished(case)],
+                "memories": [shown(e) for e in memories],
+            },
+        )
+        return Prompt(
+            system=rendered.system,
+            user=rendered.user,
+            answer=DailyPlan,
+            version=rendered.version,
+            used=tuple(sorted(e.number for e in memories)),
+        )
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        """The plan as an entry.
+
+        Raises:
+            ValueError: for a place that is not known, or when fewer than 5 items lie between now and next morning.
+        """
+        assert isinstance(answer, DailyPlan)
+        start, end = _window(case)
+        slots = []
+        for activity in answer.activities:
+            clock = parse_clock(activity.time)
+            minute = None if clock is None else _within(clock, start, end)
+            if minute is not None:
+                place = _place(activity.location, case)
+                slots.append(Slot(minute, activity.description, place, activity.priority, 0))
+        if len(slots) < FEWEST:
+            raise ValueError(
+                f"{len(slots)} of {len(answer.activities)} plan items have a time between {clock_time(start)} and the "
+                f"next morning; at least {FEWEST} are needed"
+            )
+        slots = sorted(slots, key=lambda s: -s.priority)[:MOST]
+        return self._appended(case, sorted(slots, key=lambda s: s.minute), used)
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        """A plan from identity, routine, appointments, unfinished items, needs and places."""
+        start, end = _window(case)
+        profile = case.profile
+        # What the agent says of itself counts as said this morning.
+        said = Entry(type="observation", text=profile.currently, minute=start)
+        booked = appointments([said, *case.entries], case.world.locations, start, end)
+        slots = build(
+            profile=profile,
+            places=case.world.locations,
+            start=start,
+            end=end,
+            booked=booked,
+            unfinished=_unfinished(case),
+            status=_status(case),
+        )
+        used = {a.number for a in booked if a.number}
+        return self._appended(case, slots, tuple(used))
+
+    def _params(self, moment: Moment) -> dict[str, Any]:
+        """What the plan needs of the head and of the world, neither of which can be read as of a tick later."""
+        params: dict[str, Any] = {}
+        plan = moment.stream.latest("plan")
+        if plan is not None and moment.minute - plan.valid_until < DAY:
+            left = [i for i in moment.stream.plan_items(plan) if i.status in ("pending", "active")]
+            params["unfinished"] = [
+                {"description": i.description, "location": i.location, "priority": i.priority} for i in left[:MOST]
+            ]
+        status = moment.brief.get("status")
+        if isinstance(status, Mapping):
+            meters = {str(k): v for k, v in sorted(status.items()) if isinstance(v, int | float)}
+            params["status"] = meters
+        return params
+
+    def _recalled(self, case: Case) -> list[Entry]:
+        return recall(case, QUERY, SHOWN, REMEMBERED)
+
+    def _appended(self, case: Case, slots: Iterable[Slot], used: tuple[int, ...]) -> tuple[Effect, ...]:
+        owner, tick = case.job.key.owner, case.job.key.tick
+        items = tuple(
+            PlanItem(
+                id=f"{tick}-{index}",
+                description=slot.text,
+                location=slot.location,
+                minute=slot.minute,
+                priority=max(1, min(5, slot.priority)),
+            )
+            for index, slot in enumerate(slots)
+        )
+        start, end = _window(case)
+        listed = "; ".join(f"{clock_time(i.minute or 0)} {i.description}" for i in items)
+        entry = Entry(
+            type="plan",
+            text=f"Plan for day {day_of(start)}: {listed}."[:4000],
+            minute=start,
+            importance=6,  # spec 3, task 4: base 5, plans one more
+            source="internal",
+            subjects=(owner,),
+            items=items,
+            valid_until=end,
+        )
+        return Append(owner=owner, entry=entry, replaces=replaced(case)), *accessed(case, used)
+
+
+def _window(case: Case) -> tuple[int, int]:
+    return case.job.minute, next_morning(case.job.minute, case.world.morning)
+
+
+def _within(clock: int, start: int, end: int) -> int | None:
+    midnight = day_of(start) * DAY
+    for minute in (midnight + clock, midnight + DAY + clock):
+        if start <= minute < end:
+            return minute
+    return start if 0 < start - (midnight + clock) <= LATE else None
+
+
+def _place(text: str, case: Case) -> str | None:
+    """The id of the place an answer names, by id, by name, or as the agent's home or work.
+
+    Raises:
+        ValueError: when no known place is meant.
+    """
+    said, places = text.strip(), case.world.locations
+    if not said or not places or said.casefold() in {"none", "anywhere", "n/a"}:
+        return None
+    own = {"home": case.profile.home, "work": case.profile.work}.get(said.casefold())
+    found = own or next((p.id for p in places if said.casefold() in (p.id.casefold(), p.name.casefold())), None)
+    if found is None:
+        meant = find_place(said, places) or _named_in_part(said, places)
+        found = meant.id if meant else None
+    if found is None:
+        raise ValueError(f"no place is called {said!r}; known are {', '.join(p.id for p in places)}")
+    return found
+
+
+def _named_in_part(said: str, places: tuple[Location, ...]) -> Location | None:
+    """The one place whose name contains what was said ("the cafe"); None when several do."""
+    word = said.casefold().removeprefix("the ").strip()
+    found = [p for p in places if len(word) > 2 and word in p.name.casefold()]
+    return found[0] if len(found) == 1 else None
+
+
+def _unfinished(case: Case) -> list[Mapping[str, Any]]:
+    items = case.job.params.get("unfinished", [])
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _status(case: Case) -> dict[str, float]:
+    status = case.job.params.get("status", {})
+    return {k: v for k, v in status.items() if isinstance(v, int | float)} if isinstance(status, Mapping) else {}

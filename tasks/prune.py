@@ -1,0 +1,98 @@
+"""Pruning: routine memories make room, ordinary old talks are compacted; never with a model (spec 3, task 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from memory.compaction import SETTLED, Cut, carry_out, choose
+from memory.conversations import is_dialogue
+from memory.effects import Effect
+from tasks import timing
+from tasks.job import Request
+from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.recall import display_names
+
+EVERY = 100  # ticks (spec 3)
+NEAR = 0.95  # share of the limit of observations at which pruning does not wait for its turn
+OVERDUE = SETTLED + 6 * 60  # age in game minutes at which an ordinary conversation does not wait either
+
+
+class Prune:
+    """Due every 100 ticks, at a different one for each owner, when there is something to prune.
+
+    What is taken is chosen when it is due and named in the request, so that no other job takes it too.
+    """
+
+    name = "prune"
+    order = 40
+    latency = 5
+    on_denied: OnDenied = "heuristic"
+    prompt_cap = 0
+    output_cap = 0
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        """One request, naming what is taken, when it is the owner's turn or cannot wait for it."""
+        if (moment.tick + timing.offset(moment.owner, EVERY)) % EVERY and not self._urgent(moment):
+            return ()
+        cut = choose(
+            moment.owner, moment.stream.live(), moment.world.limits, moment.minute, timing.open_numbers(moment)
+        )
+        if not cut.numbers:
+            return ()
+        return (Request(kind=self.name, owner=moment.owner, priority=1, params=_params(cut), numbers=cut.numbers),)
+
+    def wake(self, moment: Moment) -> int | None:
+        """The owner's next turn."""
+        return moment.tick + EVERY - (moment.tick + timing.offset(moment.owner, EVERY)) % EVERY
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        """There is none.
+
+        Raises:
+            ValueError: always; this kind never asks a model.
+        """
+        raise ValueError("prune never asks a model")
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        """There are none of an answer.
+
+        Raises:
+            ValueError: always; this kind never asks a model.
+        """
+        raise ValueError("prune never asks a model")
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        """What the request named; where a host asked without naming anything, what a pruning would take now."""
+        owner, minute, limits = case.job.key.owner, case.job.minute, case.world.limits
+        cut = _cut(case.job.params)
+        if cut is None:
+            cut = choose(owner, case.entries, limits, minute)
+        return carry_out(owner, cut, case.entries, limits, display_names(case.world))
+
+    def _urgent(self, moment: Moment) -> bool:
+        if moment.stream.observed() >= NEAR * moment.world.limits.max_observations:
+            return True
+        return any(is_dialogue(e) and moment.minute - e.minute >= OVERDUE for e in moment.stream.live())
+
+
+def _params(cut: Cut) -> dict[str, Any]:
+    return {
+        "routine": list(cut.routine),
+        "talks": [list(talk) for talk in cut.talks],
+        "reflections": list(cut.reflections),
+        "plans": list(cut.plans),
+    }
+
+
+def _cut(params: Mapping[str, Any]) -> Cut | None:
+    if "routine" not in params:
+        return None
+    return Cut(
+        routine=tuple(params["routine"]),
+        talks=tuple(tuple(talk) for talk in params["talks"]),
+        reflections=tuple(params["reflections"]),
+        plans=tuple(params["plans"]),
+    )

@@ -1,0 +1,66 @@
+"""What a job shows of its owner's memories, and in what words. Pure: the same for a prompt and for a heuristic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from memory.clock import clock_time, day_of
+from memory.compaction import keeping_score
+from memory.effects import Effect, MarkAccessed
+from memory.entry import Entry, EntryType
+from memory.text import normal
+from tasks.kind import Case, World
+
+WORTH_RECALLING: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
+
+
+def recall(case: Case, query: str, limit: int, types: Iterable[EntryType] = WORTH_RECALLING) -> list[Entry]:
+    """The entries of the job's owner that matter most for `query` now, best first; repeats of a text removed."""
+    found = sorted(
+        (e for e in case.entries if e.type in set(types)),
+        key=lambda e: (-keeping_score(e, case.job.minute), -e.number),
+    )
+    return without_repeats(found)[:limit]
+
+
+def without_repeats(entries: Iterable[Entry]) -> list[Entry]:
+    """The first entry of each text, in the order given."""
+    seen: dict[str, Entry] = {}
+    for entry in entries:
+        seen.setdefault(normal(entry.text), entry)
+    return list(seen.values())
+
+
+def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
+    """The first entries that a prompt may show when only a share of them fits; at least one."""
+    return list(entries[: max(1, math.ceil(len(entries) * share))])
+
+
+def shown(entry: Entry) -> dict[str, str]:
+    """An entry as a template shows it."""
+    return {"when": when(entry.minute), "text": entry.text}
+
+
+def when(minute: int) -> str:
+    """A game time as "day 1, 7:05 AM"."""
+    return f"day {day_of(minute)}, {clock_time(minute)}"
+
+
+def display_names(world: World) -> Mapping[str, str]:
+    """What owners and places are called."""
+    return {**{place.id: place.name for place in world.locations}, **world.names}
+
+
+def accessed(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
+    """The access marks of the entries that a job used; nothing when it used none."""
+    used = tuple(sorted(set(numbers)))
+    if not used:
+        return ()
+    return (MarkAccessed(owner=case.job.key.owner, numbers=used, minute=case.job.minute),)
+
+
+def replaced(case: Case) -> int:
+    """The provisional entry that this job repairs (parameter "replaces"), or 0."""
+    number = case.job.params.get("replaces", 0)
+    return number if isinstance(number, int) else 0

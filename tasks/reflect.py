@@ -1,0 +1,214 @@
+"""Reflection: one insight drawn from what happened since the last (spec 3, task 8).
+
+When an agent last reflected is kept in two counters of its head, which the reflection's own effects set:
+"reflect.minute" (game time of the request) and "reflect.number" (the last entry it could read). They do not depend
+on reflections that a host brings in from elsewhere. Accumulated importance is read from the stream: the sum over
+the events numbered after "reflect.number", archived ones included. That is the counter of Generative Agents (Park
+et al. 2023), counted upwards, with nothing to keep in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from memory.clock import DAY, clock_time, day_of
+from memory.compaction import rating
+from memory.effects import Append, Effect, SetCounter, Tell
+from memory.entry import Entry
+from memory.stream import Stream
+from prompts.answers import ReflectionAnswer
+from prompts.render import Templates
+from tasks import timing
+from tasks.insight import QUIET, notice
+from tasks.job import Request
+from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.recall import accessed, display_names, replaced, share_of, shown
+
+Trigger = Literal["interval", "importance", "either"]
+SHOWN = 20  # observations (spec 3)
+ENOUGH = 3  # observations; fewer give a minimal reflection (spec 3)
+BY_MODEL, BY_HEURISTIC, MINIMAL = 7, 6, 4  # importance (spec 3)
+MINUTE, NUMBER = "reflect.minute", "reflect.number"
+THRESHOLD = 150  # accumulated importance at which an agent reflects (Generative Agents, section 4.2)
+
+
+class Reflect:
+    """Due by interval (720 game minutes), by accumulated importance, or by either.
+
+    By interval the first reflection comes one interval after the morning of the day of an agent's first entry, put
+    off by up to a sixth of the interval that differs from agent to agent, so that they do not all reflect at once.
+    An agent with fewer than three new observations waits up to one interval more before it notes a quiet period.
+    """
+
+    name = "reflect"
+    order = 20
+    latency = 10
+    on_denied: OnDenied = "heuristic"
+    prompt_cap = 2_500
+    output_cap = 600
+
+    def __init__(self, templates: Templates, trigger: Trigger = "interval", threshold: int = THRESHOLD) -> None:
+        self._templates = templates
+        self._trigger = trigger
+        self._threshold = threshold
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        """One request when the interval is over or enough has happened."""
+        if not timing.is_agent(moment):
+            return ()
+        counters = moment.stream.head.counters
+        since = counters.get(NUMBER, 0)
+        by_interval = self._trigger != "importance" and self._interval_over(moment, since)
+        if not by_interval and not (self._trigger != "interval" and self._enough_happened(moment.stream, since)):
+            return ()
+        params: dict[str, Any] = {"since": since} if since else {}
+        return (Request(kind=self.name, owner=moment.owner, priority=3, params=params),)
+
+    def wake(self, moment: Moment) -> int | None:
+        """The tick at which the interval is over, or at which a quiet period is noted."""
+        begun = self._begun(moment)
+        if not timing.is_agent(moment) or self._trigger == "importance" or begun is None:
+            return None
+        interval = moment.world.limits.reflection_interval
+        later = [m for m in (begun + interval, begun + 2 * interval) if m > moment.minute]
+        return timing.tick_at(moment, later[0]) if later else None
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        """Who reflects, whom it may name, and the most important observations since the last reflection."""
+        memories = share_of(self._recent(case), memory_share)
+        names = case.world.names
+        people = {s: names[s] for e in memories for s in e.subjects if s in names and s != case.job.key.owner}
+        rendered = self._templates.render(
+            self.name,
+            {
+                "name": case.profile.name,
+                "occupation": case.profile.occupation,
+                "traits": case.profile.traits,
+                "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
+                "day": day_of(case.job.minute),
+                "time": clock_time(case.job.minute),
+                "memories": [shown(e) for e in memories],
+            },
+        )
+        return Prompt(
+            system=rendered.system,
+            user=rendered.user,
+            answer=ReflectionAnswer,
+            version=rendered.version,
+            used=tuple(sorted(e.number for e in memories)),
+        )
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        """The insight as a reflection, and what it changes between people.
+
+        Changes that name somebody who does not exist, or nobody else, are left out.
+
+        Raises:
+            ValueError: when the insight says nothing.
+        """
+        assert isinstance(answer, ReflectionAnswer)
+        if len(answer.insight.split()) < 3 or answer.insight.strip(" .").casefold() == "this is blank":
+            raise ValueError(f"the insight {answer.insight!r} says nothing")
+        recent = [e for e in case.entries if e.number in set(used)]
+        reflection = self._reflection(case, answer.insight, max(BY_MODEL, answer.significance), used, recent)
+        return *reflection, *self._told(case, answer), *accessed(case, used)
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        """What changed, by `tasks.insight`; a minimal reflection when fewer than three things were observed."""
+        recent = self._recent(case)
+        if len(recent) < ENOUGH:
+            return self._reflection(case, QUIET, MINIMAL, (), ())
+        everything = self._observed(case)
+        first = min(e.number for e in everything)
+        before = [e for e in case.entries if e.number < first]
+        insight = notice(case.job.key.owner, recent, before, display_names(case.world))
+        importance = MINIMAL if insight.text == QUIET else BY_HEURISTIC
+        shown_by = [e for e in recent if e.number in set(insight.evidence)]
+        reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)
+        return *reflection, *accessed(case, insight.evidence)
+
+    def _begun(self, moment: Moment) -> int | None:
+        """The game time from which the interval counts; None for an agent that remembers nothing yet."""
+        last = moment.stream.head.counters.get(MINUTE)
+        if last is not None:
+            return last
+        first = next(iter(moment.stream.entries.values()), None)
+        if first is None:
+            return None
+        morning = day_of(first.minute) * DAY + moment.world.morning
+        return max(first.minute, morning) + timing.offset(moment.owner, moment.world.limits.reflection_interval // 6)
+
+    def _interval_over(self, moment: Moment, since: int) -> bool:
+        begun, interval = self._begun(moment), moment.world.limits.reflection_interval
+        if begun is None or moment.minute < begun + interval:
+            return False
+        return moment.minute >= begun + 2 * interval or _events_after(moment.stream, since, ENOUGH) >= ENOUGH
+
+    def _enough_happened(self, stream: Stream, since: int) -> bool:
+        total = 0
+        for number in reversed(stream.entries):
+            if number <= since:
+                break
+            entry = stream.entries[number]
+            if entry.type == "observation" and entry.source != "dialogue":
+                total += rating(entry)
+                if total >= self._threshold:
+                    return True
+        return False
+
+    def _observed(self, case: Case) -> list[Entry]:
+        """Observations since the last reflection."""
+        since = case.job.params.get("since", 0)
+        since = since if isinstance(since, int) else 0
+        return [e for e in case.entries if e.number > since and e.type in ("observation", "message", "summary")]
+
+    def _recent(self, case: Case) -> list[Entry]:
+        """The most important of them, the highest first, then the latest (spec 3, task 8)."""
+        return sorted(self._observed(case), key=lambda e: (-rating(e), -e.minute, -e.number))[:SHOWN]
+
+    def _reflection(
+        self, case: Case, text: str, importance: int, evidence: Iterable[int], shown_by: Sequence[Entry]
+    ) -> tuple[Effect, ...]:
+        owner = case.job.key.owner
+        upto = max((r.upto for r in case.job.reads if r.owner == owner), default=0)
+        entry = Entry(
+            type="reflection",
+            text=text,
+            minute=case.job.minute,
+            importance=min(10, importance),
+            source="internal",
+            subjects=tuple(dict.fromkeys(s for e in shown_by for s in e.subjects)),
+            evidence=tuple(sorted(evidence)),
+        )
+        return (
+            Append(owner=owner, entry=entry, replaces=replaced(case)),
+            SetCounter(owner=owner, name=MINUTE, value=case.job.minute),
+            SetCounter(owner=owner, name=NUMBER, value=upto),
+        )
+
+    def _told(self, case: Case, answer: ReflectionAnswer) -> Iterable[Tell]:
+        owner, names = case.job.key.owner, case.world.names
+        ids = {name.casefold(): other for other, name in sorted(names.items(), reverse=True)}
+        told: set[str] = {owner}
+        for changed in answer.relationship_changes:
+            other = changed.agent_id if changed.agent_id in names else ids.get(changed.agent_id.casefold())
+            if other is not None and other not in told and changed.change:
+                told.add(other)
+                yield Tell(
+                    owner=owner,
+                    topic="relationship",
+                    data={"agent": other, "change": changed.change, "reason": changed.reason},
+                )
+
+
+def _events_after(stream: Stream, since: int, enough: int) -> int:
+    """How many observations were appended after entry `since`, counted up to `enough`."""
+    count = 0
+    for number in reversed(stream.entries):
+        if number <= since or count >= enough:
+            break
+        count += stream.entries[number].type in ("observation", "message")
+    return count

@@ -1,0 +1,73 @@
+"""The kinds of job of this process, by name: the four built-in ones and those that a host registers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prompts.render import Templates, check_templates
+from tasks.kind import Kind
+from tasks.plan import Plan
+from tasks.prune import Prune
+from tasks.reflect import Reflect
+from tasks.summarise import Summarise
+
+
+class UnknownKind(LookupError):
+    """A job names a kind that is not registered; the message names those that are."""
+
+
+_kinds: dict[str, Kind] = {}
+
+
+def register(kind: Kind) -> None:
+    """Add a kind, or put another in the place of the one of its name.
+
+    Raises:
+        ValueError: for a name that cannot be part of a job id, or an order that another kind has.
+    """
+    if not kind.name or "/" in kind.name or not kind.name.isprintable():
+        raise ValueError(f"{kind.name!r} cannot name a kind: use printable characters without '/'")
+    for other in _kinds.values():
+        if other.name != kind.name and other.order == kind.order:
+            raise ValueError(
+                f"kind {kind.name!r} has order {kind.order}, which is {other.name!r}'s: give it one of its own"
+            )
+    _kinds[kind.name] = kind
+
+
+def register_builtin(prompts: Path | None = None) -> None:
+    """Register plan, reflect, summarise and prune; a file in `prompts` goes before our template of the same name.
+
+    Raises:
+        prompts.render.TemplateError: when a template is missing or broken.
+    """
+    check_templates(prompts)
+    templates = Templates(prompts)
+    for kind in (Plan(templates), Reflect(templates), Summarise(templates), Prune()):
+        register(kind)
+
+
+def kinds() -> list[Kind]:
+    """All kinds in the order in which their effects are applied within a boundary."""
+    return sorted(_kinds.values(), key=lambda kind: (kind.order, kind.name))
+
+
+def kind_names() -> list[str]:
+    """Their names, in the same order."""
+    return [kind.name for kind in kinds()]
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of that name.
+
+    Raises:
+        UnknownKind: when there is none.
+    """
+    try:
+        return _kinds[name]
+    except KeyError:
+        known = ", ".join(kind.name for kind in kinds())
+        raise UnknownKind(f"no kind of job is called {name!r}; known are {known}") from None
+
+
+register_builtin()

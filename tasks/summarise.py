@@ -1,0 +1,129 @@
+"""Conversations become summaries (spec 3, tasks 9 and 10); a host may ask for any span outright."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import BaseModel
+
+from memory.clock import clock_time, day_of
+from memory.compaction import deserves_summary, rating, summary_entry
+from memory.conversations import conversations, digest, is_dialogue, line, named
+from memory.effects import Append, Archive, Effect
+from memory.entry import OBSERVED_TYPES, Entry
+from prompts.answers import SummaryAnswer
+from prompts.render import Templates
+from tasks import timing
+from tasks.job import Request
+from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.recall import display_names, replaced, share_of, when
+
+SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (spec 3)
+LATEST = 48 * 60  # game minutes at which none may be left unsummarised (spec 3, success criterion 4)
+MARGIN = 3 * 60  # game minutes kept free before that
+
+
+class Summarise:
+    """Due for conversations older than a day that are long or valuable, and for any before it is two days old.
+
+    Ordinary ones are normally compacted by prune before that, without a model.
+    """
+
+    name = "summarise"
+    order = 30
+    latency = 20
+    on_denied: OnDenied = "heuristic"
+    prompt_cap = 3_000
+    output_cap = 400
+
+    def __init__(self, templates: Templates) -> None:
+        self._templates = templates
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        """One request for each conversation that is due and that no open job reads."""
+        if not _has_dialogue_before(moment, moment.minute - min(SETTLED, self._latest(moment))):
+            return ()
+        busy = timing.open_numbers(moment)
+        free = [e for e in moment.stream.live() if e.number not in busy]
+        return [
+            Request(kind=self.name, owner=moment.owner, priority=2, numbers=talk.numbers)
+            for talk in conversations(moment.owner, free)
+            if (age := moment.minute - talk.oldest) >= self._latest(moment)
+            or (age > SETTLED and deserves_summary(len(talk.entries), talk.importance, moment.world.limits))
+        ]
+
+    def wake(self, moment: Moment) -> int | None:
+        """The tick at which the next conversation comes of age."""
+        busy = timing.open_numbers(moment)
+        latest = self._latest(moment)
+        ages: list[int] = []
+        for talk in conversations(moment.owner, (e for e in moment.stream.live() if e.number not in busy)):
+            ages += [talk.oldest + SETTLED + 1, talk.oldest + latest]
+        coming = [minute for minute in ages if minute > moment.minute]
+        return timing.tick_at(moment, min(coming)) if coming else None
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        """The lines of the conversation; where not all fit, the least important are left out."""
+        group, names = self._group(case), display_names(case.world)
+        kept = share_of(sorted(group, key=lambda e: (-rating(e), e.minute, e.number)), memory_share) if group else []
+        told = [(e, line(e, names)) for e in sorted(kept, key=lambda e: (e.minute, e.number))]
+        first = group[0] if group else Entry(type="message", text="", minute=case.job.minute)
+        rendered = self._templates.render(
+            self.name,
+            {
+                "name": case.profile.name,
+                "participants": [named(s, names) for s in dict.fromkeys(s for e in group for s in e.subjects)],
+                "day": day_of(first.minute),
+                "time": clock_time(first.minute),
+                "place": named(first.location, names) if first.location else "",
+                "lines": [{"when": when(e.minute), "speaker": said.speaker, "text": said.text} for e, said in told],
+            },
+        )
+        return Prompt(
+            system=rendered.system,
+            user=rendered.user,
+            answer=SummaryAnswer,
+            version=rendered.version,
+            used=tuple(sorted(e.number for e in kept)),
+        )
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        """The summary in the place of its sources; all of them are archived, whether the prompt showed them or not.
+
+        Raises:
+            ValueError: when there is nothing left to summarise.
+        """
+        assert isinstance(answer, SummaryAnswer)
+        group = self._group(case)
+        if not group:
+            raise ValueError("none of the entries to be summarised can be read any more")
+        return self._replaced(case, group, answer.summary)
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        """The sentences that say most, in the third person; nothing when there is nothing to summarise."""
+        group = self._group(case)
+        return self._replaced(case, group, digest(group, display_names(case.world))) if group else ()
+
+    def _latest(self, moment: Moment) -> int:
+        """The age at which a summary must be asked for, so that it is applied before `LATEST`."""
+        ahead = (self.latency + 2) * moment.world.minutes_per_tick
+        return max(0, LATEST - max(MARGIN, ahead))
+
+    def _group(self, case: Case) -> Sequence[Entry]:
+        """The entries to summarise, in order of time: those named, or else the oldest conversation."""
+        readable = [e for e in case.entries if e.type in OBSERVED_TYPES]
+        if any(r.numbers is not None for r in case.job.reads if r.owner == case.job.key.owner):
+            return sorted(readable, key=lambda e: (e.minute, e.number))
+        talks = conversations(case.job.key.owner, readable)
+        return talks[0].entries if talks else ()
+
+    def _replaced(self, case: Case, group: Sequence[Entry], text: str) -> tuple[Effect, ...]:
+        owner, repairs = case.job.key.owner, replaced(case)
+        entry = summary_entry(group, text, max(map(rating, group)))
+        append = Append(owner=owner, entry=entry, replaces=repairs)
+        # A repair writes again what stands for entries that were archived with the first attempt.
+        return (append,) if repairs else (append, Archive(owner=owner, numbers=entry.evidence, into_appended=True))
+
+
+def _has_dialogue_before(moment: Moment, minute: int) -> bool:
+    return any(is_dialogue(e) and e.minute <= minute for e in moment.stream.live())
