@@ -1,0 +1,109 @@
+"""The tick loop as a host opens it: with its server and its workers, all stopped when the loop is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self
+
+from fakeredis import FakeRedis
+from pydantic import SecretStr
+from redis import Redis
+
+from memory.profile import Location, Profile
+from scheduler import loop
+from scheduler.connect import check, connect
+from scheduler.ledger import HostLedger
+from scheduler.rules import Brief, check_spending, facts_of, rules_of, view_of
+from scheduler.settings import RunName, Settings
+from tasks.registry import kinds
+from workers.inline import InlinePublisher
+
+
+class TickLoop(loop.TickLoop):
+    """One run, ready to be iterated.
+
+    Without a Redis URL in the settings an embedded Valkey is started in the data folder, and worker processes beside
+    it; closing the loop stops what it started.
+
+    Args:
+        run: the run's name, 1 to 64 letters, digits, '.', '_' or '-'.
+        owners: who is there at the start, by owner name ("agent:isabella"). Ignored when a run is resumed.
+        settings: everything else; the defaults work.
+        locations: the places that plans may name.
+        brief: what to say of an owner when a job is made for it: {"location": …, "status": {…}}.
+        ticks: how many ticks the run has; None: until the body breaks.
+        start_minute: game time of tick 0, total minutes.
+        resume: go on with an existing run instead of creating one.
+        inline: no server and no processes: jobs run at once in this one, on a Redis in memory.
+        client: inline only: a Redis to use instead of one in memory.
+
+    Raises:
+        ConfigurationError: when the settings cannot be used, saying which value and what to do.
+        RunExists, RunMissing, NewerSchema: from the ledger.
+    """
+
+    def __init__(
+        self,
+        *,
+        run: str,
+        owners: Mapping[str, Profile],
+        settings: Settings | None = None,
+        locations: Sequence[Location] = (),
+        brief: Brief | None = None,
+        ticks: int | None = None,
+        start_minute: int = 0,
+        resume: bool = False,
+        inline: bool = False,
+        client: Redis | None = None,
+    ) -> None:
+        settings = settings or Settings()
+        check_spending(settings)
+        self._resources = ExitStack()
+        with self._resources:
+            if inline:
+                client = client or FakeRedis()
+                publish = InlinePublisher(client, settings).publish
+            else:
+                from workers.processes import open_processes  # here: Celery is not needed inline
+
+                client, publish, settings = open_processes(settings, self._resources)
+            super().__init__(
+                _acquire(client, run, settings, resume),
+                owners=owners,
+                facts=facts_of(settings, locations, start_minute),
+                rules=rules_of(settings, kinds(), brief or _nothing),
+                view=view_of(settings),
+                publish=publish,
+                apply=settings.apply,
+                wait=settings.wait_seconds(),
+                tick_rate=settings.tick_rate,
+                lease=settings.lease,
+                hint_interval=settings.hint_interval,
+                ticks=ticks,
+            )
+            self.settings = settings
+            self._resources = self._resources.pop_all()
+
+    def close(self) -> None:
+        """Stop what this loop started. The run stays in the data folder and can be resumed or replayed."""
+        self._resources.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _nothing(owner: str) -> Mapping[str, Any]:
+    return {}
+
+
+def _acquire(client: Redis, run: str, settings: Settings, resume: bool) -> HostLedger:
+    if resume:
+        return HostLedger.resume(client, run, claim_cap=settings.claim_cap)
+    return HostLedger.create(client, run, claim_cap=settings.claim_cap, state={"llm": settings.llm})

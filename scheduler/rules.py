@@ -1,0 +1,65 @@
+"""From settings to the rules of a run: which model a kind asks, what an attempt may cost, when its result is due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memory.profile import Location
+from scheduler.budget import BudgetView, Guarantee
+from scheduler.facts import Facts
+from scheduler.mind import Rules
+from scheduler.prices import upper_bound
+from scheduler.settings import ConfigurationError, Settings
+from tasks.job import Cost
+from tasks.kind import Kind
+
+Brief = Callable[[str], Mapping[str, Any]]
+
+
+def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief) -> Rules:
+    """How a run with these settings turns requests into jobs."""
+
+    def model_of(kind: Kind) -> str:
+        return settings.model if settings.llm == "openai" and kind.output_cap else ""
+
+    def cost_of(kind: Kind) -> Cost:
+        return upper_bound(kind.prompt_cap, kind.output_cap, settings) if model_of(kind) else Cost(calls=1)
+
+    def latency_of(kind: Kind) -> int:
+        return settings.latency.get(kind.name, kind.latency)
+
+    return Rules(kinds=kinds, cost_of=cost_of, latency_of=latency_of, model_of=model_of, brief=brief)
+
+
+def view_of(settings: Settings) -> BudgetView:
+    """An empty view of the limits in force."""
+    guarantees = {
+        kind: Guarantee(share, settings.last_call.get(kind, 1440)) for kind, share in settings.guarantees.items()
+    }
+    return BudgetView(settings.limit_table(), retry_share=settings.retry_share, guarantees=guarantees)
+
+
+def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int) -> Facts:
+    """The constants of a run with these settings."""
+    return Facts(
+        locations=tuple(locations),
+        limits=settings.memory_limits(),
+        minutes_per_tick=settings.minutes_per_tick,
+        start_minute=start_minute,
+        morning=settings.morning,
+    )
+
+
+def check_spending(settings: Settings) -> None:
+    """A model is called only with a limit for the whole run.
+
+    Raises:
+        ConfigurationError: when a model is asked for without one.
+    """
+    table = settings.limit_table()
+    if settings.llm == "openai" and not table.limited("run", "run"):
+        raise ConfigurationError(
+            "llm = 'openai' needs a limit for the whole run: give --limit-usd or --limit-tokens "
+            "(or limits = { \"run.tokens\" = … } in cogitate.toml)"
+        )

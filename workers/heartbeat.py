@@ -1,0 +1,55 @@
+"""A worker's heartbeat: one thread a process that beats for every run it has a job of."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
+from redis.exceptions import RedisError
+
+log = structlog.get_logger()
+
+
+class Heartbeat:
+    """Beats while jobs run, so that the host does not expire their leases."""
+
+    def __init__(self, beat: Callable[[str, str], None], interval: float) -> None:
+        self._beat = beat
+        self._interval = interval
+        self._active: Counter[tuple[str, str]] = Counter()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def of(self, run: str, incarnation: str) -> Iterator[None]:
+        """Beat for this run while the block runs."""
+        with self._changed:
+            self._active[run, incarnation] += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._active[run, incarnation] -= 1
+                if not self._active[run, incarnation]:
+                    del self._active[run, incarnation]
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(self._active))
+                runs = sorted(self._active)
+            for run, incarnation in runs:
+                try:
+                    self._beat(run, incarnation)
+                except RedisError as error:
+                    log.warning("heartbeat.failed", run=run, error=type(error).__name__)
+            with self._changed:
+                # A job that ends within the interval needs no beat: its claim counted as the first one.
+                self._changed.wait_for(lambda: not self._active, timeout=self._interval)

@@ -1,0 +1,147 @@
+"""Running a job: claim it, compute its effects, settle. A job is a pure function, so running it twice harms nothing.
+
+What can go wrong ends in the kind's heuristic, never in a lost job: the ledger frees, retries or gives up attempts.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from functools import cache
+
+import structlog
+from redis.exceptions import RedisError
+
+from scheduler.claims import Claim, Claims, Refusal, Result, Settled
+from scheduler.connect import connect
+from scheduler.keys import new_nonce
+from scheduler.settings import Settings
+from tasks.job import Cost, split_job_id
+from tasks.kind import Kind
+from tasks.registry import UnknownKind, kind_of
+from workers.heartbeat import Heartbeat
+from workers.llm import Answer, ModelClient
+from workers.tokens import PromptDoesNotFit, fit
+
+log = structlog.get_logger()
+
+SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries when the ledger is away
+
+
+class Runner:
+    """Runs jobs for one worker process, from any number of threads."""
+
+    def __init__(self, claims: Claims, heartbeat: Heartbeat, settings: Settings) -> None:
+        self._claims = claims
+        self._heartbeat = heartbeat
+        self._settings = settings
+        self._model: ModelClient | None = None
+        self._model_lock = threading.Lock()
+
+    def run(self, job_id: str) -> Settled | Refusal:
+        """Run a job as often as its attempts fail in a way that another may mend, within its deadline."""
+        deadline = time.monotonic() + self._settings.job_deadline
+        while True:
+            claim = self._claims.claim(job_id)
+            if not isinstance(claim, Claim):
+                log.debug("job.refused", job=job_id, why=claim)
+                return claim
+            with self._heartbeat.of(claim.job.run, claim.incarnation):
+                result, used, pause = self._attempt(claim, deadline)
+                settled = self._settle(claim, result, used)
+            log.info(
+                "job.settled", job=job_id, kind=claim.job.key.kind, owner=claim.job.key.owner, attempt=claim.number,
+                settled=settled, source=result.source if result else "none", tokens=used.tokens,
+            )  # fmt: skip
+            if settled != "freed":
+                return settled
+            time.sleep(pause)
+
+    def _attempt(self, claim: Claim, deadline: float) -> tuple[Result | None, Cost, float]:
+        """One attempt: its result (None: another attempt may do better), what it cost, seconds to wait before it."""
+        job = claim.job
+        try:
+            kind = kind_of(job.key.kind)
+        except UnknownKind as error:
+            log.error("job.unknown_kind", job=job.id, error=str(error))
+            return None, Cost(), 1.0
+        if not job.model:
+            used = Cost(calls=1)
+            return Result(effects=kind.heuristic(claim.case), source="heuristic", usage=used), used, 0.0
+        try:
+            prompt = fit(kind, claim.case, job.prompt_cap)
+        except PromptDoesNotFit as error:
+            log.error("job.prompt_too_long", job=job.id, error=str(error))
+            return self._fallback(kind, claim, Cost(), "prompt_too_long"), Cost(), 0.0
+        answer = self._client().ask(prompt, model=job.model, max_output_tokens=job.output_cap, deadline=deadline)
+        failure = answer.failure.kind if answer.failure is not None else ""
+        if answer.value is not None:
+            try:
+                effects = kind.effects(claim.case, answer.value, prompt.used)
+            except ValueError as error:
+                log.info("job.answer_unusable", job=job.id, error=type(error).__name__)
+                failure = "unusable"
+            else:
+                result = Result(
+                    effects=effects, source="llm", usage=answer.usage, model=job.model, prompt=prompt.version
+                )
+                return result, answer.usage, 0.0
+        pause = _pause(answer, claim.number)
+        if answer.retryable and claim.number < self._settings.claim_cap and time.monotonic() + pause < deadline:
+            return None, answer.usage, pause
+        return self._fallback(kind, claim, answer.usage, failure), answer.usage, 0.0
+
+    def _fallback(self, kind: Kind, claim: Claim, used: Cost, failure: str) -> Result:
+        effects = kind.heuristic(claim.case)
+        log.warning("job.degraded", job=claim.job.id, failure=failure)
+        return Result(
+            effects=effects, source="heuristic", reason="failed", usage=used, model=claim.job.model, failure=failure
+        )
+
+    def _settle(self, claim: Claim, result: Result | None, used: Cost) -> Settled:
+        """Settle, trying again while the ledger is away: what was spent must be accounted for."""
+        for backoff in SETTLE_BACKOFF:
+            try:
+                return self._claims.settle(claim, result, used)
+            except RedisError as error:
+                log.warning("ledger.away", job=claim.job.id, error=type(error).__name__)
+                time.sleep(backoff)
+        return self._claims.settle(claim, result, used)
+
+    def _client(self) -> ModelClient:
+        with self._model_lock:
+            if self._model is None:
+                self._model = ModelClient(self._settings)
+            return self._model
+
+
+def _pause(answer: Answer, attempt: int) -> float:
+    """Seconds before the next attempt: what the provider asked for, else growing with each attempt."""
+    asked = answer.failure.retry_after if answer.failure is not None else None
+    return asked if asked is not None else 0.2 * 2.0 ** (attempt - 1)
+
+
+@cache
+def _runner(pid: int) -> Runner:
+    """This process's runner; a forked child makes its own."""
+    settings = Settings()
+    client = connect(settings.state_url(), settings.socket_timeout)
+    worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
+    claims = Claims(client, worker=worker, claim_cap=settings.claim_cap)
+    return Runner(claims, Heartbeat(claims.beat, settings.lease / 5), settings)
+
+
+_lock = threading.Lock()
+
+
+def run_job(job_id: str) -> None:
+    """What a Celery task does with its message: a foreign or tampered id is dropped, with a log event."""
+    try:
+        split_job_id(job_id)
+    except (ValueError, AttributeError) as error:
+        log.warning("message.refused", error=str(error)[:200])
+        return
+    with _lock:
+        runner = _runner(os.getpid())
+    runner.run(job_id)
