@@ -10,11 +10,11 @@ import ssl
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from kombu import Exchange, Queue
+from kombu.entity import Exchange, Queue
 from pydantic import ValidationError
 
 from scheduler.settings import ConfigurationError, Settings
-from tasks.registry import kind_names
+from tasks.registry import kinds
 
 
 def _read_settings() -> Settings:
@@ -60,6 +60,7 @@ def __getattr__(name: str) -> Any:
 
 
 _settings = _read_settings()
+_kinds = [kind.name for kind in kinds()]
 
 # What may travel: JSON only. Pickle would let anyone who can write to Redis run code in a worker.
 task_serializer = "json"
@@ -74,9 +75,9 @@ task_ignore_result = True
 # One queue per kind, so that no kind waits behind another and no priority is needed (the transport's priority steps
 # would put 5 before 3). Every queue is named here: a misspelt one is an error instead of a queue nobody reads.
 task_create_missing_queues = False
-task_queues = [Queue(_kind, Exchange(_kind, type="direct"), routing_key=_kind) for _kind in kind_names()]
-task_routes = {_kind: {"queue": _kind} for _kind in kind_names()}
-task_default_queue = kind_names()[0]  # must be one of the queues; every task has a route, so nothing falls back to it
+task_queues = [Queue(_kind, Exchange(_kind, type="direct"), routing_key=_kind) for _kind in _kinds]
+task_routes = {_kind: {"queue": _kind} for _kind in _kinds}
+task_default_queue = _kinds[0]  # must be one of the queues; every task has a route, so nothing falls back to it
 
 # Pool: a job waits for a model most of its time, so threads. They ignore Celery's time limits, which is why none are
 # set: the job's deadline is kept by its HTTP client.

@@ -7,35 +7,44 @@ from the ledger: a message is a hint, and a false one changes nothing. What is n
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import click
 import structlog
 from celery import Celery, signals
 
+from celeryconfig import kombu_url, tls
 from scheduler.settings import ConfigurationError
-from tasks.registry import kind_names
+from tasks.registry import kinds
 from workers import flower_broker, lifeline, transport
 
 transport.register()
 flower_broker.register()
 lifeline.register()
 
-app = Celery("cogitate")
-app.config_from_object("celeryconfig")
+
+def make_app(broker: str | None = None) -> Celery:
+    """A Celery app for the broker at this Redis URL, or for the one that the environment's settings name."""
+    made = Celery("cogitate", set_as_current=broker is None)
+    made.config_from_object("celeryconfig")
+    if broker is not None:
+        made.conf.update(broker_url=kombu_url(broker), broker_use_ssl=tls(broker))
+    for kind in kinds():
+        made.task(_task(), name=kind.name, shared=False)
+    return made
 
 
-def _register(kind: str) -> None:
-    def task(job_id: str) -> None:
+def _task() -> Callable[[str], None]:
+    def run(job_id: str) -> None:
         from workers.runner import run_job  # here: the model's client need not load to publish or to draw Flower
 
         run_job(job_id)
 
-    app.task(task, name=kind)
+    return run
 
 
-for _kind in kind_names():
-    _register(_kind)
+app = make_app()
 
 
 @signals.after_setup_logger.connect  # type: ignore[untyped-decorator]

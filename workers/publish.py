@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import structlog
 from celery import Celery
-from kombu import Connection
+from kombu.connection import Connection
 from kombu.utils.json import dumps
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -28,6 +28,7 @@ from redis.retry import Retry
 
 from scheduler.settings import Settings
 from tasks.job import Job
+from workers.celery_app import make_app
 
 CHUNK = 500  # messages in one LPUSH; some 0.5 MB, far below the server's limits
 MAX_SHOWN = 80  # characters of an owner in the display fields
@@ -88,8 +89,7 @@ class Publisher:
     """Publishes hints by the host's own settings. Not for several threads at once."""
 
     def __init__(self, settings: Settings) -> None:
-        from workers import app  # here: loading Celery takes a third of a second
-
+        app = make_app(settings.messages_url())
         self._templates = {queue.name: Template(app, queue.name) for queue in app.conf.task_queues}
         self._prefix: str = app.conf.broker_transport_options["global_keyprefix"]
         self._away = False

@@ -19,32 +19,32 @@ from kombu import transport as kombu_transports
 from kombu.transport import redis as kombu_redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from tasks.registry import kind_names
+from tasks.registry import kinds
 from workers.envelope import MessageRefused, check_envelope, check_hint
 
 SCHEMES = ("redis", "rediss")  # "redis+socket://" is kombu's "redis" with a path
-KINDS = frozenset(kind_names())
+KINDS = frozenset(kind.name for kind in kinds())
 
 log = structlog.get_logger()
 
 
-class Channel(kombu_redis.Channel):  # type: ignore[misc]
+class Channel(kombu_redis.Channel):
     """A channel that reports a closed transport as what it is: a lost connection."""
 
     def _connparams(self, asynchronous: bool = False) -> Any:
         if self.connection is None or self.connection.client is None:
             raise RedisConnectionError("the transport of this channel was closed")
-        return super()._connparams(asynchronous=asynchronous)
+        return super()._connparams(asynchronous=asynchronous)  # type: ignore[no-untyped-call]
 
     def _brpop_read(self, **options: Any) -> Any:
         try:
-            return super()._brpop_read(**options)
+            return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
         except ValueError as error:  # no JSON; connection errors are none of this class
             log.warning("message.refused", queue=None, why=f"not a message: {type(error).__name__}")
             raise Empty from None
 
 
-class Transport(kombu_redis.Transport):  # type: ignore[misc]
+class Transport(kombu_redis.Transport):
     """kombu's Redis transport with guarded channels."""
 
     Channel = Channel
@@ -58,7 +58,7 @@ class Transport(kombu_redis.Transport):  # type: ignore[misc]
         except MessageRefused as refusal:
             log.warning("message.refused", queue=queue[:80], why=str(refusal)[:200])
             return
-        super()._deliver(message, queue)
+        super()._deliver(message, queue)  # type: ignore[no-untyped-call]
 
 
 def register() -> None:
