@@ -38,8 +38,11 @@ MAX_SOCKET_PATH = 100  # bytes; the kernels' limits are 108 (Linux) and 104 (mac
 PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # what needs no quoting in a URL or in the server's configuration
 START_TIMEOUT = 60.0  # seconds until a server that is not loading must answer
 STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
+PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
 
 log = structlog.get_logger()
+
+_children: dict[int, subprocess.Popen[bytes]] = {}  # servers this process started; whichever user stops one reaps it
 
 
 class EmbeddedServerError(ConfigurationError):
@@ -56,7 +59,6 @@ class EmbeddedServer:
         self.data_dir = data_dir.resolve()
         self.socket = _socket_path(self.data_dir)
         self.pid: int | None = None
-        self._process: subprocess.Popen[bytes] | None = None  # None: adopted
         self._users: IO[bytes] | None = None
 
     @property
@@ -141,7 +143,7 @@ class EmbeddedServer:
 
     def _state(self) -> Literal["absent", "loading", "ready", "silent"]:
         """What listens on the folder's socket. A dead server's socket file refuses connections."""
-        with self.client(timeout=10.0) as client:
+        with self.client(timeout=PING_TIMEOUT) as client:
             try:
                 client.ping()
             except BusyLoadingError:
@@ -169,7 +171,7 @@ class EmbeddedServer:
         ]
         with (self.data_dir / LOG_FILE).open("ab") as out:
             start = out.tell()
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 command,
                 cwd=self.data_dir,
                 stdin=subprocess.DEVNULL,
@@ -179,19 +181,20 @@ class EmbeddedServer:
                 umask=0o077,
             )
         try:
-            self._await_answer(log_start=start)
+            self._await_answer(process, log_start=start)
         except BaseException:
-            self._process.kill()
-            self._process.wait()
+            process.kill()
+            process.wait()
             raise
+        _children[process.pid] = process
 
-    def _await_answer(self, log_start: int = 0) -> None:
+    def _await_answer(self, process: subprocess.Popen[bytes] | None = None, log_start: int = 0) -> None:
         """Wait until the server answers; as long as it takes while it loads its data."""
         deadline = time.monotonic() + START_TIMEOUT
         while (state := self._state()) != "ready":
-            if self._process is not None and self._process.poll() is not None:
+            if process is not None and process.poll() is not None:
                 raise EmbeddedServerError(
-                    f"the embedded server ended with code {self._process.returncode} in {self.data_dir}: "
+                    f"the embedded server ended with code {process.returncode} in {self.data_dir}: "
                     f"{_last_lines(self.data_dir / LOG_FILE, log_start)}; see {LOG_FILE} there, or set "
                     "COGITATE_REDIS_URL to use a server of your own"
                 )
@@ -224,6 +227,7 @@ class EmbeddedServer:
         if self._running():
             log.error("server.unstoppable", pid=self.pid, data_dir=str(self.data_dir))
             return
+        _children.pop(self.pid or 0, None)
         (self.data_dir / SERVER_FILE).unlink(missing_ok=True)
         if self.socket.parent != self.data_dir:
             with contextlib.suppress(OSError):
@@ -231,7 +235,9 @@ class EmbeddedServer:
 
     def _running(self) -> bool:
         """Whether the server is still there; our own child is reaped on the way."""
-        return self._process.poll() is None if self._process is not None else self._state() != "absent"
+        assert self.pid is not None
+        child = _children.get(self.pid)
+        return child.poll() is None if child is not None else self._state() != "absent"
 
 
 def _binary() -> Path:

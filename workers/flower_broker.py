@@ -16,7 +16,7 @@ def register() -> None:
     broker = sys.modules.get("flower.utils.broker")
     if broker is None:
         return
-    stock: Any = broker.RedisSocket  # type: ignore[attr-defined]
+    stock: Any = broker.RedisSocket
     if stock.__module__ == __name__:
         return
 

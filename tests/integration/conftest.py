@@ -1,0 +1,79 @@
+"""Real servers and processes for the integration tests; each is started here and stopped by its own process id."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from scheduler.settings import Settings
+from workers.embedded import EmbeddedServer
+from workers.supervisor import worker_command, worker_environment
+
+Eventually = Callable[..., None]
+
+
+@pytest.fixture(scope="session")
+def valkey_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """A real Valkey for the whole session."""
+    with EmbeddedServer(tmp_path_factory.mktemp("valkey")) as server:
+        yield server
+
+
+@pytest.fixture
+def valkey(valkey_server: EmbeddedServer) -> EmbeddedServer:
+    """An empty real Valkey: `.url` is the state's, `.client(1)` the messages' database."""
+    with valkey_server.client() as client:
+        client.flushall()
+    return valkey_server
+
+
+@pytest.fixture(scope="session")
+def eventually() -> Eventually:
+    """Wait for a condition: `eventually(lambda: …, "what is waited for")`."""
+
+    def wait(condition: Callable[[], object], what: str, timeout: float = 60.0) -> None:
+        deadline = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < deadline, f"waited {timeout:.0f} seconds for {what}"
+            time.sleep(0.02)
+
+    return wait
+
+
+@pytest.fixture(scope="session")
+def worker_settings(valkey_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings of a worker on the session's server."""
+    return Settings(data_dir=tmp_path_factory.mktemp("worker"), redis_url=valkey_server.url, concurrency=2)
+
+
+@pytest.fixture(scope="session")
+def worker_log(
+    valkey_server: EmbeddedServer, worker_settings: Settings, eventually: Eventually
+) -> Iterator[Callable[[], str]]:
+    """A real `celery -A workers worker` on the session's server; what it has logged so far."""
+    log = worker_settings.data_dir / "worker.log"
+    with log.open("wb") as out:
+        command = [part if part != "warning" else "info" for part in worker_command("tested@%h")]
+        process = subprocess.Popen(
+            command, env=worker_environment(worker_settings), cwd=worker_settings.data_dir, stdout=out, stderr=out
+        )
+    try:
+        eventually(lambda: "ready." in log.read_text() or process.poll() is not None, "the worker to be ready")
+        assert process.poll() is None, log.read_text()
+        yield lambda: _read(log, process)
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _read(log: Path, process: subprocess.Popen[bytes]) -> str:
+    assert process.poll() is None, f"the worker has ended:\n{log.read_text()}"
+    return log.read_text()

