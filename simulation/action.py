@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
 from memory.clock import DAY
-from memory.effects import SetPlanStatus
-from memory.entry import PlanItem, PlanStatus
+from memory.entry import PlanItem
 from simulation.chance import Chance
 from simulation.people import Person
 from simulation.places import public_id
@@ -59,17 +56,6 @@ def is_night(person: Person, minute: int) -> bool:
     return of_day >= person.bed or of_day < person.wake
 
 
-def current_item(body: Body, minute: int) -> PlanItem | None:
-    """The plan item whose time has come last and that is neither completed nor cancelled."""
-    if body.valid_until <= minute:
-        return None
-    found: PlanItem | None = None
-    for item in body.items:
-        if (item.minute or 0) <= minute and (found is None or (item.minute or 0) >= (found.minute or 0)):
-            found = item
-    return found if found is not None and found.status in ("pending", "active") else None
-
-
 def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[str, str]) -> Action:
     """The next action. Deterministic; changes only `body.need`."""
     profile = person.profile
@@ -82,7 +68,7 @@ def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[
         return Action(profile.home if at_home else public_id("cafe", person.district), "eating", "needs food", eat=True)
     body.need = ""
     night = is_night(person, minute)
-    item = current_item(body, minute)
+    item = body.agenda.current(minute)
     if item is not None and not (night and _before_night(person, item, minute)):
         place = item.location if item.location in place_type else body.place or profile.home
         eat = any(word in f"{item.description.lower()} " for word in MEAL_WORDS) and body.hunger < FED
@@ -93,7 +79,7 @@ def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[
     if body.advice in place_type and minute < body.advice_until:
         doing = _looks_like(seed, person, body.advice, minute, place_type)
         return Action(body.advice, doing, "has decided to go there")
-    if body.valid_until > minute:
+    if body.agenda.valid_until > minute:
         return Action(body.place or profile.home, "", "deciding what to do")
     return routine(seed, person, body, minute, place_type)
 
@@ -137,29 +123,3 @@ def routine(seed: int, person: Person, body: Body, minute: int, place_type: dict
     if in_pub and of_day < person.bed - 60:
         return Action(public_id("pub", person.district), "having a drink", "evening out")
     return Action(profile.home, _looks_like(seed, person, profile.home, minute, place_type), "evening at home")
-
-
-def follow_plan(owner: str, body: Body, minute: int, night: bool) -> list[SetPlanStatus]:
-    """Move the present plan's items on and say so as effects.
-
-    An item becomes active when its time has come and its place is reached, completed when the next one's time comes
-    or the night begins, and cancelled when its time passed without the agent getting there.
-    """
-    if body.valid_until <= minute:
-        return []
-    now = current_item(body, minute)
-    effects: list[SetPlanStatus] = []
-    for index, item in enumerate(body.items):
-        status: PlanStatus = item.status
-        if status not in ("pending", "active") or (item.minute or 0) > minute:
-            continue
-        if item is not now:
-            status = "completed" if status == "active" else "cancelled"
-        elif body.condition == "sleeping" and night:
-            status = "completed" if status == "active" else status
-        elif status == "pending" and body.condition != "sleeping" and item.location in (None, "", body.place):
-            status = "active"
-        if status != item.status:
-            effects.append(SetPlanStatus(owner=owner, item=item.id, status=status, expects=item.status))
-            body.items[index] = msgspec.structs.replace(item, status=status)
-    return effects

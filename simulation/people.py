@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 
 from memory.clock import clock_time
 from memory.profile import Profile
 from simulation.chance import Chance
+from simulation.naming import slug
 from simulation.places import PUBLIC, district_of, home_id, public_id
 from simulation.trades import TRADES, Trade
 
@@ -69,9 +69,7 @@ def _spelt(name: str | tuple[str, str]) -> tuple[str, str]:
     """A name and its ASCII form for an id."""
     if isinstance(name, tuple):
         return name
-    special = name.replace("ı", "i").replace("ø", "o").replace("ł", "l")
-    folded = unicodedata.normalize("NFKD", special).encode("ascii", "ignore").decode()
-    return name, folded.lower()
+    return name, slug(name)
 
 
 def _name(index: int) -> tuple[str, str]:

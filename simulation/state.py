@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from memory.effects import Effect
-from memory.entry import PlanItem
+from simulation.plans import Agenda
 
 Condition = Literal["idle", "walking", "conversing", "activity", "sleeping"]
 Need = Literal["", "rest", "food"]
@@ -30,8 +30,7 @@ class Body(msgspec.Struct, kw_only=True):
     mood: int = 6_000
     need: Need = ""  # a need that is being met until its meter is high again
     ate: int = -1  # game time of the last meal noted
-    items: list[PlanItem] = msgspec.field(default_factory=list)  # the present plan, with present status
-    valid_until: int = 0
+    agenda: Agenda = msgspec.field(default_factory=Agenda)  # the present plan
     advice: str = ""  # a place it was told to go to (a chosen action)
     advice_until: int = 0
     talk: str = ""  # id of the conversation it is in

@@ -12,7 +12,7 @@ from memory.effects import Append, Effect, SetPlanStatus, Tell
 from memory.entry import Entry
 from memory.profile import Location, Profile
 from simulation import conversation, happenings
-from simulation.action import Action, choose, follow_plan, is_night
+from simulation.action import Action, choose, is_night
 from simulation.chance import Chance
 from simulation.people import Person, population
 from simulation.perception import Perception
@@ -122,19 +122,9 @@ class Town:
             return
         match change.effect:
             case Append(entry=planned) if planned.type == "plan":
-                entry = change.entry or planned
-                body.items = [
-                    item if item.location in self._places else msgspec.structs.replace(item, location=None)
-                    for item in entry.items
-                ]
-                body.valid_until = entry.valid_until
-            case SetPlanStatus(item=item_id, status=status, expects=expects):
-                body.items = [
-                    msgspec.structs.replace(item, status=status)
-                    if item.id == item_id and item.status == expects
-                    else item
-                    for item in body.items
-                ]
+                body.agenda.replace(change.entry or planned, self._places)
+            case SetPlanStatus():
+                body.agenda.set_status(change.effect)
             case Tell(topic="relationship", data=data):
                 other, amount = data.get("other"), data.get("change")
                 if isinstance(other, str) and other in self._people and isinstance(amount, int):
@@ -223,7 +213,8 @@ class Town:
         body.energy = max(0, min(FULL, body.energy + (17 if resting else -7)))
         body.hunger = max(0, body.hunger - (3 if resting else 11))
         body.mood += (body.mood < 6_000) - (body.mood > 6_000)
-        self._state.effects += follow_plan(owner, body, minute, is_night(person, minute))
+        asleep = resting and is_night(person, minute)  # a nap ends nothing
+        self._state.effects += body.agenda.follow(owner, minute, body.place, asleep)
         return seen
 
     def _carry_out(self, person: Person, body: Body, action: Action, minute: int) -> list[Seen]:
