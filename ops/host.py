@@ -8,15 +8,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from fakeredis import FakeRedis
-from pydantic import SecretStr
 from redis import Redis
 
 from memory.profile import Location, Profile
 from scheduler import loop
-from scheduler.connect import check, connect
 from scheduler.ledger import HostLedger
-from scheduler.rules import Brief, check_spending, facts_of, rules_of, view_of
-from scheduler.settings import RunName, Settings
+from scheduler.rules import Brief, check_spending, facts_of, keep_settings, kept_settings, rules_of, view_of
+from scheduler.settings import Settings
+from scheduler.waiting import Publish
 from tasks.registry import kinds
 from workers.inline import InlinePublisher
 
@@ -61,6 +60,7 @@ class TickLoop(loop.TickLoop):
         settings = settings or Settings()
         check_spending(settings)
         self._resources = ExitStack()
+        publish: Publish
         with self._resources:
             if inline:
                 client = client or FakeRedis()
@@ -69,8 +69,12 @@ class TickLoop(loop.TickLoop):
                 from workers.processes import open_processes  # here: Celery is not needed inline
 
                 client, publish, settings = open_processes(settings, self._resources)
+            ledger = _acquire(client, run, settings, resume)
+            if resume:
+                kept: Any = client.hget(ledger.prefix + "state", "settings")
+                settings = kept_settings(kept, settings)
             super().__init__(
-                _acquire(client, run, settings, resume),
+                ledger,
                 owners=owners,
                 facts=facts_of(settings, locations, start_minute),
                 rules=rules_of(settings, kinds(), brief or _nothing),
@@ -106,4 +110,4 @@ def _nothing(owner: str) -> Mapping[str, Any]:
 def _acquire(client: Redis, run: str, settings: Settings, resume: bool) -> HostLedger:
     if resume:
         return HostLedger.resume(client, run, claim_cap=settings.claim_cap)
-    return HostLedger.create(client, run, claim_cap=settings.claim_cap, state={"llm": settings.llm})
+    return HostLedger.create(client, run, claim_cap=settings.claim_cap, state={"settings": keep_settings(settings)})

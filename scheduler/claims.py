@@ -87,7 +87,7 @@ class Claims:
         known = self._facts.get((prefix, version))
         if known is None:
             raw = self._client.hget(prefix + "facts", str(version))
-            known = msgspec.json.decode(raw, type=Facts) if raw else Facts()  # type: ignore[arg-type]
+            known = msgspec.json.decode(raw, type=Facts) if raw else Facts()
             self._facts[prefix, version] = known
         return known
 
@@ -99,7 +99,7 @@ class Claims:
         """Report an attempt: stage its result if it is the newest; account for what was spent in every case."""
         job = claim.job
         payload = msgspec.json.encode(result) if result is not None else b""
-        answer: bytes = self._settle(
+        answer: Any = self._settle(
             keys=[incarnation_key(job.run)],
             args=[
                 run_base(job.run), claim.incarnation, job.key.text(), claim.token, payload,

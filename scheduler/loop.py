@@ -130,7 +130,7 @@ class TickLoop:
         self._turn.requests.append(check_request(request, owners, [known.name for known in self.mind.rules.kinds]))
 
     def ask(self, effect: Effect) -> None:
-        """Have the world's own effect applied with this tick, such as a plan item's status. Refused ones are counted."""
+        """Apply an effect of the world's own with this tick, such as a plan item's status; refused ones are counted."""
         self._turn.asked.append(effect)
 
     def join(self, owner: str, profile: Profile) -> None:

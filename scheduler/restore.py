@@ -40,7 +40,7 @@ def loop_state(mind: Mind) -> bytes:
 def restore(ledger: HostLedger, mind: Mind) -> Restored:
     """Fill `mind` with what the ledger holds; a new run is empty."""
     client, prefix = ledger.client, ledger.prefix
-    tick, digest, chain, kept = (_text(v) for v in client.hmget(prefix + "state", ["tick", "digest", "chain", "loop"]))  # type: ignore[union-attr]
+    tick, digest, chain, kept = (_text(v) for v in client.hmget(prefix + "state", ["tick", "digest", "chain", "loop"]))
     if int(tick) == 0:
         return Restored(0, "", "", None, 0, set())
     loop = msgspec.json.decode(kept, type=LoopState)

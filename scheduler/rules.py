@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -51,6 +52,27 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
     )
 
 
+#: Settings that a run is created with and keeps: on resume they go before the environment's.
+KEPT = frozenset(
+    {
+        "llm", "model", "input_price", "output_price", "minutes_per_tick", "morning", "apply", "latency", "limits",
+        "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call", "claim_cap", "max_observations",
+        "max_reflections", "max_plans", "importance_threshold", "reflection_interval", "summary_threshold",
+        "retention_days",
+    }
+)  # fmt: skip
+
+
+def keep_settings(settings: Settings) -> str:
+    """The settings that a run keeps, as they are stored with it."""
+    return settings.model_dump_json(include=set(KEPT))
+
+
+def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
+    """The settings that a run was created with; everything else as in `over`, or as the environment says."""
+    return (over or Settings()).model_copy(update=json.loads(raw))
+
+
 def check_spending(settings: Settings) -> None:
     """A model is called only with a limit for the whole run.
 
@@ -61,5 +83,5 @@ def check_spending(settings: Settings) -> None:
     if settings.llm == "openai" and not table.limited("run", "run"):
         raise ConfigurationError(
             "llm = 'openai' needs a limit for the whole run: give --limit-usd or --limit-tokens "
-            "(or limits = { \"run.tokens\" = … } in cogitate.toml)"
+            '(or limits = { "run.tokens" = … } in cogitate.toml)'
         )

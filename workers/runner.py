@@ -75,7 +75,7 @@ class Runner:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return self._fallback(kind, claim, Cost(), "prompt_too_long"), Cost(), 0.0
         answer = self._client().ask(prompt, model=job.model, max_output_tokens=job.output_cap, deadline=deadline)
-        failure = answer.failure.kind if answer.failure is not None else ""
+        failure: str = answer.failure.kind if answer.failure is not None else ""
         if answer.value is not None:
             try:
                 effects = kind.effects(claim.case, answer.value, prompt.used)

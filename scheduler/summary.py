@@ -1,0 +1,160 @@
+"""A run in figures, read from the ledger and the journal: what the command line prints and machines read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from memory.entry import ENTRY_TYPES
+from scheduler.history import read_journal
+from scheduler.keys import RUNS, incarnation_key, run_prefix
+from scheduler.ledger import RunMissing
+from scheduler.limits import UNITS, LimitTable
+from scheduler.rules import kept_settings
+from scheduler.streams import load_streams
+
+FACTS = ("decision", "end", "source", "reason")
+
+
+class BudgetLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell of the accounts."""
+
+    window: str
+    scope: str
+    unit: str
+    limit: int | None
+    reserved: int
+    spent: int
+    overrun: int
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run did and holds."""
+
+    run: str
+    status: str
+    tick: int
+    minute: int
+    agents: int
+    digest: str
+    chain: str
+    jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
+    budget: list[BudgetLine]
+    memories: dict[str, dict[str, int]]  # type -> live, archived
+    warnings: dict[str, int]
+
+
+def run_names(client: Redis) -> list[str]:
+    """The runs of this data folder or server."""
+    members: Any = client.smembers(RUNS)
+    return sorted(name.decode() for name in members if client.exists(incarnation_key(name.decode())))
+
+
+def prefix_of(client: Redis, run: str) -> str:
+    """The key prefix of a run's present incarnation.
+
+    Raises:
+        RunMissing: naming the runs that there are.
+    """
+    incarnation: Any = client.get(incarnation_key(run))
+    if incarnation is None:
+        there = ", ".join(run_names(client)) or "none"
+        raise RunMissing(f"there is no run {run!r}; there are: {there}")
+    return run_prefix(run, incarnation.decode())
+
+
+def limits_of(client: Redis, prefix: str) -> LimitTable:
+    """The limits in force for a run."""
+    raw: Any = client.hget(prefix + "state", "settings")
+    return kept_settings(raw).limit_table()
+
+
+def summarise_run(client: Redis, run: str) -> RunSummary:
+    """Everything in figures. Reads the whole journal.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: when its journal was changed.
+    """
+    prefix = prefix_of(client, run)
+    state: Any = client.hgetall(prefix + "state")
+    tick = int(state[b"tick"])
+    jobs: dict[str, dict[str, Counter[str]]] = {}
+    warnings: Counter[str] = Counter()
+    minute, agents = 0, set[str]()
+
+    def count(kind: str, fact: str, value: str) -> None:
+        jobs.setdefault(kind, {name: Counter() for name in FACTS})[fact][value] += 1
+
+    for line in read_journal(client, prefix, 1, tick):
+        minute = line.core.minute
+        agents |= {owner for owner, _ in line.core.joined if owner.startswith("agent:")}
+        agents -= set(line.core.left)
+        warnings.update(line.notes.warnings)
+        for decided in line.core.decided:
+            kind = decided.key.kind
+            count(kind, "decision", decided.decision)
+            if decided.decision in ("deferred", "dropped"):
+                count(kind, "end", decided.decision)
+                count(kind, "source", "none")
+                count(kind, "reason", "denied")
+        sources = {note.key: note.source for note in line.notes.ended}
+        for ended in line.core.ended:
+            count(ended.key.kind, "end", ended.end)
+            count(ended.key.kind, "source", sources[ended.key])
+            count(ended.key.kind, "reason", ended.reason)
+    return RunSummary(
+        run=run,
+        status=state.get(b"status", b"").decode(),
+        tick=tick,
+        minute=minute,
+        agents=len(agents),
+        digest=state[b"digest"].decode(),
+        chain=state[b"chain"].decode(),
+        jobs={
+            kind: {fact: dict(sorted(c.items())) for fact, c in facts.items()} for kind, facts in sorted(jobs.items())
+        },
+        budget=budget_lines(client, prefix, limits_of(client, prefix)),
+        memories=_memories(client, prefix),
+        warnings=dict(sorted(warnings.items())),
+    )
+
+
+def budget_lines(client: Redis, prefix: str, limits: LimitTable) -> list[BudgetLine]:
+    """The accounts of every window that is kept, and every limit's own cell even if nothing was spent there."""
+    accounts: dict[tuple[str, str, str], dict[str, int]] = {}
+    windows: Any = client.smembers(prefix + "windows")
+    for window in sorted(raw.decode() for raw in windows):
+        fields: Any = client.hgetall(f"{prefix}window:{window}")
+        for field, value in fields.items():
+            scope, unit, account = field.decode().rsplit("|", 2)
+            accounts.setdefault((window, scope, unit), {})[account] = int(value)
+    order: dict[str, int] = {unit: index for index, unit in enumerate(UNITS)}
+    lines: list[BudgetLine] = []
+    for (window, scope, unit), account in sorted(accounts.items(), key=lambda i: (i[0][0], i[0][1], order[i[0][2]])):
+        period: Any = window.partition(":")[0]
+        unit_name: Any = unit
+        lines.append(
+            BudgetLine(
+                window=window,
+                scope=scope,
+                unit=unit,
+                limit=limits.of(period, scope, unit_name),
+                reserved=account.get("reserved", 0),
+                spent=account.get("spent", 0),
+                overrun=account.get("overrun", 0),
+            )
+        )
+    return lines
+
+
+def _memories(client: Redis, prefix: str) -> dict[str, dict[str, int]]:
+    owners: Any = client.hkeys(prefix + "heads")
+    counts: dict[str, dict[str, int]] = {name: {"live": 0, "archived": 0} for name in ENTRY_TYPES}
+    for stream in load_streams(client, prefix, sorted(owner.decode() for owner in owners)).values():
+        for number, entry in stream.entries.items():
+            counts[entry.type]["live" if stream.is_live(number) else "archived"] += 1
+    return counts
