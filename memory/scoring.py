@@ -1,0 +1,88 @@
+"""The formulas of retrieval, on plain numbers and words. Every result is finite, also for ties and empty input.
+
+`recency`, `normal_importance` and `keyword_relevance` are spec 3, tasks 3 and 5, to the letter. `bm25` is Robertson
+and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the idf of Lucene, which is never
+negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from memory.entry import EntryType
+
+#: Game minutes after which recency has halved (spec 3, configuration defaults; summaries and messages are stored as
+#: observations there).
+HALF_LIFE: Mapping[EntryType, float] = MappingProxyType(
+    {"observation": 360, "message": 360, "summary": 360, "reflection": 1440, "plan": 720}
+)
+#: What an entry that nobody rated yet counts as: the median of recorded ratings of ordinary events.
+ORDINARY = 3
+
+
+def recency(minute: int, now: int, half_life: float = 360) -> float:
+    """0.5^(age / half_life), in (0, 1]; 1 for what is not in the past. All in game minutes."""
+    age = now - minute
+    return 1.0 if age <= 0 else math.pow(0.5, age / half_life)
+
+
+def log_age(minute: int, now: int) -> float:
+    """ln(1 + age in game minutes): tells minutes apart when young and only days when old, unlike a half-life."""
+    return math.log1p(max(0, now - minute))
+
+
+def normal_importance(importance: float) -> float:
+    """(importance - 1) / 9, held within 0 and 1."""
+    return max(0.0, min(1.0, (importance - 1) / 9))
+
+
+def keyword_relevance(keywords: Iterable[str], terms: Iterable[str]) -> float:
+    """Jaccard overlap of two sets of words, case-folded, in [0, 1]; 0 when either is empty."""
+    memory, query = {k.casefold() for k in keywords}, {t.casefold() for t in terms}
+    if not memory or not query:
+        return 0.0
+    shared = len(memory & query)
+    return shared / (len(memory) + len(query) - shared)
+
+
+def scaled(values: Sequence[float]) -> list[float]:
+    """Min-max scaling to [0, 1]. Equal values tell nothing apart: all become 0, never NaN."""
+    if not values:
+        return []
+    low, high = min(values), max(values)
+    if not high > low:
+        return [0.0] * len(values)
+    return [(value - low) / (high - low) for value in values]
+
+
+def bm25(
+    documents: Sequence[Mapping[str, int]],
+    terms: Mapping[str, int],
+    *,
+    k1: float = 1.2,
+    b: float = 0.75,
+    coverage: float = 0.0,
+) -> list[float]:
+    """BM25 of each document (a count per term) for the query's terms; 0 where none occurs.
+
+    `coverage` in [0, 1] is how much of a document's score depends on the share of the query's idf that it holds at
+    all: one rare word said often should not beat two words of the question.
+    """
+    count = len(documents)
+    found = {term: sum(term in document for document in documents) for term in terms}
+    idf = {term: math.log(1 + (count - df + 0.5) / (df + 0.5)) for term, df in found.items()}
+    whole = sum(idf.values())
+    lengths = [sum(document.values()) for document in documents]
+    mean = sum(lengths) / count if count else 0.0
+    scores = []
+    for document, length in zip(documents, lengths, strict=True):
+        score = held = 0.0
+        for term, wanted in terms.items():
+            times = document.get(term)
+            if times:
+                score += wanted * idf[term] * times * (k1 + 1) / (times + k1 * (1 - b + b * length / mean))
+                held += idf[term]
+        scores.append(score * (1 - coverage + coverage * held / whole) if score else 0.0)
+    return scores
