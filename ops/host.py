@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
@@ -12,9 +13,10 @@ from redis import Redis
 
 from memory.profile import Location, Profile
 from scheduler import loop
-from scheduler.ledger import HostLedger
+from scheduler.ledger import HostLedger, Value
 from scheduler.rules import Brief, check_spending, facts_of, keep_settings, kept_settings, rules_of, view_of
 from scheduler.settings import Settings
+from scheduler.summary import prefix_of
 from scheduler.waiting import Publish
 from tasks.registry import kinds
 from workers.inline import InlinePublisher
@@ -35,6 +37,7 @@ class TickLoop(loop.TickLoop):
         ticks: how many ticks the run has; None: until the body breaks.
         start_minute: game time of tick 0, total minutes.
         resume: go on with an existing run instead of creating one.
+        describe: what the host wants to remember with a new run, such as its own arguments; `description_of` reads it.
         inline: no server and no processes: jobs run at once in this one, on a Redis in memory.
         client: inline only: a Redis to use instead of one in memory.
 
@@ -54,6 +57,7 @@ class TickLoop(loop.TickLoop):
         ticks: int | None = None,
         start_minute: int = 0,
         resume: bool = False,
+        describe: Mapping[str, str] | None = None,
         inline: bool = False,
         client: Redis | None = None,
     ) -> None:
@@ -69,7 +73,7 @@ class TickLoop(loop.TickLoop):
                 from workers.processes import open_processes  # here: Celery is not needed inline
 
                 client, publish, settings = open_processes(settings, self._resources)
-            ledger = _acquire(client, run, settings, resume)
+            ledger = _acquire(client, run, settings, resume, describe or {})
             if resume:
                 kept: Any = client.hget(ledger.prefix + "state", "settings")
                 settings = kept_settings(kept, settings)
@@ -100,14 +104,26 @@ class TickLoop(loop.TickLoop):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        # An error does not wait for jobs in flight; what they spent and cannot report stays charged in full.
+        self._resources.__exit__(kind, error, trace)
 
 
 def _nothing(owner: str) -> Mapping[str, Any]:
     return {}
 
 
-def _acquire(client: Redis, run: str, settings: Settings, resume: bool) -> HostLedger:
+def description_of(client: Redis, run: str) -> dict[str, str]:
+    """What the host that created a run said of it.
+
+    Raises:
+        RunMissing: when there is no such run.
+    """
+    kept: Any = client.hget(prefix_of(client, run) + "state", "describe")
+    return dict(json.loads(kept or "{}"))
+
+
+def _acquire(client: Redis, run: str, settings: Settings, resume: bool, describe: Mapping[str, str]) -> HostLedger:
     if resume:
         return HostLedger.resume(client, run, claim_cap=settings.claim_cap)
-    return HostLedger.create(client, run, claim_cap=settings.claim_cap, state={"settings": keep_settings(settings)})
+    state: dict[str, Value] = {"settings": keep_settings(settings), "describe": json.dumps(dict(describe))}
+    return HostLedger.create(client, run, claim_cap=settings.claim_cap, state=state)

@@ -15,8 +15,9 @@ checkpoint; the world must do then what it did before.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import structlog
@@ -86,6 +87,8 @@ class TickLoop:
         self._facts_written = -1
         self._loop_written: bytes = b""
         self._redelivering = False
+        self.stopping = False  # the present tick is the last one of this host
+        self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
         self.tick_seconds: list[float] = []  # what each tick cost the host, waiting and the world's turn excluded
 
         state = restore(ledger, self.mind)
@@ -161,7 +164,7 @@ class TickLoop:
         self._checkpoint = data
 
     def _known(self, owner: str) -> None:
-        if owner not in self.mind.streams and owner not in self._turn.joins:
+        if owner not in self.mind.streams and owner not in self._turn.joins and not self._redelivering:
             raise InputError(
                 f"there is no owner {owner[:80]!r} in this run; owners join with loop.join(owner, profile)"
             )
@@ -172,7 +175,7 @@ class TickLoop:
         yield from self._redeliver()
         started = time.monotonic()
         first = self.tick
-        while self._last is None or self.tick < self._last:
+        while not self.stopping and (self._last is None or self.tick < self._last):
             if self._tick_rate is not None:
                 ahead = started + (self.tick - first) / self._tick_rate - time.monotonic()
                 if ahead > 0:
@@ -186,15 +189,17 @@ class TickLoop:
             began = time.perf_counter()
             self._close(number)
             self.tick_seconds.append(spent + time.perf_counter() - began)
-        self.ledger.finish("finished")
-        log.info("run.finished", run=self.ledger.run, tick=self.tick, digest=self.digest)
+        status: Literal["finished", "stopped"] = "stopped" if self.stopping and self.tick != self._last else "finished"
+        self.ledger.finish(status)
+        log.info("run.left", run=self.ledger.run, status=status, tick=self.tick, digest=self.digest)
 
     def stop(self) -> None:
-        """Say that this host leaves the run as it is, to be resumed; workers stop claiming its jobs."""
-        self.ledger.finish("stopped")
+        """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
+        self.stopping = True
 
     def _redeliver(self) -> Iterator[Tick]:
         """Hand over again the ticks after the world's checkpoint."""
+        self._redelivering = True  # owners that have left since may still be seen
         for line in read_journal(self.ledger.client, self.ledger.prefix, self._restored_tick + 1, self.tick):
             core = line.core
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
@@ -204,10 +209,15 @@ class TickLoop:
                     f"tick {core.tick}: the resumed world observed {len(turn.observed)} entries that differ from the "
                     f"{len(core.observed)} in the journal; it must be deterministic from its last checkpoint"
                 )
+        self._redelivering = False
 
     def _close(self, number: int) -> None:
         turn, self._turn = self._turn, WorldTurn()
         outcome = self.mind.end(number, turn)
+        self.ended.update(
+            (ended.key.kind, note.source, ended.reason)
+            for ended, note in zip(outcome.core.ended, outcome.notes, strict=True)
+        )
         commit, chain = self._commit(number, outcome)
         advanced = self.ledger.advance(commit, self._apply)
         self.tick, self.digest, self.chain = number, commit.digest, chain

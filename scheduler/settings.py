@@ -47,7 +47,7 @@ class Settings(BaseSettings):
     socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
 
     # Workers
-    workers: int = Field(2, ge=1, le=64)  # processes started by `cogitate run`
+    workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
     concurrency: int = Field(8, ge=1, le=1000)  # jobs in flight in each
 
     # Models
