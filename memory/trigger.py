@@ -1,0 +1,42 @@
+"""When accumulated importance asks for a reflection (Generative Agents, Park et al. 2023, section 4.2).
+
+A counter starts at a trigger value; each step lowers it by the importance of that step's new events (observations,
+not conversations and not thoughts); at or below zero the agent reflects at that step and the counter starts again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memory.entry import Entry
+
+DEFAULT_TRIGGER = 150  # Generative Agents' `importance_trigger_max`
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """The counter of one owner, as a value: `step` gives the next one."""
+
+    maximum: int = DEFAULT_TRIGGER
+    left: int = DEFAULT_TRIGGER
+
+    @classmethod
+    def fresh(cls, maximum: int) -> Trigger:
+        """A counter that has just started. Raises ValueError unless `maximum` is positive."""
+        if maximum <= 0:
+            raise ValueError(f"the reflection trigger must be positive, not {maximum}")
+        return cls(maximum, maximum)
+
+    def step(self, importances: Iterable[int]) -> tuple[Trigger, bool]:
+        """The counter after one step's new events, and whether the owner reflects at this step.
+
+        All events of a step count together, whatever their order; what exceeds the trigger is not carried over.
+        """
+        left = self.left - sum(importances)
+        return (Trigger(self.maximum, self.maximum), True) if left <= 0 else (Trigger(self.maximum, left), False)
+
+
+def counts(entry: Entry) -> bool:
+    """Whether an entry lowers the counter: perceived events do; talk, thoughts, plans and summaries do not."""
+    return entry.type == "observation" and entry.source == "perception"
