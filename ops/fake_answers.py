@@ -104,7 +104,7 @@ class AnswerWriter:
             return self._random.choice(self._people)
         if self._memories and re.search(r"insight|summary|reflection|content|text", name):
             chosen = self._random.choice(self._memories)
-            text = "What matters about {0} and {1}: {2}".format(*self._two_words(), chosen[:160])
+            text = "What matters about {} and {}: {}".format(*self._two_words(), chosen[:160])
         else:
             text = self._random.choice(_PHRASES).format(*self._two_words())
         return text[: int(schema.get("maxLength", len(text)))]

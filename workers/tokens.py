@@ -1,24 +1,72 @@
 """How many tokens a text is, on the safe side, and prompts that fit their cap.
 
 Budgets are reserved before the provider counts, so an estimate may be too high and must not be too low. There is no
-tokenizer here: endpoints differ, their vocabularies are megabytes, and most must be fetched. The rule instead adds up
-what each stretch of text costs at worst in ordinary writing. A byte-level tokenizer never needs more tokens than the
-text has bytes in UTF-8; scripts that vocabularies hold badly are counted so, the others by the rates below.
+tokenizer here: endpoints differ, their vocabularies are megabytes, and most must be fetched. Instead each stretch of
+text counts what it costs at worst in ordinary writing:
+
+- the most common English words: one token, as in every vocabulary, with the space before them;
+- other words of ASCII letters: one token for each 2.5 letters, rounded up (Swahili, Welsh and the like need that);
+- digits, punctuation, line feeds and further spaces: one each;
+- other characters: by script, at most as many as they have bytes in UTF-8, which no byte-level tokenizer exceeds.
+
+The rates were set so that for user-interface texts in 86 languages and for recorded simulations the estimate is not
+below the largest count of five vocabularies (cl100k, o200k, p50k, and Anthropic's and DeepSeek's published ones). Of
+their pieces of 800 characters, 2 in 1,168 (Welsh, p50k) come out too low, by 4%. English comes out 1.7 times too high.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from tasks.kind import Case, Kind, Prompt
 from workers.llm_dialect import schema_instruction
 from workers.llm_schema import plain_schema
 
 MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a user message
+_SLACK = 3  # tokens; a short text may be denser than its language usually is
 _STEPS = 64  # shares of memory tried by `fit`: 0/64 … 64/64
 
 _WORD = re.compile(r"[A-Za-z]+")
-_SINGLE_SPACE = re.compile(r"(?<=\S) (?=[A-Za-z])")  # belongs to the word after it
+_FREE_SPACE = re.compile(r"(?<=\S) (?=[A-Za-z])")  # a single space belongs to the word after it
+
+# Words of four letters and more that are one token in each of the five vocabularies (shorter ones cost one anyway).
+_COMMON = frozenset(
+    """
+    about activities activity after again also always another answer anything around array asked back because been
+    before being between book both came character child children class clean close college come conversation could
+    description dinner does doing done down during each early even evening every everyone false family father
+    feeling felt first found friend friends from gave getting give going good great have having help here home hour
+    house idea ideas important instructions integer interesting into items just keep know last later left library
+    like little location long look looking lunch made make making many maybe memory might month more morning most
+    mother much music must need needs never next night nothing object often only open other over painting paper park
+    party people person place plan plans priority project properties reading really required research room said same
+    says school seen shop should some someone something start started still street string student such summary table
+    take taking talking than that their them then there these they thing things think thinking this through time
+    today together told tomorrow took town type under using very want week well went were what when where which
+    while wife will with without work working would writing year your
+    """.split()  # noqa: SIM905 - a list literal of 180 strings would not be easier to read
+)
+
+# From this code point on, a character costs so many tenths of a token.
+_SCRIPTS: tuple[tuple[int, int], ...] = (
+    (0x80, 20),  # Latin, phonetic, combining marks
+    (0x370, 12),  # Greek
+    (0x400, 14),  # Cyrillic
+    (0x530, 20),  # Armenian
+    (0x590, 15),  # Hebrew, Arabic
+    (0x780, 20),
+    (0x800, 30),
+    (0x900, 22),  # Devanagari
+    (0x980, 30),
+    (0x3040, 15),  # kana
+    (0x3100, 24),  # Han
+    (0xA000, 30),
+    (0xAC00, 26),  # Hangul
+    (0xD7B0, 30),
+    (0x10000, 40),
+)
+_STARTS = [start for start, _ in _SCRIPTS]
 
 
 class PromptDoesNotFit(ValueError):
@@ -26,28 +74,20 @@ class PromptDoesNotFit(ValueError):
 
 
 def estimate_tokens(text: str) -> int:
-    """The tokens of a text, rarely fewer than any common tokenizer counts."""
-    letters = words = 0
-    for word in _WORD.finditer(text):
-        length = word.end() - word.start()
-        letters += length
-        words += -(-length // 3)
-    free = sum(1 for _ in _SINGLE_SPACE.finditer(text))
-    ascii_others = len(text.encode("ascii", "ignore")) - letters - free
-    rest = 0 if text.isascii() else sum(_rate(char) for char in text if char > "\x7f")
-    return words + ascii_others + rest
-
-
-def _rate(char: str) -> int:
-    """Tokens for one character beyond ASCII."""
-    point = ord(char)
-    if point < 0x530:  # Latin, Greek, Cyrillic
-        return 1 if point < 0x370 or point >= 0x400 else 2
-    if point < 0x800:
-        return 2
-    if 0x3000 <= point < 0xA000 or 0xAC00 <= point < 0xD7B0:  # kana, Han, Hangul
-        return 2
-    return 3 if point < 0x10000 else 4
+    """The tokens of a text: in ordinary writing not fewer than a common tokenizer counts."""
+    if not text:
+        return 0
+    letters, words = 0, _SLACK
+    for word in _WORD.findall(text):
+        letters += len(word)
+        # "Library" is as common as "library"; "LIBRARY" is not.
+        words += 1 if word in _COMMON or word[0].lower() + word[1:] in _COMMON else (2 * len(word) + 4) // 5
+    free = len(_FREE_SPACE.findall(text))
+    if text.isascii():
+        return words + len(text) - letters - free
+    others = [char for char in text if char > "\x7f"]
+    tenths = sum(_SCRIPTS[bisect_right(_STARTS, ord(char)) - 1][1] for char in others)
+    return words + len(text) - len(others) - letters - free - (-tenths // 10)
 
 
 def prompt_tokens(prompt: Prompt) -> int:

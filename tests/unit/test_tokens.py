@@ -1,0 +1,148 @@
+"""Estimates against real counts, and prompts fitted to their caps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from scheduler.prices import call_cost, upper_bound, usd_micros
+from scheduler.settings import Settings
+from tasks.job import Cost
+from tasks.kind import Case, Kind, Prompt
+from workers.tokens import PromptDoesNotFit, estimate_tokens, fit, prompt_tokens
+
+# The last column is the largest of the counts that five tokenizers gave: cl100k, o200k, p50k, and the published ones
+# of Anthropic and DeepSeek.
+COUNTED = [
+    (
+        "English",
+        "Isabella is decorating Hobbs Cafe for the Valentine's Day party; Klaus, who studies "
+        "gentrification, promised to come at 5:30 PM.",
+        33,
+    ),
+    (
+        "German",
+        "Die Wirtin schmückt das Kaffeehaus für das Frühlingsfest und hofft, dass die "
+        "Nachbarschaft vollzählig erscheint.",
+        48,
+    ),
+    (
+        "Polish",
+        "Właścicielka kawiarni przygotowuje przyjęcie i ma nadzieję, że wszyscy sąsiedzi przyjdą punktualnie.",
+        60,
+    ),
+    ("Finnish", "Kahvilanpitäjä koristelee juhlahuonetta ja toivoo, että naapurit tulevat ajoissa paikalle.", 41),
+    ("Swahili", "Mwenye mkahawa anapamba chumba kwa ajili ya sherehe na anatumaini majirani watafika mapema.", 36),
+    ("Welsh", "Mae perchennog y caffi yn addurno'r ystafell ar gyfer y parti ac yn gobeithio y daw pawb.", 40),
+    ("Vietnamese", "Chủ quán cà phê đang trang trí phòng cho bữa tiệc và hy vọng mọi người sẽ đến đúng giờ.", 72),
+    ("Russian", "Хозяйка кафе украшает зал к празднику и надеется, что соседи придут вовремя.", 82),
+    ("Kazakh", "Кафе иесі мерекеге залды безендіріп жатыр және көршілер уақытында келеді деп үміттенеді.", 106),
+    ("Greek", "Η ιδιοκτήτρια του καφέ στολίζει την αίθουσα για τη γιορτή και ελπίζει να έρθουν όλοι.", 99),
+    ("Armenian", "Սրճարանի տիրուհին զարդարում է սրահը տոնի համար։", 88),
+    ("Hebrew", "בעלת בית הקפה מקשטת את האולם לקראת החגיגה ומקווה שכולם יגיעו בזמן.", 81),
+    ("Arabic", "تزين صاحبة المقهى القاعة للحفل وتأمل أن يصل الجيران في الموعد.", 62),
+    ("Hindi", "कैफ़े की मालकिन उत्सव के लिए कमरा सजा रही है और आशा करती है कि सब समय पर आएँगे।", 118),
+    ("Tamil", "உணவக உரிமையாளர் விழாவுக்காக அறையை அலங்கரிக்கிறார்.", 140),
+    ("Thai", "เจ้าของร้านกาแฟกำลังตกแต่งห้องสำหรับงานเลี้ยง", 90),
+    ("Chinese", "咖啡馆的老板娘正在为情人节聚会装饰房间，希望邻居们都能准时到来。", 70),
+    ("Japanese", "喫茶店の主人はお祝いのために部屋を飾りつけ、近所の人たちが時間どおりに来ることを願っている。", 72),
+    ("Korean", "카페 주인은 파티를 위해 방을 꾸미고 이웃들이 제시간에 오기를 바란다.", 84),
+    ("Georgian", "კაფეს მფლობელი დღესასწაულისთვის დარბაზს რთავს.", 124),
+    ("emoji", "Great party 🎉🥳 see you 👩‍🔬 tomorrow ❤️", 22),
+    (
+        "JSON",
+        '{"activities": [{"time": "7:00 AM", "description": "wake up and open the cafe", '
+        '"location": "hobbs_cafe", "priority": 3}]}',
+        42,
+    ),
+    ("numbers", "3.14159 26535 8979 2024-02-13 17:30:00 +49 171 1234567", 31),
+    ("code", "for index, value in enumerate(values):\n    if value is None:\n        continue\n", 21),
+]
+
+
+class Note(BaseModel):
+    text: str
+
+
+@pytest.mark.parametrize(("script", "text", "counted"), COUNTED, ids=[row[0] for row in COUNTED])
+def test_estimate_is_on_the_safe_side_in_every_script(script: str, text: str, counted: int) -> None:
+    assert counted <= estimate_tokens(text)
+
+
+def test_estimate_of_english_wastes_less_than_its_half() -> None:
+    text = " ".join(text for script, text, _ in COUNTED if script == "English")
+    assert estimate_tokens(text) < 2 * 33
+
+
+@given(st.text(max_size=400))
+def test_estimate_is_zero_for_nothing_and_bounded_by_bytes(text: str) -> None:
+    assert (estimate_tokens(text) == 0) == (text == "")
+    assert estimate_tokens(text) <= len(text.encode("utf-8", "surrogatepass")) + 4
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_more_text_is_never_fewer_tokens(one: str, other: str) -> None:
+    assert estimate_tokens(one + "\n" + other) >= max(estimate_tokens(one), estimate_tokens(other))
+
+
+class Remembering:
+    """A kind whose prompt is 64 lines at most."""
+
+    name = "remembering"
+
+    def __init__(self) -> None:
+        self.shares: list[float] = []
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        self.shares.append(memory_share)
+        lines = [f"- {number} is a number" for number in range(int(64 * memory_share))]
+        return Prompt(system="Remember.", user="\n".join(lines), answer=Note, version="v")
+
+
+def fitted(cap: int) -> tuple[Prompt, Remembering]:
+    kind = Remembering()
+    case = cast(Case, SimpleNamespace())
+    return fit(cast(Kind, cast(Any, kind)), case, cap), kind
+
+
+def test_fit_keeps_everything_when_it_fits() -> None:
+    prompt, kind = fitted(100_000)
+    assert len(prompt.user.splitlines()) == 64
+    assert kind.shares == [1.0]
+
+
+@pytest.mark.parametrize("cap", [120, 200, 333, 500])
+def test_fit_takes_the_largest_share_that_fits(cap: int) -> None:
+    prompt, kind = fitted(cap)
+    shown = len(prompt.user.splitlines())
+    assert prompt_tokens(prompt) <= cap
+    one_more = kind.prompt(cast(Case, SimpleNamespace()), (shown + 1) / 64)
+    assert prompt_tokens(one_more) > cap
+
+
+def test_fit_says_when_even_the_bare_prompt_is_too_long() -> None:
+    with pytest.raises(PromptDoesNotFit, match=r"remembering prompt is about \d+ tokens .* cap of 20"):
+        fitted(20)
+
+
+def test_schema_counts_towards_the_prompt() -> None:
+    class Wide(BaseModel):
+        a_rather_long_field_name: int
+        another_rather_long_field_name: int
+
+    prompt, _ = fitted(100_000)
+    assert prompt_tokens(replace(prompt, answer=Wide)) > prompt_tokens(prompt)
+
+
+def test_prices_round_up_and_bounds_add_both_caps() -> None:
+    settings = Settings(input_price=150_000, output_price=600_000)
+    assert usd_micros(1, 0, settings) == 1
+    assert usd_micros(1_000_000, 1_000_000, settings) == 750_000
+    assert upper_bound(2_000, 500, settings) == Cost(calls=1, tokens=2_500, usd_micros=600)
+    assert call_cost(10, 0, settings, calls=2) == Cost(calls=2, tokens=10, usd_micros=2)
