@@ -58,7 +58,7 @@ if job[2] ~= token then  -- otherwise this very claim was made and its reply los
   redis.call('HSET', name, 'token', token, 'latest', token, 'claims', claims, 'last', cjson.encode(reserved))
   redis.call('SREM', run .. 'unclaimed', key)
   redis.call('HSET', run .. 'attempts', token, cjson.encode({
-    job = key, worker = worker, tick = job[14], cells = cells, reserved = reserved, pooled = 0}))
+    job = key, worker = worker, tick = tonumber(job[14]), cells = cells, reserved = reserved, pooled = 0}))
   redis.call('HINCRBY', run .. 'open', job[14], 1)
   redis.call('HSETNX', run .. 'beats', worker, 0)
 end
