@@ -105,7 +105,7 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Res
         "choices": [] if fault == "no_choices" else [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)},
     }
-    told = True
+    told = fault != "huge"  # a client that gives up on a huge answer never sees its usage
     if fault in ("no_usage", "nan_usage", "negative_usage"):
         told = False
         amount = math.nan if fault == "nan_usage" else -1

@@ -1,0 +1,369 @@
+"""The model client against an endpoint that fails in every way: what is said of it, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any, Literal, NamedTuple
+
+import pytest
+from pydantic import BaseModel
+from structlog.testing import capture_logs
+
+from ops.fake_llm import FakeEndpoint
+from scheduler.prices import usd_micros
+from scheduler.settings import ConfigurationError, Settings
+from tasks.job import Cost
+from tasks.kind import Prompt
+from workers.llm import Answer, ModelClient
+from workers.llm_failures import FAILURE_KINDS
+from workers.tokens import prompt_tokens
+
+KEY = "sk-planted-5f1d2c"
+CAP = 300  # tokens an answer may have
+
+
+class Mood(BaseModel):
+    word: str
+    strength: int
+
+
+PROMPT = Prompt(system="You name moods.", user="It rains on the harbour in the morning.", answer=Mood, version="v")
+BOUND = prompt_tokens(PROMPT) + CAP
+
+
+@contextmanager
+def client_of(url: str, concurrency: int = 8) -> Iterator[ModelClient]:
+    client = ModelClient(Settings(base_url=url, api_key=KEY, concurrency=concurrency))
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def ask(client: ModelClient, seconds: float = 20.0, prompt: Prompt = PROMPT) -> Answer:
+    return client.ask(prompt, model="stand-in", max_output_tokens=CAP, deadline=time.monotonic() + seconds)
+
+
+class Row(NamedTuple):
+    fault: str
+    kind: str | None  # None: a valid answer
+    retryable: bool
+    tokens: Literal["reported", "estimate", "bound", "none"]
+    retry_after: float | None = None
+    seconds: float = 20.0
+
+
+ROWS = [
+    Row("hang", "timeout", True, "bound", seconds=0.4),
+    Row("drip", "timeout", True, "bound", seconds=0.4),
+    Row("drip_headers", "timeout", True, "bound", seconds=0.4),
+    Row("close", "connection", True, "bound"),
+    Row("reset", "connection", True, "bound"),
+    Row("401", "auth", False, "none"),
+    Row("403", "auth", False, "none"),
+    Row("404", "model_missing", False, "none"),
+    Row("408", "timeout", True, "bound"),
+    Row("409", "conflict", True, "none"),
+    Row("418", "bad_request", False, "none"),
+    Row("429", "rate_limited", True, "none"),
+    Row("429:2", "rate_limited", True, "none", retry_after=2.0),
+    Row("429:3600", "rate_limited", True, "none", retry_after=3600.0),
+    Row("quota", "quota_exhausted", False, "none"),
+    Row("500", "server", True, "none"),
+    Row("502", "server", True, "none"),
+    Row("504", "server", True, "bound"),
+    Row("503:7", "overloaded", True, "none", retry_after=7.0),
+    Row("529", "overloaded", True, "none"),
+    Row("overflow", "context_overflow", False, "none"),
+    Row("filter", "filtered", False, "reported"),
+    Row("filter_400", "filtered", False, "none"),
+    Row("refusal", "refused", True, "reported"),
+    Row("length", "truncated", True, "reported"),
+    Row("no_choices", "empty", True, "reported"),
+    Row("blank", "empty", True, "reported"),
+    Row("not_json", "not_json", True, "reported"),
+    Row("broken_json", "not_json", True, "reported"),
+    Row("html", "not_json", True, "bound"),
+    Row("error_200", "server", True, "none"),
+    Row("wrong_types", "wrong_schema", True, "reported"),
+    Row("wrong_schema", "wrong_schema", True, "reported"),
+    Row("huge", "too_large", False, "bound"),
+    Row("prose", None, False, "reported"),
+    Row("fenced", None, False, "reported"),
+    Row("no_usage", None, False, "estimate"),
+    Row("nan_usage", None, False, "estimate"),
+    Row("negative_usage", None, False, "estimate"),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.fault for row in ROWS])
+def test_each_failure_is_named_and_paid_for(row: Row) -> None:
+    with FakeEndpoint(faults={row.fault: 1.0}) as endpoint, client_of(endpoint.url) as client:
+        with capture_logs() as logs:
+            answer = ask(client, row.seconds)
+        stats = endpoint.stats()
+    assert stats.requests == 1
+    assert answer.usage.calls == 1
+    assert (answer.failure.kind if answer.failure else None) == row.kind
+    assert (answer.value is None) == (row.kind is not None)
+    assert answer.retryable == row.retryable
+    assert (answer.failure.retry_after if answer.failure else None) == row.retry_after
+    reported = stats.prompt_tokens + stats.completion_tokens
+    if row.tokens == "estimate":
+        assert prompt_tokens(PROMPT) < answer.usage.tokens <= BOUND
+    else:
+        assert answer.usage.tokens == {"reported": reported, "bound": BOUND, "none": 0}[row.tokens]
+    assert (row.tokens == "reported") == (reported > 0)
+    assert answer.estimated == (row.tokens in ("estimate", "bound"))
+    assert (answer.usage.usd_micros > 0) == (answer.usage.tokens > 0)
+    events = [(entry["event"], entry.get("kind")) for entry in logs]
+    expected = [("llm.failed", row.kind)] if row.kind else [("llm.no_usage", None)] if answer.estimated else []
+    assert events == expected
+
+
+def test_the_table_has_every_kind_of_failure() -> None:
+    assert {row.kind for row in ROWS} - {None} == set(FAILURE_KINDS)
+
+
+def test_an_answer_is_validated_and_costs_what_the_server_counted() -> None:
+    with FakeEndpoint() as endpoint, client_of(endpoint.url) as client:
+        answer = ask(client)
+        stats = endpoint.stats()
+    assert isinstance(answer.value, Mood)
+    assert answer.failure is None
+    money = usd_micros(stats.prompt_tokens, stats.completion_tokens, Settings())
+    assert answer.usage == Cost(calls=1, tokens=stats.prompt_tokens + stats.completion_tokens, usd_micros=money)
+
+
+def test_a_refused_connection_sends_nothing_and_costs_nothing() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+        with client_of(url) as client:
+            answer = ask(client)
+    assert answer.failure is not None
+    assert (answer.failure.kind, answer.retryable) == ("connection", True)
+    assert answer.usage == Cost()
+
+
+def test_a_deadline_that_is_over_sends_nothing() -> None:
+    with FakeEndpoint() as endpoint, client_of(endpoint.url) as client:
+        answer = ask(client, seconds=-1.0)
+        assert endpoint.stats().requests == 0
+    assert answer.failure is not None
+    assert answer.failure.kind == "timeout"
+    assert answer.usage == Cost()
+
+
+def test_waiting_for_a_free_connection_ends_at_the_deadline_and_costs_nothing() -> None:
+    with FakeEndpoint() as endpoint, client_of(endpoint.url, concurrency=1) as client, ThreadPoolExecutor(1) as pool:
+        endpoint.hold()
+        first = pool.submit(ask, client)
+        endpoint.wait_for_request(1)
+        second = ask(client, seconds=0.2)
+        endpoint.release()
+        assert first.result().failure is None
+    assert second.failure is not None
+    assert second.failure.kind == "timeout"
+    assert second.usage == Cost()
+
+
+@pytest.mark.parametrize(
+    ("refuses", "calls"),
+    [
+        ({"json_schema"}, 2),
+        ({"json_schema", "json_object"}, 3),
+        ({"max_tokens"}, 2),
+        ({"json_schema", "json_object", "max_tokens"}, 4),
+    ],
+    ids=lambda value: "+".join(sorted(value)) if isinstance(value, set) else str(value),
+)
+def test_what_an_endpoint_cannot_do_is_learned_once(refuses: set[str], calls: int) -> None:
+    with FakeEndpoint(refuses=frozenset(refuses)) as endpoint, client_of(endpoint.url) as client:
+        first, second = ask(client), ask(client)
+        stats = endpoint.stats()
+    assert isinstance(first.value, Mood)
+    assert isinstance(second.value, Mood)
+    assert (first.usage.calls, second.usage.calls) == (calls, 1)
+    assert first.usage.tokens + second.usage.tokens == stats.prompt_tokens + stats.completion_tokens
+    assert stats.requests == calls + 1
+
+
+def test_many_threads_share_one_client() -> None:
+    threads = 60
+    prompts = [
+        Prompt(system=PROMPT.system, user=f"Harbour number {n}.", answer=Mood, version="v") for n in range(threads)
+    ]
+    with (
+        FakeEndpoint() as endpoint,
+        client_of(endpoint.url, concurrency=threads) as client,
+        ThreadPoolExecutor(threads) as pool,
+    ):
+        endpoint.hold()
+        asked = [pool.submit(ask, client, 60.0, prompt) for prompt in prompts]
+        endpoint.wait_for_request(threads)
+        endpoint.release()
+        answers = [future.result() for future in asked]
+        stats = endpoint.stats()
+    assert stats.most_in_flight == threads
+    assert all(answer.failure is None for answer in answers)
+    assert sum(answer.usage.calls for answer in answers) == stats.requests == threads
+    assert sum(answer.usage.tokens for answer in answers) == stats.prompt_tokens + stats.completion_tokens
+
+
+def completion(content: object, **message: object) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}, "finish_reason": "stop"}
+    return {"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40}}
+
+
+@contextmanager
+def server_saying(status: int, body: object, echo: bool = False, **headers: str) -> Iterator[str]:
+    """A server that always says the same; with `echo`, the key it was sent stands in for "KEY"."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            text = json.dumps(body)
+            if echo:
+                text = text.replace("KEY", self.headers["Authorization"].removeprefix("Bearer "))
+            self.send_response(status)
+            for name, value in {"Content-Type": "application/json", **headers}.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.send_header("Content-Length", str(len(text.encode())))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Keep the output of tests clean."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+GOOD = {"word": "calm", "strength": 3}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps(GOOD),
+        [{"type": "text", "text": json.dumps(GOOD)}],
+        '<think>{"word": "no", "strength": 0}</think>' + json.dumps(GOOD),
+        'First {a thought}, then {"other": 1}, then ' + json.dumps(GOOD),
+        json.dumps({"word": "ca\u0000lm\ud800", "strength": "3"}),
+    ],
+    ids=["plain", "parts", "thought", "prose", "control characters"],
+)
+def test_answers_are_understood_in_many_dresses(content: object) -> None:
+    with server_saying(200, completion(content)) as url, client_of(url) as client:
+        answer = ask(client)
+    assert answer.value == Mood(word="calm", strength=3)
+
+
+def test_reasoning_outside_completion_tokens_is_paid_for() -> None:
+    with server_saying(200, completion(json.dumps(GOOD))) as url, client_of(url) as client:
+        assert ask(client).usage == Cost(calls=1, tokens=40, usd_micros=usd_micros(10, 30, Settings()))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [None, [], "text", {}, {"choices": {}}, {"choices": [None]}, {"choices": [{"message": 5}]}]
+    + [completion(content) for content in (None, 5, "[" * 100_000, '{"a":' * 50_000, '{"word": NaN, "strength": 1}')],
+)
+def test_no_answer_makes_it_raise(body: object) -> None:
+    with server_saying(200, body) as url, client_of(url) as client:
+        answer = ask(client)
+    assert answer.value is None
+    assert answer.failure is not None
+    assert answer.usage.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (400, {"error": {"message": "request (9000 tokens) exceeds the available context size"}}, "context_overflow"),
+        (
+            400,
+            {"object": "error", "message": "This model's maximum context length is 4096 tokens."},
+            "context_overflow",
+        ),
+        (413, {"detail": "payload too large"}, "context_overflow"),
+        (400, {"error": {"code": "content_policy_violation", "message": "stopped"}}, "filtered"),
+        (403, {"error": {"message": "Input was flagged by moderation"}}, "filtered"),
+        (402, {"error": {"message": "Insufficient Balance"}}, "quota_exhausted"),
+        (400, {"error": {"message": "The model `x` does not exist"}}, "model_missing"),
+        (404, {"error": "model 'x' not found, try pulling it first"}, "model_missing"),
+        (307, {}, "bad_request"),
+        (500, ["not", "an", "object"], "server"),
+    ],
+)
+def test_providers_say_the_same_in_their_own_words(status: int, body: object, kind: str) -> None:
+    with server_saying(status, body) as url, client_of(url) as client:
+        answer = ask(client)
+    assert answer.failure is not None
+    assert answer.failure.kind == kind
+
+
+def test_a_compressed_answer_is_not_unpacked() -> None:
+    with server_saying(200, completion("{}"), Content_Encoding="gzip") as url, client_of(url) as client:
+        answer = ask(client)
+    assert answer.failure is not None
+    assert answer.failure.kind == "not_json"
+    assert answer.usage.tokens == BOUND
+
+
+@pytest.mark.parametrize("status", [400, 401, 429, 500])
+def test_the_key_and_the_prompt_leak_nowhere(status: int, caplog: pytest.LogCaptureFixture) -> None:
+    body = {"error": {"message": "wrong key KEY: It rains on the harbour", "code": "KEY", "type": "sk_KEY"}}
+    caplog.set_level(logging.DEBUG)
+    with server_saying(status, body, echo=True) as url, client_of(url) as client, capture_logs() as logs:
+        answer = ask(client)
+        written = repr((answer, client, vars(client), logs)) + caplog.text
+    assert answer.failure is not None
+    assert KEY not in written
+    assert "harbour" not in written
+
+
+def test_a_key_that_cannot_be_sent_is_refused_without_being_shown() -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        ModelClient(Settings(base_url="http://127.0.0.1:1/v1", api_key="sk-ä\nb"))
+    assert "sk-" not in str(raised.value)
+
+
+def test_openai_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(ConfigurationError, match="set COGITATE_API_KEY or OPENAI_API_KEY"):
+        ModelClient(Settings())
+
+
+def test_a_base_url_that_is_none_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="'localhost:8080'"):
+        ModelClient(Settings(base_url="localhost:8080"))
+
+
+def test_a_model_that_no_plain_schema_can_say_is_a_programming_error() -> None:
+    class Free(BaseModel):
+        anything: dict[str, int]
+
+    prompt = Prompt(system="", user="", answer=Free, version="v")
+    with (
+        FakeEndpoint() as endpoint,
+        client_of(endpoint.url) as client,
+        pytest.raises(TypeError, match=r"Free\.anything"),
+    ):
+        ask(client, prompt=prompt)
