@@ -1,0 +1,237 @@
+"""Importance from 1 to 10 without a model: spec 3's rule, and a learner that lives on the ratings a run paid for.
+
+The learner keeps a distribution over the ten ratings: what texts of that kind usually get, what this run has given to
+such texts, and what it gave to the nearest texts rated before (Nadaraya–Watson kernel regression, on distributions).
+Its median is the prediction, the value of least absolute error, and its expected absolute error says which entries
+deserve a call. Only ratings that were paid for are learned, at boundaries and in their order, so that the same run
+learns the same.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from typing import NamedTuple
+
+import msgspec
+
+from memory.entry import Entry
+from memory.leanings import leaning
+from memory.text import normal, stems
+
+_MAX_TEXTS = 500  # rated texts kept; the longest untouched goes first
+_MAX_RATINGS = 16  # kept per text, the newest
+_NEIGHBOURS = 25
+_LEAST_SIMILAR = 0.15
+_SHARPNESS = 2.5  # power of the cosine in a neighbour's weight
+_SAME_OWNER = 3.0  # an owner rates like itself
+_SAME_TEXT = 2.0  # … and the same text even more so
+_PRIOR = 2.0  # weight of the class against neighbours of weight 1
+_PRIOR_COUNT = 30.0  # how many ratings of a class its usual distribution is worth
+_ERROR_COUNT = 15.0
+_WINDOW = 200  # estimates among which an entry must stand out to deserve a call
+_ADVANCE = 9  # calls that may be made ahead of the share, since early ratings teach most
+_CORRECTION = 20.0  # calls by which the window's threshold is corrected towards the share
+
+#: Upper ends of the leanings that make classes of observations, and of other entries.
+_SEEN_EDGES = (1.9, 2.6, 3.2, 3.8, 4.4, 5.0)
+_THOUGHT_EDGES = (3.8, 4.6)
+#: How often, in percent, a text of the class is rated 1 to 10, and how much more uncertain it is than that says.
+_USUAL: dict[str, tuple[tuple[int, ...], float]] = {
+    "seen0": ((13, 47, 36, 1, 2, 1, 0, 0, 0, 0), 0.8),
+    "seen1": ((18, 35, 40, 4, 3, 1, 0, 0, 0, 0), 0.85),
+    "seen2": ((4, 26, 52, 8, 6, 3, 1, 0, 0, 0), 0.8),
+    "seen3": ((2, 14, 51, 9, 11, 9, 3, 1, 0, 0), 0.95),
+    "seen4": ((1, 5, 40, 7, 20, 17, 9, 1, 0, 0), 1.2),
+    "seen5": ((0, 5, 29, 6, 16, 25, 16, 3, 0, 0), 1.2),
+    "seen6": ((0, 3, 18, 4, 19, 33, 20, 3, 0, 0), 1.1),
+    "thought0": ((1, 3, 20, 5, 17, 28, 22, 4, 0, 0), 1.15),
+    "thought1": ((1, 2, 15, 5, 15, 31, 26, 5, 0, 0), 1.15),
+    "thought2": ((0, 1, 10, 5, 15, 30, 30, 8, 1, 0), 1.1),
+    "talk": ((0, 3, 25, 6, 24, 31, 8, 3, 0, 0), 1.05),
+}
+_SMOOTHING = 0.3  # percent given to every rating, so that none is impossible
+
+
+def rate_by_rule(entry: Entry) -> int:
+    """Spec 3, task 4, `heuristicImportanceScoring`: base 5, adjusted by type, words, number of subjects and source."""
+    score = 5 + {"reflection": 2, "plan": 1}.get(entry.type, 0)
+    content = entry.text.lower()
+    score += "important" in content or "significant" in content
+    score += "relationship" in content or "friend" in content
+    score += "learned" in content or "realized" in content
+    score += len(entry.subjects) > 2
+    score += entry.source == "dialogue"
+    return min(10, max(1, score))
+
+
+class Estimate(NamedTuple):
+    """A predicted rating from 1 to 10 and its expected absolute error."""
+
+    rating: int
+    error: float
+
+
+class RatedText(msgspec.Struct):
+    """A text that was rated, under its exact key, with the newest ratings and whose they were, oldest first."""
+
+    kind: str
+    stems: tuple[str, ...]
+    ratings: list[tuple[str, int]] = msgspec.field(default_factory=list)
+
+
+class RatingState(msgspec.Struct):
+    """All that the learner knows, plain enough for JSON or msgpack, and bounded."""
+
+    texts: dict[str, RatedText] = msgspec.field(default_factory=dict)  # by kind and exact key, longest untouched first
+    given: dict[str, list[int]] = msgspec.field(default_factory=dict)  # per class, how often each rating was given
+    errors: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)  # per class: real, expected
+    recent: list[float] = msgspec.field(default_factory=list)  # latest expected errors
+    considered: int = 0
+    called: int = 0
+
+
+class Ratings:
+    """Learns a run's ratings as they come and predicts the next. Not safe for threads: the tick loop owns it."""
+
+    def __init__(self, state: RatingState | None = None) -> None:
+        self.state = state or RatingState()
+        self._index: dict[str, dict[str, None]] = {}  # kind and stem -> keys of texts; derived, never stored
+        for key, text in self.state.texts.items():
+            self._enter(key, text)
+
+    def known(self, owner: str, entry: Entry) -> int | None:
+        """The newest rating that `owner` got for exactly this text, or None."""
+        text = self.state.texts.get(_key(entry))
+        if text is None:
+            return None
+        return next((rating for whose, rating in reversed(text.ratings) if whose == owner), None)
+
+    def estimate(self, owner: str, entry: Entry) -> Estimate:
+        """What the run's rater would probably say, and how far off that may be. Changes nothing."""
+        stemmed = frozenset(stems(entry.text))
+        group = _class(owner, entry, stemmed)
+        rating, error = self._expected(owner, entry, stemmed, group)
+        real, expected = self.state.errors.get(group, (0.0, 0.0))
+        return Estimate(rating, error * math.sqrt((real + _ERROR_COUNT) / (expected + _ERROR_COUNT)))
+
+    def deserves_call(self, estimate: Estimate, share: float) -> bool:
+        """Whether this entry is among the `share` (0 to 1) of entries whose rating is worth paying for.
+
+        Counts the entry as considered, and as called when the answer is yes. An entry must stand out among the last
+        200 estimates; calls are never more than 10 above `share` of what was considered.
+        """
+        state = self.state
+        state.considered += 1
+        if share <= 0:
+            return False
+        state.recent.append(round(estimate.error, 4))
+        del state.recent[:-_WINDOW]
+        saved = share * state.considered - state.called
+        rank = int(min(1.0, max(0.0, share + saved / _CORRECTION)) * len(state.recent))
+        ordered = sorted(state.recent)
+        threshold = ordered[-1 - rank] if rank < len(ordered) else 0.0
+        yes = rank > 0 and round(estimate.error, 4) >= threshold and saved > -_ADVANCE
+        state.called += yes
+        return yes
+
+    def learn(self, owner: str, entry: Entry, rating: int) -> None:
+        """Take in a rating that a model gave (clamped to 1 to 10)."""
+        rating = min(10, max(1, rating))
+        stemmed = frozenset(stems(entry.text))
+        group = _class(owner, entry, stemmed)
+        predicted, expected = self._expected(owner, entry, stemmed, group)
+        real_sum, expected_sum = self.state.errors.get(group, (0.0, 0.0))
+        self.state.errors[group] = (real_sum + abs(rating - predicted), round(expected_sum + expected, 6))
+        self.state.given.setdefault(group, [0] * 10)[rating - 1] += 1
+        key = _key(entry)
+        text = self.state.texts.pop(key, None)
+        if text is None:
+            text = RatedText(_kind(entry), tuple(sorted(stemmed)))
+            self._enter(key, text)
+        text.ratings.append((owner, rating))
+        del text.ratings[:-_MAX_RATINGS]
+        self.state.texts[key] = text
+        if len(self.state.texts) > _MAX_TEXTS:
+            oldest = next(iter(self.state.texts))
+            self._leave(oldest, self.state.texts.pop(oldest))
+
+    def _expected(self, owner: str, entry: Entry, stemmed: frozenset[str], group: str) -> tuple[int, float]:
+        shares = self._distribution(owner, entry, stemmed, group)
+        half = sum(shares) / 2
+        total, median = 0.0, 10
+        for rating, share in enumerate(shares, 1):
+            total += share
+            if total >= half:
+                median = rating
+                break
+        spread = sum(share * abs(rating - median) for rating, share in enumerate(shares, 1)) / (2 * half)
+        return median, spread * _USUAL[group][1]
+
+    def _distribution(self, owner: str, entry: Entry, stemmed: frozenset[str], group: str) -> list[float]:
+        usual = _USUAL[group][0]
+        given = self.state.given.get(group, [0] * 10)
+        scale = _PRIOR_COUNT / (sum(usual) + 10 * _SMOOTHING)
+        weight = _PRIOR / (_PRIOR_COUNT + sum(given))
+        shares = [weight * (scale * (u + _SMOOTHING) + g) for u, g in zip(usual, given, strict=True)]
+        exact = _key(entry)
+        for similarity, key in self._nearest(_kind(entry), stemmed):
+            counts: dict[tuple[str, int], int] = {}
+            for rated in self.state.texts[key].ratings:
+                counts[rated] = counts.get(rated, 0) + 1
+            for (whose, rating), count in counts.items():
+                near = similarity**_SHARPNESS * count**0.7  # a rater that repeats itself is not more right each time
+                if whose == owner:
+                    near *= _SAME_OWNER * (_SAME_TEXT if key == exact else 1.0)
+                shares[rating - 1] += near
+        return shares
+
+    def _nearest(self, kind: str, stemmed: frozenset[str]) -> list[tuple[float, str]]:
+        """The most similar rated texts by cosine of inverse document frequencies, best first, ties by text."""
+        total = len(self.state.texts)
+        rarity = {s: self._rarity(kind, s, total) for s in sorted(stemmed)}
+        overlap: dict[str, float] = {}
+        for stem, value in rarity.items():
+            for key in self._index.get(f"{kind} {stem}", ()):
+                overlap[key] = overlap.get(key, 0.0) + value
+        norm = sum(rarity.values())
+        found: list[tuple[float, str]] = []
+        for key, common in overlap.items():
+            other = sum(rarity.get(s) or self._rarity(kind, s, total) for s in self.state.texts[key].stems)
+            similarity = common / math.sqrt(norm * other)
+            if similarity >= _LEAST_SIMILAR:
+                found.append((-similarity, key))
+        return [(-negative, key) for negative, key in sorted(found)[:_NEIGHBOURS]]
+
+    def _rarity(self, kind: str, stem: str, total: int) -> float:
+        return math.log(1 + (total + 1) / (len(self._index.get(f"{kind} {stem}", ())) + 0.5)) ** 2
+
+    def _enter(self, key: str, text: RatedText) -> None:
+        for stem in text.stems:
+            self._index.setdefault(f"{text.kind} {stem}", {})[key] = None
+
+    def _leave(self, key: str, text: RatedText) -> None:
+        for stem in text.stems:
+            holders = self._index[f"{text.kind} {stem}"]
+            del holders[key]
+            if not holders:
+                del self._index[f"{text.kind} {stem}"]
+
+
+def _kind(entry: Entry) -> str:
+    if entry.type == "observation":
+        return "seen"
+    return "thought" if entry.type in {"reflection", "plan"} else "talk"
+
+
+def _key(entry: Entry) -> str:
+    return f"{_kind(entry)} {normal(entry.text)}"
+
+
+def _class(owner: str, entry: Entry, stemmed: frozenset[str]) -> str:
+    kind = _kind(entry)
+    if kind == "talk":
+        return kind
+    name = stems(owner.partition(":")[2] or owner)
+    lean = leaning(stemmed, bool(name) and name[0] in stemmed)
+    return f"{kind}{bisect_left(_SEEN_EDGES if kind == 'seen' else _THOUGHT_EDGES, lean + 1e-9)}"
