@@ -67,7 +67,7 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
     found = [
         appointment
         for entry in entries
-        if entry.type != "plan"
+        if entry.type != "plan" and find_times(entry.text)
         for sentence in split_sentences(entry.text)
         if (appointment := _appointment(sentence, entry, places, start, end)) is not None
     ]

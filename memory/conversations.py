@@ -56,8 +56,10 @@ def conversations(owner: str, entries: Iterable[Entry]) -> list[Conversation]:
     lines = sorted((e for e in entries if is_dialogue(e)), key=lambda e: (e.minute, e.number))
     groups: list[tuple[tuple[str, ...], list[Entry]]] = []
     running: dict[tuple[str, ...], list[Entry]] = {}
+    sorted_subjects: dict[tuple[str, ...], tuple[str, ...]] = {}
     for entry in lines:
-        participants = tuple(sorted({owner, *entry.subjects}))
+        participants = sorted_subjects.get(entry.subjects) or tuple(sorted({owner, *entry.subjects}))
+        sorted_subjects[entry.subjects] = participants
         group = running.get(participants)
         if group is None or entry.minute - group[-1].minute >= GAP or entry.minute - group[0].minute >= LONGEST:
             group = running[participants] = []

@@ -127,8 +127,9 @@ def _ordinary(
     slots.append(Slot(midnight + routine.lunch, _with_place("Have lunch", eat, places), eat, 4, 3))
     slots.append(Slot(midnight + routine.lunch + 60, _continuing(profile, places), work or home, 5, 2))
     slots += [Slot(midnight + minute, _sentence(text), None, 3, 2) for minute, text in routine.habits]
-    if abs(routine.dinner - 1020) >= 45:
-        slots.append(Slot(midnight + 1020, _with_place("Relax and meet people", meet, places), meet, 3, 5))
+    social = 1020 if routine.dinner >= 1065 else routine.dinner + 75
+    if midnight + social <= bed - 45:
+        slots.append(Slot(midnight + social, _with_place("Relax and meet people", meet, places), meet, 3, 5))
     slots.append(Slot(midnight + routine.dinner, "Have dinner at home", home, 4, 3))
     slots.append(Slot(bed, "Go to bed", home, 4, 1))
     return slots
@@ -196,10 +197,13 @@ def pursuit_of(profile: Profile) -> str:
 
 def _working(profile: Profile, places: Sequence[Location]) -> str:
     role = profile.occupation.strip()
+    student = re.search(r"\bstudent\b", role, re.I)
+    if profile.work and student:
+        return f"Study at {_name(profile.work, places)}"
     if profile.work:
         text = f"Go to work at {_name(profile.work, places)}"
         return f"{text} as {_article(role)}" if role else text
-    if re.search(r"\bstudent\b", role, re.I):
+    if student:
         return "Go to class and study"
     return pursuit_of(profile) or (f"Work as {_article(role)}" if role else "See to the day's errands")
 

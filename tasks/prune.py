@@ -16,6 +16,7 @@ from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.recall import display_names
 
 EVERY = 100  # ticks (spec 3)
+SOON = 10  # ticks after which an owner is looked at again when pruning cannot wait
 NEAR = 0.95  # share of the limit of observations at which pruning does not wait for its turn
 OVERDUE = SETTLED + 6 * 60  # age in game minutes at which an ordinary conversation does not wait either
 
@@ -35,7 +36,7 @@ class Prune:
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """One request, naming what is taken, when it is the owner's turn or cannot wait for it."""
-        if (moment.tick + timing.offset(moment.owner, EVERY)) % EVERY and not self._urgent(moment):
+        if not timing.is_turn(moment, EVERY) and not (timing.is_turn(moment, SOON) and self._urgent(moment)):
             return ()
         cut = choose(
             moment.owner, moment.stream.live(), moment.world.limits, moment.minute, timing.open_numbers(moment)
@@ -45,8 +46,9 @@ class Prune:
         return (Request(kind=self.name, owner=moment.owner, priority=1, params=_params(cut), numbers=cut.numbers),)
 
     def wake(self, moment: Moment) -> int | None:
-        """The owner's next turn."""
-        return moment.tick + EVERY - (moment.tick + timing.offset(moment.owner, EVERY)) % EVERY
+        """The owner's next turn; sooner where ticks are so long that a conversation would be overdue by then."""
+        hurried = self._urgent(moment) or EVERY * moment.world.minutes_per_tick > OVERDUE - SETTLED
+        return timing.next_turn(moment, SOON if hurried else EVERY)
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """There is none.
@@ -75,7 +77,8 @@ class Prune:
     def _urgent(self, moment: Moment) -> bool:
         if moment.stream.observed() >= NEAR * moment.world.limits.max_observations:
             return True
-        return any(is_dialogue(e) and moment.minute - e.minute >= OVERDUE for e in moment.stream.live())
+        overdue = moment.minute - OVERDUE
+        return any(e.minute <= overdue and is_dialogue(e) for e in moment.stream.live())
 
 
 def _params(cut: Cut) -> dict[str, Any]:

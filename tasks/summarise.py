@@ -21,6 +21,7 @@ from tasks.recall import display_names, replaced, share_of, when
 SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (spec 3)
 LATEST = 48 * 60  # game minutes at which none may be left unsummarised (spec 3, success criterion 4)
 MARGIN = 3 * 60  # game minutes kept free before that
+EVERY = 10  # ticks between two looks at an owner's conversations
 
 
 class Summarise:
@@ -40,8 +41,9 @@ class Summarise:
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """One request for each conversation that is due and that no open job reads."""
-        if not _has_dialogue_before(moment, moment.minute - min(SETTLED, self._latest(moment))):
+        """At the owner's turn, one request for each conversation that is due and that no open job reads."""
+        oldest = _oldest_line(moment) if timing.is_turn(moment, EVERY) else None
+        if oldest is None or moment.minute - oldest < min(SETTLED, self._latest(moment)):
             return ()
         busy = timing.open_numbers(moment)
         free = [e for e in moment.stream.live() if e.number not in busy]
@@ -53,14 +55,12 @@ class Summarise:
         ]
 
     def wake(self, moment: Moment) -> int | None:
-        """The tick at which the next conversation comes of age."""
-        busy = timing.open_numbers(moment)
-        latest = self._latest(moment)
-        ages: list[int] = []
-        for talk in conversations(moment.owner, (e for e in moment.stream.live() if e.number not in busy)):
-            ages += [talk.oldest + SETTLED + 1, talk.oldest + latest]
-        coming = [minute for minute in ages if minute > moment.minute]
-        return timing.tick_at(moment, min(coming)) if coming else None
+        """The owner's next turn at which a line of its conversations is old enough."""
+        oldest = _oldest_line(moment)
+        if oldest is None:
+            return None
+        of_age = oldest + min(SETTLED, self._latest(moment))
+        return timing.next_turn(moment, EVERY, timing.tick_at(moment, of_age))
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """The lines of the conversation; where not all fit, the least important are left out."""
@@ -106,7 +106,7 @@ class Summarise:
 
     def _latest(self, moment: Moment) -> int:
         """The age at which a summary must be asked for, so that it is applied before `LATEST`."""
-        ahead = (self.latency + 2) * moment.world.minutes_per_tick
+        ahead = (self.latency + EVERY + 2) * moment.world.minutes_per_tick
         return max(0, LATEST - max(MARGIN, ahead))
 
     def _group(self, case: Case) -> Sequence[Entry]:
@@ -125,5 +125,6 @@ class Summarise:
         return (append,) if repairs else (append, Archive(owner=owner, numbers=entry.evidence, into_appended=True))
 
 
-def _has_dialogue_before(moment: Moment, minute: int) -> bool:
-    return any(is_dialogue(e) and e.minute <= minute for e in moment.stream.live())
+def _oldest_line(moment: Moment) -> int | None:
+    """Game time of the oldest line of a conversation that is not summarised."""
+    return min((e.minute for e in moment.stream.live() if is_dialogue(e)), default=None)

@@ -18,6 +18,17 @@ def tick_at(moment: Moment, minute: int) -> int:
     return moment.tick + max(1, ahead)
 
 
+def is_turn(moment: Moment, every: int) -> bool:
+    """Whether this is one of the owner's turns, which come every so many ticks."""
+    return (moment.tick + offset(moment.owner, every)) % every == 0
+
+
+def next_turn(moment: Moment, every: int, tick: int = 0) -> int:
+    """The owner's first turn after the moment's tick and not before `tick`."""
+    after = max(tick, moment.tick + 1) + offset(moment.owner, every)
+    return -(-after // every) * every - offset(moment.owner, every)
+
+
 def is_agent(moment: Moment) -> bool:
     """Whether the owner is one who plans and reflects; places, groups and the world do not."""
     return moment.owner.startswith("agent:")

@@ -1,0 +1,177 @@
+"""The limits hold after the boundary, whatever the stream contains, and nothing important is lost unsummarised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kind_cases import KLAUS, MARIA, WORLD, message, observation, stream_of
+
+from memory.apply import apply, unmet
+from memory.compaction import by_place, carry_out, choose, enforce_limits, keeping_score, rating
+from memory.effects import Append, Archive
+from memory.entry import MAX_TEXT, Entry
+from memory.limits import MemoryLimits
+from memory.stream import Stream
+
+NOW = 5_000
+
+entry = st.builds(
+    Entry,
+    type=st.sampled_from(["observation", "message", "reflection", "plan", "summary"]),
+    text=st.text(min_size=1, max_size=60),
+    minute=st.integers(0, NOW + 100),
+    importance=st.integers(0, 10),
+    location=st.sampled_from(["", "cafe", "library"]),
+    subjects=st.sampled_from([(), (KLAUS,), (KLAUS, MARIA)]),
+    source=st.sampled_from(["perception", "dialogue", "internal"]),
+    valid_until=st.integers(0, NOW + 1440),
+)
+limits = st.builds(
+    MemoryLimits,
+    max_observations=st.integers(1, 25),
+    max_reflections=st.integers(1, 6),
+    max_plans=st.integers(1, 4),
+    importance_threshold=st.integers(1, 10),
+)
+
+
+def lost(stream: Stream, threshold: int) -> list[Entry]:
+    """Important observations and reflections that were archived into nothing."""
+    return [
+        stream.entries[number]
+        for number, record in stream.archived.items()
+        if not record.into and stream.entries[number].type != "plan" and rating(stream.entries[number]) >= threshold
+    ]
+
+
+def within(stream: Stream, limits: MemoryLimits) -> bool:
+    return (
+        stream.observed() <= limits.max_observations
+        and stream.count("reflection") <= limits.max_reflections
+        and stream.count("plan") <= limits.max_plans
+    )
+
+
+@given(st.lists(entry, max_size=45), limits)
+@settings(max_examples=150, deadline=None)
+def test_limits_hold_after_the_boundary_and_nothing_important_is_lost(
+    entries: Sequence[Entry], limits: MemoryLimits
+) -> None:
+    stream = stream_of(*entries)
+    fitted = within(stream, limits)
+    newest = {t: stream.latest(t) for t in ("reflection", "plan")}
+    effects = enforce_limits(stream, limits, NOW)
+    assert bool(effects) is not fitted
+    assert unmet({KLAUS: stream}, effects) is None
+    apply({KLAUS: stream}, effects, 2)
+    assert within(stream, limits)
+    assert not lost(stream, limits.importance_threshold)
+    assert enforce_limits(stream, limits, NOW) == ()
+    assert all(len(e.text) <= MAX_TEXT and e.text for e in stream.live())
+    for effect in effects:
+        if isinstance(effect, Append):
+            assert effect.entry.number == effect.entry.tick == 0
+            assert not effect.entry.provisional
+    assert newest["plan"] is None or stream.count("plan") >= 1
+
+
+@given(st.lists(st.lists(entry, max_size=12), max_size=6), limits)
+@settings(max_examples=60, deadline=None)
+def test_limits_hold_over_many_boundaries_with_pruning_in_between(
+    batches: Sequence[Sequence[Entry]], limits: MemoryLimits
+) -> None:
+    stream = stream_of()
+    for tick, batch in enumerate(batches, start=1):
+        for item in batch:
+            stream.append(item, tick)
+        cut = choose(KLAUS, stream.live(), limits, NOW)
+        effects = carry_out(KLAUS, cut, stream.live(), limits, WORLD.names)
+        assert unmet({KLAUS: stream}, effects) is None
+        apply({KLAUS: stream}, effects, tick)
+        apply({KLAUS: stream}, enforce_limits(stream, limits, NOW), tick)
+        assert within(stream, limits)
+    assert not lost(stream, limits.importance_threshold)
+
+
+def test_it_cuts_a_little_below_the_limit_so_that_it_does_not_run_every_tick() -> None:
+    stream = stream_of(*(observation(f"Saw tree {i}.", i) for i in range(201)))
+    apply({KLAUS: stream}, enforce_limits(stream, MemoryLimits(), NOW), 2)
+    assert stream.observed() == 190
+    for i in range(10):
+        stream.append(observation(f"Saw bush {i}.", NOW), 3)
+        assert enforce_limits(stream, MemoryLimits(), NOW) == ()
+
+
+def test_unimportant_entries_of_the_lowest_score_go_first() -> None:
+    entries = [observation(f"Event {i}.", NOW - 40 * i, importance=2 + i % 3) for i in range(201)]
+    stream = stream_of(*entries)
+    (effect,) = enforce_limits(stream, MemoryLimits(), NOW)
+    assert isinstance(effect, Archive)
+    scores = {e.number: keeping_score(e, NOW) for e in stream.live()}
+    kept = set(scores) - set(effect.numbers)
+    assert max(scores[n] for n in effect.numbers) <= min(scores[n] for n in kept)
+
+
+def test_where_all_are_important_the_oldest_are_summarised_into_one() -> None:
+    entries = [observation(f"Maria promised Klaus {i} red chairs.", i, importance=5 + i % 5) for i in range(201)]
+    stream = stream_of(*entries)
+    append, archive = enforce_limits(stream, MemoryLimits(), NOW, WORLD.names)
+    assert isinstance(append, Append)
+    assert isinstance(archive, Archive)
+    assert append.entry.type == "summary"
+    assert append.entry.importance == 9
+    assert append.entry.evidence == archive.numbers == tuple(range(1, 13))
+    assert (append.entry.since_minute, append.entry.since_number, append.entry.minute) == (0, 12, 11)
+    assert "Maria" in append.entry.text
+    apply({KLAUS: stream}, (append, archive), 2)
+    assert {record.into for record in stream.archived.values()} == {202}
+
+
+def test_reflections_beyond_the_limit_leave_one_in_their_place() -> None:
+    stream = stream_of(
+        *(Entry(type="reflection", text=f"Maria keeps promise {i}.", minute=i, importance=7) for i in range(51))
+    )
+    apply({KLAUS: stream}, enforce_limits(stream, MemoryLimits(), NOW), 2)
+    assert stream.count("reflection") == 48
+    merged = stream.latest("reflection")
+    assert merged is not None
+    assert merged.evidence == (1, 2, 3, 4)
+
+
+def test_the_newest_seven_plans_are_kept() -> None:
+    plans = [Entry(type="plan", text=f"Plan {i}.", minute=i * 1440, valid_until=(i + 1) * 1440) for i in range(9)]
+    stream = stream_of(*plans)
+    apply({KLAUS: stream}, enforce_limits(stream, MemoryLimits(), NOW), 2)
+    assert [e.text for e in stream.live("plan")] == [f"Plan {i}." for i in range(2, 9)]
+
+
+def test_the_keeping_score_is_the_specified_one() -> None:
+    assert keeping_score(observation("x", NOW, importance=4), NOW) == pytest.approx(0.7 * 4 + 3)
+    assert keeping_score(observation("x", NOW - 360, importance=10), NOW) == pytest.approx(7 + 1.5)
+    assert keeping_score(observation("x", NOW + 9, importance=0), NOW) == pytest.approx(0.7 * 3 + 3)
+
+
+def test_routine_events_are_told_place_by_place() -> None:
+    entries = stream_of(
+        observation("Saw a dog.", 1, location="cafe", importance=2),
+        observation("Read a page.", 2),
+        observation("Saw a cat.", 3, location="cafe", importance=3),
+    ).live()
+    text = by_place(entries, {"cafe": "Hobbs Cafe"})
+    assert text == "At Hobbs Cafe: 2 routine events occurred, such as: Saw a cat. At library: Read a page."
+
+
+def test_the_choice_leaves_alone_what_open_jobs_read() -> None:
+    entries = [observation(f"Event {i}.", i, importance=2) for i in range(195)]
+    entries += [message("Hello.", 10), message("Bye.", 11)]
+    stream = stream_of(*entries)
+    everything = choose(KLAUS, stream.live(), MemoryLimits(), NOW)
+    assert everything.talks == ((196, 197),)
+    busy = {1, 2, 3, 196, 197}
+    cut = choose(KLAUS, stream.live(), MemoryLimits(), NOW, busy)
+    assert cut.talks == ()
+    assert not busy & set(cut.numbers)
+    assert len(cut.numbers) == len(set(cut.numbers))
