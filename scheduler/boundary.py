@@ -87,6 +87,7 @@ def _close(
         source=result.source,
         usage=result.usage,
         attempts=row.claims,
+        arrival=row.arrival,
         model=result.model,
         prompt=result.prompt,
         failure=failed or result.failure,

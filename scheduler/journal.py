@@ -66,6 +66,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     source: Source
     usage: Cost = Cost()
     attempts: int = 0
+    arrival: int = 0  # its result was the n-th of the run to be staged; 0: it has none
     model: str = ""
     prompt: str = ""
     failure: str = ""

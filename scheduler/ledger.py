@@ -59,6 +59,7 @@ class Row(NamedTuple):
     state: JobState
     result: Result | None  # staged
     claims: int
+    arrival: int = 0  # staged as the n-th result of the run; 0: not staged
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -218,8 +219,8 @@ _ATTEMPT = msgspec.json.Decoder(Attempt)
 
 def _rows(raw: list[bytes]) -> list[Row]:
     rows = []
-    for i in range(0, len(raw), 4):
+    for i in range(0, len(raw), 5):
         state: Any = raw[i + 1].decode()
         result = _RESULT.decode(raw[i + 2]) if raw[i + 2] else None
-        rows.append(Row(JobKey.parse(raw[i].decode()), state, result, int(raw[i + 3])))
+        rows.append(Row(JobKey.parse(raw[i].decode()), state, result, int(raw[i + 3]), int(raw[i + 4])))
     return rows

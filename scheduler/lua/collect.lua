@@ -5,7 +5,7 @@
 --   beats        hash  worker -> heartbeat counter
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 'due' or 'ready'  8 cap on claims
 --       9… tokens whose lease has run out
--- Answers {'ok', rows, attempts, beats, unclaimed}: rows = {key, state, result JSON or '', claims, …} for the jobs
+-- Answers {'ok', rows, attempts, beats, unclaimed}: rows = {key, state, result JSON or '', claims, arrival, …} for the jobs
 -- wanted; attempts = {token, record JSON, …} of all unsettled ones; beats = {worker, counter, …}.
 
 local run = ARGV[1]

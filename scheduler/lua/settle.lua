@@ -2,7 +2,8 @@
 -- only if this attempt is the job's newest and the job is still open.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
 -- and under the run's prefix the keys of accounts.lua, and
---   staged  set  keys of jobs whose result is staged
+--   staged  set   keys of jobs whose result is staged
+--   state   hash  arrivals: results staged so far
 -- ARGV  1 prefix without nonce  2 incarnation  3 job key  4 token  5 result JSON, or '' for none
 --       6 7 8 calls, tokens, micro-dollars used  9 cap on claims
 -- Answers staged | freed | accounted | already | unknown | gone.
@@ -43,7 +44,7 @@ if result == '' then
   free_or_give_up(run, key, name, ARGV[9])
   return 'freed'
 end
-redis.call('HSET', name, 'state', 'staged', 'result', result)
+redis.call('HSET', name, 'state', 'staged', 'result', result, 'arrival', redis.call('HINCRBY', run .. 'state', 'arrivals', 1))
 redis.call('SADD', run .. 'staged', key)
 arrived(run, job[4])
 return 'staged'
