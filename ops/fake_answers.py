@@ -29,12 +29,15 @@ _PHRASES = (
     "Prepare {0} for later",
     "Rest after {0}",
 )
-_CLOCK = re.compile(r"\b(\d{1,2}):(\d\d) ([AP]M)\b")
+_CLOCK = r"(\d{1,2}):(\d\d) ([AP]M)\b"
+_NOW = re.compile(r"\bIt is (?:[^\n.]*? )??" + _CLOCK)
+_END = re.compile(r"\bends at " + _CLOCK)
 _LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]*\))?:[ \t]*$")
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
 _NUMBERED = re.compile(r"^(?:- )?(?:\[|#)?(\d{1,6})[\].:)]? ", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{5,}")
-_EVENING = 22 * 60  # minutes after midnight at which plans end
+_EVENING = 22 * 60  # minutes after midnight until which items are spread
+_LEAST_SPAN = 120  # minutes over which they are spread when it is later
 
 
 class AnswerWriter:
@@ -117,14 +120,21 @@ class AnswerWriter:
         return self._random.randint(low, max(low, int(schema.get("maximum", high))))
 
     def _clock(self, turn: tuple[int, int]) -> str:
-        """The time of the n-th of so many items, ascending from the time that the prompt tells."""
-        told = _CLOCK.findall(self._prompt.partition("<memories>")[0])
-        hour, minute, half = told[0] if told else ("7", "00", "AM")
-        now = (int(hour) % 12 + (12 if half == "PM" else 0)) * 60 + int(minute)
+        """The time of the n-th of so many items, ascending from the time that the prompt tells to the evening."""
+        now, end = self._told(_NOW, 7 * 60), self._told(_END, 24 * 60)
+        end += 24 * 60 if end <= now else 0
         place, count = turn
-        step = max(1, (max(_EVENING, min(now + count, 1439)) - now) // count)
-        at = min(now + place * step + self._random.randrange(step), 1439)
+        step = max(1, (min(end, max(_EVENING, now + _LEAST_SPAN)) - now) // count)
+        at = min(now + place * step + self._random.randrange(step), end - 1) % (24 * 60)
         return f"{(at // 60 + 11) % 12 + 1}:{at % 60:02d} {'AM' if at < 720 else 'PM'}"
+
+    def _told(self, pattern: re.Pattern[str], otherwise: int) -> int:
+        """A time in the prompt's own words, in minutes after midnight."""
+        found = pattern.search(self._prompt.partition("<memories>")[0])
+        if not found:
+            return otherwise
+        hour, minute, half = found.groups()
+        return (int(hour) % 12 + (12 if half == "PM" else 0)) * 60 + int(minute)
 
     def _two_words(self) -> list[str]:
         return self._random.sample(self._words, 2)
