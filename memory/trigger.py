@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from memory.entry import Entry
-
 DEFAULT_TRIGGER = 150  # Generative Agents' `importance_trigger_max`
 
 
@@ -35,8 +33,3 @@ class Trigger:
         """
         left = self.left - sum(importances)
         return (Trigger(self.maximum, self.maximum), True) if left <= 0 else (Trigger(self.maximum, left), False)
-
-
-def counts(entry: Entry) -> bool:
-    """Whether an entry lowers the counter: perceived events do; talk, thoughts, plans and summaries do not."""
-    return entry.type == "observation" and entry.source == "perception"

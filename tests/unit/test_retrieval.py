@@ -1,0 +1,259 @@
+"""Retrieval: formulas, filters, order, repeats, diversity, dialogue."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.entry import ENTRY_TYPES, Entry, EntryType
+from memory.retrieval import DEFAULT, DIALOGUE, SPEC, Component, Query, RetrievalProfile, Scored, retrieve
+from memory.text import normal
+
+PROFILES = [SPEC, DEFAULT, DIALOGUE, RetrievalProfile(name="mmr", components=DEFAULT.components, diversity=0.5)]
+
+entry_lists = st.lists(
+    st.builds(
+        Entry,
+        type=st.sampled_from(ENTRY_TYPES),
+        text=st.text("ab c?Яя日本", max_size=12),
+        minute=st.integers(0, 3000),
+        importance=st.integers(0, 10),
+        subjects=st.lists(st.sampled_from(["agent:a", "b", "c"]), max_size=2).map(tuple),
+        evidence=st.lists(st.integers(1, 12), max_size=2).map(tuple),
+        source_id=st.sampled_from(["", "one", "two"]),
+    ),
+    max_size=12,
+).map(lambda found: [numbered(e, n) for n, e in enumerate(found, start=1)])
+queries = st.builds(
+    Query,
+    minute=st.integers(0, 3000),
+    text=st.sampled_from(["", "When did a see b?", "ab c", "Яя 日本"]),
+    limit=st.integers(0, 15),
+    similarity=st.dictionaries(st.integers(1, 12), st.floats(width=32), max_size=5),
+)
+
+
+def numbered(entry: Entry, number: int) -> Entry:
+    return msgspec.structs.replace(entry, number=number)
+
+
+def memory(number: int, text: str, *, minute: int = 0, importance: int = 0, **more: object) -> Entry:
+    kind: EntryType = more.pop("type", "observation")  # type: ignore[assignment]
+    return Entry(type=kind, text=text, minute=minute, number=number, importance=importance, **more)  # type: ignore[arg-type]
+
+
+def numbers(found: Sequence[Scored]) -> list[int]:
+    return [scored.entry.number for scored in found]
+
+
+def part(scored: Scored, name: str) -> float:
+    return next(p.value for p in scored.parts if p.name == name)
+
+
+# -- what every profile promises ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)
+@given(entries=entry_lists, query=queries, seed=st.integers(0, 99))
+def test_order_of_entries_does_not_matter(
+    profile: RetrievalProfile, entries: list[Entry], query: Query, seed: int
+) -> None:
+    shuffled = random.Random(seed).sample(entries, len(entries))
+    assert retrieve(shuffled, query, profile) == retrieve(entries, query, profile)
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)
+@given(entries=entry_lists, query=queries)
+def test_exactly_as_many_as_asked_or_all(profile: RetrievalProfile, entries: list[Entry], query: Query) -> None:
+    found = retrieve(entries, query, profile)
+    there = len({normal(e.text) for e in entries}) if profile.distinct else len(entries)
+    assert len(found) == min(query.limit, there)
+    assert len(set(numbers(found))) == len(found)
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)
+@given(entries=entry_lists, query=queries)
+def test_the_breakdown_adds_up_and_is_finite(profile: RetrievalProfile, entries: list[Entry], query: Query) -> None:
+    found = retrieve(entries, query, profile)
+    for scored in found:
+        total = 0.0
+        for p in scored.parts:
+            total += p.weight * p.value
+        assert scored.score == total
+        assert math.isfinite(scored.score)
+    if not profile.diversity:
+        keys = [(s.score, s.entry.number) for s in found]
+        assert keys == sorted(keys, reverse=True), "best first, of equals the newer"
+
+
+# -- spec 3 ------------------------------------------------------------------------------------------
+
+
+def test_spec_formula_by_hand() -> None:
+    entries = [
+        memory(1, "Klaus talks about the Valentine party", minute=640, importance=7),
+        memory(2, "the bed is idle", minute=1000, importance=1),
+        memory(3, "I value my friends", minute=280, importance=10, type="reflection"),
+    ]
+    found = retrieve(entries, Query(minute=1000, text="the party at the cafe", limit=3), SPEC)
+    by_number = {s.entry.number: s for s in found}
+    # keywords: {klaus, talks, about, valentine, party} and {party, cafe}: 1 shared of 6
+    assert by_number[1].score == pytest.approx(0.5 * 0.5 + 0.3 * 6 / 9 + 0.2 / 6)
+    assert by_number[2].score == pytest.approx(0.5)
+    assert by_number[3].score == pytest.approx(0.5 * 0.5 ** (720 / 1440) + 0.3)
+    assert numbers(found) == [3, 2, 1]
+    assert [p.name for p in found[0].parts] == ["recency", "importance", "relevance"]
+
+
+def test_spec_uses_given_keywords_and_terms() -> None:
+    entries = [memory(1, "x", keywords=("Party",)), memory(2, "party", keywords=("x",))]
+    found = retrieve(entries, Query(minute=0, text="something else", terms=("party",), limit=1), SPEC)
+    assert numbers(found) == [1]
+
+
+def test_filters() -> None:
+    entries = [
+        memory(1, "one", importance=9, subjects=("agent:a",)),
+        memory(2, "two", importance=4, subjects=("agent:b", "agent:a")),
+        memory(3, "three", importance=9, type="plan"),
+        memory(4, "four"),
+    ]
+
+    def found(**filters: object) -> list[int]:
+        return sorted(numbers(retrieve(entries, Query(minute=0, **filters), SPEC)))  # type: ignore[arg-type]
+
+    assert found() == [1, 2, 3, 4]
+    assert found(types=("plan",)) == [3]
+    assert found(types=("observation", "plan"), min_importance=5) == [1, 3]
+    assert found(subjects=("agent:a",)) == [1, 2]
+    assert found(subjects=("agent:b", "agent:c")) == [2]
+    assert found(min_importance=3) == [1, 2, 3, 4], "what is not rated yet counts as ordinary"
+    assert found(min_importance=4) == [1, 2, 3]
+    assert found(limit=0) == []
+
+
+def test_unrated_counts_as_ordinary() -> None:
+    found = retrieve([memory(1, "a"), memory(2, "b", importance=3)], Query(minute=0), SPEC)
+    assert found[0].score == found[1].score
+
+
+# -- the default profile -------------------------------------------------------------------------------
+
+
+def test_repeats_come_once_at_their_best() -> None:
+    entries = [
+        memory(1, "Watering the plants", minute=10, importance=2),
+        memory(2, "watering  the PLANTS", minute=20, importance=8),
+        memory(3, "watering the plants", minute=30, importance=2),
+        memory(4, "reading", minute=5, importance=2),
+    ]
+    assert numbers(retrieve(entries, Query(minute=40, text="plants"), DEFAULT)) == [2, 4]
+
+
+def test_ties_and_constants_are_no_trouble() -> None:
+    entries = [memory(n, f"text{n}", minute=7, importance=5) for n in (1, 2, 3)]
+    found = retrieve(entries, Query(minute=7, text="unrelated"), DEFAULT)
+    assert numbers(found) == [3, 2, 1]
+    assert {s.score for s in found} == {0.0}
+    assert retrieve([], Query(minute=0, text="anything"), DEFAULT) == []
+
+
+def test_word_forms_match_in_any_script() -> None:
+    entries = [memory(1, "Она читала книги"), memory(2, "painted two fences"), memory(3, "slept")]
+    assert numbers(retrieve(entries, Query(minute=0, text="книгами", limit=1), DEFAULT)) == [1]
+    assert numbers(retrieve(entries, Query(minute=0, text="who paints?", limit=1), DEFAULT)) == [2]
+
+
+def test_evidence_of_what_is_relevant_is_supported() -> None:
+    entries = [
+        memory(1, "reading about rent"),
+        memory(2, "drinking tea"),
+        memory(3, "Klaus studies gentrification", type="reflection", evidence=(1, 99)),
+    ]
+    found = {s.entry.number: s for s in retrieve(entries, Query(minute=0, text="gentrification"), DEFAULT)}
+    assert part(found[1], "support") == 1
+    assert part(found[2], "support") == 0
+    assert found[1].score > found[2].score
+
+
+def test_similarities_of_the_host_count_when_given() -> None:
+    entries = [memory(1, "a"), memory(2, "b"), memory(3, "c")]
+    query = Query(minute=0, text="x", similarity={1: 0.9, 2: 0.1, 3: math.nan, 77: 5.0})
+    found = retrieve(entries, query, DEFAULT)
+    assert numbers(found) == [1, 3, 2]
+    assert [part(s, "similarity") for s in found] == [1, 0, 0]
+
+
+def test_diversity_puts_near_repeats_later() -> None:
+    profile = RetrievalProfile(name="diverse", components=(Component("relevance", 1.0, SPEC.components[2].measure),))
+    entries = [
+        memory(1, "party cafe decorations balloons"),
+        memory(2, "party cafe decorations ribbons"),
+        memory(3, "party cafe music"),
+        memory(4, "sleep"),
+    ]
+    query = Query(minute=0, text="party cafe decorations", limit=2)
+    assert numbers(retrieve(entries, query, profile)) == [2, 1]
+    diverse = RetrievalProfile(name="mmr", components=profile.components, diversity=0.7)
+    assert numbers(retrieve(entries, query, diverse)) == [2, 3]
+
+
+# -- dialogue ------------------------------------------------------------------------------------------
+
+
+def talk(*lines: tuple[str, str], scene: str = "one", first: int = 1) -> list[Entry]:
+    return [
+        memory(n, text, type="message", subjects=(f"agent:{who}",), source_id=scene)
+        for n, (who, text) in enumerate(lines, start=first)
+    ]
+
+
+def test_an_answer_is_found_through_its_question() -> None:
+    entries = talk(
+        ("ann", "Good morning"),
+        ("ann", "Did you visit the museum?"),
+        ("bob", "Yes, with my sister"),
+        ("ann", "Nice"),
+        ("bob", "Bye"),
+    )
+    found = retrieve(entries, Query(minute=0, text="Who went to the museum with bob?", limit=1), DIALOGUE)
+    assert numbers(found) == [3]
+    found = retrieve(entries, Query(minute=0, text="Who went to the museum?"), DIALOGUE)
+    around = {s.entry.number: part(s, "neighbours") for s in found}
+    assert around == pytest.approx({1: 0.5, 2: 0, 3: 0.5 + 0.2, 4: 0.2, 5: 0})
+
+
+def test_neighbours_end_with_their_scene() -> None:
+    entries = talk(("ann", "the museum"), scene="one") + talk(("bob", "hello"), scene="two", first=2)
+    found = {s.entry.number: s for s in retrieve(entries, Query(minute=0, text="museum"), DIALOGUE)}
+    assert part(found[2], "neighbours") == 0
+    assert part(found[2], "scene") == 0
+    assert part(found[1], "scene") == pytest.approx(1 / 3)
+
+
+def test_the_one_named_speaker_is_favoured() -> None:
+    entries = talk(("ann", "I like tea"), ("bob", "I like tea"))
+
+    def speakers(text: str) -> dict[int, float]:
+        return {s.entry.number: part(s, "speaker") for s in retrieve(entries, Query(minute=0, text=text), DIALOGUE)}
+
+    assert speakers("Does Ann like tea?") == {1: 1, 2: 0}
+    assert speakers("Do Ann and Bob like tea?") == {1: 0, 2: 0}
+    assert speakers("Who likes tea?") == {1: 0, 2: 0}
+
+
+def test_questions_of_time_favour_lines_of_time() -> None:
+    entries = talk(("ann", "I ran a race yesterday"), ("ann", "I ran a race"))
+
+    def times(text: str) -> dict[int, float]:
+        return {s.entry.number: part(s, "time") for s in retrieve(entries, Query(minute=0, text=text), DIALOGUE)}
+
+    assert times("When did Ann run?") == {1: 1, 2: 0}
+    assert times("In which month did Ann run?") == {1: 1, 2: 0}
+    assert times("Where did Ann run?") == {1: 0, 2: 0}

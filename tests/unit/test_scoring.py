@@ -1,0 +1,97 @@
+"""The formulas of retrieval, against values computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.scoring import HALF_LIFE, bm25, keyword_relevance, log_age, normal_importance, recency, scaled
+
+finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+def test_recency_halves_with_every_half_life() -> None:
+    assert recency(1000, 1000) == 1
+    assert recency(1000, 1360) == 0.5
+    assert recency(1000, 1720) == 0.25
+    assert recency(1000, 2440, half_life=1440) == 0.5
+    assert recency(1000, 900) == 1, "the future counts as now"
+    assert HALF_LIFE["observation"] == 360
+    assert HALF_LIFE["plan"] == 720
+    assert HALF_LIFE["reflection"] == 1440
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_younger_is_never_less_recent(now: int, a: int, b: int) -> None:
+    older, younger = sorted((a, b))
+    assert recency(younger, now) >= recency(older, now)
+    assert log_age(younger, now) <= log_age(older, now)
+
+
+@pytest.mark.parametrize(("rating", "value"), [(1, 0), (10, 1), (5.5, 0.5), (4, 1 / 3), (0, 0), (14, 1), (-3, 0)])
+def test_normal_importance(rating: float, value: float) -> None:
+    assert normal_importance(rating) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("memory", "query", "value"),
+    [
+        (["party", "cafe"], ["party", "valentine"], 1 / 3),
+        (["Party"], ["party"], 1),
+        (["party", "party"], ["party"], 1),
+        ([], ["party"], 0),
+        (["party"], [], 0),
+        (["a"], ["b"], 0),
+    ],
+)
+def test_keyword_relevance(memory: list[str], query: list[str], value: float) -> None:
+    assert keyword_relevance(memory, query) == pytest.approx(value)
+
+
+@given(st.lists(finite))
+def test_scaled_is_finite_and_within_one(values: list[float]) -> None:
+    result = scaled(values)
+    assert len(result) == len(values)
+    assert all(0 <= v <= 1 for v in result)
+    if len(set(values)) > 1:
+        assert min(result) == 0
+        assert max(result) == 1
+    else:
+        assert not any(result), "equal values tell nothing apart"
+
+
+def test_bm25_by_hand() -> None:
+    documents = [{"party": 1, "cafe": 1}, {"cafe": 1, "cat": 1}, {"party": 2, "dog": 4}]
+    # party is in 2 of 3: idf = ln(1 + 1.5 / 2.5); mean length 10/3; k1 = 1.2, b = 0.75.
+    idf = math.log(1.6)
+    first = idf * 1 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / (10 / 3)))
+    third = idf * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 6 / (10 / 3)))
+    assert bm25(documents, {"party": 1}) == pytest.approx([first, 0, third])
+    assert bm25(documents, {"party": 3}) == pytest.approx([3 * first, 0, 3 * third])
+
+
+def test_coverage_favours_documents_with_more_of_the_query() -> None:
+    documents = [{"cat": 9, "dog": 1}, {"cat": 1, "party": 1}, {"x": 10}, {"y": 10}]
+    terms = {"cat": 1, "party": 1}
+    plain = bm25(documents, terms)
+    covered = bm25(documents, terms, coverage=0.5)
+    assert covered[1] == pytest.approx(plain[1]), "holds the whole query"
+    share = math.log(1 + 2.5 / 2.5) / (math.log(1 + 2.5 / 2.5) + math.log(1 + 3.5 / 1.5))
+    assert covered[0] == pytest.approx(plain[0] * (0.5 + 0.5 * share))
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 5)), max_size=6),
+    st.dictionaries(st.sampled_from("abcde"), st.integers(1, 3)),
+    st.floats(0, 1),
+)
+def test_bm25_is_finite_and_never_negative(
+    documents: list[dict[str, int]], terms: dict[str, int], coverage: float
+) -> None:
+    scores = bm25(documents, terms, coverage=coverage)
+    assert len(scores) == len(documents)
+    assert all(math.isfinite(s) and s >= 0 for s in scores)
+    assert all((s > 0) <= bool(terms.keys() & d.keys()) for s, d in zip(scores, documents, strict=True))

@@ -1,0 +1,65 @@
+"""Words, keywords, stems and keys of repeats."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.text import FUNCTION_WORDS, STOP_WORDS, extract_keywords, normal, stem, stems, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("Isabella's café, at 5:30pm!", ["isabella", "s", "café", "at", "5", "30pm"]),
+        ("well-being_and snake_case", ["well", "being", "and", "snake", "case"]),
+        ("Привет, Москва!", ["привет", "москва"]),
+        ("हिन्दी शब्द।", ["हिन्दी", "शब्द"]),
+        ("日本語 東京", ["日本", "本語", "東京"]),
+        ("Tokyo東京駅", ["tokyo", "東京", "京駅"]),
+        ("cafe\u0301", ["café"]),
+        ("😀 <b>hi</b>", ["b", "hi", "b"]),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_keywords_of_english_are_those_of_the_spec(text: str) -> None:
+    cleaned = re.sub(r"[^a-z0-9\s]", " ", text.lower())
+    assert extract_keywords(text) == [w for w in cleaned.split() if len(w) > 2 and w not in STOP_WORDS]
+
+
+def test_keywords_in_other_scripts_survive() -> None:
+    assert extract_keywords("Мария придёт на вечеринку") == ["мария", "придёт", "вечеринку"]
+    assert extract_keywords("東京駅で会う") == ["東京", "京駅", "駅で", "で会", "会う"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("paintings", "painted"), ("went", "going"), ("children", "child"), ("книгами", "книги"), ("bought", "buys")],
+)
+def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
+    assert stem(one) == stem(other)
+
+
+def test_stems_leave_out_function_words_and_contractions() -> None:
+    assert stems("She didn't go to the parties; we won") == ["go", "parti", "win"]
+    assert STOP_WORDS < FUNCTION_WORDS
+
+
+@given(st.text())
+def test_any_text_is_read(text: str) -> None:
+    assert all(words(text)), "no empty word"
+    assert len(stems(text)) <= len(words(text))
+    assert normal(normal(text)) == normal(text)
+
+
+def test_exact_repeats_share_a_key() -> None:
+    assert normal("  The Bed\tis idle ") == normal("the bed is\nIDLE")
+    assert normal("the bed is idle") != normal("the bed is not idle")

@@ -1,0 +1,58 @@
+"""Reflection by accumulated importance: the rule of Generative Agents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.recordings import load_runs
+from bench.reflection_times import replay
+from memory.trigger import Trigger
+
+
+def test_counter_falls_by_importance_and_starts_again() -> None:
+    trigger, reflects = Trigger.fresh(10).step([3, 4])
+    assert (trigger.left, reflects) == (3, False)
+    trigger, reflects = trigger.step([])
+    assert (trigger.left, reflects) == (3, False)
+    trigger, reflects = trigger.step([3])
+    assert (trigger.left, reflects) == (10, True), "zero is enough, and the rest of the step is not carried over"
+
+
+def test_a_step_reflects_once_however_much_happens() -> None:
+    trigger, reflects = Trigger.fresh(10).step([10, 10, 10])
+    assert reflects
+    assert trigger == Trigger.fresh(10)
+
+
+def test_trigger_must_be_positive() -> None:
+    with pytest.raises(ValueError, match="must be positive, not 0"):
+        Trigger.fresh(0)
+
+
+@given(st.lists(st.lists(st.integers(1, 10), max_size=5), max_size=30), st.integers(1, 60))
+def test_counter_stays_within_its_bounds(steps: list[list[int]], maximum: int) -> None:
+    trigger = Trigger.fresh(maximum)
+    reflections = 0
+    for importances in steps:
+        trigger, reflects = trigger.step(importances)
+        reflections += reflects
+        assert 0 < trigger.left <= maximum
+        assert trigger == Trigger.fresh(maximum) if reflects else True
+    assert reflections * maximum <= sum(map(sum, steps))
+
+
+@pytest.mark.skipif("COGITATE_RECORDINGS" not in os.environ, reason="COGITATE_RECORDINGS names no recordings")
+def test_recorded_reflections_are_reproduced() -> None:
+    runs = load_runs(Path(os.environ["COGITATE_RECORDINGS"]))
+    recorded = [(run, record) for run in runs for record in run.reflections]
+    assert recorded, "the recordings hold no reflection times"
+    for run, record in recorded:
+        agent = next(a for a in run.agents if a.name == record.agent)
+        times, left = replay(agent)
+        assert tuple(times) == record.times, f"{run.name}, {record.agent}"
+        assert record.final_counter in (None, left), f"{run.name}, {record.agent}"
