@@ -6,7 +6,6 @@ are not rated yet count as ordinary (importance 3).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,10 +13,9 @@ from memory.conversations import conversations, digest, is_dialogue, named
 from memory.effects import Append, Archive, Effect
 from memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType
 from memory.limits import MemoryLimits
+from memory.scoring import ORDINARY, recency
 from memory.stream import Stream
 
-HALF_LIFE = 360  # game minutes (spec 3, task 3)
-ORDINARY = 3  # importance of what nobody rated
 MUNDANE = 3  # importance of a summary of routine events (spec 3, task 9)
 NEAR = 0.9  # share of the limit of observations from which pruning is worthwhile
 TARGET = 0.8  # share that pruning aims at
@@ -48,8 +46,7 @@ def rating(entry: Entry) -> int:
 
 def keeping_score(entry: Entry, minute: int) -> float:
     """Spec 3, task 10: 0.7 × importance + 0.3 × recency × 10."""
-    age = max(0, minute - entry.minute)
-    return 0.7 * rating(entry) + 0.3 * 10 * math.pow(0.5, age / HALF_LIFE)
+    return 0.7 * rating(entry) + 0.3 * 10 * recency(entry.minute, minute)
 
 
 def deserves_summary(size: int, importance: float, limits: MemoryLimits) -> bool:

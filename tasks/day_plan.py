@@ -152,17 +152,20 @@ def _taken_up(
     known = {place.id for place in places}
     seen = [set(stems(slot.text)) for slot in slots]
     found: list[Slot] = []
-    for item in sorted(unfinished, key=lambda i: -int(str(i.get("priority", 3)))):
+    for item in sorted(unfinished, key=lambda i: -_priority(i)):
         text = str(item.get("description", "")).removeprefix("Take up again: ")
         words = set(stems(text))
         if not words or any(len(words & other) >= 0.6 * len(words) for other in seen):
             continue
         seen.append(words)
         place = str(item.get("location") or "")
-        found.append(
-            Slot(0, f"Take up again: {text}", place if place in known else None, int(str(item.get("priority", 3))), 2)
-        )
+        found.append(Slot(0, f"Take up again: {text}", place if place in known else None, _priority(item), 2))
     return found
+
+
+def _priority(item: Mapping[str, object]) -> int:
+    priority = item.get("priority")
+    return priority if isinstance(priority, int) else 3
 
 
 def _fillers(profile: Profile, places: Sequence[Location]) -> list[Slot]:

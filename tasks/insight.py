@@ -20,6 +20,8 @@ from memory.text import normal
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # spec 3, task 8
 STRIKING = 7  # importance from which an event is told by itself
+TRIVIAL = 1  # importance of what is not worth telling however often it happens
+EVIDENCE = 20  # entries at most (spec 3)
 LONGEST = 900  # characters
 _PROMISE = re.compile(
     r"\b(?:promis\w*|agreed? to|invit\w*|remember to|plan(?:s|ned|ning)? to|look(?:s|ing)? forward to|swore|vow\w*)\b"
@@ -55,7 +57,7 @@ def notice(owner: str, recent: Sequence[Entry], before: Sequence[Entry], names: 
         said.add(normal(text))
         parts.append(text)
         evidence |= {e.number for e in entries}
-    return Insight(" ".join(parts) or QUIET, tuple(sorted(evidence)))
+    return Insight(" ".join(parts) or QUIET, tuple(sorted(evidence))[-EVIDENCE:])
 
 
 def _people(
@@ -98,10 +100,12 @@ def _promises(recent: Sequence[Entry], names: Mapping[str, str]) -> Iterable[tup
 def _repeated(recent: Sequence[Entry]) -> Iterable[tuple[str, list[Entry]]]:
     by_text: dict[str, list[Entry]] = {}
     for entry in recent:
-        by_text.setdefault(normal(entry.text), []).append(entry)
-    for entries in sorted(by_text.values(), key=lambda g: (-len(g), g[0].number))[:1]:
-        if len(entries) >= 3:
-            yield f"Again and again ({len(entries)} times): {_ended(entries[0].text)}", entries
+        if rating(entry) > TRIVIAL:
+            by_text.setdefault(normal(entry.text), []).append(entry)
+    often = [entries for entries in by_text.values() if len(entries) >= 3]
+    if often:
+        entries = max(often, key=lambda g: (rating(g[0]), len(g), -g[0].number))
+        yield f"Again and again ({len(entries)} times): {_ended(entries[0].text)}", entries[:5]
 
 
 def _places(

@@ -19,11 +19,12 @@ from tasks import timing
 from tasks.day_plan import FEWEST, MOST, Slot, build
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.recall import accessed, recall, replaced, share_of, shown
+from tasks.recall import accessed, brief, recall, replaced, share_of, shown
 
 QUERY = "plan today tomorrow want need goal"  # spec 3, task 7
 SHOWN = 15  # memories (spec 3)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
+PLACES = 40  # places a prompt lists
 LATE = 30  # minutes: an item that was to begin this long ago begins now; an older one is over
 
 
@@ -67,12 +68,12 @@ class Plan:
                 "age": profile.age,
                 "occupation": profile.occupation,
                 "traits": profile.traits,
-                "background": profile.background,
-                "currently": profile.currently,
-                "routine": profile.routine,
+                "background": brief(profile.background),
+                "currently": brief(profile.currently),
+                "routine": brief(profile.routine),
                 "home": profile.home,
                 "work": profile.work,
-                "places": case.world.locations,
+                "places": _places_shown(case, memories),
                 "day": day_of(minute),
                 "time": clock_time(minute),
                 "end": clock_time(case.world.morning),
@@ -186,6 +187,13 @@ def _within(clock: int, start: int, end: int) -> int | None:
         if start <= minute < end:
             return minute
     return start if 0 < start - (midnight + clock) <= LATE else None
+
+
+def _places_shown(case: Case, memories: Iterable[Entry]) -> list[Location]:
+    """The places a prompt lists: the agent's own, those of its memories, then the rest, in the world's order."""
+    own = {case.profile.home, case.profile.work, *(e.location for e in memories)}
+    places = sorted(case.world.locations, key=lambda p: p.id not in own)[:PLACES]
+    return [p for p in case.world.locations if p in places]
 
 
 def _place(text: str, case: Case) -> str | None:

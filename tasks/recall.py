@@ -6,22 +6,19 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from memory.clock import clock_time, day_of
-from memory.compaction import keeping_score
 from memory.effects import Effect, MarkAccessed
 from memory.entry import Entry, EntryType
+from memory.retrieval import Query, retrieve
 from memory.text import normal
 from tasks.kind import Case, World
 
-WORTH_RECALLING: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
+MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an identity
 
 
-def recall(case: Case, query: str, limit: int, types: Iterable[EntryType] = WORTH_RECALLING) -> list[Entry]:
+def recall(case: Case, query: str, limit: int, types: tuple[EntryType, ...]) -> list[Entry]:
     """The entries of the job's owner that matter most for `query` now, best first; repeats of a text removed."""
-    found = sorted(
-        (e for e in case.entries if e.type in set(types)),
-        key=lambda e: (-keeping_score(e, case.job.minute), -e.number),
-    )
-    return without_repeats(found)[:limit]
+    wanted = Query(minute=case.job.minute, text=query, limit=limit, types=types)
+    return [found.entry for found in retrieve(case.entries, wanted)]
 
 
 def without_repeats(entries: Iterable[Entry]) -> list[Entry]:
@@ -39,7 +36,12 @@ def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
 
 def shown(entry: Entry) -> dict[str, str]:
     """An entry as a template shows it."""
-    return {"when": when(entry.minute), "text": entry.text}
+    return {"when": when(entry.minute), "text": brief(entry.text)}
+
+
+def brief(text: str) -> str:
+    """Text cut at a word, so that one long entry cannot crowd out all others."""
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN].rsplit(" ", 1)[0] + "…"
 
 
 def when(minute: int) -> str:

@@ -4,35 +4,38 @@ When an agent last reflected is kept in two counters of its head, which the refl
 "reflect.minute" (game time of the request) and "reflect.number" (the last entry it could read). They do not depend
 on reflections that a host brings in from elsewhere. Accumulated importance is read from the stream: the sum over
 the events numbered after "reflect.number", archived ones included. That is the counter of Generative Agents (Park
-et al. 2023), counted upwards, with nothing to keep in step.
+et al. 2023; `memory.trigger`) with nothing to keep in step: events that arrive after the request count for the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice, takewhile
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from memory.clock import DAY, clock_time, day_of
 from memory.compaction import rating
+from memory.conversations import is_dialogue
 from memory.effects import Append, Effect, SetCounter, Tell
 from memory.entry import Entry
 from memory.stream import Stream
+from memory.trigger import DEFAULT_TRIGGER
+from memory.trigger import Trigger as Counter
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates
 from tasks import timing
 from tasks.insight import QUIET, notice
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.recall import accessed, display_names, replaced, share_of, shown
+from tasks.recall import accessed, display_names, replaced, share_of, shown, without_repeats
 
-Trigger = Literal["interval", "importance", "either"]
+Cause = Literal["interval", "importance", "either"]
 SHOWN = 20  # observations (spec 3)
 ENOUGH = 3  # observations; fewer give a minimal reflection (spec 3)
 BY_MODEL, BY_HEURISTIC, MINIMAL = 7, 6, 4  # importance (spec 3)
 MINUTE, NUMBER = "reflect.minute", "reflect.number"
-THRESHOLD = 150  # accumulated importance at which an agent reflects (Generative Agents, section 4.2)
 
 
 class Reflect:
@@ -50,10 +53,10 @@ class Reflect:
     prompt_cap = 2_500
     output_cap = 600
 
-    def __init__(self, templates: Templates, trigger: Trigger = "interval", threshold: int = THRESHOLD) -> None:
+    def __init__(self, templates: Templates, trigger: Cause = "interval", maximum: int = DEFAULT_TRIGGER) -> None:
         self._templates = templates
         self._trigger = trigger
-        self._threshold = threshold
+        self._counter = Counter.fresh(maximum)
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """One request when the interval is over or enough has happened."""
@@ -78,7 +81,7 @@ class Reflect:
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Who reflects, whom it may name, and the most important observations since the last reflection."""
-        memories = share_of(self._recent(case), memory_share)
+        memories = share_of(without_repeats(self._recent(case))[:SHOWN], memory_share)
         names = case.world.names
         people = {s: names[s] for e in memories for s in e.subjects if s in names and s != case.job.key.owner}
         rendered = self._templates.render(
@@ -121,8 +124,7 @@ class Reflect:
         recent = self._recent(case)
         if len(recent) < ENOUGH:
             return self._reflection(case, QUIET, MINIMAL, (), ())
-        everything = self._observed(case)
-        first = min(e.number for e in everything)
+        first = min(e.number for e in recent)
         before = [e for e in case.entries if e.number < first]
         insight = notice(case.job.key.owner, recent, before, display_names(case.world))
         importance = MINIMAL if insight.text == QUIET else BY_HEURISTIC
@@ -145,19 +147,12 @@ class Reflect:
         begun, interval = self._begun(moment), moment.world.limits.reflection_interval
         if begun is None or moment.minute < begun + interval:
             return False
-        return moment.minute >= begun + 2 * interval or _events_after(moment.stream, since, ENOUGH) >= ENOUGH
+        return moment.minute >= begun + 2 * interval or _observed_after(moment.stream, since, ENOUGH)
 
     def _enough_happened(self, stream: Stream, since: int) -> bool:
-        total = 0
-        for number in reversed(stream.entries):
-            if number <= since:
-                break
-            entry = stream.entries[number]
-            if entry.type == "observation" and entry.source != "dialogue":
-                total += rating(entry)
-                if total >= self._threshold:
-                    return True
-        return False
+        events = takewhile(lambda e: e.number > since, reversed(stream.entries.values()))
+        _, reflects = self._counter.step(rating(e) for e in events if e.type == "observation" and not is_dialogue(e))
+        return reflects
 
     def _observed(self, case: Case) -> list[Entry]:
         """Observations since the last reflection."""
@@ -166,8 +161,8 @@ class Reflect:
         return [e for e in case.entries if e.number > since and e.type in ("observation", "message", "summary")]
 
     def _recent(self, case: Case) -> list[Entry]:
-        """The most important of them, the highest first, then the latest (spec 3, task 8)."""
-        return sorted(self._observed(case), key=lambda e: (-rating(e), -e.minute, -e.number))[:SHOWN]
+        """The same by importance, the highest first, then the latest (spec 3, task 8)."""
+        return sorted(self._observed(case), key=lambda e: (-rating(e), -e.minute, -e.number))
 
     def _reflection(
         self, case: Case, text: str, importance: int, evidence: Iterable[int], shown_by: Sequence[Entry]
@@ -204,11 +199,7 @@ class Reflect:
                 )
 
 
-def _events_after(stream: Stream, since: int, enough: int) -> int:
-    """How many observations were appended after entry `since`, counted up to `enough`."""
-    count = 0
-    for number in reversed(stream.entries):
-        if number <= since or count >= enough:
-            break
-        count += stream.entries[number].type in ("observation", "message")
-    return count
+def _observed_after(stream: Stream, since: int, enough: int) -> bool:
+    """Whether at least `enough` observations were appended after entry `since`."""
+    newer = takewhile(lambda e: e.number > since, reversed(stream.entries.values()))
+    return sum(1 for _ in islice((e for e in newer if e.type in ("observation", "message")), enough)) == enough

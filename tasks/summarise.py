@@ -16,7 +16,7 @@ from prompts.render import Templates
 from tasks import timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.recall import display_names, replaced, share_of, when
+from tasks.recall import brief, display_names, replaced, share_of, when
 
 SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (spec 3)
 LATEST = 48 * 60  # game minutes at which none may be left unsummarised (spec 3, success criterion 4)
@@ -76,7 +76,9 @@ class Summarise:
                 "day": day_of(first.minute),
                 "time": clock_time(first.minute),
                 "place": named(first.location, names) if first.location else "",
-                "lines": [{"when": when(e.minute), "speaker": said.speaker, "text": said.text} for e, said in told],
+                "lines": [
+                    {"when": when(e.minute), "speaker": said.speaker, "text": brief(said.text)} for e, said in told
+                ],
             },
         )
         return Prompt(

@@ -67,7 +67,7 @@ def test_waking_by_its_own_word_misses_nothing() -> None:
 
 
 def test_by_importance_an_agent_reflects_when_enough_has_happened() -> None:
-    kind = Reflect(Templates(), trigger="importance", threshold=30)
+    kind = Reflect(Templates(), trigger="importance", maximum=30)
     stream = stream_of()
     counter, expected, actual = 30, [], []
     for minute in range(600, 900):
@@ -85,9 +85,9 @@ def test_by_importance_an_agent_reflects_when_enough_has_happened() -> None:
 
 
 def test_either_takes_whichever_comes_first() -> None:
-    kind = Reflect(Templates(), trigger="either", threshold=10_000)
+    kind = Reflect(Templates(), trigger="either", maximum=10_000)
     assert reflected(stream_of(), kind) == reflected(stream_of())
-    eager = Reflect(Templates(), trigger="either", threshold=20)
+    eager = Reflect(Templates(), trigger="either", maximum=20)
     assert len(reflected(stream_of(), eager)) > len(reflected(stream_of()))
 
 
