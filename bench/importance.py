@@ -63,13 +63,7 @@ def tables(data: Path) -> list[Table]:
         )
         for name, rows in figures.items()
     ]
-    means = [
-        Row(
-            label,
-            (_mean([f[at].error for f in figures.values()]), None, _mean([f[at].calls for f in figures.values()])),
-        )
-        for at, label in enumerate(labels)
-    ]
+    means = [Row(label, tuple(_means([rows[at] for rows in figures.values()]))) for at, label in enumerate(labels)]
     published = [Row(label, cells, published=True) for label, cells in _PUBLISHED]
     note = "Mean over runs; published figures are of other runs."
     cache = [Row(run.name, cached(rated_entries(run))) for run in runs]
