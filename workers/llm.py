@@ -107,6 +107,7 @@ class ModelClient:
         """
         schema = plain_schema(prompt.answer)
         spent, estimated = Cost(), False
+        tried: set[Dialect] = set()
         while True:
             dialect = self._dialects.of(model)
             body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
@@ -114,8 +115,9 @@ class ModelClient:
             reply = self._exchange({"model": model, **body}, call)
             cost, guessed = self._cost(prompt, reply, call.sent, max_output_tokens)
             spent, estimated = _add(spent, cost), estimated or guessed
+            tried.add(dialect)
             better = self._better(dialect, reply)
-            if better is None:
+            if better is None or better in tried:
                 break
             if self._dialects.learn(model, dialect, better):
                 _log.info("llm.learned", model=model, form=better.form, cap=better.cap)
@@ -280,7 +282,8 @@ def _proxy(base_url: str) -> str | None:
     """The proxy that the environment names for this endpoint (HTTPS_PROXY and the like), if any."""
     url = urllib.parse.urlsplit(base_url)
     if url.scheme not in ("http", "https") or not url.hostname:
-        raise ConfigurationError(f"base_url {base_url!r} is not a URL that begins with http:// or https://")
-    if urllib.request.proxy_bypass(url.hostname):
+        shown = base_url.rpartition("@")[2]
+        raise ConfigurationError(f"base_url {shown!r} is not a URL that begins with http:// or https://")
+    if url.hostname in ("localhost", "127.0.0.1", "::1") or urllib.request.proxy_bypass(url.hostname):
         return None
     return urllib.request.getproxies().get(url.scheme)

@@ -13,6 +13,9 @@ Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
 
 _FORM_REFUSED = re.compile(r"response[_ ]?format|json[_ ]?schema|json[_ ]?object|structured|grammar", re.IGNORECASE)
+_CAP_REFUSED = re.compile(
+    r"un(supported|known|recogni[sz]ed|expected)|not (supported|permitted|allowed)|extra", re.IGNORECASE
+)
 _REFUSALS = (400, 404, 415, 422, 500, 501)  # statuses with which servers say "I do not know this parameter"
 
 _INSTRUCTION = "\n\nAnswer with one JSON object and nothing else. It matches this JSON schema:\n"
@@ -29,10 +32,8 @@ class Dialect:
         """What to try after this error response, or None when it refuses nothing that could be given up."""
         if status not in _REFUSALS:
             return None
-        if self.cap == "max_tokens" and "max_completion_tokens" in text:
-            return replace(self, cap="max_completion_tokens")
-        if self.cap == "max_completion_tokens" and "max_completion_tokens" in text:
-            return replace(self, cap="max_tokens")
+        if self.cap in text and _CAP_REFUSED.search(text):
+            return replace(self, cap="max_tokens" if self.cap == "max_completion_tokens" else "max_completion_tokens")
         if self.form in _BELOW and _FORM_REFUSED.search(text):
             return replace(self, form=_BELOW[self.form])
         return None

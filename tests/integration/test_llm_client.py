@@ -197,6 +197,33 @@ def test_what_an_endpoint_cannot_do_is_learned_once(refuses: set[str], calls: in
     assert stats.requests == calls + 1
 
 
+def test_an_endpoint_that_refuses_every_way_of_asking_is_given_up() -> None:
+    everything = frozenset({"json_schema", "json_object", "max_tokens", "max_completion_tokens"})
+    with FakeEndpoint(refuses=everything) as endpoint, client_of(endpoint.url) as client:
+        answer = ask(client)
+        assert endpoint.stats().requests == answer.usage.calls <= 6
+    assert answer.failure is not None
+    assert (answer.failure.kind, answer.retryable) == ("bad_request", False)
+    assert answer.usage.tokens == 0
+
+
+def test_threads_that_learn_at_the_same_time_all_get_their_answers() -> None:
+    threads = 20
+    with (
+        FakeEndpoint(refuses=frozenset({"json_schema", "json_object"})) as endpoint,
+        client_of(endpoint.url, concurrency=threads) as client,
+        ThreadPoolExecutor(threads) as pool,
+    ):
+        endpoint.hold()
+        asked = [pool.submit(ask, client, 60.0) for _ in range(threads)]
+        endpoint.wait_for_request(threads)
+        endpoint.release()
+        answers = [future.result() for future in asked]
+        assert sum(answer.usage.calls for answer in answers) == endpoint.stats().requests
+        assert ask(client).usage.calls == 1
+    assert all(isinstance(answer.value, Mood) for answer in answers)
+
+
 def test_many_threads_share_one_client() -> None:
     threads = 60
     prompts = [
@@ -308,6 +335,7 @@ def test_no_answer_makes_it_raise(body: object) -> None:
         (400, {"error": {"message": "The model `x` does not exist"}}, "model_missing"),
         (404, {"error": "model 'x' not found, try pulling it first"}, "model_missing"),
         (307, {}, "bad_request"),
+        (400, {"error": {"message": "max_tokens is too large: 300. At most 100 are possible."}}, "bad_request"),
         (500, ["not", "an", "object"], "server"),
     ],
 )
@@ -316,6 +344,7 @@ def test_providers_say_the_same_in_their_own_words(status: int, body: object, ki
         answer = ask(client)
     assert answer.failure is not None
     assert answer.failure.kind == kind
+    assert answer.usage == Cost(calls=1)
 
 
 def test_a_compressed_answer_is_not_unpacked() -> None:
@@ -349,6 +378,16 @@ def test_openai_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ConfigurationError, match="set COGITATE_API_KEY or OPENAI_API_KEY"):
         ModelClient(Settings())
+
+
+def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with server_saying(200, completion(json.dumps(GOOD))) as url:
+        monkeypatch.setenv("HTTP_PROXY", url.removesuffix("/v1"))
+        monkeypatch.setenv("http_proxy", url.removesuffix("/v1"))
+        with client_of("http://endpoint.invalid/v1") as client:
+            assert isinstance(ask(client).value, Mood)
 
 
 def test_a_base_url_that_is_none_is_named() -> None:
