@@ -14,10 +14,10 @@ import click
 import structlog
 from celery import Celery, signals
 
-from celeryconfig import kombu_url, tls
 from scheduler.settings import ConfigurationError
 from tasks.registry import kinds
 from workers import flower_broker, lifeline, transport
+from workers.broker_url import kombu_url, tls
 
 transport.register()
 flower_broker.register()

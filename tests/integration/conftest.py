@@ -35,7 +35,7 @@ def valkey(valkey_server: EmbeddedServer) -> EmbeddedServer:
 def eventually() -> Eventually:
     """Wait for a condition: `eventually(lambda: …, "what is waited for")`."""
 
-    def wait(condition: Callable[[], object], what: str, timeout: float = 60.0) -> None:
+    def wait(condition: Callable[[], object], what: str, timeout: float = 20.0) -> None:
         deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, f"waited {timeout:.0f} seconds for {what}"

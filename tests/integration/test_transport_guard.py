@@ -1,0 +1,112 @@
+"""A worker that is busy when Redis goes away lives on, and what is no hint is dropped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from kombu.connection import Connection
+from kombu.transport import redis as kombu_redis
+
+from scheduler.settings import Settings
+from tasks.job import Job, JobKey
+from workers import transport
+from workers.broker_url import kombu_url
+from workers.embedded import EmbeddedServer
+from workers.publish import Publisher
+from workers.supervisor import worker_environment
+
+
+def job(owner: str) -> Job:
+    return Job(run="town", key=JobKey(420, "plan", owner, 0, 0), minute=420, due=425, reads=())
+
+
+def opened_channel(server: EmbeddedServer, cls: type[kombu_redis.Transport]) -> Any:
+    """A channel on a live server whose transport is then closed, as a worker does when it loses its broker."""
+    connection = Connection(kombu_url(server.url))
+    connection.transport_cls = cls
+    channel = connection.channel()
+    transport = connection.transport
+    connection.collect()
+    channel.connection = transport  # what a job's acknowledgement still holds
+    channel._disconnect_pools()
+    return channel
+
+
+def test_the_stock_channel_crashes_on_a_closed_transport(valkey: EmbeddedServer) -> None:
+    with pytest.raises(AttributeError, match="hostname"):
+        opened_channel(valkey, kombu_redis.Transport).pool  # noqa: B018
+
+
+def test_ours_reports_a_lost_connection(valkey: EmbeddedServer) -> None:
+    channel = opened_channel(valkey, transport.Transport)
+    with pytest.raises(redis.ConnectionError, match="was closed"):
+        channel.pool  # noqa: B018
+    assert issubclass(redis.ConnectionError, transport.Transport.connection_errors)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://localhost:6379/1",
+        "rediss://localhost:6379/1?ssl_cert_reqs=required",
+        "redis+socket:///run/valkey.sock?virtual_host=1",
+    ],
+)
+def test_every_scheme_uses_the_guarded_transport_and_keeps_its_name(url: str) -> None:
+    transport.register()
+    connection = Connection(url)
+    assert connection.transport_cls is not None
+    assert isinstance(connection.transport, transport.Transport)
+    assert connection.as_uri().partition("://")[0] == url.partition("://")[0]
+
+
+def test_a_busy_worker_survives_the_loss_of_its_broker(tmp_path: Path, eventually: Callable[..., None]) -> None:
+    server = EmbeddedServer(tmp_path / "data").start()
+    settings = Settings(data_dir=tmp_path / "data", redis_url=server.url, concurrency=2)
+    log = tmp_path / "worker.log"
+    with log.open("wb") as out:
+        worker = subprocess.Popen(
+            [sys.executable, str(Path(__file__).parent / "busy_worker.py"), str(tmp_path)],
+            env=worker_environment(settings), cwd=tmp_path, stdout=out, stderr=out,
+        )  # fmt: skip
+    publisher = Publisher(settings)
+    try:
+        # More jobs than threads: some wait in the worker's hands, unacknowledged.
+        assert publisher.publish([job(f"agent:{number}") for number in range(6)]) == 6
+        eventually(lambda: len(list(tmp_path.glob("*.begun"))) == 2, "two jobs to begin")
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        eventually(
+            lambda: "Connection to broker lost" in log.read_text() or worker.poll() is not None, "the loss to be seen"
+        )
+        (tmp_path / "release").touch()
+        eventually(lambda: "Cannot connect" in log.read_text() or worker.poll() is not None, "the worker to try again")
+        server.stop()
+        server.start()
+        publisher.publish([job("agent:late")])
+        eventually(
+            (tmp_path / "town-420-plan-agent:late-0-0.ended").exists, f"a job after the loss:\n{log.read_text()}"
+        )
+        assert worker.poll() is None
+    finally:
+        publisher.close()
+        worker.kill()
+        worker.wait()
+        server.stop()
+
+
+def test_unix_urls_become_kombus(valkey: EmbeddedServer) -> None:
+    connection = Connection(kombu_url(Settings(redis_url=valkey.url).messages_url()))
+    channel = connection.channel()
+    with valkey.client(1) as client:
+        client.lpush("found", "here")
+    assert channel.client.lrange("found", 0, -1) == [b"here"]
+    connection.release()
