@@ -18,7 +18,7 @@ import json
 import socket
 import struct
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -32,6 +32,7 @@ MODEL = "stand-in"
 _MAX_BODY = 32 * 2**20  # bytes of a request
 _DRIP = 0.05  # seconds between two bytes
 _BACKLOG = 1024
+_REMEMBERED = 10_000  # completed answers whose order is told
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class Stats(NamedTuple):
     completion_tokens: int  # of these
     in_flight: int
     most_in_flight: int
-    completed: list[str]  # content digests of answers in the order in which they were sent
+    completed: list[str]  # content digests of the latest 10,000 of these, in the order in which they were sent
 
 
 class _Request(NamedTuple):
@@ -82,7 +83,7 @@ class _Server:
         self._status: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
         self._requests = self._answers = self._prompt = self._completion = self._in_flight = self._most = 0
-        self._completed: list[str] = []
+        self._completed: deque[str] = deque(maxlen=_REMEMBERED)
         self._connections: set[asyncio.Task[Any]] = set()
 
     def stats(self) -> Stats:
@@ -177,12 +178,11 @@ class _Server:
         options = self.options
         try:
             request = json.loads(body)
-            if not isinstance(request["messages"], list):
-                raise TypeError
             digest = content_digest(request)
-        except (ValueError, KeyError, TypeError):
-            return 0.0, "", error(400, "invalid_request", "the body is not a request for a chat completion")
-        form = (request.get("response_format") or {}).get("type")
+            form = (request.get("response_format") or {}).get("type")
+            answer = complete(request, options.seed, None)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return 0.0, "", error(400, "invalid_request", "this is no request for a completion that can be answered")
         for feature in sorted(options.refuses):
             if feature == form:
                 return 0.0, digest, error(400, "unsupported", f"response_format {feature} is not supported")
@@ -196,7 +196,7 @@ class _Server:
             with self.changed:
                 self._faults[fault] += 1
         wait = options.latency + options.jitter * draw(options.seed, digest, attempt, "jitter")
-        return wait, digest, complete(request, options.seed, fault)
+        return wait, digest, answer if fault is None else complete(request, options.seed, fault)
 
 
 async def _read_request(reader: asyncio.StreamReader) -> _Request | None:

@@ -100,27 +100,29 @@ class ModelClient:
 
         Args:
             max_output_tokens: the most the model may write, its reasoning included.
-            deadline: the instant of `time.monotonic()` by which this returns, come what may.
+            deadline: the instant of `time.monotonic()` by which this returns; only the system's resolving of a host
+                name may take longer.
 
         Raises:
             TypeError: when the prompt's answer model cannot be said as a plain schema.
         """
         schema = plain_schema(prompt.answer)
         spent, estimated = Cost(), False
-        tried: set[Dialect] = set()
+        dialect, tried = self._dialects.of(model), set[Dialect]()
         while True:
-            dialect = self._dialects.of(model)
+            tried.add(dialect)
             body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
             call = Call(deadline)
             reply = self._exchange({"model": model, **body}, call)
             cost, guessed = self._cost(prompt, reply, call.sent, max_output_tokens)
             spent, estimated = _add(spent, cost), estimated or guessed
-            tried.add(dialect)
             better = self._better(dialect, reply)
             if better is None or better in tried:
                 break
             if self._dialects.learn(model, dialect, better):
                 _log.info("llm.learned", model=model, form=better.form, cap=better.cap)
+            known = self._dialects.of(model)  # perhaps further already, thanks to another thread
+            dialect = better if known in tried else known
         value, failure = _validated(reply, prompt.answer)
         if failure is not None:
             failure = replace(failure, detail=self._without_key(failure.detail))

@@ -129,6 +129,8 @@ def test_requests_that_are_none_are_refused_and_the_server_lives_on() -> None:
     with FakeEndpoint() as endpoint:
         assert post(endpoint, {"messages": "no list"})[0] == 400
         assert post(endpoint, [1, 2])[0] == 400
+        assert post(endpoint, {"messages": ["no message"]})[0] == 400
+        assert post(endpoint, {**request_about("A ship."), "response_format": ["json_schema"]})[0] == 400
         assert get(f"{endpoint.url}/models")["data"][0]["id"] == "stand-in"
         with pytest.raises(urllib.error.HTTPError, match="404") as raised:
             get(f"{endpoint.url}/elsewhere")
