@@ -12,9 +12,19 @@ from fakeredis import FakeRedis
 from redis import Redis
 
 from memory.profile import Location, Profile
+from ops import logs
 from scheduler import loop
 from scheduler.ledger import HostLedger, Value
-from scheduler.rules import Brief, check_spending, facts_of, keep_settings, kept_settings, rules_of, view_of
+from scheduler.rules import (
+    Brief,
+    check_spending,
+    facts_of,
+    keep_settings,
+    kept_settings,
+    rules_of,
+    use_prompts,
+    view_of,
+)
 from scheduler.settings import Settings
 from scheduler.summary import prefix_of
 from scheduler.waiting import Publish
@@ -43,6 +53,7 @@ class TickLoop(loop.TickLoop):
 
     Raises:
         ConfigurationError: when the settings cannot be used, saying which value and what to do.
+        prompts.render.TemplateError: when a template is missing or broken.
         RunExists, RunMissing, NewerSchema: from the ledger.
     """
 
@@ -61,8 +72,10 @@ class TickLoop(loop.TickLoop):
         inline: bool = False,
         client: Redis | None = None,
     ) -> None:
+        logs.quiet()
         settings = settings or Settings()
         check_spending(settings)
+        use_prompts(settings)
         self._resources = ExitStack()
         publish: Publish
         with self._resources:

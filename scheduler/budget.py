@@ -73,7 +73,7 @@ class BudgetView:
         held: Mapping[str, int] | None = None,
     ) -> None:
         self.table = table
-        self._retry_share = retry_share
+        self.retry_share = retry_share
         self._guarantees = dict(sorted(guarantees.items()))
         self.held: dict[str, int] = dict(held or {})
         self._changed: set[str] = set()
@@ -93,7 +93,7 @@ class BudgetView:
     def pools(self, cells: Iterable[Cell]) -> list[Pool]:
         """The retry pools of those cells that have limits."""
         return [
-            Pool(cell.window, cell.scope, index, retry_pool(limit, self._retry_share))
+            Pool(cell.window, cell.scope, index, retry_pool(limit, self.retry_share))
             for cell in cells
             for index, unit in enumerate(UNITS, 1)
             if (limit := self.table.of(cell.period, cell.scope, unit)) is not None
@@ -106,7 +106,7 @@ class BudgetView:
                 limit = self.table.of(cell.period, cell.scope, unit)
                 if limit is None or amount == 0:
                     continue
-                room = limit - retry_pool(limit, self._retry_share)
+                room = limit - retry_pool(limit, self.retry_share)
                 if self._demand(cell, unit, key.kind, minute, amount, room) > room:
                     return f"{cell.window} {cell.scope} {unit}"
         return None

@@ -14,6 +14,7 @@ from scheduler.prices import upper_bound
 from scheduler.settings import ConfigurationError, Settings
 from tasks.job import Cost
 from tasks.kind import Kind
+from tasks.registry import register_builtin
 
 Brief = Callable[[str], Mapping[str, Any]]
 
@@ -71,6 +72,16 @@ def keep_settings(settings: Settings) -> str:
 def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
     """The settings that a run was created with; everything else as in `over`, or as the environment says."""
     return (over or Settings()).model_copy(update=json.loads(raw))
+
+
+def use_prompts(settings: Settings) -> None:
+    """Have the built-in kinds of this process read the settings' own templates first, if there are any.
+
+    Raises:
+        prompts.render.TemplateError: when the folder is missing, or a template is broken.
+    """
+    if settings.prompts is not None:
+        register_builtin(settings.prompts)
 
 
 def check_spending(settings: Settings) -> None:

@@ -46,6 +46,8 @@ class Settings(BaseSettings):
     broker_url: SecretStr | None = None  # messages; unset: database 1 of the state's server
     socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
 
+    prompts: Annotated[Path, AfterValidator(Path.absolute)] | None = None  # templates that go before ours of that name
+
     # Workers
     workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
     concurrency: int = Field(8, ge=1, le=1000)  # jobs in flight in each

@@ -42,6 +42,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     chain: str
     jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
+    refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
     budget: list[BudgetLine]
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
@@ -84,6 +85,8 @@ def summarise_run(client: Redis, run: str) -> RunSummary:
     tick = int(state[b"tick"])
     jobs: dict[str, dict[str, Counter[str]]] = {}
     warnings: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    limits = limits_of(client, prefix)
     minute, agents = 0, set[str]()
 
     def count(kind: str, fact: str, value: str) -> None:
@@ -97,6 +100,8 @@ def summarise_run(client: Redis, run: str) -> RunSummary:
         for decided in line.core.decided:
             kind = decided.key.kind
             count(kind, "decision", decided.decision)
+            if decided.refused:
+                refused[_limit_name(limits, decided.refused)] += 1
             if decided.decision in ("deferred", "dropped"):
                 count(kind, "end", decided.decision)
                 count(kind, "source", "none")
@@ -117,7 +122,8 @@ def summarise_run(client: Redis, run: str) -> RunSummary:
         jobs={
             kind: {fact: dict(sorted(c.items())) for fact, c in facts.items()} for kind, facts in sorted(jobs.items())
         },
-        budget=budget_lines(client, prefix, limits_of(client, prefix)),
+        refused=dict(sorted(refused.items())),
+        budget=budget_lines(client, prefix, limits),
         memories=_memories(client, prefix),
         warnings=dict(sorted(warnings.items())),
     )
@@ -149,6 +155,16 @@ def budget_lines(client: Redis, prefix: str, limits: LimitTable) -> list[BudgetL
             )
         )
     return lines
+
+
+def _limit_name(limits: LimitTable, cell: str) -> str:
+    """The limit behind a refusing cell such as "day:3 kind:reflect calls"; its wildcard where that is what is set."""
+    window, rest = cell.split(" ", 1)
+    scope, unit = rest.rsplit(" ", 1)
+    period = window.partition(":")[0]
+    names = {name.text() for name, _ in limits}
+    exact = f"{period}.{scope}.{unit}"
+    return exact if exact in names else f"{period}.{scope.partition(':')[0]}:*.{unit}"
 
 
 def _memories(client: Redis, prefix: str) -> dict[str, dict[str, int]]:

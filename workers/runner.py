@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 from scheduler.claims import Claim, Claims, Refusal, Result, Settled
 from scheduler.connect import connect
 from scheduler.keys import new_nonce
+from scheduler.rules import use_prompts
 from scheduler.settings import Settings
 from tasks.job import Cost, split_job_id
 from tasks.kind import Kind
@@ -126,6 +127,7 @@ def _pause(answer: Answer, attempt: int) -> float:
 def _runner(pid: int) -> Runner:
     """This process's runner; a forked child makes its own."""
     settings = Settings()
+    use_prompts(settings)
     client = connect(settings.state_url(), settings.socket_timeout)
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
     claims = Claims(client, worker=worker, claim_cap=settings.claim_cap)

@@ -121,6 +121,10 @@ class WorkerPool:
                 log.warning("worker.killed", pid=process.pid)
                 process.kill()
                 process.wait()
+            except BaseException:  # interrupted: nobody wants to wait any longer
+                for left in running:
+                    left.kill()
+                raise
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()

@@ -1,0 +1,5 @@
+"""`python -m ops` is `cogitate`."""
+
+from ops.cli import main
+
+main()

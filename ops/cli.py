@@ -1,0 +1,75 @@
+"""The command line: `cogitate run`, `worker`, `replay`, `status`, `config`.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a run or a verification failed, 2 the command or
+the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from ops import config_command, replay_command, run_command, status_command, worker_command
+from ops.complaints import FAILED, complaint_of
+
+app = typer.Typer(
+    name="cogitate",
+    help="Background cognition for simulations, on a budget. Start with: cogitate run",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("run", epilog=run_command.EXAMPLE)(run_command.run)
+app.command(
+    "worker",
+    epilog=worker_command.EXAMPLE,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(worker_command.worker)
+app.command("replay", epilog=replay_command.EXAMPLE)(replay_command.replay_run)
+app.command("status", epilog=status_command.EXAMPLE)(status_command.status)
+app.command("config", epilog=config_command.EXAMPLE)(config_command.config)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"cogitate {version('cogitate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """The console script. Ends the process with its exit code; a user never sees a traceback."""
+    try:
+        code = app(standalone_mode=False)
+    except KeyboardInterrupt as stopped:
+        complain("; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]))
+        code = 128 + (stopped.args[0] if stopped.args else signal.SIGINT)
+    except Exception as error:
+        complaint = complaint_of(error)
+        if complaint is None:
+            complain(f"this is a fault in cogitate: {type(error).__name__}: {error}; with -v it shows where")
+            if {"-v", "-vv", "--verbose"} & set(sys.argv):
+                raise
+            code = FAILED
+        else:
+            complain(complaint.line)
+            code = complaint.exit_code
+    sys.exit(code or 0)
+
+
+def complain(line: str) -> None:
+    """One line on stderr."""
+    print(f"cogitate: {line}", file=sys.stderr)

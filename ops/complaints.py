@@ -1,0 +1,91 @@
+"""What a user is told when something goes wrong: one line that names the value and says what to do, and an exit code.
+
+2: the command, the configuration or its input cannot be used; nothing was run. 1: a run or a verification failed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from typing import NamedTuple
+
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
+from redis.exceptions import RedisError
+from typer.exceptions import TyperException
+
+from prompts.render import TemplateError
+from scheduler.intake import InputError
+from scheduler.journal import JournalError
+from scheduler.ledger import LedgerError, NewerSchema, RunExists, RunMissing
+from scheduler.loop import WorldDiverged
+from scheduler.settings import ConfigurationError, Settings
+from simulation.recording import RecordingError
+
+USAGE, FAILED = 2, 1
+SECRET = ("redis_url", "broker_url", "api_key")  # their values are never shown
+
+_REFUSED = (ConfigurationError, InputError, RecordingError, TemplateError, RunExists, RunMissing, NewerSchema)
+_BROKEN = (LedgerError, JournalError, WorldDiverged)
+
+
+class Complaint(NamedTuple):
+    """One line for stderr, and the exit code that goes with it."""
+
+    line: str
+    exit_code: int
+
+
+def complaint_of(error: Exception) -> Complaint | None:
+    """What to say of an error; None for one that only a fault in the program explains."""
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    match error:
+        case TyperException():
+            said = Complaint(error.format_message(), getattr(error, "exit_code", USAGE))
+        case ValidationError():
+            said = Complaint("; ".join(_faults(error)), USAGE)
+        case SettingsError():
+            said = Complaint(_unreadable(error), USAGE)
+        case tomllib.TOMLDecodeError():
+            said = Complaint(f"cogitate.toml cannot be read: {error}", USAGE)
+        case _ if isinstance(error, _REFUSED):
+            said = Complaint(str(error), USAGE)
+        case _ if isinstance(error, _BROKEN):
+            said = Complaint(str(error), FAILED)
+        case RedisError():
+            said = Complaint(f"Redis stopped answering: {type(error).__name__}: {error}", FAILED)
+        case OSError():
+            named = f"{error.filename}: " if error.filename else ""
+            said = Complaint(f"{named}{error.strerror or error}", FAILED)
+        case _:
+            return None
+    return Complaint(re.sub(r"\s+", " ", said.line + notes).strip(), said.exit_code)
+
+
+def _faults(error: ValidationError) -> list[str]:
+    """Each fault of the settings: its name, where it was set, the value unless secret, and what would be right."""
+    lines = []
+    for fault in error.errors(include_url=False):
+        field, *rest = (str(part) for part in fault["loc"]) if fault["loc"] else ("settings",)
+        name = ".".join([field, *rest])
+        if fault["type"] == "extra_forbidden":
+            lines.append(f"there is no setting {name!r} in cogitate.toml; `cogitate config` lists them")
+            continue
+        message = fault["msg"].removeprefix("Value error, ")
+        shown = "" if field in SECRET or fault["type"] == "value_error" else f" {str(fault['input'])[:80]!r}:"
+        lines.append(f"{name}{_origin(field)}:{shown} {message[:1].lower()}{message[1:]}")
+    return lines
+
+
+def _unreadable(error: SettingsError) -> str:
+    found = re.search(r'field "(\w+)"', str(error))
+    field = found[1] if found else "settings"
+    variable = f"COGITATE_{field.upper()}"
+    return f"{variable}={os.environ.get(variable, '')[:80]!r} cannot be read: it must be JSON, such as '{{\"a\": 1}}'"
+
+
+def _origin(field: str) -> str:
+    """Where a setting's value may have come from, when it is an environment variable."""
+    variable = f"COGITATE_{field.upper()}"
+    return f" (from {variable})" if variable in os.environ and field in Settings.model_fields else ""

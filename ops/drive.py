@@ -1,0 +1,61 @@
+"""Letting a world live under a tick loop: the body that the command line, tests and benchmarks share.
+
+with TickLoop(run="town", owners=town.owners(), locations=town.locations, brief=town.brief, ticks=1440) as loop:
+    drive(loop, town)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scheduler.loop import Tick, TickLoop
+from simulation.world import World
+
+CHECKPOINT_EVERY = 60  # ticks
+
+
+def drive(
+    loop: TickLoop,
+    world: World,
+    *,
+    checkpoint_every: int = CHECKPOINT_EVERY,
+    on_tick: Callable[[Tick], None] | None = None,
+) -> None:
+    """Let the world live until the loop's last tick, or until `loop.stop()`.
+
+    A resumed world is first restored from its last checkpoint; the ticks since then are lived again. Whoever appears
+    among or disappears from the world's owners joins or leaves the run with that tick.
+
+    Args:
+        checkpoint_every: after so many ticks the world's state is committed with the tick.
+        on_tick: called at the end of each turn of the world, before its tick is committed.
+
+    Raises:
+        ValueError: when the checkpoint is not one of this world.
+        WorldDiverged: when a resumed world does something else than before.
+        Fenced: when another host has taken the run.
+    """
+    if loop.restored is not None:
+        world.load(loop.restored)
+    present = set(world.owners())
+    for tick in loop:
+        for change in tick.applied:
+            world.apply(change)
+        seen = world.step(tick.number, tick.minute)
+        owners = world.owners()
+        if not tick.replayed:
+            for owner, profile in owners.items():
+                if owner not in present:
+                    loop.join(owner, profile)
+        for owner, entry in seen:
+            loop.observe(owner, entry)
+        for effect in world.take_effects():
+            loop.ask(effect)
+        if not tick.replayed:
+            for owner in sorted(present.difference(owners)):
+                loop.leave(owner)
+        present = set(owners)
+        if on_tick is not None:
+            on_tick(tick)
+        if tick.number % checkpoint_every == 0 or loop.stopping:
+            loop.checkpoint(world.dump())

@@ -1,0 +1,31 @@
+"""Logging as the product sets it up when nobody else has: structlog events on stderr, warnings and worse."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+
+def quiet() -> None:
+    """Warnings to stderr, unless the host has configured structlog: a library does not overrule its host."""
+    if not structlog.is_configured():
+        configure(0)
+
+
+def configure(verbosity: int) -> None:
+    """Events to stderr: 0 warnings, 1 what happens, 2 everything."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        # Looked up at each event: a progress bar puts something else in the place of stderr while it is drawn.
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+        cache_logger_on_first_use=False,
+    )

@@ -1,0 +1,212 @@
+"""`cogitate run`: a world thinks for some days."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import typer
+from redis import Redis
+from redis.exceptions import RedisError
+from rich.console import Console
+
+from ops import logs
+from ops.drive import drive
+from ops.host import TickLoop, description_of
+from ops.options import AsJson, DataDir, Verbose, again, program, read_settings
+from ops.progress import RunProgress
+from ops.run_report import Took, print_summary, report_json
+from ops.signals import Interruption, interruptible
+from ops.state import open_state
+from ops.worlds import DEFAULT_AGENTS, WorldChoice, default_days, warnings_of
+from prompts.render import check_templates
+from scheduler.ledger import LedgerError, RunExists, RunMissing
+from scheduler.rules import check_spending
+from scheduler.settings import ConfigurationError, Settings
+from scheduler.summary import RunSummary, run_names, summarise_run
+from simulation.world import World
+
+EXAMPLE = """
+Example: cogitate run --town 10 --days 2 --workers 3
+
+Example: cogitate run --recorded DIR --llm openai --limit-usd 0.50
+"""
+
+
+@dataclass(kw_only=True)
+class _Run:
+    """What one call of `cogitate run` is about."""
+
+    name: str
+    choice: WorldChoice
+    world: World
+    ticks: int
+    resume: bool
+    describe: dict[str, str]
+
+
+def run(
+    town: Annotated[int | None, typer.Option(metavar="N", help="A town of N agents (default 25).")] = None,
+    recorded: Annotated[Path | None, typer.Option(metavar="DIR", help="Play a recorded run instead.")] = None,
+    days: Annotated[int | None, typer.Option(metavar="D", min=1, help="Game days (default 1, or as recorded).")] = None,
+    ticks: Annotated[int | None, typer.Option(metavar="N", min=1, help="Ticks instead of days.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--run", metavar="NAME", help="The run's name (default town-1, …).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", help="The town's seed (default 0).")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="W", help="Worker processes; 0: start them by hand.")] = None,
+    llm: Annotated[Literal["heuristic", "openai"] | None, typer.Option(help="Who thinks (default heuristic).")] = None,
+    limit_usd: Annotated[float | None, typer.Option(metavar="X", help="The run's limit in dollars.")] = None,
+    limit_tokens: Annotated[int | None, typer.Option(metavar="N", help="The run's limit in tokens.")] = None,
+    apply: Annotated[
+        Literal["due", "ready"] | None, typer.Option(help="When results are applied (default due).")
+    ] = None,
+    wait: Annotated[float | None, typer.Option(metavar="SECONDS", help="How long a tick may wait for results.")] = None,
+    tick_rate: Annotated[str | None, typer.Option(metavar="HZ|max", help="Ticks a second (default max).")] = None,
+    data_dir: DataDir = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run named by --run.")] = False,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Run a world: its agents plan, reflect and remember within a budget. Needs no Redis, no model and no key."""
+    logs.configure(verbose)
+    settings = read_settings(
+        workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, apply=apply, wait=wait,
+        data_dir=data_dir, **_rate(tick_rate),
+    )  # fmt: skip
+    check_spending(settings)
+    check_templates(settings.prompts)
+    if resume and (name is None or town is not None or recorded is not None or seed is not None):
+        raise ConfigurationError("--resume goes on with the world of --run NAME: give --run, and no --town, --recorded "
+                                 "or --seed")  # fmt: skip
+    if recorded is not None and (town is not None or seed is not None):
+        raise ConfigurationError("--recorded plays a recording: give no --town and no --seed with it")
+    if days is not None and ticks is not None:
+        raise ConfigurationError(f"give --days {days} or --ticks {ticks}, not both")
+    choice = WorldChoice(
+        agents=DEFAULT_AGENTS if town is None else town,
+        seed=seed or 0,
+        recorded=recorded,
+        minutes_per_tick=settings.minutes_per_tick,
+    )
+    if not resume:
+        choice.open()  # what is wrong with a world is said before anything is started
+
+    err, out = Console(stderr=True), Console(stderr=as_json)
+    with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
+        began = time.monotonic()
+        with open_state(settings, create=True) as client:
+            made = _prepare(client, settings, choice, name, days, ticks, resume)
+            loop = _live(made, settings, interruption, err)
+            summary = _with_warnings(summarise_run(client, made.name), made.world)
+        took = Took(
+            wall_s=time.monotonic() - began, tick_seconds=loop.tick_seconds, ticks_per_day=made.world.ticks_per_day
+        )
+        print_summary(out, summary, took)
+        _say_next(out.print, summary, settings)
+        if as_json:
+            print(json.dumps(report_json(summary, took)), flush=True)
+        return interruption.exit_code if summary.status == "stopped" else 0
+
+
+def _rate(text: str | None) -> dict[str, float | None]:
+    """The keyword for the settings' tick rate. "max" overrules the environment, too."""
+    if text is None:
+        return {}
+    if text == "max":
+        return {"tick_rate": None}
+    try:
+        return {"tick_rate": float(text)}
+    except ValueError:
+        raise ConfigurationError(f"--tick-rate {text!r} is neither a number of ticks a second nor max") from None
+
+
+def _prepare(
+    client: Redis, settings: Settings, choice: WorldChoice, name: str | None, days: int | None, ticks: int | None,
+    resume: bool,
+) -> _Run:  # fmt: skip
+    """Which run, of which world, how long.
+
+    Raises:
+        RunExists, RunMissing, ConfigurationError: naming the run.
+    """
+    names = run_names(client)
+    kept: dict[str, str] = {}
+    if resume:
+        assert name is not None
+        if name not in names:
+            raise RunMissing(f"there is no run {name!r} to resume; there are: {', '.join(names) or 'none'}")
+        kept = description_of(client, name)
+        choice = WorldChoice.of_description(name, kept)
+    elif name in names:
+        raise RunExists(f"run {name!r} exists already: go on with it (--resume), or choose another name (--run)")
+    world = choice.open()
+    if ticks is None:
+        ticks = int(kept["ticks"]) if kept and days is None else (days or default_days(world)) * world.ticks_per_day
+    return _Run(
+        name=name or _free_name(choice.stem, names),
+        choice=choice,
+        world=world,
+        ticks=ticks,
+        resume=resume,
+        describe=choice.describe() | {"ticks": str(ticks)},
+    )
+
+
+def _free_name(stem: str, taken: list[str]) -> str:
+    """The first of stem-1, stem-2, … that is no run yet."""
+    number = 1
+    while f"{stem}-{number}" in taken:
+        number += 1
+    return f"{stem}-{number}"
+
+
+def _live(made: _Run, settings: Settings, interruption: Interruption, err: Console) -> TickLoop:
+    """Run to the end, or until interrupted; the loop is closed on every way out."""
+    try:
+        with TickLoop(
+            run=made.name, owners=made.world.owners(), settings=settings, locations=made.world.locations,
+            brief=made.world.brief, ticks=made.ticks, start_minute=made.world.start_minute, resume=made.resume,
+            describe=made.describe,
+        ) as loop:  # fmt: skip
+            progress = RunProgress(loop, made.ticks, err)
+            with interruption.softened(loop.stop), progress.shown():
+                drive(loop, made.world, on_tick=progress.update)
+            return loop
+    except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
+        if not isinstance(error, RunExists):
+            error.add_note(f"go on with: {_resume_command(made.name, settings)}")
+        raise
+
+
+def _with_warnings(summary: RunSummary, world: World) -> RunSummary:
+    found = warnings_of(world)
+    found.update(summary.warnings)
+    return msgspec.structs.replace(summary, warnings=dict(sorted(found.items())))
+
+
+def _resume_command(name: str, settings: Settings) -> str:
+    return f"{program()} run --run {name} --resume{again(settings)}"
+
+
+def _say_next(say: Callable[..., Any], summary: RunSummary, settings: Settings) -> None:
+    """How to go on."""
+    name = program()
+    lines = []
+    if summary.status == "stopped":
+        lines.append(("go on with it", _resume_command(summary.run, settings)))
+    lines.append(("prove it", f"{name} replay {summary.run} --verify{again(settings)}"))
+    if settings.llm == "heuristic":
+        lines.append(("let a model think", f"OPENAI_API_KEY=… {name} run --llm openai --limit-usd 0.50"))
+        lines.append(
+            ("or one of your own", f"COGITATE_BASE_URL=http://localhost:11434/v1 COGITATE_MODEL=… {name} run …")
+        )
+    lines.append(("see all settings", f"{name} config"))
+    say("\n[bold]What to try next[/]")
+    for what, command in lines:
+        say(f"  {what:<18} {command}", highlight=False, soft_wrap=True, markup=False)

@@ -1,0 +1,143 @@
+"""The end of a run: figures as JSON with stable names, or a summary for people with what to try next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from memory.clock import clock_time, day_of
+from scheduler.summary import RunSummary
+
+DEGRADED = ("denied", "late", "failed", "dead")
+MEANING = {
+    "denied": "refused by a limit of the budget",
+    "late": "not done when due",
+    "failed": "the model gave no usable answer",
+    "dead": "given up after too many attempts",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Took:
+    """What only the process that ran knows."""
+
+    wall_s: float
+    tick_seconds: Sequence[float]  # the host's own work
+    ticks_per_day: int
+
+
+def report_json(summary: RunSummary, took: Took) -> dict[str, Any]:
+    """The object that `--json` prints. Its names are stable."""
+    days = summary.tick / took.ticks_per_day
+    return {
+        "run": summary.run,
+        "days": int(days) if days == int(days) else round(days, 4),
+        "ticks": summary.tick,
+        "agents": summary.agents,
+        "digest": summary.digest,
+        "chain": summary.chain,
+        "wall_s": round(took.wall_s, 3),
+        "jobs": summary.jobs,
+        "budget": [msgspec.structs.asdict(line) for line in summary.budget],
+        "memories": summary.memories,
+        "tick_ms": tick_ms(took.tick_seconds),
+        "warnings": summary.warnings,
+    }
+
+
+def tick_ms(seconds: Sequence[float]) -> dict[str, float]:
+    """Percentiles (nearest rank) of milliseconds a tick; zeros when there was none."""
+    ordered = sorted(seconds) or [0.0]
+
+    def at(percent: int) -> float:
+        return round(1000 * ordered[max(0, -(-len(ordered) * percent // 100) - 1)], 3)
+
+    return {"p50": at(50), "p99": at(99), "max": at(100)}
+
+
+def degraded(summary: RunSummary) -> tuple[Counter[str], int]:
+    """How many jobs got less than was asked for, by reason, and how many jobs there were."""
+    reasons: Counter[str] = Counter()
+    for facts in summary.jobs.values():
+        reasons.update(facts["reason"])
+    return Counter({reason: reasons[reason] for reason in DEGRADED if reasons[reason]}), reasons.total()
+
+
+def degraded_lines(summary: RunSummary) -> list[str]:
+    """The same in words, with the limits that refused."""
+    reasons, total = degraded(summary)
+    if not total:
+        return ["No job was due."]
+    count = reasons.total()
+    lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or put off."]
+    for reason, times in reasons.items():
+        line = f"  {times} {reason}: {MEANING[reason]}"
+        if reason == "denied" and summary.refused:
+            line += " (" + ", ".join(f"{name} {n}×" for name, n in summary.refused.items()) + ")"
+        lines.append(line)
+    return lines
+
+
+def print_summary(console: Console, summary: RunSummary, took: Took | None = None) -> None:
+    """Tables and sentences on what a run did."""
+    until = f"day {day_of(summary.minute) + 1}, {clock_time(summary.minute)}"
+    console.print(f"\n[bold]Run {summary.run}[/]: {summary.status} at tick {summary.tick:,} ({until}), "
+                  f"{summary.agents} agents")  # fmt: skip
+    if took is not None:
+        ms = tick_ms(took.tick_seconds)
+        console.print(f"{took.wall_s:.1f} s; the host's own work took {ms['p50']} ms a tick, "
+                      f"{ms['p99']} ms at the 99th percentile")  # fmt: skip
+    console.print(_jobs_table(summary))
+    for line in degraded_lines(summary):
+        console.print(line, highlight=False)
+    budget = _budget_table(summary)
+    if budget.row_count:
+        console.print(budget)
+    console.print(_memories_table(summary))
+    if summary.warnings:
+        console.print("Warnings: " + ", ".join(f"{name} {count}" for name, count in summary.warnings.items()))
+    console.print(f"Digest {summary.digest}", highlight=False)
+
+
+def _jobs_table(summary: RunSummary) -> Table:
+    table = Table(title="Jobs", title_justify="left")
+    table.add_column("kind")
+    columns = (("decision", "admitted"), ("end", "applied"), ("end", "stale"), ("source", "llm"), ("source", "cached"),
+               ("source", "heuristic"))  # fmt: skip
+    for _, name in columns:
+        table.add_column(name, justify="right")
+    table.add_column("degraded", justify="right")
+    for kind, facts in summary.jobs.items():
+        cut = sum(facts["reason"].get(reason, 0) for reason in DEGRADED)
+        table.add_row(kind, *(str(facts[fact].get(name, 0)) for fact, name in columns), str(cut))
+    return table
+
+
+def _budget_table(summary: RunSummary) -> Table:
+    """Windows that have a limit; those of single ticks are too many to list."""
+    table = Table(title="Budget", title_justify="left")
+    for name in ("window", "scope", "unit"):
+        table.add_column(name)
+    for name in ("spent", "reserved", "limit", "overrun"):
+        table.add_column(name, justify="right")
+    for line in summary.budget:
+        if line.limit is not None and not line.window.startswith("tick:"):
+            figures = (line.spent, line.reserved, line.limit, line.overrun)
+            table.add_row(line.window, line.scope, line.unit, *(f"{figure:,}" for figure in figures))
+    return table
+
+
+def _memories_table(summary: RunSummary) -> Table:
+    table = Table(title="Memories", title_justify="left")
+    table.add_column("type")
+    table.add_column("live", justify="right")
+    table.add_column("archived", justify="right")
+    for name, counts in summary.memories.items():
+        table.add_row(name, f"{counts['live']:,}", f"{counts['archived']:,}")
+    return table

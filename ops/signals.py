@@ -1,0 +1,52 @@
+"""Ctrl-C and SIGTERM: the first ends the run after the present tick, the second ends it at once."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Interruption:
+    """Whether and how the user asked to stop."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._stop: Callable[[], None] | None = None
+        self.signal: int | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """What a shell expects of a process that a signal ended: 130 for Ctrl-C, 143 for SIGTERM."""
+        return 128 + (self.signal or signal.SIGINT)
+
+    @contextmanager
+    def softened(self, stop: Callable[[], None]) -> Iterator[None]:
+        """In this block the first signal calls `stop` instead of raising KeyboardInterrupt."""
+        self._stop = stop
+        try:
+            yield
+        finally:
+            self._stop = None
+
+    def receive(self, number: int, _: FrameType | None) -> None:
+        """The handler of both signals."""
+        first = self.signal is None
+        self.signal = number
+        if self._stop is None or not first:
+            raise KeyboardInterrupt(number)
+        self._say("stopping after this tick; once more to stop at once")
+        self._stop()
+
+
+@contextmanager
+def interruptible(say: Callable[[str], None]) -> Iterator[Interruption]:
+    """Handle both signals within the block; what they did before is restored after it."""
+    interruption = Interruption(say)
+    before = {number: signal.signal(number, interruption.receive) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield interruption
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
