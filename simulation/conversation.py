@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from memory.entry import Entry
 from simulation.chance import Chance
-from simulation.people import Person
-from simulation.places import Place
+from simulation.setting import Setting
 from simulation.state import FULL, Body, Line, State, Talk
 from simulation.topics import TOPICS, Pair, farewell, greeting
 
 MAX_LINES = 14
 SAME_PAIR_PAUSE = 150  # minutes before the same two talk again
 MAX_KNOWN_NEWS = 24
+KEPT_REMARKS = 8
 LONGING = 4  # how much likelier, at most, hours of silence make a conversation
 
 
@@ -22,16 +22,14 @@ def may_talk(body: Body, minute: int) -> bool:
     return body.condition in ("idle", "activity") and not body.need and bool(body.place) and body.quiet_until <= minute
 
 
-def start(
-    state: State, people: dict[str, Person], places: dict[str, Place], here: Iterable[str], place: str, minute: int
-) -> list[Talk]:
+def start(setting: Setting, state: State, here: Iterable[str], place: str, minute: int) -> list[Talk]:
     """The conversations that begin at this place in this minute among those that may talk (`here`, in order)."""
     free = [owner for owner in here if may_talk(state.bodies[owner], minute)]
     begun: list[Talk] = []
-    social = 3 if "social" in places[place].location.tags else 2
+    social = 3 if "social" in setting.places[place].location.tags else 2
     while len(free) > 1:
         owner = free.pop(0)
-        person, body = people[owner], state.bodies[owner]
+        person, body = setting.people[owner], state.bodies[owner]
         chance = Chance(state.seed, "talk", owner, minute)
         longing = min(LONGING, 1 + (minute - body.quiet_until) // 120)  # who was alone for long is glad of company
         if chance.below(10_000) >= person.sociable * social * longing:
@@ -41,7 +39,7 @@ def start(
             continue
         other = chance.pick(partners)
         free.remove(other)
-        pair = Pair(person, people[other], places[place], places, people, state, minute, chance)
+        pair = Pair(person, setting.people[other], place, setting, state, minute, chance)
         begun.append(Talk(id=f"talk-{minute}-{owner}", people=[owner, other], place=place, lines=script(pair)))
     return begun
 
@@ -67,13 +65,13 @@ def script(pair: Pair) -> list[Line]:
     return lines + farewell(pair)
 
 
-def say(state: State, people: dict[str, Person], talk: Talk, minute: int) -> list[tuple[str, Entry]]:
+def say(setting: Setting, state: State, talk: Talk, minute: int) -> list[tuple[str, Entry]]:
     """The next line, remembered by all who take part, and its consequences."""
     line = talk.lines.pop(0)
     _consequences(state, talk, line, minute)
     entry = Entry(
         type="message",
-        text=f"{people[line.speaker].profile.name}: {line.text}",
+        text=f"{setting.name(line.speaker)}: {line.text}",
         minute=minute,
         location=talk.place,
         subjects=tuple(talk.people),
@@ -100,9 +98,15 @@ def warm(state: State, one: str, other: str, change: int) -> None:
 
 def _consequences(state: State, talk: Talk, line: Line, minute: int) -> None:
     others = [owner for owner in talk.people if owner != line.speaker]
-    if line.tells:
-        for owner in others:
+    for owner in others:
+        if line.tells:
             learn(state.bodies[owner], line.tells)
+        if line.hobby:
+            state.bodies[owner].hobbies.append(line.speaker)
+    if line.remark >= 0:
+        for owner in talk.people:
+            body = state.bodies[owner]
+            body.remarks = [*body.remarks, line.remark][-KEPT_REMARKS:]
     if line.agrees is not None:
         state.appointments[line.agrees.id] = line.agrees
     if line.joins and line.joins in state.appointments:

@@ -7,12 +7,12 @@ from memory.entry import Entry
 from simulation import phrases
 from simulation.chance import Chance
 from simulation.conversation import learn, warm
-from simulation.people import Person
-from simulation.places import Place, public_id
+from simulation.places import public_id
+from simulation.setting import Setting
 from simulation.state import FULL, Appointment, News, Promise, State
 from simulation.topics import when
+from simulation.trades import COMMON_EPISODES
 
-WEATHER = ("a clear, cold", "a foggy", "a rainy", "a warm and sunny", "a windy", "a mild and cloudy")
 INVITE_AT = 285  # minutes after 00:00: before anybody plans the day
 PEOPLE_PER_EVENT = 9
 GRACE = 20  # minutes that people wait for each other
@@ -35,15 +35,10 @@ def thought(owner: str, text: str, minute: int, importance: int, *others: str, p
     )
 
 
-def weather(seed: int, day: int) -> str:
-    """The day's weather in words."""
-    return Chance(seed, "weather", day).pick(WEATHER)
-
-
-def beginning(state: State, people: dict[str, Person], places: dict[str, Place], minute: int) -> list[Seen]:
+def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
     """What everybody knows when the town begins: who they live and work with, and what they owe each other."""
     seen: list[Seen] = []
-    everyone = list(people.values())
+    everyone = list(setting.people.values())
     staff: dict[str, list[str]] = {}
     for person in everyone:
         for colleague in staff.setdefault(person.profile.work, []):
@@ -52,7 +47,7 @@ def beginning(state: State, people: dict[str, Person], places: dict[str, Place],
     for index, person in enumerate(everyone):
         owner, profile = person.owner, person.profile
         mate = everyone[index ^ 1] if (index ^ 1) < len(everyone) else None
-        home = places[profile.home].location.name
+        home = setting.where(profile.home)
         if mate is not None:
             warm(state, owner, mate.owner, 15)
             seen.append(thought(owner, f"{mate.profile.name} and I share the home at {home}.", minute, 4, mate.owner))
@@ -65,20 +60,23 @@ def beginning(state: State, people: dict[str, Person], places: dict[str, Place],
             if chance.percent(40):
                 thing, done = chance.pick(phrases.FAVOURS)
                 state.promises.append(Promise(giver=owner, taker=other.owner, thing=thing, done=done, minute=minute))
-                first = other.first_name
-                asked = thing.replace(" your ", f" {first}'s ").replace("while you are", f"while {first} is")
-                text = f"I promised {other.profile.name} to {asked.replace(' you ', f' {first} ')}."
+                name = other.profile.name
+                asked = thing.replace(" your ", f" {name}'s ").replace("while you are", f"while {name} is")
+                text = f"I promised to {asked.replace(' you ', f' {name} ').removesuffix(' for you')}."
                 seen.append(thought(owner, text, minute, 6, other.owner))
     return seen
 
 
-def episodes(state: State, people: dict[str, Person], day: int) -> dict[int, list[tuple[str, str, int]]]:
+def episodes(setting: Setting, day: int) -> dict[int, list[tuple[str, str, int]]]:
     """What may happen at work on a day: game time -> (owner, text, importance). A pure function of the seed."""
     found: dict[int, list[tuple[str, str, int]]] = {}
     taken: set[tuple[str, str]] = set()  # colleagues do not live the same thing twice
-    for person in people.values():
-        chance = Chance(state.seed, "episodes", person.owner, day)
-        for text, importance in chance.shuffled(person.trade.episodes)[: 1 + chance.below(3)]:
+    for person in setting.people.values():
+        chance = Chance(setting.seed, "episodes", person.owner, day)
+        own = Chance(setting.seed, "fate", person.owner).shuffled(person.trade.episodes)
+        common = Chance(setting.seed, "fate of all", person.owner).shuffled(COMMON_EPISODES)
+        turn = [own[2 * day % len(own)], own[(2 * day + 1) % len(own)], common[day % len(common)]]
+        for text, importance in chance.shuffled(turn)[: 1 + chance.below(3)]:
             if (person.profile.work, text) in taken:
                 continue
             taken.add((person.profile.work, text))
@@ -102,20 +100,20 @@ def happen(state: State, owner: str, text: str, importance: int, minute: int, wi
     return [(witness, entry) for witness in witnesses]
 
 
-def invitations(
-    state: State, people: dict[str, Person], places: dict[str, Place], here: list[str], minute: int, today: bool
-) -> list[Seen]:
+def invitations(setting: Setting, state: State, here: list[str], minute: int, today: bool) -> list[Seen]:
     """Some decide to hold something, tomorrow or (`today`) on this day; the housemate hears of it at once."""
     seen: list[Seen] = []
     day = day_of(minute) + (0 if today else 1)
     chance = Chance(state.seed, "events", day)
     hosts = chance.shuffled(here)[: max(1, len(here) // PEOPLE_PER_EVENT)] if len(here) > 1 else []
     for host, (what, kind, at) in zip(hosts, chance.shuffled(phrases.EVENTS), strict=False):
-        place = public_id(kind, people[host].district)
+        place = public_id(kind, setting.people[host].district)
         begins = day * DAY + at
+        if begins <= minute:
+            continue
         news_id = f"event-{day}-{host}"
-        where, words = places[place].location.name, when(begins, minute)
-        name = people[host].profile.name
+        where, words = setting.where(place), when(begins, minute)
+        name = setting.name(host)
         text = f"{name} is holding {what} at {where} {words}."
         state.news[news_id] = News(
             id=news_id, text=text, importance=7, minute=begins, place=place, host=host, what=what
@@ -126,7 +124,7 @@ def invitations(
         learn(state.bodies[host], news_id)
         mine = f"I am holding {what} at {where} {words} and want to invite many people."
         seen.append(thought(host, mine, minute, 8, place=place))
-        mates = [o for o in here if o != host and people[o].profile.home == people[host].profile.home]
+        mates = [o for o in here if o != host and setting.people[o].profile.home == setting.people[host].profile.home]
         friends = [o for o in here if o not in mates and o != host and state.bodies[host].feelings.get(o, 0) > 0]
         for other in mates + friends:
             learn(state.bodies[other], news_id)
@@ -137,30 +135,34 @@ def invitations(
 
 
 def commitments(state: State, minute: int) -> dict[str, Appointment]:
-    """Who has to be where about now, because it was agreed since the last night; older ones are a matter of plans."""
+    """Who sets out for an appointment about now although no plan says so.
+
+    That is who hosts it, who agreed to it after the day's plan was made, and who has no plan at all. Whoever has a
+    plan has to have put it there: that is what planning is for.
+    """
     found: dict[str, Appointment] = {}
     for appointment in state.appointments.values():
         if appointment.minute - 20 <= minute < appointment.minute + 60:
             for owner, agreed in appointment.people.items():
-                if day_of(agreed) == day_of(appointment.minute):
+                today = day_of(agreed) == day_of(appointment.minute) and agreed % DAY > INVITE_AT
+                planless = state.bodies[owner].agenda.valid_until <= minute
+                if today or planless or owner == appointment.host:
                     found.setdefault(owner, appointment)
     return found
 
 
-def settle_appointments(state: State, people: dict[str, Person], places: dict[str, Place], minute: int) -> list[Seen]:
+def settle_appointments(setting: Setting, state: State, minute: int) -> list[Seen]:
     """What came of the appointments whose time of grace is over: who came, who was missed."""
     seen: list[Seen] = []
     for appointment in list(state.appointments.values()):
         if appointment.minute + GRACE <= minute:
-            seen += _settle(state, people, places, appointment, minute)
+            seen += _settle(setting, state, appointment, minute)
             if appointment.minute + 60 <= minute:
                 del state.appointments[appointment.id]
     return seen
 
 
-def _settle(
-    state: State, people: dict[str, Person], places: dict[str, Place], appointment: Appointment, minute: int
-) -> list[Seen]:
+def _settle(setting: Setting, state: State, appointment: Appointment, minute: int) -> list[Seen]:
     if appointment.minute + GRACE != minute:
         return []
     there = [
@@ -169,18 +171,18 @@ def _settle(
     ]  # fmt: skip
     came = [owner for owner in appointment.people if owner in there]
     missed = [owner for owner in appointment.people if owner not in there and owner not in state.away]
-    where = places[appointment.place].location.name
+    where = setting.where(appointment.place)
     seen: list[Seen] = []
 
     def names(owners: list[str]) -> str:
-        listed = [people[o].profile.name for o in owners[:MAX_NAMED]]
+        listed = [setting.name(o) for o in owners[:MAX_NAMED]]
         rest = len(owners) - len(listed)
         return ", ".join(listed) + (f" and {rest} more" if rest else "")
 
     if appointment.host:
         if appointment.host in missed:
             for owner in came:
-                text = f"{names([appointment.host])} did not come to {appointment.what} at {where}, the host!"
+                text = f"{names([appointment.host])}, the host, did not come to {appointment.what} at {where}."
                 seen.append(thought(owner, text, minute, 6, appointment.host, place=appointment.place))
             return seen
         for owner in there:
@@ -188,7 +190,7 @@ def _settle(
             seen.append(thought(owner, text, minute, 6, *there[:MAX_NAMED], place=appointment.place))
             state.bodies[owner].mood = min(FULL, state.bodies[owner].mood + 800)
         for owner in [o for o in missed if o != appointment.host]:
-            name = people[owner].profile.name
+            name = setting.name(owner)
             text = f"{name} had accepted my invitation to {appointment.what} but did not come."
             seen.append(thought(appointment.host, text, minute, 5, owner, place=appointment.place))
             warm(state, appointment.host, owner, -6)

@@ -9,6 +9,9 @@ GREETINGS: tuple[tuple[str, str], ...] = (
     ("Hi {you}, do you have a minute?", "For you, always."),
     ("There you are, {you}.", "Hello {me}, is everything all right?"),
     ("Good {part}, {you}. You look busy.", "Not too busy for a chat, {me}."),
+    ("Well met, {you}.", "Well met indeed. How goes it, {me}?"),
+    ("Is this seat free, {you}?", "For you it is. Sit down, {me}."),
+    ("I nearly walked past you, {you}!", "You were deep in thought, {me}."),
 )
 FIRST_MEETING: tuple[tuple[str, str], ...] = (
     (
@@ -23,8 +26,12 @@ FEELINGS: tuple[tuple[int, tuple[str, ...]], ...] = (  # from this mood in per c
     (0, ("To be honest, I have had better days.", "A little tired, if I am honest.")),
 )
 SMALL_TALK: tuple[tuple[str, str], ...] = (
-    ("What do you make of this weather?", "It changes by the hour. I never leave without my coat."),
-    ("It smells of rain, don't you think?", "My knees say so too. They are seldom wrong."),
+    ("How is the family?", "Well, as far as one hears. They write too seldom."),
+    ("You look as if you had good news.", "No, I only slept well for once."),
+    ("I have lost my umbrella again.", "It is surely where you left the last one."),
+    ("Do you still go swimming in the morning?", "Only when the water is warmer than the air."),
+    ("My neighbour has bought a trumpet.", "You have my sympathy."),
+    ("I found your cat in my kitchen again.", "She knows where the good milk is."),
     ("Have you tried the soup at the Linden Café?", "Twice. They should put more pepper in it."),
     ("The town is quiet today.", "Quiet is fine with me, there was noise enough last week."),
     ("I slept badly, the gulls were at it again.", "Close the window and think of the sea, that is what I do."),
@@ -40,6 +47,18 @@ REPLIES_TO_WORK = (
     "I can imagine. Do not let it wear you out.", "That sounds like a good day's work.",
     "You should take a day off now and then.", "I could never do what you do.", "And what does your boss say to that?",
 )  # fmt: skip
+#: what one says of somebody one likes, and of somebody one does not
+OPINIONS: tuple[tuple[str, ...], tuple[str, ...]] = (
+    ("I like {name} a lot. One can rely on {name}.", "{name} has helped me more than once.",
+     "With {name} I could talk for hours.", "{name} is the first I would ask for help."),
+    ("Between us, {name} has let me down.", "I waited for {name} in vain. I will not forget that soon.",
+     "{name} promises much and keeps little."),
+)  # fmt: skip
+REPLIES_TO_OPINIONS = (
+    "My experience exactly.",
+    "That is good to know.",
+    "I hardly know what to say to that.",
+)
 NEWS_OPENINGS = (
     "Have you heard?",
     "You will not believe it:",
@@ -48,13 +67,17 @@ NEWS_OPENINGS = (
 )
 NEWS_REACTIONS: tuple[tuple[str, ...], ...] = (  # by how much it matters
     ("Well, well.", "That explains a lot.", "Such things happen."),
-    ("Really? I had no idea.", "I had better tell the others.", "That is news to me. Who told you?"),
+    ("Really? I had no idea.", "I had better tell the others.", "That is news to me. What else do you know?"),
 )
 FAREWELLS: tuple[tuple[str, str], ...] = (
     ("I must be going. See you soon, {you}.", "Take care, {me}."),
     ("Well, back to it.", "Yes, me too. Goodbye, {me}."),
     ("It was good to talk to you, {you}.", "Likewise. Until next time!"),
     ("I will not keep you any longer.", "You never do. Bye, {me}."),
+    ("Look at the time! I have to run.", "Run, then. Until soon, {me}."),
+    ("Give my regards at home, {you}.", "I will. And you mind your step, {me}."),
+    ("Let us talk again soon.", "Any time. You know where to find me."),
+    ("I had better get on.", "So had I. Have a good {part}, {me}."),
 )
 #: what one can ask for: asked with "could you …?", promised with "I will …", kept with "I …"
 FAVOURS: tuple[tuple[str, str], ...] = (

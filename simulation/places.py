@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memory.profile import Location
 from simulation.chance import Chance
 
-PEOPLE_PER_DISTRICT = 60
+PEOPLE_PER_DISTRICT = 40
 PEOPLE_PER_HOME = 2
 HOMES_PER_DISTRICT = PEOPLE_PER_DISTRICT // PEOPLE_PER_HOME
 DISTRICTS_PER_ROW = 5
@@ -35,6 +35,7 @@ PUBLIC: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
 DISTRICTS = (
     "Old Town", "Northgate", "Riverside", "Eastmoor", "Hillcrest", "Southbank", "Westfield", "Millbrook", "Fairview",
     "Kingsmead", "Ashdown", "Greenway", "Stonebridge", "Lakeside", "Highmeadow", "Oakham", "Redcliff",
+    "Marketside", "Whitebridge", "Elmhurst", "Thornbury", "Seaview", "Longacre", "Birchwood", "Castle Hill",
 )  # fmt: skip
 STREETS = ("Lime Street", "Mill Lane", "Harbour Road", "Orchard Way", "Chapel Row")
 

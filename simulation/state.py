@@ -24,7 +24,6 @@ class Body(msgspec.Struct, kw_only=True):
     condition: Condition = "sleeping"
     doing: str = ""  # what it does, an "-ing" form
     intent: str = ""  # why: the plan item, need or routine it follows, in words
-    goal: str = ""  # id of the place it wants to be in
     energy: int = 6_500
     hunger: int = 6_000  # how well fed it is: 0 is starving, as in spec 3
     mood: int = 6_000
@@ -40,6 +39,8 @@ class Body(msgspec.Struct, kw_only=True):
     talked: dict[str, int] = msgspec.field(default_factory=dict)  # owner -> game time of the last conversation
     feelings: dict[str, int] = msgspec.field(default_factory=dict)  # owner -> -100 to 100
     news: list[str] = msgspec.field(default_factory=list)  # ids of news it knows, oldest first
+    hobbies: list[str] = msgspec.field(default_factory=list)  # owners whose hobby it has been told of
+    remarks: list[int] = msgspec.field(default_factory=list)  # small talk it made lately, by number
 
 
 class News(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +83,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     importance: int
     tells: str = ""  # id of news that the others now know
+    hobby: bool = False  # the others now know the speaker's hobby
+    remark: int = -1  # the number of this small talk
     agrees: Appointment | None = None
     joins: str = ""  # id of an invitation that the speaker accepts
     promises: Promise | None = None

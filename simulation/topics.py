@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.clock import DAY, clock_time, day_of
 from simulation import phrases
 from simulation.chance import Chance
 from simulation.people import Person
-from simulation.places import Place, public_id
+from simulation.places import public_id
+from simulation.setting import Setting
 from simulation.state import FULL, Appointment, Body, Line, Promise, State
+from simulation.weather import sky
 
 
 @dataclass(frozen=True)
@@ -18,16 +20,15 @@ class Pair:
 
     me: Person
     you: Person
-    place: Place
-    places: dict[str, Place]
-    people: dict[str, Person]
+    place: str  # id of a location
+    setting: Setting
     state: State
     minute: int
     chance: Chance
 
     def turned(self) -> Pair:
         """The same with the roles exchanged."""
-        return Pair(self.you, self.me, self.place, self.places, self.people, self.state, self.minute, self.chance)
+        return replace(self, me=self.you, you=self.me)
 
     def body(self, person: Person) -> Body:
         """The body of one of the two."""
@@ -45,7 +46,7 @@ class Pair:
             you_full=self.you.profile.name,
             job=f"{self.me.trade.article} {self.me.trade.title}",
             your_job=f"{self.you.trade.article} {self.you.trade.title}",
-            place=self.place.location.name,
+            place=self.setting.where(self.place),
             part="morning" if hour < 12 else "afternoon" if hour < 18 else "evening",
             feel=self.chance.pick(feel),
         )
@@ -84,9 +85,17 @@ def farewell(pair: Pair) -> list[Line]:
 
 
 def small_talk(pair: Pair) -> list[Line]:
-    """Weather, sleep and street lamps."""
-    opening, answer = pair.chance.pick(phrases.SMALL_TALK)
-    return [pair.mine(opening, 2), Line(speaker=pair.you.owner, text=answer, importance=2, warmth=1)]
+    """The weather of the day, sleep and street lamps; nothing that either of the two said lately."""
+    _, remark, reply = sky(pair.state.seed, day_of(pair.minute))
+    options = [*phrases.SMALL_TALK, (remark, reply)]
+    lately = {*pair.body(pair.me).remarks, *pair.body(pair.you).remarks}
+    fresh = [number for number in range(len(options)) if number not in lately]
+    number = pair.chance.pick(fresh)
+    opening, answer = options[number]
+    return [
+        Line(speaker=pair.me.owner, text=opening, importance=2, remark=number),
+        Line(speaker=pair.you.owner, text=answer, importance=2, warmth=1),
+    ]
 
 
 def work(pair: Pair) -> list[Line]:
@@ -99,17 +108,36 @@ def work(pair: Pair) -> list[Line]:
 
 
 def hobby(pair: Pair) -> list[Line]:
-    """What one loves; warmer when both love it."""
+    """What one loves, told once; warmer when both love it."""
+    if pair.me.owner in pair.body(pair.you).hobbies:
+        return []
     shared = pair.me.hobby == pair.you.hobby
-    where = pair.places[pair.me.hobby_place].location.name
+    where = pair.setting.where(pair.me.hobby_place)
     answer = (
         f"{pair.me.hobby.capitalize()}! I love that too. We should do it together."
         if shared
         else f"I know little about {pair.me.hobby}. I prefer {pair.you.hobby}."
     )
+    text = f"Lately I spend every free hour on {pair.me.hobby}, mostly at {where}."
     return [
-        pair.mine(f"Lately I spend every free hour on {pair.me.hobby}, mostly at {where}.", 3),
-        Line(speaker=pair.you.owner, text=answer, importance=5 if shared else 3, warmth=8 if shared else 1),
+        Line(speaker=pair.me.owner, text=text, importance=3, hobby=True),
+        Line(speaker=pair.you.owner, text=answer, importance=5 if shared else 3, hobby=True, warmth=8 if shared else 1),
+    ]
+
+
+def gossip(pair: Pair) -> list[Line]:
+    """What `you` thinks of somebody else whom `you` has feelings for."""
+    known = {o: f for o, f in pair.body(pair.you).feelings.items() if o != pair.me.owner and abs(f) >= 12}
+    if not known:
+        return []
+    other = pair.chance.pick(sorted(known))
+    name, first = pair.setting.name(other), pair.setting.people[other].first_name
+    liked, disliked = phrases.OPINIONS
+    opinion = pair.chance.pick(liked if known[other] > 0 else disliked).format(name=first)
+    return [
+        pair.mine(f"Tell me, what do you think of {name}?", 3),
+        pair.yours(opinion, 4 if known[other] > 0 else 5),
+        pair.mine(pair.chance.pick(phrases.REPLIES_TO_OPINIONS), 2),
     ]
 
 
@@ -134,12 +162,12 @@ def news(pair: Pair) -> list[Line]:
     item = pair.state.news[max(fresh, key=lambda n: (pair.state.news[n].importance, n))]
     if item.host:
         return _invitation(pair, item.id)
-    where = pair.places[item.place].location.name
+    where = pair.setting.where(item.place)
     serious = item.importance >= 5
     return [
         Line(
             speaker=pair.me.owner,
-            text=f"{pair.chance.pick(phrases.NEWS_OPENINGS)} {item.text} It was at {where}.",
+            text=f"{pair.chance.pick(phrases.NEWS_OPENINGS)} {item.text} That is what they say at {where}.",
             importance=min(item.importance, 6),
             tells=item.id,
         ),
@@ -151,11 +179,11 @@ def _invitation(pair: Pair, news_id: str) -> list[Line]:
     item = pair.state.news[news_id]
     if item.minute <= pair.minute + 15 or item.host == pair.you.owner:
         return []
-    where, at = pair.places[item.place].location.name, when(item.minute, pair.minute)
+    where, at = pair.setting.where(item.place), when(item.minute, pair.minute)
     if item.host == pair.me.owner:
         opening = f"I am holding {item.what} at {where} {at}. Will you come?"
     else:
-        host = pair.people[item.host].profile.name
+        host = pair.setting.name(item.host)
         opening = f"{host} is holding {item.what} at {where} {at}. Are you coming too?"
     lines = [Line(speaker=pair.me.owner, text=opening, importance=7, tells=news_id)]
     feeling = pair.body(pair.you).feelings.get(item.host, 0)
@@ -184,7 +212,7 @@ def meeting(pair: Pair) -> list[Line]:
         if abs(other.minute - minute) < 90 and any(owner in other.people for owner in owners):
             return []
     place = public_id(kind, pair.me.district)
-    where, at = pair.places[place].location.name, when(minute, pair.minute)
+    where, at = pair.setting.where(place), when(minute, pair.minute)
     if not pair.chance.percent(75):
         return [
             pair.mine(f"Shall we {what} at {where} {at}?", 4),
@@ -246,4 +274,4 @@ def favour(pair: Pair) -> list[Line]:
     ]
 
 
-TOPICS = (news, favour, meeting, trouble, hobby, work, small_talk)
+TOPICS = (news, favour, meeting, trouble, hobby, gossip, work, small_talk)

@@ -7,21 +7,18 @@ from typing import Any
 
 import msgspec
 
-from memory.clock import DAY, clock_time, day_of
+from memory.clock import DAY, day_of
 from memory.effects import Append, Effect, SetPlanStatus, Tell
 from memory.entry import Entry
 from memory.profile import Location, Profile
 from simulation import conversation, happenings
-from simulation.action import Action, choose, is_night
 from simulation.chance import Chance
-from simulation.people import Person, population
+from simulation.conduct import act
 from simulation.perception import Perception
-from simulation.places import build
-from simulation.state import FULL, Appointment, Body, State
+from simulation.setting import Setting
+from simulation.state import FULL, Body, State
 from simulation.world import Change
 
-SPEED = 8  # tiles per minute
-MEAL_PAUSE = 150  # minutes between two meals worth noting
 ADVICE_LASTS = 60  # minutes for which a chosen action is followed
 
 Seen = tuple[str, Entry]
@@ -47,25 +44,21 @@ class Town:
     ) -> None:
         self.minutes_per_tick = minutes_per_tick
         self.start_minute = start_minute
-        self._perception = perception or Perception()
-        self._people: dict[str, Person] = population(seed, agents)
-        self._places = build(agents)
-        self._place_type = {place.id: place.location.type for place in self._places.values()}
+        self._setting = Setting(seed, agents, perception)
         bodies: dict[str, Body] = {}
-        for owner, person in self._people.items():
+        for owner, person in self._setting.people.items():
             home = person.profile.home
-            x, y = self._places[home].spot(seed, owner)
-            bodies[owner] = Body(x=x, y=y, place=home, goal=home)
+            x, y = self._setting.spot(owner, home)
+            bodies[owner] = Body(x=x, y=y, place=home)
         self._state = State(seed=seed, agents=agents, minute=start_minute - 1, bodies=bodies)
         self._episodes: tuple[int, dict[int, list[tuple[str, str, int]]]] = (-1, {})  # a cache: follows from the seed
-        self._spots: dict[tuple[str, str], tuple[int, int]] = {}  # a cache as well
 
     # -- what the loop reads -------------------------------------------------------------------------
 
     @property
     def locations(self) -> tuple[Location, ...]:
         """All places, public ones of a district before its homes."""
-        return tuple(place.location for place in self._places.values())
+        return tuple(place.location for place in self._setting.places.values())
 
     @property
     def ticks_per_day(self) -> int:
@@ -74,7 +67,7 @@ class Town:
 
     def owners(self) -> Mapping[str, Profile]:
         """The profiles of all who are in town, by owner id."""
-        return {o: p.profile for o, p in self._people.items() if o not in self._state.away}
+        return {o: p.profile for o, p in self._setting.people.items() if o not in self._state.away}
 
     def brief(self, owner: str) -> dict[str, Any]:
         """Where an agent is, what it does and how it feels (meters of 0 to 100; hunger 0 is starving)."""
@@ -122,17 +115,17 @@ class Town:
             return
         match change.effect:
             case Append(entry=planned) if planned.type == "plan":
-                body.agenda.replace(change.entry or planned, self._places)
+                body.agenda.replace(change.entry or planned, self._setting.places)
             case SetPlanStatus():
                 body.agenda.set_status(change.effect)
             case Tell(topic="relationship", data=data):
                 other, amount = data.get("other"), data.get("change")
-                if isinstance(other, str) and other in self._people and isinstance(amount, int):
+                if isinstance(other, str) and other in self._setting.people and isinstance(amount, int):
                     now = body.feelings.get(other, 0)
                     body.feelings[other] = max(-100, min(100, now + amount))
             case Tell(topic="action", data=data):
                 place = data.get("location")
-                if isinstance(place, str) and place in self._places:
+                if isinstance(place, str) and place in self._setting.places:
                     body.advice, body.advice_until = place, self._state.minute + ADVICE_LASTS
             case _:
                 pass
@@ -178,89 +171,32 @@ class Town:
 
     def _live(self, minute: int) -> list[Seen]:
         state = self._state
-        here = [owner for owner in self._people if owner not in state.away]
+        here = [owner for owner in self._setting.people if owner not in state.away]
         seen: list[Seen] = []
         if minute == self.start_minute:
-            seen += happenings.beginning(state, self._people, self._places, minute)
-            seen += happenings.invitations(state, self._people, self._places, here, minute, today=True)
+            seen += happenings.beginning(self._setting, state, minute)
+            seen += happenings.invitations(self._setting, state, here, minute, today=True)
         if minute % DAY == happenings.INVITE_AT:
             happenings.forget_old(state, minute)
             for body in state.bodies.values():
-                self._perception.forget(body, minute)
-            seen += happenings.invitations(state, self._people, self._places, here, minute, today=False)
+                self._setting.perception.forget(body, minute)
+            seen += happenings.invitations(self._setting, state, here, minute, today=False)
         due = happenings.commitments(state, minute)
         for owner in here:
-            seen += self._act(self._people[owner], state.bodies[owner], minute, due.get(owner))
+            seen += act(self._setting, state, self._setting.people[owner], minute, due.get(owner))
         seen += self._happen(minute)
         seen += self._talk(here, minute)
         seen += self._perceive(here, minute)
-        seen += happenings.settle_appointments(state, self._people, self._places, minute)
+        seen += happenings.settle_appointments(self._setting, state, minute)
         return seen
-
-    def _act(self, person: Person, body: Body, minute: int, due: Appointment | None) -> list[Seen]:
-        owner = person.owner
-        seen: list[Seen] = []
-        if not body.talk:
-            action = choose(self._state.seed, person, body, minute, self._place_type)
-            if due is not None and not action.sleep and not body.need:
-                action = Action(due.place, "meeting people", due.what)
-            if body.condition == "sleeping" and not action.sleep:
-                sky = happenings.weather(self._state.seed, day_of(minute))
-                text = f"Woke up at {clock_time(minute)}. It is {sky} day."
-                seen.append(happenings.thought(owner, text, minute, 1, place=body.place))
-            seen += self._carry_out(person, body, action, minute)
-        resting = body.condition == "sleeping"
-        body.energy = max(0, min(FULL, body.energy + (17 if resting else -7)))
-        body.hunger = max(0, body.hunger - (3 if resting else 11))
-        body.mood += (body.mood < 6_000) - (body.mood > 6_000)
-        asleep = resting and is_night(person, minute)  # a nap ends nothing
-        self._state.effects += body.agenda.follow(owner, minute, body.place, asleep)
-        return seen
-
-    def _carry_out(self, person: Person, body: Body, action: Action, minute: int) -> list[Seen]:
-        """Walk towards the action's place, or do there what is to be done."""
-        owner, place = person.owner, self._places[action.place]
-        body.goal, body.intent = action.place, action.intent
-        seen: list[Seen] = []
-        if body.place != action.place:
-            body.condition, body.place, body.doing = "walking", "", ""
-            if not self._walk(owner, body, action.place):
-                return seen
-            body.place = action.place
-            arrival = self._perception.arrival(owner, body, place.location.name, minute)
-            if arrival is not None:
-                seen.append((owner, arrival))
-        body.condition = "sleeping" if action.sleep else "activity" if action.doing else "idle"
-        body.doing = action.doing
-        if action.eat:
-            body.hunger = min(FULL, body.hunger + 300)
-            if body.ate < 0 or minute - body.ate > MEAL_PAUSE:
-                body.ate = minute
-                hour = minute % DAY // 60
-                meal = "breakfast" if 4 <= hour < 11 else "lunch" if hour < 16 else "dinner"
-                text = f"Had {meal} at {place.location.name}."
-                seen.append(happenings.thought(owner, text, minute, 2, place=body.place))
-        return seen
-
-    def _walk(self, owner: str, body: Body, place_id: str) -> bool:
-        """One minute on the way, first along x, then along y; True on arrival."""
-        spot = self._spots.get((owner, place_id))
-        if spot is None:
-            spot = self._spots[owner, place_id] = self._places[place_id].spot(self._state.seed, owner)
-        left = SPEED
-        across = max(-left, min(left, spot[0] - body.x))
-        left -= abs(across)
-        body.x += across
-        body.y += max(-left, min(left, spot[1] - body.y))
-        return (body.x, body.y) == spot
 
     def _happen(self, minute: int) -> list[Seen]:
         day = day_of(minute)
         if self._episodes[0] != day:
-            self._episodes = (day, happenings.episodes(self._state, self._people, day))
+            self._episodes = (day, happenings.episodes(self._setting, day))
         seen: list[Seen] = []
         for owner, text, importance in self._episodes[1].get(minute, ()):
-            body, person = self._state.bodies[owner], self._people[owner]
+            body, person = self._state.bodies[owner], self._setting.people[owner]
             if owner in self._state.away or body.place != person.profile.work or body.condition != "activity":
                 continue
             present = [
@@ -274,7 +210,7 @@ class Town:
         state = self._state
         seen: list[Seen] = []
         for talk in list(state.talks.values()):
-            seen += conversation.say(state, self._people, talk, minute)
+            seen += conversation.say(self._setting, state, talk, minute)
             if not talk.lines:
                 self._end(talk.id, minute)
         gathered: dict[str, list[str]] = {}
@@ -285,7 +221,7 @@ class Town:
         for place, owners in gathered.items():
             if len(owners) < 2:
                 continue
-            for talk in conversation.start(state, self._people, self._places, owners, place, minute):
+            for talk in conversation.start(self._setting, state, owners, place, minute):
                 state.talks[talk.id] = talk
                 for owner in talk.people:
                     body = state.bodies[owner]
@@ -299,7 +235,7 @@ class Town:
         talk = self._state.talks.pop(talk_id)
         for owner in talk.people:
             body = self._state.bodies[owner]
-            body.talk, body.condition = "", "idle"
+            body.talk, body.condition = "", "activity" if body.doing else "idle"
             body.quiet_until = minute + 45 + Chance(self._state.seed, "quiet", owner, minute).below(60)
 
     def _perceive(self, here: list[str], minute: int) -> list[Seen]:
@@ -307,17 +243,17 @@ class Town:
 
         A grid keeps this linear in the number of agents.
         """
-        state, size = self._state, self._perception.radius + 1
+        state, size = self._state, self._setting.perception.radius + 1
         cells: dict[tuple[str, int, int], list[tuple[str, str, Body]]] = {}
         with_whom: dict[str, str] = {}
         for owner in here:
             body = state.bodies[owner]
             cells.setdefault((body.place, body.x // size, body.y // size), []).append(
-                (owner, self._people[owner].profile.name, body)
+                (owner, self._setting.name(owner), body)
             )
             if body.talk:
                 other = next(o for o in state.talks[body.talk].people if o != owner)
-                with_whom[owner] = self._people[other].profile.name
+                with_whom[owner] = self._setting.name(other)
         seen: list[Seen] = []
         for owner in here:
             body = state.bodies[owner]
@@ -332,5 +268,7 @@ class Town:
                 if other[0] != owner and not (body.talk and other[2].talk == body.talk)
             ]
             if near:
-                seen += [(owner, entry) for entry in self._perception.agents(owner, body, near, minute, with_whom)]
+                seen += [
+                    (owner, entry) for entry in self._setting.perception.agents(owner, body, near, minute, with_whom)
+                ]
         return seen

@@ -21,6 +21,22 @@ class Trade:
     ages: tuple[int, int] = (22, 64)
 
 
+#: what can happen to anybody at work, with its importance
+COMMON_EPISODES: tuple[tuple[str, int], ...] = (
+    ("The lights went out for a quarter of an hour.", 4),
+    ("A lost purse was found under a bench, with all the money in it.", 5),
+    ("Somebody left a bunch of flowers at the door, without a name.", 5),
+    ("A dog without a collar came in and would not leave.", 4),
+    ("An inspector announced a visit for next week.", 6),
+    ("A window was broken by a football.", 4),
+    ("Two tourists asked the way and stayed to talk for half an hour.", 3),
+    ("The delivery boy fell off his bicycle, but only the eggs were hurt.", 4),
+    ("A letter for the wrong address arrived, from far away.", 3),
+    ("There was a smell of smoke, but nobody found where it came from.", 5),
+    ("A wallet photograph from 1961 turned up between two boards.", 4),
+    ("A child asked for work and was given an apple.", 3),
+)
+
 TRADES: tuple[Trade, ...] = (
     Trade(
         "café owner", "a", "cafe", 450, 1020, "who knows every guest by name",
@@ -30,7 +46,9 @@ TRADES: tuple[Trade, ...] = (
          ("A travelling couple asked for a room for the night.", 4),
          ("The milk delivery came an hour late.", 3)),
         ("I tried a new blend this morning and half the guests noticed.",
-         "We were full from nine to eleven, I hardly sat down."),
+         "We were full from nine to eleven, I hardly sat down.",
+         "I am thinking of opening on Sunday evenings as well.",
+         "The new waiter drops a plate a day."),
     ),
     Trade(
         "teacher", "a", "school", 480, 930, "who teaches the upper classes and runs the reading club",
@@ -40,7 +58,9 @@ TRADES: tuple[Trade, ...] = (
          ("Two classes had to share one room because of a leaking roof.", 5),
          ("The attendance list was short by four names.", 2)),
         ("The children ask better questions than I can answer.",
-         "I still have thirty essays to mark before the week is over."),
+         "I still have thirty essays to mark before the week is over.",
+         "We are rehearsing the school play, the king forgets his lines.",
+         "One of my pupils has won a prize in the city."),
     ),
     Trade(
         "librarian", "a", "library", 540, 1020, "who keeps the archive of the town",
@@ -50,7 +70,9 @@ TRADES: tuple[Trade, ...] = (
          ("A reader fell asleep over the encyclopaedia.", 2),
          ("Three new readers signed up for cards.", 3)),
         ("I found letters from the founding year, hardly anyone has read them.",
-         "It was quiet, which is how I like it."),
+         "It was quiet, which is how I like it.",
+         "We will move the newspapers to the first floor.",
+         "People return books with the strangest bookmarks."),
     ),
     Trade(
         "baker", "a", "bakery", 420, 900, "who bakes before the town wakes",
@@ -59,7 +81,9 @@ TRADES: tuple[Trade, ...] = (
          ("The flour delivery was cancelled until further notice.", 6),
          ("Someone ordered a wedding cake for forty guests.", 6),
          ("A tray of rolls burned.", 3)),
-        ("The new oven bakes hotter than it says.", "Rye is what everyone wants this week."),
+        ("The new oven bakes hotter than it says.", "Rye is what everyone wants this week.",
+         "I get up at four and still I am late.",
+         "I have a recipe with walnuts that I want to try."),
     ),
     Trade(
         "nurse", "a", "clinic", 480, 960, "who remembers every patient's story",
@@ -68,7 +92,9 @@ TRADES: tuple[Trade, ...] = (
          ("The clinic is running low on cold medicine.", 6),
          ("An elderly patient told the story of the great flood again.", 3),
          ("The waiting room was empty for an hour.", 2)),
-        ("Half the town seems to have the same cough.", "Nobody keeps the exercise schedule I give them."),
+        ("Half the town seems to have the same cough.", "Nobody keeps the exercise schedule I give them.",
+         "We are two people short this month.",
+         "Somebody brought us a cake to say thank you."),
     ),
     Trade(
         "carpenter", "a", "workshop", 480, 990, "who built half the doors on Lime Street",
@@ -77,7 +103,9 @@ TRADES: tuple[Trade, ...] = (
          ("The big saw stopped working and a spare part must be ordered.", 6),
          ("A plank of very old oak was found under the floor.", 4),
          ("The order for the school benches was finished.", 4)),
-        ("Oak is getting dear, I may have to raise my prices.", "I have a table for twelve to finish."),
+        ("Oak is getting dear, I may have to raise my prices.", "I have a table for twelve to finish.",
+         "My back tells me to hire somebody.",
+         "The school benches are done, thirty of them."),
     ),
     Trade(
         "shopkeeper", "a", "market", 540, 1080, "who sells a little of everything",
@@ -86,7 +114,9 @@ TRADES: tuple[Trade, ...] = (
          ("A crate of lemons was left over and given away.", 2),
          ("A stranger bought every candle in the shop.", 5),
          ("The till was short by a few coins.", 4)),
-        ("Strawberries are in, but not for long.", "People buy less than last month, I notice it every evening."),
+        ("Strawberries are in, but not for long.", "People buy less than last month, I notice it every evening.",
+         "I will set up a second stall for the fair.",
+         "The apples from the hills are the best in years."),
     ),
     Trade(
         "gardener", "a", "park", 420, 930, "who planted the willows on the pond",
@@ -95,7 +125,9 @@ TRADES: tuple[Trade, ...] = (
          ("Someone trampled the new tulip bed overnight.", 5),
          ("The old willow lost a heavy branch, and the path is closed.", 6),
          ("The first roses opened.", 3)),
-        ("It needs to rain soon, the beds are dry.", "The ducks follow me around as if I were their mother."),
+        ("It needs to rain soon, the beds are dry.", "The ducks follow me around as if I were their mother.",
+         "I would like to plant a cherry tree by the gate.",
+         "Nobody walks on the grass since I put up the sign."),
     ),
     Trade(
         "town clerk", "a", "hall", 510, 960, "who signs every permit",
@@ -104,7 +136,9 @@ TRADES: tuple[Trade, ...] = (
          ("A petition for a night bus was handed in with many names.", 5),
          ("The file on the harbour wall cannot be found.", 4),
          ("The council meeting ended without a decision.", 4)),
-        ("The council talks a lot and decides little.", "You would not believe how many forms a market stall needs."),
+        ("The council talks a lot and decides little.", "You would not believe how many forms a market stall needs.",
+         "The mayor wants the archive in order by spring.",
+         "I have found a permit signed in the wrong century."),
     ),
     Trade(
         "innkeeper", "an", "pub", 690, 1260, "who hears all the news first",
@@ -113,7 +147,9 @@ TRADES: tuple[Trade, ...] = (
          ("A barrel of the dark ale turned out sour.", 3),
          ("A band from the coast asked to play at the pub this week.", 6),
          ("The quiz record was broken by a single point.", 4)),
-        ("The quiz gets louder every week.", "A band wants to play here, I am tempted."),
+        ("The quiz gets louder every week.", "A band wants to play here, I am tempted.",
+         "I need a new dartboard, the old one has more holes than board.",
+         "On Fridays I could use three more hands."),
     ),
     Trade(
         "ferry pilot", "a", "harbour", 450, 960, "who takes people and parcels across the bay",
@@ -122,7 +158,9 @@ TRADES: tuple[Trade, ...] = (
          ("A parcel without a name is waiting at the harbour.", 5),
          ("The ferry engine makes a worrying noise.", 6),
          ("Dolphins swam beside the ferry.", 4)),
-        ("The tide tables were wrong by ten minutes today.", "The engine will not last the winter."),
+        ("The tide tables were wrong by ten minutes today.", "The engine will not last the winter.",
+         "I took forty people across this morning, standing.",
+         "A captain from the north has asked for my charts."),
     ),
     Trade(
         "student", "a", "library", 570, 960, "who came here to write a thesis",
@@ -131,7 +169,9 @@ TRADES: tuple[Trade, ...] = (
          ("The third chapter is finally finished.", 5),
          ("The professor sent comments on every page.", 4),
          ("A seat by the window was free all day.", 2)),
-        ("Chapter three took me a month.", "My professor answers at midnight, always."),
+        ("Chapter three took me a month.", "My professor answers at midnight, always.",
+         "I count footnotes in my sleep.",
+         "Only the conclusion is missing, and the beginning."),
         (19, 27),
     ),
     Trade(
@@ -141,7 +181,9 @@ TRADES: tuple[Trade, ...] = (
          ("The blue paint has run out.", 3),
          ("A canvas was spoiled by a spilled cup of tea.", 4),
          ("The light was perfect for an hour.", 3)),
-        ("I have the light right at last, only the water is wrong.", "A gallery has written to me, imagine."),
+        ("I have the light right at last, only the water is wrong.", "A gallery has written to me, imagine.",
+         "I have painted the same boat eleven times now.",
+         "Nobody tells you how much canvas costs."),
     ),
     Trade(
         "pensioner", "a", "plaza", 600, 720, "who sailed for thirty years and now watches the town",
@@ -150,7 +192,9 @@ TRADES: tuple[Trade, ...] = (
          ("A letter from an old shipmate arrived.", 6),
          ("The pigeons have found the new bench.", 1),
          ("A stranger asked the way to the harbour.", 2)),
-        ("At my age every day is a Sunday.", "The newspaper gets thinner every year."),
+        ("At my age every day is a Sunday.", "The newspaper gets thinner every year.",
+         "I could tell you the tide without looking at the sea.",
+         "My old ship was sold for scrap, I read."),
         (66, 84),
     ),
 )  # fmt: skip

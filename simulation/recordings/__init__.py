@@ -1,0 +1,5 @@
+"""Recordings that ship with the package. `python -m simulation.record simulation/recordings/small` rewrites it."""
+
+from pathlib import Path
+
+SMALL = Path(__file__).parent / "small"  # a day of three agents of a town of twelve
