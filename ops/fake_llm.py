@@ -6,8 +6,6 @@ the order in which requests arrive.
 
     with FakeEndpoint(latency=0.2, faults={"429": 0.1}) as endpoint:
         settings = Settings(llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=100_000)
-
-It speaks plain HTTP/1.1 by hand, since a web framework does not let itself be told to send half a response.
 """
 
 from __future__ import annotations
@@ -15,22 +13,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import socket
-import struct
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from ops.fake_completions import Response, complete, content_digest, error
 from ops.fake_faults import check_faults, draw, pick
+from ops.fake_http import Request, deliver, head_of, read_request
 
 MODEL = "stand-in"
-_MAX_BODY = 32 * 2**20  # bytes of a request
-_DRIP = 0.05  # seconds between two bytes
 _BACKLOG = 1024
 _REMEMBERED = 10_000  # completed answers whose order is told
 
@@ -63,12 +57,6 @@ class Stats(NamedTuple):
     in_flight: int
     most_in_flight: int
     completed: list[str]  # content digests of the latest 10,000 of these, in the order in which they were sent
-
-
-class _Request(NamedTuple):
-    method: str
-    path: str
-    body: bytes
 
 
 class _Server:
@@ -114,7 +102,7 @@ class _Server:
         assert task is not None
         self._connections.add(task)
         try:
-            while (request := await _read_request(reader)) is not None:
+            while (request := await read_request(reader)) is not None:
                 if not await self._respond(request, reader, writer):
                     break
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -123,7 +111,7 @@ class _Server:
             self._connections.discard(task)
             writer.close()
 
-    async def _respond(self, request: _Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _respond(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; False when the connection is over."""
         path = request.path.partition("?")[0].rstrip("/")
         if (request.method, path) == ("POST", "/v1/chat/completions"):
@@ -138,11 +126,11 @@ class _Server:
             response = Response(status=200, body=json.dumps(models).encode())
         else:
             response = error(404, "not_found", f"{request.method} {path} is not served here")
-        writer.write(_head(response) + response.body)
+        writer.write(head_of(response) + response.body)
         await writer.drain()
         return True
 
-    async def _chat(self, request: _Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _chat(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         with self.changed:
             self._requests += 1
             self._in_flight += 1
@@ -153,11 +141,11 @@ class _Server:
             await asyncio.sleep(wait)
             await self.open.wait()
             if reader.at_eof() or response.delivery != "whole":
-                sent = not reader.at_eof() and await _deliver(response, reader, writer)
+                sent = not reader.at_eof() and await deliver(response, reader, writer)
                 self._count(digest, response if sent else None)
                 return sent
             self._count(digest, response)  # first, so that whoever has the answer finds it counted
-            return await _deliver(response, reader, writer)
+            return await deliver(response, reader, writer)
         finally:
             with self.changed:
                 self._in_flight -= 1
@@ -197,64 +185,6 @@ class _Server:
                 self._faults[fault] += 1
         wait = options.latency + options.jitter * draw(options.seed, digest, attempt, "jitter")
         return wait, digest, answer if fault is None else complete(request, options.seed, fault)
-
-
-async def _read_request(reader: asyncio.StreamReader) -> _Request | None:
-    """The next request, or None at the end of the connection or when it is not HTTP."""
-    try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        return None
-    first, *lines = head.split("\r\n")
-    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    parts = first.split(" ")
-    length = headers.get("content-length", "0")
-    if len(parts) != 3 or not length.isdigit() or int(length) > _MAX_BODY:
-        return None
-    return _Request(parts[0], parts[1], await reader.readexactly(int(length)))
-
-
-def _head(response: Response) -> bytes:
-    try:
-        phrase = HTTPStatus(response.status).phrase
-    except ValueError:
-        phrase = "Unknown"
-    headers = [("Content-Type", response.content_type), ("Content-Length", str(len(response.body))), *response.headers]
-    lines = [f"HTTP/1.1 {response.status} {phrase}", *(f"{name}: {value}" for name, value in headers)]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-async def _deliver(response: Response, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-    """Send a response in its way; whether all of it was sent."""
-    head, body = _head(response), response.body
-    if response.delivery == "whole":
-        writer.write(head + body)
-        await writer.drain()
-        return True
-    if response.delivery == "hang":
-        await reader.read(1)  # until the client gives up
-        return False
-    if response.delivery == "close":
-        return False
-    if response.delivery == "reset":
-        writer.write(head + body[: len(body) // 2])
-        await writer.drain()
-        raw: socket.socket = writer.get_extra_info("socket")
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        writer.transport.abort()
-        return False
-    dripped = body
-    if response.delivery == "drip":
-        writer.write(head)
-    else:
-        dripped = head + body
-    for at in range(len(dripped)):
-        writer.write(dripped[at : at + 1])
-        await writer.drain()
-        await asyncio.sleep(_DRIP)
-        if reader.at_eof():
-            return False
-    return True
 
 
 class FakeEndpoint:
