@@ -114,6 +114,8 @@ class HostLedger:
         self._collect = script(client, "collect")
         self._advance = script(client, "advance")
         self._finish = script(client, "finish")
+        # A blocking command must end before its socket's timeout does.
+        self._longest_block: float = (client.get_connection_kwargs().get("socket_timeout") or 2.0) / 2
 
     @classmethod
     def create(cls, client: Redis, run: str, *, claim_cap: int, state: dict[str, Value]) -> HostLedger:
@@ -192,8 +194,9 @@ class HostLedger:
         self._step(self._finish, [status])
 
     def wait_ready(self, due: int, timeout: float) -> bool:
-        """Sleep until nothing due at `due` is out any more, or `timeout` seconds are over."""
-        return self.client.blpop([f"{self.prefix}ready:{due}"], timeout=max(timeout, 0.01)) is not None
+        """Sleep until nothing due at `due` is out any more, or `timeout` seconds (or less) are over."""
+        seconds = min(max(timeout, 0.01), self._longest_block)
+        return self.client.blpop([f"{self.prefix}ready:{due}"], timeout=seconds) is not None
 
     def _step(self, lua: Any, args: Sequence[Value]) -> list[Any]:
         digest = hashlib.blake2b(digest_size=16)

@@ -1,5 +1,8 @@
 """Waiting for results in real time: leases of attempts, and hints that are repeated.
 
+Hints are repeated while their job is open and unclaimed, without limit, but ever more rarely for one job: a queue
+that is long because workers are slow must not be flooded with duplicates.
+
 Only the host expires a lease: when for `lease` seconds of its own monotonic clock it has seen the same token
 and the same heartbeat of that worker. A resumed host starts every lease anew. No TTL, no wall clock and no
 clock of Redis decides anything.
@@ -8,7 +11,7 @@ clock of Redis decides anything.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import structlog
 
@@ -19,6 +22,8 @@ from tasks.job import Job, JobKey
 log = structlog.get_logger()
 
 Publish = Callable[[Sequence[Job]], int]
+
+MOST_INTERVALS = 16  # hint intervals between two hints of one job, at most
 
 
 class Leases:
@@ -43,6 +48,31 @@ class Leases:
         return expired
 
 
+class Hints:
+    """When each unclaimed job's hint is repeated: after one interval, then two, four, … up to `MOST_INTERVALS`."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+        self._next: dict[JobKey, tuple[float, int]] = {}  # when to repeat, and how many intervals after that
+
+    def published(self, keys: Iterable[JobKey], now: float) -> None:
+        """Hints of these jobs were published for the first time."""
+        for key in keys:
+            self._next[key] = (now + self._interval, 2)
+
+    def repeat(self, unclaimed: Sequence[JobKey], now: float) -> list[JobKey]:
+        """Those of the unclaimed jobs whose hint is to be repeated now; all others are forgotten."""
+        again, kept = [], {}
+        for key in unclaimed:
+            at, intervals = self._next.get(key, (now, 1))
+            if at <= now:
+                again.append(key)
+                at, intervals = now + self._interval * intervals, min(2 * intervals, MOST_INTERVALS)
+            kept[key] = (at, intervals)
+        self._next = kept
+        return again
+
+
 class Waiting:
     """Collects what is due, waiting for it as long as allowed."""
 
@@ -64,15 +94,13 @@ class Waiting:
         self._interval = hint_interval
         self._clock = clock
         self._leases = Leases(lease)
-        self._hinted: dict[JobKey, float] = {}
+        self._hints = Hints(hint_interval)
         self._looked = clock()
 
     def hint(self, jobs: Sequence[Job]) -> None:
         """Publish messages for jobs that were just admitted."""
         self._publish(jobs)
-        now = self._clock()
-        for job in jobs:
-            self._hinted[job.key] = now
+        self._hints.published((job.key for job in jobs), self._clock())
 
     def gather(self, tick: int, known: list[Row] | None, jobs: Mapping[JobKey, OpenJob]) -> list[Row]:
         """The rows due at `tick`: all staged, or as they are when the wait is over.
@@ -80,13 +108,11 @@ class Waiting:
         Args:
             known: what the last step already said, or None.
         """
-        rows = known
-        if self._clock() - self._looked >= self._interval:
-            rows = self._look(tick, jobs)
-        if rows is None or (_out(rows) and self._wait == 0) or self._apply == "ready":
-            rows = self._look(tick, jobs)
-        deadline = self._clock() + self._wait
-        while _out(rows) and (left := deadline - self._clock()) > 0:
+        began = self._clock()
+        stale = self._apply == "ready" or began - self._looked >= self._interval
+        last = self._wait == 0  # nothing that arrives after this is seen
+        rows = self._look(tick, jobs) if known is None or stale or (last and _out(known)) else known
+        while _out(rows) and (left := began + self._wait - self._clock()) > 0:
             self._ledger.wait_ready(tick, min(left, self._interval))
             rows = self._look(tick, jobs)
         return [row for row in rows if row.key in jobs]
@@ -100,15 +126,10 @@ class Waiting:
                 attempt = collected.attempts[token]
                 log.warning("lease.expired", run=self._ledger.run, job=attempt.job, worker=attempt.worker)
             collected = self._ledger.collect(tick, self._apply, expired)
-        again = []
-        for text in collected.unclaimed:
-            key = JobKey.parse(text)
-            if key in jobs and now - self._hinted.get(key, 0.0) >= self._interval:
-                again.append(jobs[key].job)
-                self._hinted[key] = now
+        unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs]
+        again = self._hints.repeat(unclaimed, now)
         if again:
-            self._publish(again)
-        self._hinted = {key: at for key, at in self._hinted.items() if key in jobs}
+            self._publish([jobs[key].job for key in again])
         return collected.rows
 
 
