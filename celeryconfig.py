@@ -90,7 +90,10 @@ broker_transport_options = {
 # Publishing gives up soon: hints are repeated for as long as their job is open.
 task_publish_retry = True
 task_publish_retry_policy = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1}
-broker_pool_limit = 4
+
+# Connections of one process. Flower asks each worker eight things at once with two connections each; with a pool that
+# is smaller its questions wait for each other and it shows no worker at all.
+broker_pool_limit = 64
 
 # Events for Flower. Workers' own events carry name, arguments, state and runtime, so the host sends none: a
 # "task-sent" event would cost a second message per job.

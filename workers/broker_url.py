@@ -16,7 +16,8 @@ def kombu_url(url: str) -> str:
     parts = urlsplit(url)
     query = [("virtual_host" if name == "db" else name, value) for name, value in parse_qsl(parts.query)]
     login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-    return f"redis+socket://{login}{quote(parts.path, safe='/%')}?{urlencode(query)}"
+    path = quote(parts.path, safe="/%")
+    return f"redis+socket://{login}{path}" + (f"?{urlencode(query)}" if query else "")
 
 
 def tls(url: str) -> dict[str, Any] | None:

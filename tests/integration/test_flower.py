@@ -1,0 +1,119 @@
+"""Real Flower shows what ran: name, agent, tick, state and runtime; its broker page counts the right database."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from scheduler.settings import Settings
+from tasks.job import Cost, Job, JobKey
+from workers.embedded import EmbeddedServer
+from workers.publish import Publisher
+from workers.supervisor import worker_environment
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def flower(
+    valkey: EmbeddedServer,
+    worker_settings: Settings,
+    worker_log: Callable[[], str],
+    eventually: Callable[..., None],
+) -> Iterator[str]:
+    """The address of a real `celery -A workers flower`, beside a real worker."""
+    port = free_port()
+    log = worker_settings.data_dir / "flower.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "celery", "-A", "workers", "flower", "--address=127.0.0.1", f"--port={port}"],
+            env=worker_environment(worker_settings) | {"FLOWER_UNAUTHENTICATED_API": "true"},
+            cwd=worker_settings.data_dir, stdout=out, stderr=out,
+        )  # fmt: skip
+    address = f"http://127.0.0.1:{port}"
+    try:
+        eventually(lambda: process.poll() is not None or knows_the_worker(address), "Flower to know the worker")
+        assert process.poll() is None, log.read_text()
+        yield address
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def get(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def knows_the_worker(address: str) -> bool:
+    try:
+        return "tested@" in get(f"{address}/api/workers?refresh=1")
+    except OSError:
+        return False
+
+
+def shown(address: str, one: Job) -> dict[str, Any]:
+    tasks: dict[str, dict[str, Any]] = json.loads(get(f"{address}/api/tasks"))
+    return tasks.get(one.id, {})
+
+
+def test_the_task_list_reads_like_the_simulations_log(
+    flower: str, worker_settings: Settings, eventually: Callable[..., None]
+) -> None:
+    one = Job(
+        run="nowhere", key=JobKey(420, "reflect", "agent:isabella", 0, 0), minute=420, due=425, reads=(),
+        reserved=Cost(calls=1, tokens=1800),
+    )  # fmt: skip
+    publisher = Publisher(worker_settings)
+    assert publisher.publish([one]) == 1
+    publisher.close()
+    eventually(lambda: shown(flower, one).get("state") == "SUCCESS", "Flower to show the task")
+    task = shown(flower, one)
+    assert task["name"] == "reflect"
+    assert task["args"] == "isabella · tick 420 · ≤ 1 call · ≤ 1800 tokens"
+    assert task["kwargs"] == "nowhere · due 425"
+    assert task["runtime"] >= 0
+    assert task["received"] <= task["started"] <= task["succeeded"]
+    assert task["worker"].startswith("tested@")
+    found = json.loads(get(f"{flower}/api/tasks?search=isabella"))
+    assert list(found) == [one.id]
+
+
+def test_the_broker_page_lists_every_queue(flower: str) -> None:
+    page = get(f"{flower}/broker")
+    assert "redis+socket://" in page
+    for kind in ("plan", "reflect", "summarise", "prune"):
+        assert kind in page
+
+
+def test_the_broker_page_reads_the_database_of_the_url(valkey: EmbeddedServer) -> None:
+    code = """
+import asyncio, sys
+import flower.utils.broker as broker
+from workers import flower_broker
+flower_broker.register()
+found = broker.Broker(sys.argv[1], broker_options={"global_keyprefix": "cogitate:"})
+print(asyncio.run(found.queues(["unread"]))[0]["messages"])
+"""
+    with valkey.client(1) as client:
+        client.lpush("cogitate:unread", "a", "b")
+    url = f"redis+socket://{valkey.socket}?virtual_host=1"
+    ended = subprocess.run([sys.executable, "-c", code, url], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "2"
