@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
 
+from memory.concepts import THEMES, is_theme
 from memory.entry import Entry, EntryType
 from memory.scoring import ORDINARY, bm25
 from memory.text import extract_keywords, normal, stems
@@ -44,12 +45,14 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Matching:
-    """How words are matched: which parts of an entry are searched, and the settings of `scoring.bm25`."""
+    """How words are matched: which parts of an entry are searched, the weight of a theme that an entry shares with
+    the query (a shared word weighs 1; see `memory.concepts`), and the settings of `scoring.bm25`."""
 
     fields: tuple[Field, ...] = ("text",)
     k1: float = 1.2
     b: float = 0.75
     coverage: float = 0.0
+    themes: float = 0.0
 
 
 class Candidates:
@@ -67,13 +70,12 @@ class Candidates:
         An entry's text counts once in the statistics however often it was observed, or frequent observations would
         make their own words worthless.
         """
-        query = self.query
-        terms = Counter(stems(" ".join(query.terms) if query.terms else query.text))
+        query, setting = self.query, self.matching
+        asked = _term_counts(" ".join(query.terms) if query.terms else query.text, setting.themes > 0)
+        terms = {term: count * (setting.themes if is_theme(term) else 1.0) for term, count in asked.items()}
         documents = list(dict.fromkeys(self._document(entry) for entry in self.entries))
-        setting = self.matching
-        scores = bm25(
-            [_term_counts(d) for d in documents], terms, k1=setting.k1, b=setting.b, coverage=setting.coverage
-        )
+        counts = [_term_counts(document, setting.themes > 0) for document in documents]
+        scores = bm25(counts, terms, k1=setting.k1, b=setting.b, coverage=setting.coverage)
         best = max(scores, default=0.0) or 1.0
         by_document = {document: score / best for document, score in zip(documents, scores, strict=True)}
         return [by_document[self._document(entry)] for entry in self.entries]
@@ -117,5 +119,8 @@ def display_name(subject: str) -> str:
 
 
 @lru_cache(maxsize=8_192)
-def _term_counts(document: str) -> Mapping[str, int]:
-    return MappingProxyType(Counter(stems(document)))
+def _term_counts(text: str, with_themes: bool) -> Mapping[str, int]:
+    found = stems(text)
+    if with_themes:
+        found += [theme for word in found for theme in THEMES.get(word, ())]
+    return MappingProxyType(Counter(found))

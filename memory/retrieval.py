@@ -85,6 +85,7 @@ DEFAULT = RetrievalProfile(
         Component("recency", 0.1, measures.scaled_recency),
         Component("similarity", 0.8, measures.similarity),
     ),
+    matching=Matching(themes=0.25),
 )
 
 DIALOGUE = RetrievalProfile(
@@ -98,7 +99,7 @@ DIALOGUE = RetrievalProfile(
         Component("time", 0.15, dialogue.tells_when),
         Component("similarity", 0.8, measures.similarity),
     ),
-    matching=Matching(fields=("text", "subjects", "keywords", "tags"), coverage=0.3),
+    matching=Matching(fields=("text", "subjects", "keywords", "tags"), coverage=0.3, themes=0.25),
     distinct=False,
 )
 

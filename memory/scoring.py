@@ -59,21 +59,21 @@ def scaled(values: Sequence[float]) -> list[float]:
 
 def bm25(
     documents: Sequence[Mapping[str, int]],
-    terms: Mapping[str, int],
+    terms: Mapping[str, float],
     *,
     k1: float = 1.2,
     b: float = 0.75,
     coverage: float = 0.0,
 ) -> list[float]:
-    """BM25 of each document (a count per term) for the query's terms; 0 where none occurs.
+    """BM25 of each document (a count per term) for the query's terms and their weights; 0 where none occurs.
 
-    `coverage` in [0, 1] is how much of a document's score depends on the share of the query's idf that it holds at
-    all: one rare word said often should not beat two words of the question.
+    `coverage` in [0, 1] is how much of a document's score depends on the share of the query's weighted idf that it
+    holds at all: one rare word said often should not beat two words of the question.
     """
     count = len(documents)
     found = {term: sum(term in document for document in documents) for term in terms}
     idf = {term: math.log(1 + (count - df + 0.5) / (df + 0.5)) for term, df in found.items()}
-    whole = sum(idf.values())
+    whole = sum(wanted * idf[term] for term, wanted in terms.items())
     lengths = [sum(document.values()) for document in documents]
     mean = sum(lengths) / count if count else 0.0
     scores = []
@@ -83,6 +83,6 @@ def bm25(
             times = document.get(term)
             if times:
                 score += wanted * idf[term] * times * (k1 + 1) / (times + k1 * (1 - b + b * length / mean))
-                held += idf[term]
+                held += wanted * idf[term]
         scores.append(score * (1 - coverage + coverage * held / whole) if score else 0.0)
     return scores

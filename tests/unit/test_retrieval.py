@@ -170,6 +170,15 @@ def test_word_forms_match_in_any_script() -> None:
     assert numbers(retrieve(entries, Query(minute=0, text="who paints?", limit=1), DEFAULT)) == [2]
 
 
+def test_a_shared_theme_counts_less_than_a_shared_word() -> None:
+    entries = [memory(1, "eating breakfast"), memory(2, "Klaus paints"), memory(3, "an early lunch")]
+    found = retrieve(entries, Query(minute=0, text="lunch"), DEFAULT)
+    assert numbers(found) == [3, 1, 2]
+    assert part(found[0], "relevance") == 1
+    assert 0 < part(found[1], "relevance") < 0.5
+    assert part(found[2], "relevance") == 0
+
+
 def test_evidence_of_what_is_relevant_is_supported() -> None:
     entries = [
         memory(1, "reading about rent"),
