@@ -24,6 +24,13 @@ _NOUN = re.compile(
     r"встреч\w*|вечеринк\w*|праздник\w*|свидани\w*|собрани\w*|урок\w*|концерт\w*|ужин\w*|обед\w*)\b",
     re.IGNORECASE,
 )
+# Whatever one is invited to or somebody holds is an appointment, though it has no name that we know.
+_OCCASION = re.compile(
+    r"\b(?:invit(?:ed?|ing)\s+[\w'’-]+(?:\s[\w'’-]+)?\s+to|"
+    r"(?:is|am|are) (?:holding|hosting|throwing|giving|organi[sz]ing))"
+    r"\s+(?P<what>(?:an?|the|my|his|her|our|their)\s+[\w'’ -]{1,60}?)(?=\s+(?:at|on|in|for|and|with)\b|\s*[,.;!\x00]|$)",
+    re.IGNORECASE,
+)
 _MEALS = frozenset({"dinner", "lunch", "breakfast", "brunch", "tea", "coffee"})
 _VERB = re.compile(
     r"\b(meet|join|visit|help|attend|come|arrive|pick up|bring|call|see|drop by|stop by|deliver|practi[cs]e|"
@@ -40,7 +47,7 @@ _DAYS: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(r"\btomorrow(?: (?:morning|afternoon|evening|night))?\b|\bзавтра\b", re.I), 1),
     (re.compile(r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|\bсегодня\b", re.I), 0),
 )
-_DAY_NUMBER = re.compile(r"\bday (\d{1,5})\b", re.I)
+_DAY_NUMBER = re.compile(r"\b(?:on |on the evening of |в )?(?:day|день) (\d{1,5})\b", re.I)
 _FRAME = re.compile(
     r"\b(?:from|at|by|around|about|on|until|till|to|between|в|к|с|до)\s*(?=\x00)|\x00|"
     r"\b(?:on )?(?:january|february|march|april|may|june|july|august|september|october|november|december)"
@@ -88,7 +95,7 @@ def _appointment(sentence: str, entry: Entry, places: Sequence[Location], start:
         not times
         or _PAST.search(sentence)
         or _ONGOING.search(sentence)
-        or not (_NOUN.search(sentence) or _VERB.search(sentence))
+        or not any(cue.search(sentence) for cue in (_NOUN, _VERB, _OCCASION))
     ):
         return None
     minute = _when(sentence, times[0], entry.minute, start, end)
@@ -138,8 +145,10 @@ def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:
         bare = pattern.sub(" ", bare)
     bare = _DAY_NUMBER.sub(" ", bare)
     bare = " ".join(_FRAME.sub(" ", _FRAME.sub("\x00", bare)).split()).replace(" ,", ",").rstrip(" .,!?;:")
-    noun, verb = _NOUN.search(bare), _VERB.search(bare)
-    if noun and not (verb and verb.start() < noun.start() and verb[0].lower() not in {"attend", "come", "join"}):
+    noun, verb, occasion = _NOUN.search(bare), _VERB.search(bare), _OCCASION.search(bare)
+    if occasion:
+        what = "Attend " + re.sub(r"^(?:an?|my)\s", "the ", occasion["what"])
+    elif noun and not (verb and verb.start() < noun.start() and verb[0].lower() not in {"attend", "come", "join"}):
         what = _event(bare, noun)
     elif verb:
         what = " ".join(re.split(r"[,;]| because | so that ", bare[verb.start() :])[0].split()[:14])
@@ -164,5 +173,5 @@ def _event(text: str, noun: re.Match[str]) -> str:
         name += f" with {company[1].strip()}"
     if noun[0].lower() in _MEALS:
         return f"Have {name}"
-    owned = before and re.search(r"['’]s?$", before[-1])
+    owned = any(re.search(r"['’]s?$", word) for word in before)
     return f"Attend {name if owned else 'the ' + name}" if noun[0].isascii() else name

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memory.clock import day_of
 from memory.conversations import conversations, digest, is_dialogue, named
 from memory.effects import Append, Archive, Effect
 from memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType
 from memory.limits import MemoryLimits
 from memory.scoring import ORDINARY, recency
 from memory.stream import Stream
+from memory.times import anchor_days
 
 MUNDANE = 3  # importance of a summary of routine events (spec 3, task 9)
-NEAR = 0.9  # share of the limit of observations from which pruning is worthwhile
-TARGET = 0.8  # share that pruning aims at
+WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes routine ones
+TARGET = 0.75  # share that it aims at
 FEWEST = 3  # routine entries: a summary of fewer saves nothing
 SETTLED = 36 * 60  # game minutes after which a routine conversation is compacted without a model
 
@@ -57,10 +59,10 @@ def deserves_summary(size: int, importance: float, limits: MemoryLimits) -> bool
 def choose(owner: str, entries: Sequence[Entry], limits: MemoryLimits, minute: int, busy: Collection[int] = ()) -> Cut:
     """What a pruning of these live entries takes; `busy` entries are left alone (open jobs read them)."""
     free = [e for e in entries if e.number not in busy]
-    settled: dict[tuple[str, ...], list[int]] = {}
+    settled: dict[tuple[tuple[str, ...], int], list[int]] = {}  # by participants and day
     for talk in conversations(owner, free):
         if minute - talk.oldest >= SETTLED and not deserves_summary(len(talk.entries), talk.importance, limits):
-            settled.setdefault(talk.participants, []).extend(talk.numbers)
+            settled.setdefault((talk.participants, day_of(talk.oldest)), []).extend(talk.numbers)
     observed = sum(e.type in OBSERVED_TYPES for e in entries)
     return Cut(
         routine=_routine(free, observed, limits, minute),
@@ -120,11 +122,14 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
     parts = []
     for place, group in places.items():
         where = f"At {named(place, names)}" if place else "Elsewhere"
-        best = max(group, key=lambda e: (rating(e), e.number))
-        told = best.text if len(best.text) <= 200 else best.text[:200].rsplit(" ", 1)[0] + "…"
-        if len(group) > 1:
-            told = f"{len(group)} routine events occurred, such as: {told}"
-        parts.append(f"{where}: {told.rstrip(' .')}.")
+        seen = [e for e in group if e.type != "summary"] or group
+        best = max(seen, key=lambda e: (rating(e), e.number))
+        told = anchor_days(best.text, best.minute)
+        told = told if len(told) <= 200 else told[:200].rsplit(" ", 1)[0] + "…"
+        count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)
+        if best.type != "summary" and count > 1:
+            told = f"{count} routine events occurred, such as: {told}"
+        parts.append(f"{told.rstrip(' .')}." if best.type == "summary" else f"{where}: {told.rstrip(' .')}.")
     text = " ".join(parts)
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1].rsplit(" ", 1)[0] + "…"
 
@@ -134,7 +139,7 @@ def _below(limit: int) -> int:
 
 
 def _routine(free: Sequence[Entry], observed: int, limits: MemoryLimits, minute: int) -> tuple[int, ...]:
-    if observed < NEAR * limits.max_observations:
+    if observed < WORTHWHILE * limits.max_observations:
         return ()
     spare = [
         e for e in free if e.type in OBSERVED_TYPES and not is_dialogue(e) and rating(e) < limits.importance_threshold

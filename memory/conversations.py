@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from memory.clock import DAY, clock_time, day_of
 from memory.entry import MAX_TEXT, Entry
 from memory.summary import Line, Style, summarise
+from memory.times import anchor_days
 
 GAP = 30  # game minutes: a pause this long ends a conversation (spec 3)
 LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age
@@ -94,7 +95,7 @@ def digest(entries: Sequence[Entry], names: Mapping[str, str], *, style: Style =
     Entries are told in the order of time; dialogue begins with who talked, where and when.
     """
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
-    lines = [line(e, names) for e in ordered]
+    lines = [said._replace(text=anchor_days(said.text, said.minute)) for said in (line(e, names) for e in ordered)]
     words = sum(len(item.text.split()) for item in lines)
     header = _header(ordered, names)
     text = summarise(lines, max_words=max(30, min(90, words // 3)) + len(header.split()), style=style, header=header)

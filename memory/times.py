@@ -1,9 +1,11 @@
-"""Clock times in text: "7:00 AM", "7am", "07:00", "from 5 to 7pm", "noon"."""
+"""Times in text: clock times ("7:00 AM", "07:00", "from 5 to 7pm", "noon"), and days told by their number."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
+
+from memory.clock import day_of
 
 _TIME = re.compile(
     r"""(?<![\d:.,$€£])(?:
@@ -16,6 +18,12 @@ _TIME = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+_RELATIVE = re.compile(
+    r"\b(?:(?P<after>(?:the )?day after tomorrow|послезавтра)|(?P<next>tomorrow|завтра)|(?P<now>today|сегодня)"
+    r"|(?P<night>tonight|this evening)|(?P<past>yesterday|вчера))\b(?!['’])",
+    re.IGNORECASE,
+)
+_AHEAD = {"after": 2, "next": 1, "now": 0, "night": 0, "past": -1}
 _WORDS = {"noon": 720, "midday": 720, "midnight": 0, "полдень": 720, "полночь": 0}
 
 
@@ -44,6 +52,23 @@ def parse_clock(text: str) -> int | None:
         return times[0].minute
     bare = re.fullmatch(r"\s*(\d{1,2})(?:h|\s*(?:hours|ч))?\s*", text)
     return int(bare[1]) * 60 if bare and int(bare[1]) < 24 else None
+
+
+def anchor_days(text: str, minute: int) -> str:
+    """`text`, said at game time `minute`, with "today", "tomorrow" and the like as "on day 3".
+
+    What is told again on a later day would otherwise mean another day. Days before the first stay as they are said.
+    """
+
+    def told(match: re.Match[str]) -> str:
+        day = day_of(minute) + _AHEAD[match.lastgroup or "now"]
+        if day < 0:
+            return match[0]
+        if not match[0].isascii():
+            return f"в день {day}"
+        return f"on the evening of day {day}" if match.lastgroup == "night" else f"on day {day}"
+
+    return _RELATIVE.sub(told, text)
 
 
 def _minute(match: re.Match[str]) -> int | None:

@@ -16,7 +16,7 @@ from memory.appointments import Appointment
 from memory.clock import DAY, day_of
 from memory.profile import Location, Profile
 from memory.text import stems
-from memory.times import find_times
+from tasks.identity import Routine, pursuit_of, read_routine, role_of, work_of
 
 FEWEST, MOST = 5, 8  # items of a plan (spec 3)
 LOW = 20  # status meters below this are a need (spec 3, task 12)
@@ -35,51 +35,6 @@ class Slot:
     rank: int
 
 
-@dataclass(frozen=True)
-class Routine:
-    """What a routine in words says, in minutes after midnight; bedtime may lie beyond 1440."""
-
-    wake: int = 420
-    bed: int = 1320  # night begins at 22:00 (spec 3, task 12)
-    breakfast: int | None = None
-    lunch: int = 720
-    dinner: int = 1140
-    habits: tuple[tuple[int, str], ...] = ()
-
-
-_PARTS = (
-    ("wake", re.compile(r"\b(?:wakes?|awakes?|awakens?|gets? up|rises?)\b|просыпа|вста[её]т", re.I)),
-    ("bed", re.compile(r"\bto bed\b|\b(?:falls? )?asleep\b|\bsleeps?\b|ложит|засыпа", re.I)),
-    ("breakfast", re.compile(r"\bbreakfast\b|завтрак", re.I)),
-    ("lunch", re.compile(r"\blunch\b|обед", re.I)),
-    ("dinner", re.compile(r"\b(?:dinner|supper)\b|ужин", re.I)),
-)
-
-
-def read_routine(text: str, name: str = "") -> Routine:
-    """Read words such as "goes to bed around 11pm, awakes around 6am, eats dinner around 5pm"."""
-    values: dict[str, int] = {}
-    habits: list[tuple[int, str]] = []
-    for clause in re.split(r"[,;.](?!\d)\s*|\s+(?:and|then|и)\s+(?=[^,;]*\d)", text):
-        times = find_times(clause)
-        if not times:
-            continue
-        for part, pattern in _PARTS:
-            if pattern.search(clause):
-                values.setdefault(part, times[0].minute)
-                break
-        else:
-            words = clause[: times[0].start].removeprefix(name).strip()
-            words = re.sub(r"\s*\b(?:at|around|about|from|by|usually|в|около)\s*$", "", words).strip()
-            if words:
-                habits.append((times[0].minute, words))
-    bed = values.get("bed", Routine.bed)
-    if bed < 720:
-        bed += DAY
-    values["bed"] = bed
-    return Routine(habits=tuple(habits[:3]), **values)
-
-
 def build(
     *,
     profile: Profile,
@@ -94,10 +49,12 @@ def build(
     routine = read_routine(profile.routine, profile.name)
     midnight = day_of(start) * DAY
     bed = max([midnight + routine.bed, min(start + 5 * STEP, end - 1), *(a.minute + COLLIDES[1] for a in booked)])
-    slots = [s for s in _ordinary(profile, places, routine, midnight, bed) if start <= s.minute < end]
+    slots = [s for s in _ordinary(profile, places, routine, midnight, start, bed) if start <= s.minute < end]
     for appointment in booked[:MOST]:
         early, late = appointment.minute + COLLIDES[0], appointment.minute + COLLIDES[1]
-        slots = [s for s in slots if s.rank <= 1 or not early < s.minute < late]
+        meal = re.search(r"\b(?:lunch|dinner|supper)\b", appointment.what, re.I)
+        instead = {"lunch": "lunch", "supper": "dinner", "dinner": "dinner"}[meal[0].lower()] if meal else "\0"
+        slots = [s for s in slots if s.rank <= 1 or (not early < s.minute < late and instead not in s.text)]
         slots.append(Slot(appointment.minute, appointment.what, appointment.location, 5, 0))
     slots = _needs(profile, places, start, status) + slots
     for minute, slot in zip((630, 900, 1080), _taken_up(unfinished, slots, places), strict=False):
@@ -111,28 +68,41 @@ def build(
 
 
 def _ordinary(
-    profile: Profile,
-    places: Sequence[Location],
-    routine: Routine,
-    midnight: int,
-    bed: int,
+    profile: Profile, places: Sequence[Location], routine: Routine, midnight: int, start: int, bed: int
 ) -> list[Slot]:
-    home, work = profile.home or None, profile.work or None
-    eat, meet = _eating_place(places, home), _social_place(places)
-    wake = routine.wake
-    begin = max(540, wake + 60) if work != home else max(480, wake + 60)
-    breakfast = routine.breakfast if routine.breakfast is not None else wake
-    slots = [Slot(midnight + breakfast, "Get up and have breakfast at home", home, 4, 3)]
-    slots.append(Slot(midnight + begin, _working(profile, places), work or home, 5, 1))
-    slots.append(Slot(midnight + routine.lunch, _with_place("Have lunch", eat, places), eat, 4, 3))
-    slots.append(Slot(midnight + routine.lunch + 60, _continuing(profile, places), work or home, 5, 2))
-    slots += [Slot(midnight + minute, _sentence(text), None, 3, 2) for minute, text in routine.habits]
-    social = 1020 if routine.dinner >= 1065 else routine.dinner + 75
-    if midnight + social <= bed - 45:
-        slots.append(Slot(midnight + social, _with_place("Relax and meet people", meet, places), meet, 3, 5))
-    slots.append(Slot(midnight + routine.dinner, "Have dinner at home", home, 4, 3))
-    slots.append(Slot(bed, "Go to bed", home, 4, 1))
-    return slots
+    """The usual day, in minutes after midnight until it is returned."""
+    home = profile.home or None
+    work = work_of(profile, places) or home
+    eat = _eating_place(places, home)
+    up = max(routine.wake, start - midnight if 0 < start - midnight - routine.wake <= 90 else 0)
+    begin, finish = routine.work or (max(540 if work != home else 480, routine.wake + 60), 1020)
+    lunch = routine.lunch if begin < routine.lunch - 30 else begin - 60
+    breakfast = up if routine.breakfast is None else routine.breakfast
+    slots = [Slot(breakfast, "Get up and have breakfast at home", home, 4, 3)]
+    slots.append(Slot(begin, _working(profile, places), work, 5, 1))
+    slots.append(Slot(lunch, _with_place("Have lunch", eat, places), eat, 4, 3))
+    if max(begin, lunch) + 60 < finish or finish < begin:
+        slots.append(Slot(max(begin, lunch) + 60, _continuing(profile, places), work, 5, 2))
+    slots += [Slot(minute, _sentence(text), None, 3, 2) for minute, text in routine.habits]
+    if begin < routine.dinner < finish:
+        slots.append(Slot(routine.dinner, "Take a break for dinner", work, 4, 3))
+    else:
+        slots.append(Slot(routine.dinner, "Have dinner at home", home, 4, 3))
+    slots += _free_time(
+        profile, places, after=finish + 30 if begin < finish else 1020, dinner=routine.dinner, bed=bed - midnight
+    )
+    return [*(_at(slot, midnight + slot.minute) for slot in slots), Slot(bed, "Go to bed", home, 4, 1)]
+
+
+def _free_time(profile: Profile, places: Sequence[Location], *, after: int, dinner: int, bed: int) -> list[Slot]:
+    """What is done after work: what occupies the agent, if it does not work on that, and company."""
+    meet, pursuit = _social_place(places), pursuit_of(profile)
+    wanted = [Slot(0, _with_place("Relax and meet people", meet, places), meet, 3, 5)]
+    if pursuit and pursuit not in (_working(profile, places), _continuing(profile, places)):
+        wanted.insert(0, Slot(0, pursuit, None, 3, 4))
+    minutes = [minute for minute in (max(after, 960), dinner + 75, dinner + 150) if minute <= bed - 45]
+    minutes = [minute for minute in minutes if not -60 < minute - dinner < 60]
+    return [_at(slot, minute) for slot, minute in zip(wanted, minutes, strict=False)]
 
 
 def _needs(profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, float]) -> list[Slot]:
@@ -182,40 +152,26 @@ def _fillers(profile: Profile, places: Sequence[Location]) -> list[Slot]:
     ]
 
 
-def pursuit_of(profile: Profile) -> str:
-    """What occupies the agent these days, as something to do: "Work on expanding her shop online"; or empty."""
-    text = profile.currently.partition(":")[2].strip() if profile.currently.startswith("Status:") else profile.currently
-    for sentence in re.split(r"(?<=[.!?])\s+", text):
-        if find_times(sentence):
-            continue
-        found = re.search(
-            r"\b(?:is|am|are|been)\s+(?:also\s+|currently\s+|now\s+|busy\s+|always\s+)?((?!being|feeling|living)\w+ing\b.*)",
-            sentence,
-        )
-        if found:
-            words = re.split(r"[,;.]|\s+(?:and|because|while|so that)\s+", found[1])[0].split()[:12]
-            return "Spend time " + " ".join(words)
-    return ""
-
-
 def _working(profile: Profile, places: Sequence[Location]) -> str:
-    role = profile.occupation.strip()
-    student = re.search(r"\bstudent\b", role, re.I)
-    if profile.work and student:
-        return f"Study at {_name(profile.work, places)}"
-    if profile.work:
-        text = f"Go to work at {_name(profile.work, places)}"
+    role, work = role_of(profile), work_of(profile, places)
+    place = "home" if work and work == profile.home else _name(work, places)
+    if place and place in role:
+        role = re.split(r"\s+(?:at|of|in|for)\s+", role)[0]
+    if re.search(r"\bstudent\b", role, re.I):
+        return f"Study at {place}" if work else "Go to class and study"
+    if work:
+        text = f"Work at {place}" if place == "home" else f"Go to work at {place}"
         return f"{text} as {_article(role)}" if role else text
-    if student:
-        return "Go to class and study"
     return pursuit_of(profile) or (f"Work as {_article(role)}" if role else "See to the day's errands")
 
 
 def _continuing(profile: Profile, places: Sequence[Location]) -> str:
-    pursuit = pursuit_of(profile)
-    if pursuit and pursuit != _working(profile, places):
+    """The afternoon's work. Who studies, or works at no place in particular, works on what occupies it."""
+    pursuit, work = pursuit_of(profile), work_of(profile, places)
+    own = not work or work == profile.home or "student" in role_of(profile).lower()
+    if own and pursuit.startswith("Spend time") and pursuit != _working(profile, places):
         return pursuit
-    return "Continue working" + (f" at {_name(profile.work, places)}" if profile.work else "")
+    return "Continue working" + (f" at {_name(work, places)}" if work and work != profile.home else "")
 
 
 def _article(role: str) -> str:

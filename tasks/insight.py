@@ -14,17 +14,19 @@ from typing import NamedTuple
 from memory.compaction import rating
 from memory.conversations import line, listing, named
 from memory.entry import Entry
-from memory.persons import third_person
 from memory.sentences import split_sentences
-from memory.text import normal
+from memory.text import normal, stems
+from memory.times import anchor_days
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # spec 3, task 8
 STRIKING = 7  # importance from which an event is told by itself
 TRIVIAL = 1  # importance of what is not worth telling however often it happens
 EVIDENCE = 20  # entries at most (spec 3)
 LONGEST = 900  # characters
+_REFUSAL = re.compile(r"\b(?:not|never|won['’]t|can['’]t)\b", re.I)
 _PROMISE = re.compile(
-    r"\b(?:promis\w*|agreed? to|invit\w*|remember to|plan(?:s|ned|ning)? to|look(?:s|ing)? forward to|swore|vow\w*)\b"
+    r"\b(?:promis\w*|(?<!as )agreed? to|invit\w*|remember to|"
+    r"plan(?:s|ned|ning)? to|look(?:s|ing)? forward to|swore|vow\w*)\b"
     r"|\b(?:I|we)(?:['’]ll| will)\b|обещ\w*|приглас\w*|договор\w*",
     re.I,
 )
@@ -39,24 +41,23 @@ class Insight(NamedTuple):
 
 def notice(owner: str, recent: Sequence[Entry], before: Sequence[Entry], names: Mapping[str, str]) -> Insight:
     """What `recent` entries bring that `before` did not know. `recent` goes by importance, the highest first."""
+    fresh = _Fresh()
+    events = [e for e in recent if e.type in ("observation", "message")]
     told: list[tuple[str, list[Entry]]] = [
-        *_people(owner, recent, before, names),
-        *_striking(recent, names),
-        *_promises(recent, names),
-        *_repeated(recent),
-        *_places(recent, before, names),
+        *_people(owner, events, before, names),
+        *_striking(events, names, fresh),
+        *_promises(events, names, fresh),
+        *_repeated(events, fresh),
+        *_places(events, before, names),
     ]
     if not told:
         told = _whereabouts(owner, recent, names)
     parts: list[str] = []
     evidence: set[int] = set()
-    said: set[str] = set()
     for text, entries in told:
-        if normal(text) in said or sum(map(len, parts)) + len(text) > LONGEST:
-            continue
-        said.add(normal(text))
-        parts.append(text)
-        evidence |= {e.number for e in entries}
+        if sum(map(len, parts)) + len(text) <= LONGEST:
+            parts.append(text)
+            evidence |= {e.number for e in entries}
     return Insight(" ".join(parts) or QUIET, tuple(sorted(evidence))[-EVIDENCE:])
 
 
@@ -81,28 +82,49 @@ def _people(
         yield f"I spent much of my time with {people}.", [e for s in often[:3] for e in with_whom[s][:3]]
 
 
-def _striking(recent: Sequence[Entry], names: Mapping[str, str]) -> Iterable[tuple[str, list[Entry]]]:
-    found = [e for e in recent if rating(e) >= STRIKING][:2]
-    for entry in found:
-        yield f"What stays with me: {_quoted(entry, names)}", [entry]
+class _Fresh:
+    """What was told already, so that nothing is told twice, not in other words either."""
+
+    def __init__(self) -> None:
+        self._told: list[set[str]] = []
+
+    def __call__(self, text: str) -> bool:
+        words = set(stems(text))
+        if not words or any(len(words & other) >= 0.6 * min(len(words), len(other)) for other in self._told):
+            return False
+        self._told.append(words)
+        return True
 
 
-def _promises(recent: Sequence[Entry], names: Mapping[str, str]) -> Iterable[tuple[str, list[Entry]]]:
-    count = 0
-    for entry in recent:
-        for sentence in split_sentences(line(entry, names).text):
-            if count < 2 and _PROMISE.search(sentence) and not sentence.endswith("?"):
-                count += 1
-                yield f"I should keep in mind: {_quoted(entry, names, sentence)}", [entry]
-                break
+def _striking(recent: Sequence[Entry], names: Mapping[str, str], fresh: _Fresh) -> Iterable[tuple[str, list[Entry]]]:
+    found = (e for e in recent if rating(e) >= STRIKING and fresh(line(e, names).text))
+    for opening, entry in zip(("What stays with me", "And also"), found, strict=False):
+        statements = [s for s in split_sentences(line(entry, names).text) if not s.endswith("?")]
+        if statements:
+            yield f"{opening}: {_quoted(entry, names, ' '.join(statements))}", [entry]
 
 
-def _repeated(recent: Sequence[Entry]) -> Iterable[tuple[str, list[Entry]]]:
+def _promises(recent: Sequence[Entry], names: Mapping[str, str], fresh: _Fresh) -> Iterable[tuple[str, list[Entry]]]:
+    found = (
+        (entry, sentence)
+        for entry in recent
+        for sentence in split_sentences(line(entry, names).text)
+        if _PROMISE.search(sentence)
+        and not sentence.endswith("?")
+        and len(sentence.split()) >= 6
+        and not _REFUSAL.search(sentence)
+        and fresh(sentence)
+    )
+    for opening, (entry, sentence) in zip(("I should keep in mind", "Likewise"), found, strict=False):
+        yield f"{opening}: {_quoted(entry, names, sentence)}", [entry]
+
+
+def _repeated(recent: Sequence[Entry], fresh: _Fresh) -> Iterable[tuple[str, list[Entry]]]:
     by_text: dict[str, list[Entry]] = {}
     for entry in recent:
         if rating(entry) > TRIVIAL:
             by_text.setdefault(normal(entry.text), []).append(entry)
-    often = [entries for entries in by_text.values() if len(entries) >= 3]
+    often = [entries for entries in by_text.values() if len(entries) >= 3 and fresh(entries[0].text)]
     if often:
         entries = max(often, key=lambda g: (rating(g[0]), len(g), -g[0].number))
         yield f"Again and again ({len(entries)} times): {_ended(entries[0].text)}", entries[:5]
@@ -133,10 +155,11 @@ def _whereabouts(owner: str, recent: Sequence[Entry], names: Mapping[str, str]) 
     return [(" ".join(parts), list(recent))] if parts else []
 
 
-def _quoted(entry: Entry, names: Mapping[str, str], sentence: str = "") -> str:
-    spoken = line(entry, names)
-    text = sentence or spoken.text
-    return _ended(third_person(text, spoken.speaker, "") if spoken.speaker else text)
+def _quoted(entry: Entry, names: Mapping[str, str], text: str) -> str:
+    """The words, and whose they are if they were spoken; days by their number, for it will be read later."""
+    speaker = line(entry, names).speaker
+    words = _ended(anchor_days(text, entry.minute))
+    return f"{speaker} said: “{words}”" if speaker else words
 
 
 def _ended(text: str) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
 from pydantic import BaseModel
 
 from memory.appointments import appointments, find_place
 from memory.clock import DAY, clock_time, day_of, next_morning
+from memory.conversations import named
 from memory.effects import Append, Effect
 from memory.entry import Entry, EntryType, PlanItem
 from memory.profile import Location
@@ -119,7 +122,9 @@ class Plan:
         profile = case.profile
         # What the agent says of itself counts as said this morning.
         said = Entry(type="observation", text=profile.currently, minute=start)
-        booked = appointments([said, *case.entries], case.world.locations, start, end)
+        # Reflections only say again what was said, and perhaps in another's words.
+        told = [_from_own_view(e, case) for e in case.entries if e.type != "reflection"]
+        booked = appointments([said, *told], case.world.locations, start, end)
         slots = build(
             profile=profile,
             places=case.world.locations,
@@ -175,6 +180,15 @@ class Plan:
             valid_until=end,
         )
         return Append(owner=owner, entry=entry, replaces=replaced(case)), *accessed(case, used)
+
+
+def _from_own_view(entry: Entry, case: Case) -> Entry:
+    """A line of a talk between two with the other's name for "you" and "me": "See you at 6" is "See Maria at 6"."""
+    others = [s for s in entry.subjects if s != case.job.key.owner]
+    if entry.type != "message" or len(others) != 1:
+        return entry
+    name = named(others[0], case.world.names)
+    return msgspec.structs.replace(entry, text=re.sub(r"\b(?:you|me)\b", lambda _: name, entry.text))
 
 
 def _window(case: Case) -> tuple[int, int]:

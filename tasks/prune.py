@@ -17,7 +17,7 @@ from tasks.recall import display_names
 
 EVERY = 100  # ticks (spec 3)
 SOON = 10  # ticks after which an owner is looked at again when pruning cannot wait
-NEAR = 0.95  # share of the limit of observations at which pruning does not wait for its turn
+NEAR = 0.9  # share of the limit of observations at which pruning does not wait for its turn
 OVERDUE = SETTLED + 6 * 60  # age in game minutes at which an ordinary conversation does not wait either
 
 

@@ -19,7 +19,7 @@ from memory.stream import Stream
 from memory.times import find_times, parse_clock
 from prompts.answers import DailyPlan
 from prompts.render import Templates
-from tasks.day_plan import read_routine
+from tasks.identity import pursuit_of, read_routine, role_of, work_of
 from tasks.kind import Case, World
 from tasks.plan import Plan
 
@@ -148,6 +148,12 @@ def test_needs_come_first() -> None:
         ("I promised to help Maria with the decorations at 4pm", 1, (960, "Help Maria with the decorations", None)),
         ("The concert is on day 3 from 8 to 10pm", 3, (1200, "Attend the concert", None)),
         ("Завтра встреча в 17:00", 1, (1020, "Встреча", None)),
+        (
+            "Tomás invited me to an open-air supper at Hobbs Cafe tomorrow at 6:00 PM, and I said yes.",
+            1,
+            (1080, "Attend the open-air supper at Hobbs Cafe", "cafe"),
+        ),
+        ("Ana is holding a school concert on day 3 at 5:45 PM", 3, (1065, "Attend the school concert", None)),
         ("The party is tonight at 5 pm", 1, None),
         ("Yesterday the party began at 5 pm", 1, None),
         ("Carlos Gomez is having lunch at 1:00 pm", 1, None),
@@ -178,6 +184,40 @@ def test_routine_words() -> None:
     habits = read_routine("Takes a walk at 8 pm and watches TV from 9pm to 10pm").habits
     assert habits == ((1200, "Takes a walk"), (1260, "watches TV"))
     assert read_routine("") == read_routine("sleeps when tired")
+
+
+def test_working_hours_are_read_and_conditions_are_no_habits() -> None:
+    routine = read_routine(
+        "Ana wakes up around 5:30 AM, works at the mill from 7:00 AM to 3:30 PM and goes to bed at 10 PM."
+    )
+    assert (routine.wake, routine.work, routine.bed) == (330, (420, 930), 1320)
+    assert read_routine("She likes to hang out at the cafe if it's before 6pm.").habits == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "role", "work", "pursuit"),
+    [
+        ({"occupation": "baker", "work": "cafe"}, "baker", "cafe", ""),
+        ({"background": "Ana is a cafe owner of Hobbs Cafe who loves guests."}, "cafe owner of Hobbs Cafe", "cafe", ""),
+        ({"background": "Ana is a part time clerk."}, "part time clerk", "", ""),
+        (
+            {"currently": "Ana is also working on a book of poems that rhyme."},
+            "",
+            "",
+            "Spend time working on a book of poems",
+        ),
+        ({"currently": "Ana hopes to repaint the door."}, "", "", "Repaint the door"),
+        ({"currently": "Status: Ana is excited. She is saving for a boat."}, "", "", ""),
+    ],
+)
+def test_identity_is_read_from_words(fields: dict[str, str], role: str, work: str, pursuit: str) -> None:
+    profile = Profile(name="Ana", **fields)
+    assert (role_of(profile), work_of(profile, PLACES), pursuit_of(profile)) == (role, work, pursuit)
+
+
+def test_an_invitation_to_a_meal_takes_the_place_of_that_meal() -> None:
+    plan = made(stream_of(observation("Dinner with Maria is tomorrow at 8:30 PM.", 700)), DAY + MORNING)
+    assert [i.minute for i in plan.items if "dinner" in i.description] == [DAY + 1230]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tasks.prune import EVERY, SOON, Prune
 KIND = Prune()
 
 
-def crowded(count: int = 185, importance: int = 2) -> Stream:
+def crowded(count: int = 175, importance: int = 2) -> Stream:
     return stream_of(*(observation(f"Saw tree {i}.", 400 + i, importance=importance) for i in range(count)))
 
 
@@ -43,12 +43,12 @@ def test_it_wakes_at_its_own_turn() -> None:
 
 
 def test_near_the_limit_it_does_not_wait_for_its_turn() -> None:
-    assert len([t for t in range(600, 700) if list(KIND.due(moment_of(crowded(192), 2000, tick=t)))]) == 100 // SOON
+    assert len([t for t in range(600, 700) if list(KIND.due(moment_of(crowded(182), 2000, tick=t)))]) == 100 // SOON
 
 
 def test_it_is_not_due_when_there_is_nothing_to_prune() -> None:
     assert due_turn(KIND, crowded(100), 600) == []
-    assert due_turn(KIND, crowded(185, importance=5), 600) == []
+    assert due_turn(KIND, crowded(175, importance=5), 600) == []
     assert due_turn(KIND, stream_of(), 600) == []
 
 
@@ -62,12 +62,12 @@ def test_routine_observations_become_one_summary_by_place() -> None:
     assert "routine events occurred" in summary.text
     assert request.numbers == summary.evidence
     apply({KLAUS: stream}, effects, 2000)
-    assert stream.observed() == 160
+    assert stream.observed() == 150
 
 
 def test_important_memories_are_never_taken() -> None:
     stream = crowded(150)
-    for i in range(40):
+    for i in range(25):
         stream.append(observation(f"Learned secret {i}.", 100, importance=5 + i % 6), 2)
     (request,) = due_turn(KIND, stream, 9000)
     taken = [stream.entries[n] for n in request.numbers or ()]
@@ -113,7 +113,7 @@ def test_a_host_may_ask_without_naming_anything() -> None:
     stream = crowded()
     effects = KIND.heuristic(case_of(KIND, stream, 2000))
     apply({KLAUS: stream}, effects, 2000)
-    assert stream.observed() == 160
+    assert stream.observed() == 150
     assert KIND.heuristic(case_of(KIND, stream_of(), 2000)) == ()
 
 
