@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from memory.clock import DAY
@@ -14,6 +15,7 @@ from simulation.state import Body
 LOW = 2_000  # a meter under 20% is a need
 RESTED, FED = 6_000, 8_000  # where a need ends again
 
+SLEEP_WORDS = re.compile(r"\b(go(ing)? to (bed|sleep)|sleep(ing)?|nap|turn in)\b", re.IGNORECASE)
 MEAL_WORDS = ("breakfast", "lunch", "dinner", "supper", "meal", "eat ", "eating", "snack")
 LEISURE = (
     ("park", "taking a walk"),
@@ -35,7 +37,15 @@ AT_PLACE = {
     "pub": ("having a drink", "listening to the band"),
     "harbour": ("watching the boats",),
     "plaza": ("sitting by the fountain", "strolling around"),
-    "home": ("tidying up", "reading the newspaper", "cooking", "writing a letter"),
+    "home": (
+        "tidying up",
+        "reading the newspaper",
+        "cooking",
+        "writing a letter",
+        "watering the plants",
+        "mending a coat",
+        "listening to the radio",
+    ),
 }
 
 
@@ -71,6 +81,8 @@ def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[
     item = body.agenda.current(minute)
     if item is not None and not (night and _before_night(person, item, minute)):
         place = item.location if item.location in place_type else body.place or profile.home
+        if SLEEP_WORDS.search(item.description):
+            return Action(place, "", item.description, sleep=True)
         eat = any(word in f"{item.description.lower()} " for word in MEAL_WORDS) and body.hunger < FED
         doing = "having a meal" if eat else _looks_like(seed, person, place, minute, place_type)
         return Action(place, doing, item.description, eat=eat)

@@ -13,6 +13,7 @@ from simulation.topics import TOPICS, Pair, farewell, greeting
 MAX_LINES = 14
 SAME_PAIR_PAUSE = 150  # minutes before the same two talk again
 MAX_KNOWN_NEWS = 24
+MOOD_PER_WARMTH = 30  # hundredths of a per cent
 KEPT_REMARKS = 8
 LONGING = 4  # how much likelier, at most, hours of silence make a conversation
 
@@ -93,7 +94,7 @@ def warm(state: State, one: str, other: str, change: int) -> None:
     for owner, towards in ((one, other), (other, one)):
         body = state.bodies[owner]
         body.feelings[towards] = max(-100, min(100, body.feelings.get(towards, 0) + change))
-        body.mood = max(0, min(FULL, body.mood + change * 30))
+        body.mood = max(0, min(FULL, body.mood + change * MOOD_PER_WARMTH))
 
 
 def _consequences(state: State, talk: Talk, line: Line, minute: int) -> None:

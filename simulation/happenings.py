@@ -35,6 +35,12 @@ def thought(owner: str, text: str, minute: int, importance: int, *others: str, p
     )
 
 
+def acquaint(state: State, one: str, other: str, feeling: int) -> None:
+    """Let two people have known and liked each other for long."""
+    for owner, towards in ((one, other), (other, one)):
+        state.bodies[owner].feelings[towards] = min(100, state.bodies[owner].feelings.get(towards, 0) + feeling)
+
+
 def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
     """What everybody knows when the town begins: who they live and work with, and what they owe each other."""
     seen: list[Seen] = []
@@ -42,19 +48,19 @@ def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
     staff: dict[str, list[str]] = {}
     for person in everyone:
         for colleague in staff.setdefault(person.profile.work, []):
-            warm(state, person.owner, colleague, 5)
+            acquaint(state, person.owner, colleague, 5)
         staff[person.profile.work].append(person.owner)
     for index, person in enumerate(everyone):
         owner, profile = person.owner, person.profile
         mate = everyone[index ^ 1] if (index ^ 1) < len(everyone) else None
         home = setting.where(profile.home)
         if mate is not None:
-            warm(state, owner, mate.owner, 15)
+            acquaint(state, owner, mate.owner, 15)
             seen.append(thought(owner, f"{mate.profile.name} and I share the home at {home}.", minute, 4, mate.owner))
         chance = Chance(state.seed, "acquaintance", owner)
         other = chance.pick(everyone)
         if other is not person and other is not mate:
-            warm(state, owner, other.owner, 5 + chance.below(20))
+            acquaint(state, owner, other.owner, 5 + chance.below(20))
             text = f"{other.profile.name}, the {other.trade.title}, is an old friend of mine."
             seen.append(thought(owner, text, minute, 4, other.owner))
             if chance.percent(40):

@@ -14,7 +14,7 @@ from memory.entry import MAX_TEXT, UNRATED
 
 NodeType = Literal["event", "thought", "chat"]
 NODE_TYPES: tuple[NodeType, ...] = get_args(NodeType)
-NODE_ID = re.compile(r"node_([0-9]{1,9})")
+NODE_ID = re.compile(r"node_(0|[1-9][0-9]{0,8})")
 BLANK = "this is blank"  # what the original writes when a model failed
 CREATED = "%Y-%m-%d %H:%M:%S"
 MAX_KEYWORDS = 30

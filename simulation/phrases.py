@@ -61,8 +61,8 @@ REPLIES_TO_OPINIONS = (
 )
 NEWS_OPENINGS = (
     "Have you heard?",
-    "You will not believe it:",
-    "Something happened that you should know:",
+    "You will not believe it!",
+    "Something happened that you should know.",
     "There is news.",
 )
 NEWS_REACTIONS: tuple[tuple[str, ...], ...] = (  # by how much it matters

@@ -58,10 +58,10 @@ class Agenda(msgspec.Struct, kw_only=True):
                 continue
             if item is not now:
                 status = "completed" if status == "active" else "cancelled"
+            elif status == "pending":
+                status = "active" if item.location in (None, "", place) else status
             elif asleep:
-                status = "completed" if status == "active" else status
-            elif status == "pending" and item.location in (None, "", place):
-                status = "active"
+                status = "completed"
             if status != item.status:
                 effects.append(SetPlanStatus(owner=owner, item=item.id, status=status, expects=item.status))
                 self.items[index] = msgspec.structs.replace(item, status=status)

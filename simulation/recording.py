@@ -142,7 +142,7 @@ def read_recording(path: Path | str) -> Recording:
     warnings: Counter[str] = Counter()
     personas: list[Persona] = []
     for name in meta.persona_names:
-        if Path(name).name != name or name in (".", "..") or "\\" in name or "\0" in name:
+        if sound_text(name)[1] or Path(name).name != name or name in (".", "..") or "\\" in name or "\0" in name:
             raise RecordingError(f"{meta_file}: persona name {name[:80]!r} is not the name of a folder")
         if any(persona.name == name for persona in personas):
             warnings["repeated_persona"] += 1

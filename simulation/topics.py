@@ -163,11 +163,11 @@ def news(pair: Pair) -> list[Line]:
     if item.host:
         return _invitation(pair, item.id)
     where = pair.setting.where(item.place)
-    serious = item.importance >= 5
+    serious, said = item.importance >= 5, item.text[0].lower() + item.text[1:]
     return [
         Line(
             speaker=pair.me.owner,
-            text=f"{pair.chance.pick(phrases.NEWS_OPENINGS)} {item.text} That is what they say at {where}.",
+            text=f"{pair.chance.pick(phrases.NEWS_OPENINGS)} They say at {where} that {said}",
             importance=min(item.importance, 6),
             tells=item.id,
         ),

@@ -119,7 +119,7 @@ class Town:
             case SetPlanStatus():
                 body.agenda.set_status(change.effect)
             case Tell(topic="relationship", data=data):
-                other, amount = data.get("other"), data.get("change")
+                other, amount = data.get("agent"), data.get("change")
                 if isinstance(other, str) and other in self._setting.people and isinstance(amount, int):
                     now = body.feelings.get(other, 0)
                     body.feelings[other] = max(-100, min(100, now + amount))

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memory.effects import Append, Effect, SetPlanStatus
 from memory.entry import Entry, PlanItem
 from simulation.load_profile import job_demand, reflection_times
+from simulation.nodes import read_nodes
 from simulation.record import main, record_town
 from simulation.recorded import RecordedWorld
 from simulation.recording import Recording, RecordingError, read_recording
@@ -312,6 +317,7 @@ def test_a_malformed_file_is_named_with_the_value(tmp_path: Path, what: str, tex
         ({"persona_names": []}, "persona_names"),
         ({"persona_names": ["../../etc"]}, "'../../etc'"),
         ({"persona_names": ["Nobody"]}, "Nobody"),
+        ({"persona_names": ["half \ud83d"]}, "half"),
         ({"sec_per_step": 0}, "sec_per_step"),
         ({"curr_time": "February 12, 2023, 10:00:00"}, "before it starts"),
     ],
@@ -393,3 +399,32 @@ def test_real_recordings_play(real: Recording) -> None:
     assert {owner for owner, _ in seen} == set(world.owners())
     assert all(1 <= entry.importance <= 10 and entry.text.strip() for _, entry in seen)
     assert world.warnings["blank_text"] > 0
+
+
+# -- any JSON at all -------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+FIELDS = ("type", "created", "description", "poignancy", "filling", "keywords", "subject", "object")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    records=st.dictionaries(
+        st.text(max_size=8) | st.integers(0, 30).map(lambda number: f"node_{number}"),
+        JSON | st.dictionaries(st.sampled_from(FIELDS), JSON).map(lambda changes: event(**changes)),
+        max_size=6,
+    )
+)
+def test_no_record_breaks_the_reading_and_each_is_kept_or_counted(records: dict[str, Any]) -> None:
+    warnings: Counter[str] = Counter()
+    nodes = read_nodes(records, datetime(2023, 2, 13), warnings)  # noqa: DTZ001 - game time
+    refused = ("not_a_record", "unknown_type", "bad_date", "empty_text", "blank_text", "text_too_long")
+    assert len(nodes) + sum(warnings[name] for name in refused) == len(records)
+    for node in nodes:
+        assert 0 <= node.importance <= 10
+        assert node.text or node.lines
+        (node.text + node.subject + "".join(node.keywords)).encode()

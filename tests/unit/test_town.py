@@ -187,6 +187,16 @@ def test_a_plan_moves_its_agent_and_reports_its_items() -> None:
     ]
 
 
+def test_going_to_bed_is_sleeping() -> None:
+    town, owner = Town(agents=1), "agent:isabella-rossi"
+    live(town, 0, 1200)
+    town.apply(plan(owner, PlanItem(id="a", description="Go to bed", location="home-1", minute=1260)))
+    live(town, 1200, 1300)
+    assert town.brief(owner)["condition"] == "sleeping"
+    live(town, 1300, 1400)
+    assert [e.status for e in town.take_effects() if isinstance(e, SetPlanStatus)] == ["active", "completed"]
+
+
 def test_an_item_whose_time_passed_is_cancelled() -> None:
     town, owner = Town(agents=1), "agent:isabella-rossi"
     live(town, 0, 600)
@@ -229,8 +239,8 @@ def test_messages_to_the_world() -> None:
     live(town, 0, 600)
     other = "agent:jonas-lindqvist"
     before = msgspec.json.decode(town.dump())["bodies"][owner]["feelings"][other]
-    town.apply(Applied(owner, Tell(owner=owner, topic="relationship", data={"other": other, "change": -7})))
-    town.apply(Applied(owner, Tell(owner=owner, topic="relationship", data={"other": "nobody", "change": 5})))
+    town.apply(Applied(owner, Tell(owner=owner, topic="relationship", data={"agent": other, "change": -7})))
+    town.apply(Applied(owner, Tell(owner=owner, topic="relationship", data={"agent": "nobody", "change": 5})))
     town.apply(Applied("agent:gone", Tell(owner="agent:gone", topic="relationship", data={})))
     feelings = msgspec.json.decode(town.dump())["bodies"][owner]["feelings"]
     assert feelings[other] == before - 7
