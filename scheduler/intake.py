@@ -7,15 +7,22 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from memory.effects import Append, Effect
 from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
+from memory.profile import Profile
 from tasks.job import Request
 
 MAX_OWNER = 200  # characters
 MAX_PARAMS = 20_000  # bytes of JSON
+MAX_DEPTH = 50  # levels of nesting
+MAX_NUMBERS = 10_000  # entries that a request may name
+MAX_PRIORITY = 1_000_000
+MAX_INTEGER = 2**53 - 1  # what every reader of JSON holds exactly
 _SCOPES = ("agent", "npc", "location", "group", "world")
-_HIDDEN = re.compile(r"[\x00-\x1f\x7f]")
+_HIDDEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, and halves of characters
 
 Short = Annotated[str, Field(max_length=500)]
 
@@ -30,7 +37,7 @@ class Observation(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str = Field(max_length=MAX_TEXT)
-    minute: int = Field(ge=0)  # game time, total minutes
+    minute: int = Field(ge=0, le=MAX_INTEGER)  # game time, total minutes
     type: EntryType = "observation"
     location: Short = ""
     subjects: tuple[Short, ...] = ()
@@ -53,21 +60,45 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, Any]) -> E
     Raises:
         InputError: naming the owner, the field and the value.
     """
-    if isinstance(entry, Entry):
-        if (entry.number or entry.tick) or entry.items or entry.provisional:
-            raise InputError(
-                f"observation for {owner}: an observed entry has no number, tick, items or provisional mark"
-            )
-        fields: Mapping[str, Any] = {name: getattr(entry, name) for name in Observation.model_fields}
-    elif isinstance(entry, Observation):
+    what = f"observation for {owner[:80]!r}"
+    if isinstance(entry, Observation):
         return entry.entry()
-    else:
-        fields = entry
+    if not isinstance(entry, Entry):
+        try:
+            return Observation.model_validate(entry).entry()
+        except ValidationError as error:
+            raise InputError(f"{what}: {_first(error)}") from error
+    if (entry.number or entry.tick) or entry.items or entry.provisional:
+        raise InputError(f"{what}: an observed entry has no number, tick, items or provisional mark")
+    checked: Entry = _as_read(what, entry, Entry)
     try:
-        checked = Observation.model_validate(fields).entry()
+        Observation.model_validate({name: getattr(checked, name) for name in Observation.model_fields})
     except ValidationError as error:
-        raise InputError(f"observation for {owner}: {_first(error)}") from error
-    return entry if isinstance(entry, Entry) else checked
+        raise InputError(f"{what}: {_first(error)}") from error
+    return checked
+
+
+def check_effect(effect: Effect) -> Effect:
+    """An effect that the world asks for.
+
+    Raises:
+        InputError: naming its owner and what is wrong.
+    """
+    what = f"effect for {str(getattr(effect, 'owner', '?'))[:80]!r}"
+    checked: Effect = _as_read(what, effect, Effect)
+    if isinstance(checked, Append) and len(checked.entry.text) > MAX_TEXT:
+        raise InputError(f"{what}: its text has {len(checked.entry.text)} characters, at most {MAX_TEXT} fit")
+    return checked
+
+
+def check_profile(owner: str, profile: Profile) -> Profile:
+    """An owner's profile.
+
+    Raises:
+        InputError: naming the owner and what is wrong.
+    """
+    checked: Profile = _as_read(f"profile of {owner[:80]!r}", profile, Profile)
+    return checked
 
 
 def check_owner(owner: str) -> str:
@@ -86,26 +117,68 @@ def check_owner(owner: str) -> str:
     return owner
 
 
-def check_request(request: Request, owners: Iterable[str], kinds: Iterable[str]) -> Request:
-    """A request that admission may decide on.
+def check_request(request: Request, kinds: Iterable[str]) -> Request:
+    """A request that admission may decide on; its parameters are a copy.
 
     Raises:
-        InputError: for an unknown owner or kind, or parameters that are no JSON or too large.
+        InputError: for an unknown kind, entry numbers or a priority that are none, or parameters that are no JSON,
+            too large or too deep.
     """
     known = list(kinds)
+    what = f"{str(request.kind)[:80]} for {request.owner[:80]!r}"
     if request.kind not in known:
-        raise InputError(f"there is no kind {request.kind[:80]!r}; there are {', '.join(known)}")
-    if request.owner not in owners:
-        raise InputError(
-            f"there is no owner {request.owner[:80]!r} in this run; owners join with loop.join(owner, profile)"
-        )
+        raise InputError(f"there is no kind {str(request.kind)[:80]!r}; there are {', '.join(known)}")
+    if not _integer(request.priority, -MAX_PRIORITY, MAX_PRIORITY):
+        raise InputError(f"{what}: priority {str(request.priority)[:80]} is not an integer of at most {MAX_PRIORITY}")
+    numbers = None if request.numbers is None else tuple(request.numbers)
+    for number in numbers or ():
+        if not _integer(number, 1, MAX_INTEGER):
+            raise InputError(f"{what}: {str(number)[:80]!r} is not the number of an entry (1, 2, 3, …)")
+    if len(numbers or ()) > MAX_NUMBERS:
+        raise InputError(f"{what}: it names {len(numbers or ())} entries, at most {MAX_NUMBERS} fit")
     try:
-        size = len(json.dumps(request.params, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{request.kind} for {request.owner}: params must be JSON values: {error}") from error
-    if size > MAX_PARAMS:
-        raise InputError(f"{request.kind} for {request.owner}: params have {size} bytes, at most {MAX_PARAMS} fit")
-    return request
+        text = json.dumps(request.params, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{what}: params must be JSON values: {str(error)[:200]}") from error
+    if not isinstance(request.params, Mapping):
+        raise InputError(f"{what}: params must be a JSON object, not {type(request.params).__name__}")
+    if len(text) > MAX_PARAMS:
+        raise InputError(f"{what}: params have {len(text)} bytes, at most {MAX_PARAMS} fit")
+    params = json.loads(text)
+    if _depth(params) > MAX_DEPTH:
+        raise InputError(f"{what}: params are nested {_depth(params)} deep, at most {MAX_DEPTH}")
+    checked: Request = _as_read(what, msgspec.structs.replace(request, numbers=numbers, params=params), Request)
+    return checked
+
+
+def _as_read(what: str, value: object, wanted: Any) -> Any:
+    """A value as the journal and the workers will read it, so that nobody holds anything else.
+
+    Raises:
+        InputError: when they cannot read it: a wrong type, a number out of range, half a character.
+    """
+    try:
+        return msgspec.json.decode(msgspec.json.encode(value), type=wanted)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"{what}: {str(error)[:200]}") from error
+
+
+def _integer(value: object, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _depth(value: object) -> int:
+    """How deep JSON values are nested; found level by level, not by recursion."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, list | dict)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return depth
 
 
 def _first(error: ValidationError) -> str:
