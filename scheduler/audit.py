@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
+from memory.stream import Stream
 from scheduler.budget import amounts
 from scheduler.claims import Result
 from scheduler.history import read_journal, redo
@@ -108,7 +109,8 @@ def _audit_journal(client: Redis, prefix: str) -> list[str]:
     state: Any = client.hgetall(prefix + "state")
     opened: set[Any] = set()
     ended: set[Any] = set()
-    streams: dict[str, Any] = {}
+    streams: dict[str, Stream] = {}
+    retired: dict[str, Stream] = {}
     digest = ""
     try:
         for line in read_journal(client, prefix, 1, int(state[b"tick"])):
@@ -120,7 +122,7 @@ def _audit_journal(client: Redis, prefix: str) -> list[str]:
                 if decided.key in opened or decided.key in ended:
                     found.append(f"tick {line.core.tick}: job {decided.key.text()} was decided twice")
                 (opened if decided.decision in ("admitted", "heuristic") else ended).add(decided.key)
-            redo(line, streams)
+            retired.update((stream.owner, stream) for stream in redo(line, streams))
             digest = line.digest
     except JournalError as error:
         return [*found, str(error)]
@@ -131,7 +133,7 @@ def _audit_journal(client: Redis, prefix: str) -> list[str]:
     journalled = {key.text() for key in opened - ended}
     if listed != journalled:
         found.append(f"open jobs differ from the journal's: {sorted(listed ^ journalled)[:5]}")
-    for owner, stream in sorted(streams.items()):
+    for owner, stream in sorted({**streams, **retired}.items()):
         if stream.entries and max(stream.entries) != stream.head.last_number:
             found.append(f"{owner}: the newest entry is {max(stream.entries)}, the head says {stream.head.last_number}")
         for number, record in stream.archived.items():

@@ -52,15 +52,15 @@ def _ends(stored: bytes, tick: int) -> tuple[str, str]:
         raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
 
 
-def redo(line: ReadLine, streams: dict[str, Stream]) -> None:
+def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
     """Apply one tick of the journal to streams, in the order in which it happened.
+
+    Returns the streams of owners that left with this tick; they are not in `streams` any more.
 
     Raises:
         JournalError: when a precondition does not come out as it did.
     """
     core = line.core
-    for owner, _ in core.joined:
-        streams[owner] = Stream(owner)
     for ended in core.ended:
         failed = unmet(streams, ended.effects)
         if (failed is not None) != (ended.end == "stale"):
@@ -69,6 +69,8 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> None:
             )
         if failed is None:
             apply(streams, ended.effects, core.tick)
+    for owner, _ in core.joined:
+        streams[owner] = Stream(owner)
     apply(streams, core.asked, core.tick)
     for owner, entry in core.observed:
         streams[owner].append(entry, core.tick)
@@ -79,6 +81,7 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> None:
     for decided in core.decided:
         if decided.decision == "admitted":
             note_served(streams, decided.key)
+    return [streams.pop(owner) for owner in core.left]
 
 
 def changes_of(line: ReadLine) -> Iterator[Change]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -29,7 +29,15 @@ from scheduler.boundary import Change
 from scheduler.budget import BudgetView
 from scheduler.facts import Facts
 from scheduler.history import changes_of, read_journal
-from scheduler.intake import InputError, Observation, check_entry, check_owner, check_request
+from scheduler.intake import (
+    InputError,
+    Observation,
+    check_effect,
+    check_entry,
+    check_owner,
+    check_profile,
+    check_request,
+)
 from scheduler.journal import Notes, write_line
 from scheduler.keys import SCHEMA
 from scheduler.ledger import Apply, Commit, HostLedger, Row, Write
@@ -84,7 +92,6 @@ class TickLoop:
         self._turn = WorldTurn()
         self._checkpoint: bytes | None = None
         self._rows: list[Row] | None = None
-        self._facts_written = -1
         self._loop_written: bytes = b""
         self._redelivering = False
         self.stopping = False  # the present tick is the last one of this host
@@ -97,7 +104,6 @@ class TickLoop:
         self.restored = state.checkpoint  # what the world gave to its last checkpoint, or None
         self._restored_tick = state.checkpoint_tick
         self._windows = state.windows
-        self._facts_written = self.mind.facts_version
         if self.tick == 0:
             for owner, profile in owners.items():
                 self.join(owner, profile)
@@ -128,13 +134,19 @@ class TickLoop:
         Raises:
             InputError: for an unknown kind or owner, or parameters that are no JSON.
         """
-        request = Request(kind=kind, owner=owner, numbers=numbers, priority=priority, params=dict(params or {}))
-        owners = {*self.mind.streams, *self._turn.joins}
-        self._turn.requests.append(check_request(request, owners, [known.name for known in self.mind.rules.kinds]))
+        request = Request(kind=kind, owner=owner, numbers=numbers, priority=priority, params=params or {})  # type: ignore[arg-type]  # checked below
+        self._known(owner)
+        self._turn.requests.append(check_request(request, [known.name for known in self.mind.rules.kinds]))
 
     def ask(self, effect: Effect) -> None:
-        """Apply an effect of the world's own with this tick, such as a plan item's status; refused ones are counted."""
-        self._turn.asked.append(effect)
+        """Apply an effect of the world's own with this tick, such as a plan item's status.
+
+        One whose precondition does not hold then is left out and counted as a warning.
+
+        Raises:
+            InputError: for a malformed effect.
+        """
+        self._turn.asked.append(check_effect(effect))
 
     def join(self, owner: str, profile: Profile) -> None:
         """An owner joins with this tick.
@@ -143,11 +155,12 @@ class TickLoop:
             InputError: for a name that is no owner's, is taken, or belonged to an owner that has left.
         """
         check_owner(owner)
-        if owner in self.mind.streams or owner in self._turn.joins:
+        here = owner in self.mind.streams and not self._redelivering
+        if here or owner in self._turn.joins:
             raise InputError(f"owner {owner!r} is in this run already")
-        if owner in self.mind.retired:
+        if owner in self.mind.retired and not self._redelivering:
             raise InputError(f"owner {owner!r} has left this run, its stream is retired; join under another name")
-        self._turn.joins[owner] = profile
+        self._turn.joins[owner] = check_profile(owner, profile)
 
     def leave(self, owner: str) -> None:
         """An owner leaves with this tick: its open jobs are cancelled, its stream is retired.
@@ -233,7 +246,8 @@ class TickLoop:
         mind = self.mind
         writes = stream_writes(outcome.streams) + job_writes(outcome.opened, mind.view)
         self._windows |= {cell.window for item in outcome.opened if item.admitted for cell in item.cells}
-        windows = [(window, *span) for window in sorted(self._windows) if (span := self._closed(window, number))]
+        named = {key.tick for key in mind.open}
+        windows = [(window, *span) for window in sorted(self._windows) if (span := self._closed(window, number, named))]
         forgotten = [field for window, *_ in windows for field in mind.view.forget(window)]
         view = mind.view.take_changes()
         writes += chunked("HSET", "view", [part for field in view for part in field], 2)
@@ -244,6 +258,7 @@ class TickLoop:
             writes += [Write("HDEL", "owners", (owner,)), Write("HSET", "retired", (owner, number))]
         if outcome.core.facts is not None:
             writes.append(Write("HSET", "facts", (number, msgspec.json.encode(outcome.core.facts))))
+            writes += chunked("HDEL", "facts", list(mind.take_stale_facts()))
         kept = loop_state(mind)
         if kept != self._loop_written:
             writes.append(Write("HSET", "state", ("loop", kept)))
@@ -269,10 +284,8 @@ class TickLoop:
             chain,
         )
 
-    def _closed(self, window: str, number: int) -> tuple[int, int] | None:
-        """The enqueue ticks that may name a tick's window that is over; None while an open job names it."""
+    def _closed(self, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
+        """The enqueue ticks that may name a tick's window that is over; None while an open job of `named` does."""
         period, _, index = window.partition(":")
         tick = int(index)
-        if period != "tick" or tick >= number or any(key.tick == tick for key in self.mind.open):
-            return None
-        return tick, tick
+        return None if period != "tick" or tick >= number or tick in named else (tick, tick)

@@ -50,7 +50,15 @@ class Rules:
     brief: Callable[[str], Mapping[str, Any]]
 
     def kind_of(self, name: str) -> Kind:
-        return next(kind for kind in self.kinds if kind.name == name)
+        """The kind of that name.
+
+        Raises:
+            LookupError: when this process does not know it, although the run does.
+        """
+        for kind in self.kinds:
+            if kind.name == name:
+                return kind
+        raise LookupError(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
 
 
 @dataclass(kw_only=True)
@@ -83,6 +91,7 @@ class Mind:
         self.rules = rules
         self.facts = facts
         self.facts_version = 0
+        self.facts_at: dict[int, Facts] = {}  # by version, as far as open jobs were made with them
         self.view = view
         self.profiles: dict[str, Profile] = {}
         self.streams: dict[str, Stream] = {}
@@ -112,23 +121,28 @@ class Mind:
     def end(self, tick: int, turn: WorldTurn) -> Outcome:
         """The rest of the tick: what the world did is written, limits are made to hold, new jobs are admitted."""
         minute = self.facts.minute(tick)
-        changed_facts = self._join(tick, turn.joins)
-        cancelled = self._leave(turn.leaves)
+        joins, leaves = dict(sorted(turn.joins.items())), sorted(turn.leaves)
+        changed_facts = self._join(tick, joins)
+        cancelled = self._leave(leaves)
         asked = self._ask(tick, turn.asked)
         for owner, entry in turn.observed:
             self.streams[owner].append(entry, tick)
-            self.cadence.touch(owner)
-        touched = sorted({owner for owner, _ in turn.observed} | {c.ended.key.owner for c in self._closings})
-        cuts = self._cut(tick, minute, [owner for owner in touched if owner in self.streams])
+        changed = {effect.owner for closing in self._closings for effect in closing.ended.effects}
+        changed |= {effect.owner for effect in asked} | {owner for owner, _ in turn.observed}
+        cuts = self._cut(tick, minute, sorted(changed & self.streams.keys()))
         deleted = self._forget(tick, minute)
-        decided = self._decide(tick, minute, turn.requests)
+        for owner in changed & self.streams.keys():
+            self.cadence.touch(owner)
+        for owner in leaves:
+            self.cadence.forget(owner)
+        decided = self._decide(tick, minute, [request for request in turn.requests if request.owner not in leaves])
         opened = self._open(tick, minute, decided)
         closings, self._closings = self._closings + cancelled, []
         core = Core(
             tick=tick,
             minute=minute,
-            joined=tuple(turn.joins.items()),
-            left=tuple(turn.leaves),
+            joined=tuple(joins.items()),
+            left=tuple(leaves),
             facts=self.facts if changed_facts else None,
             ended=tuple(closing.ended for closing in closings),
             asked=tuple(asked),
@@ -152,7 +166,7 @@ class Mind:
             opened=tuple(opened),
             streams=tuple(self.streams[owner] for owner in sorted(self.streams) if self.streams[owner].changes),
         )
-        for owner in turn.leaves:
+        for owner in leaves:
             del self.streams[owner], self.profiles[owner]
         return outcome
 
@@ -161,13 +175,14 @@ class Mind:
         job = item.job
         memories = {}
         for reads in job.reads:
-            entries = self.streams[reads.owner].as_of(reads.upto, job.key.tick)
-            if reads.numbers is not None:
-                wanted = set(reads.numbers)
-                entries = [entry for entry in entries if entry.number in wanted]
-            memories[reads.owner] = entries
+            stream = self.streams[reads.owner]
+            if reads.numbers is None:
+                memories[reads.owner] = stream.as_of(reads.upto, job.key.tick)
+            else:
+                wanted = sorted(n for n in {*reads.numbers} if n <= reads.upto)
+                memories[reads.owner] = [stream.entries[n] for n in wanted if n in stream.entries]
         profile = self.profiles[job.key.owner]
-        return Case(job=job, profile=profile, world=self.facts.world(), memories=memories)
+        return Case(job=job, profile=profile, world=self.facts_at[job.facts].world(), memories=memories)
 
     # -- its parts ---------------------------------------------------------------------------------
 
@@ -181,17 +196,27 @@ class Mind:
         names = {owner: self.profiles[owner].name for owner in sorted(self.profiles) if owner.startswith("agent:")}
         self.facts = msgspec.structs.replace(self.facts, names=names)
         self.facts_version = tick
+        self.facts_at[tick] = self.facts
         return True
+
+    def take_stale_facts(self) -> list[int]:
+        """Versions of the facts that no open job was made with; they are forgotten."""
+        used = {item.job.facts for item in self.open.values()} | {self.facts_version}
+        stale = sorted(self.facts_at.keys() - used)
+        for version in stale:
+            del self.facts_at[version]
+        return stale
 
     def _leave(self, leaves: Iterable[str]) -> list[Closing]:
         cancelled = []
         for owner in leaves:
             for key in sorted(key for key, item in self.open.items() if any(r.owner == owner for r in item.job.reads)):
-                del self.open[key]
+                item = self.open.pop(key)
                 ended = Ended(key=key, end="cancelled", reason="cancelled")
-                cancelled.append(Closing(ended, EndNote(key=key, source="none"), Cost(), ()))
+                # It keeps its whole reservation: what its attempts cost may not be known yet.
+                cancelled.append(Closing(ended, EndNote(key=key, source="none"), whole(item), ()))
+                self.cadence.touch(key.owner)
             self.deferred = [waiting for waiting in self.deferred if waiting.request.owner != owner]
-            self.cadence.forget(owner)
             self.retired.add(owner)
         return cancelled
 
@@ -219,9 +244,13 @@ class Mind:
             return ()
         oldest = min((key.tick for key in self.open), default=tick)
         before = tick - self.facts.limits.retention // self.facts.minutes_per_tick
+        named = {
+            (reads.owner, n) for item in self.open.values() for reads in item.job.reads for n in reads.numbers or ()
+        }
         deleted = []
         for owner, stream in sorted(self.streams.items()):
-            numbers = sorted(n for n, a in stream.archived.items() if a.tick < before and a.tick <= oldest)
+            old = sorted(n for n, a in stream.archived.items() if a.tick < before and a.tick <= oldest)
+            numbers = [n for n in old if (owner, n) not in named]
             for number in numbers:
                 stream.delete(number)
             if numbers:

@@ -42,11 +42,13 @@ def replay(client: Redis, run: str, into: Redis) -> Replayed:
     prefix = prefix_of(client, run)
     state: Any = client.hgetall(prefix + "state")
     streams: dict[str, Stream] = {}
+    retired: dict[str, Stream] = {}
     last = int(state[b"tick"])
     digest = chain = ""
     for line in read_journal(client, prefix, 1, last):
-        redo(line, streams)
-        for write in stream_writes(streams.values()):
+        left = redo(line, streams)
+        retired.update((stream.owner, stream) for stream in left)
+        for write in stream_writes([*streams.values(), *left]):
             into.execute_command(write.command, prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
         digest, chain = line.digest, line.chain
     length: Any = client.llen(prefix + "journal")
@@ -56,6 +58,7 @@ def replay(client: Redis, run: str, into: Redis) -> Replayed:
         raise JournalError(
             f"tick {last}: the journal ends with digest {digest}, the run with {state[b'digest'].decode()}"
         )
+    streams.update(retired)
     compare(client, into, prefix, sorted(streams))
     entries = sum(len(stream.entries) for stream in streams.values())
     return Replayed(last, digest, chain, len(streams), entries)

@@ -48,8 +48,9 @@ def restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.profiles = {o.decode(): msgspec.json.decode(raw, type=Profile) for o, raw in sorted(owners.items())}
     mind.streams = load_streams(client, prefix, mind.profiles)
     mind.retired = {owner.decode() for owner in client.hkeys(prefix + "retired")}  # type: ignore[union-attr]
-    facts: Any = client.hget(prefix + "facts", str(loop.facts_version))
-    mind.facts = msgspec.json.decode(facts, type=Facts)
+    facts: Any = client.hgetall(prefix + "facts")
+    mind.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
+    mind.facts = mind.facts_at[loop.facts_version]
     mind.facts_version = loop.facts_version
     mind.deferred = list(loop.deferred)
     mind.open = load_open_jobs(client, prefix)
