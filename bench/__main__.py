@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from bench import enqueue
 from bench.quality import SECTIONS, report
 
 
@@ -22,7 +23,11 @@ def main() -> int:
         help="folder with smallville/ and locomo/ (default: the environment variable COGITATE_RECORDINGS)",
     )
     quality.add_argument("--section", action="append", choices=SECTIONS, help="only this section (may be repeated)")
+    commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
     arguments = parser.parse_args()
+    if arguments.command == "enqueue":
+        enqueue.main()
+        return 0
     if arguments.data is None:
         parser.error("no recordings: give --data or set COGITATE_RECORDINGS")
     try:

@@ -73,15 +73,15 @@ class Template:
         text = text.replace(f'"{self._KWARGS}"', "%(kwargs)s")
         self._envelope = text.replace("body-gap", "%(body)s").replace(self._TAG, "%(tag)s")
 
-    def render(self, job: Job) -> str:
-        """The message of one job, with a delivery tag of its own."""
+    def render(self, job: Job, tag: str) -> str:
+        """The message of one job; `tag`, a UUID, is its delivery tag and must be its own."""
         job_id = json.dumps(job.id)
         return self._envelope % {
             "id": job_id,
             "args": json.dumps(display_args(job)),
             "kwargs": json.dumps(display_kwargs(job)),
             "body": b2a_base64(job_id[1:-1].join(self._body).encode(), newline=False).decode(),
-            "tag": uuid4(),
+            "tag": tag,
         }
 
 
@@ -108,8 +108,9 @@ class Publisher:
         if not jobs:
             return 0
         messages: defaultdict[str, list[str]] = defaultdict(list)
-        for job in jobs:
-            messages[job.key.kind].append(self._templates[job.key.kind].render(job))
+        random = str(uuid4())[:-8]  # one for the tick, and a number for each message: asking for more costs most of all
+        for number, job in enumerate(jobs):
+            messages[job.key.kind].append(self._templates[job.key.kind].render(job, f"{random}{number:08x}"))
         try:
             with self._client.pipeline(transaction=False) as pipe:
                 for kind, texts in messages.items():

@@ -1,0 +1,94 @@
+"""What it costs a host to publish a tick's hints, beside what Celery and kombu offer, in one interleaved run.
+
+Every way sends the same messages to the same real Valkey over its unix socket, with the queue emptied in between. The
+rounds alternate between the ways, so that a busy machine slows all of them; the figure is the median round.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from redis import Redis
+
+from bench.table import Row, Table
+from scheduler.settings import Settings
+from tasks.job import Cost, Job, JobKey
+from workers.celery_app import make_app
+from workers.embedded import EmbeddedServer
+from workers.publish import Publisher, display_args, display_kwargs
+
+ROUNDS = 15
+BASE = "apply_async, one by one"
+
+
+def jobs(count: int) -> list[Job]:
+    """A tick's jobs: one plan per agent."""
+    return [
+        Job(
+            run="town", key=JobKey(420, "plan", f"agent:resident {number}", 0, 0), minute=420, due=425, reads=(),
+            reserved=Cost(calls=1, tokens=1800),
+        )
+        for number in range(count)
+    ]  # fmt: skip
+
+
+def ways(settings: Settings) -> dict[str, tuple[Callable[[Sequence[Job]], object], int]]:
+    """Each way of publishing, and how many jobs it gets in one round."""
+    app = make_app(settings.messages_url())
+    publisher = Publisher(settings)
+    task = app.tasks["plan"]
+
+    def apply_async(tick: Sequence[Job]) -> None:
+        for job in tick:
+            task.apply_async((job.id,), task_id=job.id)
+
+    def batch(tick: Sequence[Job]) -> None:
+        with app.amqp.producer_pool.acquire(block=True) as producer, producer.batch():
+            for job in tick:
+                task.apply_async(
+                    (job.id,), task_id=job.id, producer=producer,
+                    argsrepr=display_args(job), kwargsrepr=display_kwargs(job),
+                )  # fmt: skip
+
+    return {
+        BASE: (apply_async, 100),
+        "kombu's Producer.batch, 100 a tick": (batch, 100),
+        "hints, 1 a tick": (publisher.publish, 1),
+        "hints, 25 a tick": (publisher.publish, 25),
+        "hints, 100 a tick": (publisher.publish, 100),
+        "hints, 1,000 a tick": (publisher.publish, 1000),
+    }
+
+
+def measure(client: Redis, settings: Settings, rounds: int = ROUNDS) -> Table:
+    """The median cost of a message by each way, in microseconds of the host's time."""
+    taken: defaultdict[str, list[float]] = defaultdict(list)
+    offered = ways(settings)
+    for number in range(rounds + 1):
+        for name, (publish, count) in offered.items():
+            tick = jobs(count)
+            begun = time.perf_counter()
+            publish(tick)
+            if number:  # the first round opens connections
+                taken[name].append((time.perf_counter() - begun) / count * 1e6)
+            client.flushdb()
+    base = median(taken[BASE])
+    rows = tuple(Row(name, (median(costs), base / median(costs))) for name, costs in taken.items())
+    return Table("Publishing one tick's hints", ("µs a job", "times cheaper"), rows, decimals=1)
+
+
+def main() -> None:
+    """Measure on a server of its own and print the table."""
+    with TemporaryDirectory() as folder, EmbeddedServer(Path(folder)) as server, server.client(1) as client:
+        # Every single message would wait for the disk otherwise, and only the batches would not.
+        client.config_set("appendfsync", "everysec")
+        print(measure(client, Settings(data_dir=Path(folder), redis_url=server.url)))
+
+
+if __name__ == "__main__":
+    main()
