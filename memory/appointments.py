@@ -28,7 +28,8 @@ _NOUN = re.compile(
 _OCCASION = re.compile(
     r"\b(?:invit(?:ed?|ing)\s+[\w'’-]+(?:\s[\w'’-]+)?\s+to|"
     r"(?:is|am|are) (?:holding|hosting|throwing|giving|organi[sz]ing))"
-    r"\s+(?P<what>(?:an?|the|my|his|her|our|their)\s+[\w'’ -]{1,60}?)(?=\s+(?:at|on|in|for|and|with)\b|\s*[,.;!\x00]|$)",
+    r"\s+(?P<what>(?:an?|the|my|his|her|our|their)\s+[\w'’ -]{1,60}?)"
+    r"(?=\s+(?:at|on|in|for|and|with)\b|\s*[,.;!\x00]|$)",
     re.IGNORECASE,
 )
 _MEALS = frozenset({"dinner", "lunch", "breakfast", "brunch", "tea", "coffee"})

@@ -2,7 +2,8 @@
 
 The schemas keep to the plain subset that constrained decoders accept: every field required, nothing extra, no length
 or range keywords. Ranges, lengths and control characters are dealt with by validators, since several servers accept
-a schema and then ignore it. Field names follow spec 3 (tasks 7 to 9); its camel case is understood too.
+a schema and then ignore it. Field names follow spec 3 (tasks 7 to 9); its camel case is understood too. The docstrings
+of answers are part of their schemas: a model reads them.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Activity(Answer):
 
 
 class DailyPlan(Answer):
-    """A day's plan (spec 3, task 7)."""
+    """A day's plan: 5 to 8 activities in order of time."""
 
     activities: Annotated[list[Activity], BeforeValidator(_first)]
 
@@ -98,7 +99,7 @@ class RelationshipChange(Answer):
 
 
 class ReflectionAnswer(Answer):
-    """One insight (spec 3, task 8)."""
+    """One insight drawn from recent experiences."""
 
     insight: FilledParagraph
     significance: Importance
@@ -106,6 +107,6 @@ class ReflectionAnswer(Answer):
 
 
 class SummaryAnswer(Answer):
-    """A conversation in a few sentences (spec 3, task 9)."""
+    """What was said, in a few sentences."""
 
     summary: FilledParagraph

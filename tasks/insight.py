@@ -64,7 +64,7 @@ def notice(owner: str, recent: Sequence[Entry], before: Sequence[Entry], names: 
 def _people(
     owner: str, recent: Sequence[Entry], before: Sequence[Entry], names: Mapping[str, str]
 ) -> Iterable[tuple[str, list[Entry]]]:
-    known = {s for e in before for s in e.subjects}
+    known = {s for e in before if e.type != "plan" for s in e.subjects}
     with_whom: dict[str, list[Entry]] = {}
     for entry in sorted(recent, key=lambda e: (e.minute, e.number)):
         for subject in dict.fromkeys(entry.subjects):

@@ -176,6 +176,25 @@ def test_the_heuristic_names_what_changed_with_its_evidence() -> None:
     assert entry.evidence == (6, 7, 8, 9, 10, 11)
 
 
+def test_who_remembers_nothing_earlier_does_not_claim_to_meet_friends_for_the_first_time() -> None:
+    stream = stream_of(
+        Entry(type="plan", text="Plan.", minute=360, valid_until=1800, subjects=(KLAUS,)),
+        *(message(f"Line {i}.", 600 + i) for i in range(5)),
+    )
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
+    assert "first time" not in entry.text
+    assert "I spent much of my time with Maria Lopez." in entry.text
+
+
+def test_what_is_quoted_still_means_the_same_day_later() -> None:
+    stream = stream_of(
+        message("Come to my party tomorrow at 5 pm! Will you come?", 600, importance=8),
+        *(observation(f"Read page {i}.", 700 + i) for i in range(3)),
+    )
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
+    assert "What stays with me: Maria Lopez said: “Come to my party on day 1 at 5 pm!”" in entry.text
+
+
 def test_an_uneventful_time_is_told_by_place_and_company() -> None:
     entries = [observation(f"Read page {i}.", 400 + i, subjects=(KLAUS, MARIA)) for i in range(2)]
     stream = stream_of(*entries, observation("Read on.", 500))
