@@ -6,7 +6,6 @@ the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
 
 from __future__ import annotations
 
-import signal
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -54,9 +53,6 @@ def main() -> None:
     """The console script. Ends the process with its exit code; a user never sees a traceback."""
     try:
         code = app(standalone_mode=False)
-    except KeyboardInterrupt as stopped:
-        complain("; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]))
-        code = 128 + (stopped.args[0] if stopped.args else signal.SIGINT)
     except Exception as error:
         complaint = complaint_of(error)
         if complaint is None:
@@ -72,4 +68,5 @@ def main() -> None:
 
 def complain(line: str) -> None:
     """One line on stderr."""
-    print(f"cogitate: {line}", file=sys.stderr)
+    if line:  # empty when help was shown instead
+        print(f"cogitate: {line}", file=sys.stderr)

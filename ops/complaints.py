@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tomllib
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from scheduler.intake import InputError
 from scheduler.journal import JournalError
 from scheduler.ledger import LedgerError, NewerSchema, RunExists, RunMissing
 from scheduler.loop import WorldDiverged
-from scheduler.settings import ConfigurationError, Settings
+from scheduler.settings import ConfigurationError
 from simulation.recording import RecordingError
 
 USAGE, FAILED = 2, 1
@@ -42,7 +43,7 @@ def complaint_of(error: Exception) -> Complaint | None:
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     match error:
         case TyperException():
-            said = Complaint(error.format_message(), getattr(error, "exit_code", USAGE))
+            said = Complaint(error.format_message().replace("Value error, ", ""), error.exit_code)
         case ValidationError():
             said = Complaint("; ".join(_faults(error)), USAGE)
         case SettingsError():
@@ -73,8 +74,8 @@ def _faults(error: ValidationError) -> list[str]:
             lines.append(f"there is no setting {name!r} in cogitate.toml; `cogitate config` lists them")
             continue
         message = fault["msg"].removeprefix("Value error, ")
-        shown = "" if field in SECRET or fault["type"] == "value_error" else f" {str(fault['input'])[:80]!r}:"
-        lines.append(f"{name}{_origin(field)}:{shown} {message[:1].lower()}{message[1:]}")
+        shown = "" if field in SECRET or fault["type"] == "value_error" else f" {repr(fault['input'])[:80]}:"
+        lines.append(f"{_named(field, name)}:{shown} {message[:1].lower()}{message[1:]}")
     return lines
 
 
@@ -85,7 +86,9 @@ def _unreadable(error: SettingsError) -> str:
     return f"{variable}={os.environ.get(variable, '')[:80]!r} cannot be read: it must be JSON, such as '{{\"a\": 1}}'"
 
 
-def _origin(field: str) -> str:
-    """Where a setting's value may have come from, when it is an environment variable."""
-    variable = f"COGITATE_{field.upper()}"
-    return f" (from {variable})" if variable in os.environ and field in Settings.model_fields else ""
+def _named(field: str, name: str) -> str:
+    """A setting as the user gave it: by a flag, by a variable, or by its own name."""
+    flag, variable = "--" + field.replace("_", "-"), f"COGITATE_{field.upper()}"
+    if any(given.partition("=")[0] == flag for given in sys.argv):
+        return flag
+    return f"{name} (from {variable})" if variable in os.environ else name

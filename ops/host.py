@@ -25,7 +25,7 @@ from scheduler.rules import (
     use_prompts,
     view_of,
 )
-from scheduler.settings import Settings
+from scheduler.settings import Settings, check_run_name
 from scheduler.summary import prefix_of
 from scheduler.waiting import Publish
 from tasks.registry import kinds
@@ -73,6 +73,7 @@ class TickLoop(loop.TickLoop):
         client: Redis | None = None,
     ) -> None:
         logs.quiet()
+        check_run_name(run)
         settings = settings or Settings()
         check_spending(settings)
         use_prompts(settings)

@@ -5,30 +5,29 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
-from redis import Redis
 from redis.exceptions import RedisError
 from rich.console import Console
 
 from ops import logs
 from ops.drive import drive
-from ops.host import TickLoop, description_of
+from ops.host import TickLoop
 from ops.options import AsJson, DataDir, Verbose, again, program, read_settings
 from ops.progress import RunProgress
+from ops.run_choice import RunChoice, new_run, resumed_run
 from ops.run_report import Took, print_summary, report_json
 from ops.signals import Interruption, interruptible
 from ops.state import open_state
-from ops.worlds import DEFAULT_AGENTS, WorldChoice, default_days, warnings_of
+from ops.worlds import DEFAULT_AGENTS, WorldChoice, warnings_of
 from prompts.render import check_templates
-from scheduler.ledger import LedgerError, RunExists, RunMissing
+from scheduler.ledger import LedgerError, RunExists
 from scheduler.rules import check_spending
-from scheduler.settings import ConfigurationError, Settings
-from scheduler.summary import RunSummary, run_names, summarise_run
+from scheduler.settings import ConfigurationError, Settings, check_run_name
+from scheduler.summary import RunSummary, summarise_run
 from simulation.world import World
 
 EXAMPLE = """
@@ -36,18 +35,6 @@ Example: cogitate run --town 10 --days 2 --workers 3
 
 Example: cogitate run --recorded DIR --llm openai --limit-usd 0.50
 """
-
-
-@dataclass(kw_only=True)
-class _Run:
-    """What one call of `cogitate run` is about."""
-
-    name: str
-    choice: WorldChoice
-    world: World
-    ticks: int
-    resume: bool
-    describe: dict[str, str]
 
 
 def run(
@@ -77,13 +64,18 @@ def run(
     logs.configure(verbose)
     settings = read_settings(
         workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, apply=apply, wait=wait,
-        data_dir=data_dir, **_rate(tick_rate),
+        data_dir=data_dir, tick_rate=tick_rate,
     )  # fmt: skip
     check_spending(settings)
+    if name is not None:
+        check_run_name(name)
     check_templates(settings.prompts)
     if resume and (name is None or town is not None or recorded is not None or seed is not None):
         raise ConfigurationError("--resume goes on with the world of --run NAME: give --run, and no --town, --recorded "
                                  "or --seed")  # fmt: skip
+    if resume and (llm, limit_usd, limit_tokens, apply) != (None,) * 4:
+        raise ConfigurationError("a run that goes on keeps its --llm, --limit-usd, --limit-tokens and --apply: give "
+                                 "none of them with --resume")  # fmt: skip
     if recorded is not None and (town is not None or seed is not None):
         raise ConfigurationError("--recorded plays a recording: give no --town and no --seed with it")
     if days is not None and ticks is not None:
@@ -94,79 +86,41 @@ def run(
         recorded=recorded,
         minutes_per_tick=settings.minutes_per_tick,
     )
-    if not resume:
-        choice.open()  # what is wrong with a world is said before anything is started
+    world = None if resume else choice.open()  # what is wrong with it is said before anything is started
 
     err, out = Console(stderr=True), Console(stderr=as_json)
     with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
-        began = time.monotonic()
-        with open_state(settings, create=True) as client:
-            made = _prepare(client, settings, choice, name, days, ticks, resume)
-            loop = _live(made, settings, interruption, err)
-            summary = _with_warnings(summarise_run(client, made.name), made.world)
+        try:
+            began = time.monotonic()
+            with open_state(settings, create=True) as client:
+                loop: TickLoop | None = None
+                while loop is None:
+                    if world is not None:
+                        made = new_run(client, choice, world, name, days, ticks)
+                    else:
+                        made = resumed_run(client, name or "", days, ticks)
+                    try:
+                        loop = _live(made, settings, interruption, err)
+                    except RunExists:
+                        if name is not None:
+                            raise  # otherwise another process was given the same free name: take the next
+                summary = _with_warnings(summarise_run(client, made.name), made.world)
+        except KeyboardInterrupt as stopped:
+            err.print(
+                "; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]), highlight=False, soft_wrap=True
+            )
+            return interruption.exit_code
         took = Took(
             wall_s=time.monotonic() - began, tick_seconds=loop.tick_seconds, ticks_per_day=made.world.ticks_per_day
         )
         print_summary(out, summary, took)
-        _say_next(out.print, summary, settings)
+        _say_next(out.print, summary, loop.settings)
         if as_json:
             print(json.dumps(report_json(summary, took)), flush=True)
         return interruption.exit_code if summary.status == "stopped" else 0
 
 
-def _rate(text: str | None) -> dict[str, float | None]:
-    """The keyword for the settings' tick rate. "max" overrules the environment, too."""
-    if text is None:
-        return {}
-    if text == "max":
-        return {"tick_rate": None}
-    try:
-        return {"tick_rate": float(text)}
-    except ValueError:
-        raise ConfigurationError(f"--tick-rate {text!r} is neither a number of ticks a second nor max") from None
-
-
-def _prepare(
-    client: Redis, settings: Settings, choice: WorldChoice, name: str | None, days: int | None, ticks: int | None,
-    resume: bool,
-) -> _Run:  # fmt: skip
-    """Which run, of which world, how long.
-
-    Raises:
-        RunExists, RunMissing, ConfigurationError: naming the run.
-    """
-    names = run_names(client)
-    kept: dict[str, str] = {}
-    if resume:
-        assert name is not None
-        if name not in names:
-            raise RunMissing(f"there is no run {name!r} to resume; there are: {', '.join(names) or 'none'}")
-        kept = description_of(client, name)
-        choice = WorldChoice.of_description(name, kept)
-    elif name in names:
-        raise RunExists(f"run {name!r} exists already: go on with it (--resume), or choose another name (--run)")
-    world = choice.open()
-    if ticks is None:
-        ticks = int(kept["ticks"]) if kept and days is None else (days or default_days(world)) * world.ticks_per_day
-    return _Run(
-        name=name or _free_name(choice.stem, names),
-        choice=choice,
-        world=world,
-        ticks=ticks,
-        resume=resume,
-        describe=choice.describe() | {"ticks": str(ticks)},
-    )
-
-
-def _free_name(stem: str, taken: list[str]) -> str:
-    """The first of stem-1, stem-2, … that is no run yet."""
-    number = 1
-    while f"{stem}-{number}" in taken:
-        number += 1
-    return f"{stem}-{number}"
-
-
-def _live(made: _Run, settings: Settings, interruption: Interruption, err: Console) -> TickLoop:
+def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: Console) -> TickLoop:
     """Run to the end, or until interrupted; the loop is closed on every way out."""
     try:
         with TickLoop(

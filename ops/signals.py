@@ -35,7 +35,7 @@ class Interruption:
         first = self.signal is None
         self.signal = number
         if self._stop is None or not first:
-            raise KeyboardInterrupt(number)
+            raise KeyboardInterrupt
         self._say("stopping after this tick; once more to stop at once")
         self._stop()
 

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from memory.limits import MemoryLimits
@@ -24,13 +24,17 @@ class ConfigurationError(ValueError):
     """The configuration cannot be used; the message says which value and what to do."""
 
 
-def _run_name(name: str) -> str:
+def check_run_name(name: str) -> str:
+    """The name, if a run can be called so.
+
+    Raises:
+        ConfigurationError: when it cannot.
+    """
     if not RUN_NAME.fullmatch(name):
-        raise ValueError(f"{name[:80]!r} is not a run name: use 1 to 64 letters, digits, '.', '_' or '-'")
+        raise ConfigurationError(
+            f"{name[:80]!r} is not a run name: use 1 to 64 letters, digits, '.', '_' or '-', the first no sign"
+        )
     return name
-
-
-RunName = Annotated[str, AfterValidator(_run_name)]
 
 
 class Settings(BaseSettings):
@@ -66,7 +70,9 @@ class Settings(BaseSettings):
     morning: int = Field(360, ge=0, lt=1440)  # minutes after 00:00
     apply: Literal["due", "ready"] = "due"
     wait: float | None = Field(None, ge=0)  # seconds a boundary waits for what is due; None: 60 unpaced, 0 paced
-    tick_rate: float | None = Field(None, gt=0)  # ticks per second; None: as fast as they can
+    tick_rate: Annotated[float | None, BeforeValidator(lambda given: None if given == "max" else given)] = Field(
+        None, gt=0
+    )  # ticks per second; None or "max": as fast as they can
     latency: dict[str, int] = Field(default_factory=dict)  # ticks from enqueue to due, by kind
 
     # Budgets

@@ -1,0 +1,66 @@
+"""Which run `cogitate run` is about: a new one under a free name, or one to go on with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redis import Redis
+
+from ops.host import description_of
+from ops.worlds import WorldChoice, default_days
+from scheduler.ledger import RunExists, RunMissing
+from scheduler.summary import run_names
+from simulation.world import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunChoice:
+    """One run, ready to be opened."""
+
+    name: str
+    world: World
+    ticks: int  # in all
+    resume: bool
+    describe: dict[str, str]  # what the run remembers of this
+
+
+def new_run(
+    client: Redis, choice: WorldChoice, world: World, name: str | None, days: int | None, ticks: int | None
+) -> RunChoice:
+    """A run that does not exist yet; without a name it gets the first free of town-1, town-2, …
+
+    Raises:
+        RunExists: when there is one of this name.
+    """
+    names = run_names(client)
+    if name in names:
+        raise RunExists(f"run {name!r} exists already: go on with it (--resume), or choose another name (--run)")
+    ticks = ticks or (days or default_days(world)) * world.ticks_per_day
+    describe = choice.describe() | {"ticks": str(ticks)}
+    return RunChoice(
+        name=name or _free_name(choice.stem, names), world=world, ticks=ticks, resume=False, describe=describe
+    )
+
+
+def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None) -> RunChoice:
+    """A run that exists, with the world and the length it was made with unless another length is given.
+
+    Raises:
+        RunMissing: when there is no run of this name.
+        ConfigurationError: when it was made by another host.
+    """
+    names = run_names(client)
+    if name not in names:
+        raise RunMissing(f"there is no run {name!r} to resume; there are: {', '.join(names) or 'none'}")
+    kept = description_of(client, name)
+    world = WorldChoice.of_description(name, kept).open()
+    ticks = ticks or (days * world.ticks_per_day if days else int(kept["ticks"]))
+    return RunChoice(name=name, world=world, ticks=ticks, resume=True, describe=kept)
+
+
+def _free_name(stem: str, taken: Sequence[str]) -> str:
+    number = 1
+    while f"{stem}-{number}" in taken:
+        number += 1
+    return f"{stem}-{number}"
