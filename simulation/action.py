@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory.clock import DAY
 from memory.entry import PlanItem
@@ -105,24 +106,36 @@ def _before_night(person: Person, item: PlanItem, minute: int) -> bool:
 
 
 def _looks_like(seed: int, person: Person, place: str, minute: int, place_type: dict[str, str]) -> str:
-    chance = Chance(seed, "doing", person.owner, place, minute // 120)
+    options = AT_PLACE.get(place_type[place], ("spending time",))
     if place == person.profile.work and place != person.profile.home:
-        return chance.pick(person.trade.activities)
-    return chance.pick(AT_PLACE.get(place_type[place], ("spending time",)))
+        options = person.trade.activities
+    return options[_turn(seed, person.owner, place, minute // 120, len(options))]
+
+
+@lru_cache(maxsize=8192)
+def _turn(seed: int, owner: str, place: str, two_hours: int, count: int) -> int:
+    """Which of `count` activities it is in these two hours (remembered, since it is asked every minute)."""
+    return Chance(seed, "doing", owner, place, two_hours).below(count)
+
+
+@lru_cache(maxsize=8192)
+def _habits(seed: int, owner: str, day: int) -> tuple[int, tuple[str, str], bool, bool, bool]:
+    """How a day without a plan goes: lunch time, where to after work, hobby instead?, to the pub?, lunch out?"""
+    chance = Chance(seed, "routine", owner, day)
+    lunch = 705 + chance.below(4) * 15
+    return lunch, chance.pick(LEISURE), chance.percent(45), chance.percent(40), chance.percent(60)
 
 
 def routine(seed: int, person: Person, body: Body, minute: int, place_type: dict[str, str]) -> Action:
     """An ordinary day of this person, for when there is no plan."""
     of_day, day = minute % DAY, minute // DAY
     trade, profile = person.trade, person.profile
-    chance = Chance(seed, "routine", person.owner, day)
-    lunch = 705 + chance.below(4) * 15
-    out, favourite, in_pub = chance.pick(LEISURE), chance.percent(45), chance.percent(40)
+    lunch, out, favourite, in_pub, lunch_out = _habits(seed, person.owner, day)
     if of_day < trade.start - 20:
         eat = body.hunger < FED
         return Action(profile.home, "having breakfast" if eat else "getting ready", "morning at home", eat=eat)
     if lunch <= of_day < lunch + 45:
-        place = public_id("cafe", person.district) if chance.percent(60) else profile.work
+        place = public_id("cafe", person.district) if lunch_out else profile.work
         return Action(place, "having lunch", "lunch", eat=body.hunger < FED)
     if of_day < trade.end:
         return Action(profile.work, _looks_like(seed, person, profile.work, minute, place_type), "work")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -245,6 +246,7 @@ class Town:
         """
         state, size = self._state, self._setting.perception.radius + 1
         cells: dict[tuple[str, int, int], list[tuple[str, str, Body]]] = {}
+        crowd = Counter(state.bodies[owner].place for owner in here)
         with_whom: dict[str, str] = {}
         for owner in here:
             body = state.bodies[owner]
@@ -257,7 +259,7 @@ class Town:
         seen: list[Seen] = []
         for owner in here:
             body = state.bodies[owner]
-            if body.condition == "sleeping":
+            if body.condition == "sleeping" or crowd[body.place] == 1:
                 continue
             column, row = body.x // size, body.y // size
             near = [
