@@ -1,0 +1,27 @@
+# One image for every part: `cogitate …`, `celery -A workers worker`, `celery -A workers flower`.
+FROM python:3.11-slim
+
+RUN useradd --create-home --uid 1000 cogitate && install -d -o cogitate /data
+WORKDIR /app
+
+# The dependencies first, so that a change of our code does not install them again.
+COPY pyproject.toml README.md constraints.txt ./
+RUN python -c "import tomllib; print('\n'.join(tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']))" \
+      > requirements.txt \
+    && pip install --no-cache-dir -r requirements.txt -c constraints.txt
+
+COPY cogitate.py cogitate_pytest.py celeryconfig.py ./
+COPY prompts prompts
+COPY memory memory
+COPY tasks tasks
+COPY scheduler scheduler
+COPY workers workers
+COPY simulation simulation
+COPY ops ops
+RUN pip install --no-cache-dir --no-deps .
+
+USER cogitate
+WORKDIR /data
+ENV COGITATE_DATA_DIR=/data PYTHONUNBUFFERED=1
+
+CMD ["celery", "-A", "workers", "worker", "--loglevel", "info"]
