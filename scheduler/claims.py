@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, Literal
 
 import msgspec
 from redis import Redis
+from redis.exceptions import RedisError
 
 from memory.effects import Effect
 from memory.entry import Entry
@@ -13,7 +15,7 @@ from memory.profile import Profile
 from scheduler.facts import Facts
 from scheduler.keys import incarnation_key, new_nonce, run_base, run_prefix
 from scheduler.scripts import script
-from tasks.job import Cost, Job, split_job_id
+from tasks.job import Cost, Job, JobKey, split_job_id
 from tasks.kind import Case
 
 Source = Literal["llm", "cached", "heuristic", "none"]
@@ -58,6 +60,7 @@ class Claims:
         self._claim = script(client, "claim")
         self._settle = script(client, "settle")
         self._beat = script(client, "beat")
+        self._unanswered: deque[tuple[str, JobKey, str]] = deque()  # run, key, token
 
     def claim(self, job_id: str) -> Claim | Refusal:
         """Ask for a job. A refusal means: do nothing, spend nothing.
@@ -67,9 +70,14 @@ class Claims:
             RedisError: when the ledger cannot be reached; the message may be dropped, the host repeats it.
         """
         run, key = split_job_id(job_id)
+        self._withdraw()
         token = new_nonce()
         args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._cap]
-        answer: list[Any] = self._claim(keys=[incarnation_key(run)], args=args)
+        try:
+            answer: list[Any] = self._claim(keys=[incarnation_key(run)], args=args)
+        except RedisError:
+            self._unanswered.append((run, key, token))
+            raise
         if answer[0] != b"ok":
             refusal: Refusal = answer[0].decode()
             return refusal
@@ -91,21 +99,36 @@ class Claims:
             self._facts[prefix, version] = known
         return known
 
+    def _withdraw(self) -> None:
+        """Give back claims whose answer never came.
+
+        The ledger may have made them, nobody works on them, and as this worker goes on beating, their leases
+        would never run out.
+        """
+        while self._unanswered:
+            run, key, token = lost = self._unanswered.popleft()
+            try:
+                incarnation: Any = self._client.get(incarnation_key(run))
+                if incarnation is not None:
+                    self._report(run, incarnation.decode(), key, token, b"", Cost())
+            except RedisError:
+                self._unanswered.append(lost)
+                raise
+
     def beat(self, run: str, incarnation: str) -> None:
         """Say that this worker is alive."""
         self._beat(keys=[incarnation_key(run)], args=[run_base(run), incarnation, self._worker])
 
     def settle(self, claim: Claim, result: Result | None, used: Cost) -> Settled:
         """Report an attempt: stage its result if it is the newest; account for what was spent in every case."""
-        job = claim.job
         payload = msgspec.json.encode(result) if result is not None else b""
+        return self._report(claim.job.run, claim.incarnation, claim.job.key, claim.token, payload, used)
+
+    def _report(self, run: str, incarnation: str, key: JobKey, token: str, payload: bytes, used: Cost) -> Settled:
+        args: list[str | int | bytes] = [run_base(run), incarnation, key.text(), token, payload]
         answer: Any = self._settle(
-            keys=[incarnation_key(job.run)],
-            args=[
-                run_base(job.run), claim.incarnation, job.key.text(), claim.token, payload,
-                used.calls, used.tokens, used.usd_micros, self._cap,
-            ],
-        )  # fmt: skip
+            keys=[incarnation_key(run)], args=[*args, used.calls, used.tokens, used.usd_micros, self._cap]
+        )
         settled: Settled = answer.decode()
         return settled
 

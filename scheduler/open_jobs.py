@@ -39,6 +39,7 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
         fields: list[Value] = [
             "job", msgspec.json.encode(job), "state", "open" if item.admitted else "held", "token", "", "latest", "",
             "claims", 0, "due", job.due, "tick", job.key.tick, "owner", job.key.owner,
+            "reads", msgspec.json.encode(job.reads),
             "calls", cost[0], "tokens", cost[1], "usd_micros", cost[2], "last", "[0,0,0]",
             "cells", msgspec.json.encode([part for cell in item.cells for part in cell]),
             "pools", msgspec.json.encode(view.pools(item.cells)),

@@ -21,7 +21,7 @@ if state[2] ~= 'running' then return {'paused'} end
 
 local name = run .. 'job:' .. key
 local job = redis.call('HMGET', name, 'state', 'token', 'claims', 'due', 'job', 'owner', 'calls', 'tokens', 'usd_micros',
-  'cells', 'pools', 'last', 'latest', 'tick')
+  'cells', 'pools', 'last', 'latest', 'tick', 'reads')
 if not job[1] or job[1] ~= 'open' then return {'closed'} end
 if tonumber(job[4]) <= tonumber(state[1]) then return {'late'} end
 local claims = tonumber(job[3])
@@ -64,7 +64,7 @@ if job[2] ~= token then  -- otherwise this very claim was made and its reply los
 end
 
 local memories = {}
-for _, reads in ipairs(cjson.decode(job[5]).reads) do
+for _, reads in ipairs(cjson.decode(job[15])) do
   local owner, found = reads.owner, {}
   local function take(values)
     for _, value in ipairs(values) do

@@ -37,14 +37,17 @@ book(run, attempt.cells, 'overrun', above(used, attempt.reserved))
 if attempt.pooled == 1 then book(run, attempt.cells, 'pool', minus(used, attempt.reserved)) end
 
 local job = redis.call('HMGET', name, 'state', 'token', 'latest', 'due')
-if not job[1] then return 'accounted' end
-if job[3] == token then redis.call('HSET', name, 'last', cjson.encode(used)) end
-if job[1] ~= 'open' or job[2] ~= token then return 'accounted' end
+if job[3] ~= token then return 'accounted' end
+redis.call('HSET', name, 'last', cjson.encode(used))
+if job[1] ~= 'open' then return 'accounted' end
 if result == '' then
+  if job[2] ~= token then return 'accounted' end
   free_or_give_up(run, key, name, ARGV[9])
   return 'freed'
 end
-redis.call('HSET', name, 'state', 'staged', 'result', result, 'arrival', redis.call('HINCRBY', run .. 'state', 'arrivals', 1))
+-- The newest attempt counts even if its lease has run out: nobody has claimed the job since.
+redis.call('HSET', name, 'state', 'staged', 'token', '', 'result', result)
+redis.call('SREM', run .. 'unclaimed', key)
 redis.call('SADD', run .. 'staged', key)
 arrived(run, job[4])
 return 'staged'
