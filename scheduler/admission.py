@@ -6,6 +6,7 @@ order in which requests happened to arrive.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -17,6 +18,7 @@ from tasks.kind import Kind, OnDenied
 
 Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
 
+DEFER_TICKS = 10  # a deferred request is tried again after this many ticks
 MAX_TRIALS = 3  # a request deferred this often is not deferred again: its heuristic applies
 
 
@@ -29,6 +31,7 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     cost: Cost  # reserved for the first attempt; nothing unless admitted
     cells: tuple[Cell, ...]
     refused: str = ""  # the cell that had no room
+    successor: JobKey | None = None  # the next trial of a deferred request
 
 
 def admit(
@@ -55,15 +58,16 @@ def admit(
             r.owner,
             r.trial,
             r.numbers or (),
+            msgspec.json.encode(r.params, order="deterministic"),
         ),
     )  # fmt: skip
-    ordinals: dict[tuple[str, str, int], int] = {}
+    ordinals: Counter[tuple[str, str, int]] = Counter()
+    deferred: Counter[tuple[str, str, int]] = Counter()
     decided = []
     for request in ordered:
         slot = (request.kind, request.owner, request.trial)
-        ordinal = ordinals.get(slot, 0)
-        ordinals[slot] = ordinal + 1
-        key = JobKey(tick, request.kind, request.owner, ordinal, request.trial)
+        key = JobKey(tick, request.kind, request.owner, ordinals[slot], request.trial)
+        ordinals[slot] += 1
         kind = kind_of(request.kind)
         cost = cost_of(kind)
         refused = view.refusal(key, minute, cost)
@@ -72,8 +76,22 @@ def admit(
             view.move(cells, Cost(), cost)
             decided.append(Decided(key=key, request=request, decision="admitted", cost=cost, cells=cells))
         else:
-            decision = degrade(kind.on_denied, request.trial)
-            decided.append(Decided(key=key, request=request, decision=decision, cost=Cost(), cells=(), refused=refused))
+            decision, successor = degrade(kind.on_denied, request.trial), None
+            if decision == "deferred":
+                # Its ordinal then: those of one slot are tried again together, in the same order.
+                successor = JobKey(tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
+                deferred[slot] += 1
+            decided.append(
+                Decided(
+                    key=key,
+                    request=request,
+                    decision=decision,
+                    cost=Cost(),
+                    cells=(),
+                    refused=refused,
+                    successor=successor,
+                )
+            )
     return decided
 
 

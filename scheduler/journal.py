@@ -30,7 +30,6 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     end: End
     reason: Reason = "none"
     effects: tuple[Effect, ...] = ()
-    successor: JobKey | None = None  # of a deferred job: the key of its next trial has this tick or later
 
 
 class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,6 +39,7 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     decision: Decision
     due: int = 0  # for admitted and heuristic
     refused: str = ""
+    successor: JobKey | None = None  # of a deferred request: its next trial, unless its owner leaves before
 
 
 class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

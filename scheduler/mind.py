@@ -29,8 +29,6 @@ from scheduler.open_jobs import OpenJob, open_job, read_numbers, whole
 from tasks.job import Cost, Job, JobKey, Reads, Request
 from tasks.kind import Case, Kind, Moment
 
-DEFER_TICKS = 10  # a deferred request is tried again after this many ticks
-
 
 class Deferred(msgspec.Struct, frozen=True):
     """A request that is tried again at a later tick."""
@@ -155,6 +153,7 @@ class Mind:
                     decision=d.decision,
                     due=tick + self._latency(d.key.kind) if d.decision in ("admitted", "heuristic") else 0,
                     refused=d.refused,
+                    successor=d.successor,
                 )
                 for d in decided
             ),
@@ -271,9 +270,9 @@ class Mind:
             last_served=self._last_served,
         )
         for d in decided:
-            if d.decision == "deferred":
-                request = msgspec.structs.replace(d.request, trial=d.request.trial + 1)
-                self.deferred.append(Deferred(tick + DEFER_TICKS, request))
+            if d.successor is not None:
+                request = msgspec.structs.replace(d.request, trial=d.successor.trial)
+                self.deferred.append(Deferred(d.successor.tick, request))
             elif d.decision == "admitted":
                 note_served(self.streams, d.key)
         return decided
@@ -284,13 +283,12 @@ class Mind:
             if d.decision not in ("admitted", "heuristic"):
                 continue
             kind = self.rules.kind_of(d.key.kind)
-            upto = self.streams[d.key.owner].head.last_number
             job = Job(
                 run=self.run,
                 key=d.key,
                 minute=minute,
                 due=tick + self._latency(d.key.kind),
-                reads=(Reads(d.key.owner, upto, d.request.numbers),),
+                reads=(self._reads(Reads(d.key.owner, 0, d.request.numbers)), *map(self._reads, d.request.reads)),
                 params=d.request.params,
                 priority=d.request.priority,
                 model=self.rules.model_of(kind),
@@ -302,6 +300,10 @@ class Mind:
             opened.append(open_job(d, job))
             self.open[d.key] = opened[-1]
         return opened
+
+    def _reads(self, reads: Reads) -> Reads:
+        newest = self.streams[reads.owner].head.last_number
+        return Reads(reads.owner, min(reads.upto or newest, newest), reads.numbers)
 
     def _latency(self, kind: str) -> int:
         return max(1, self.rules.latency_of(self.rules.kind_of(kind)))
