@@ -22,7 +22,9 @@ def main() -> int:
         default=os.environ.get("COGITATE_RECORDINGS"),
         help="folder with smallville/ and locomo/ (default: the environment variable COGITATE_RECORDINGS)",
     )
-    quality.add_argument("--section", action="append", choices=SECTIONS, help="only this section (may be repeated)")
+    quality.add_argument(
+        "--section", action="append", choices=tuple(SECTIONS), help="only this section (may be repeated)"
+    )
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
     arguments = parser.parse_args()
     if arguments.command == "enqueue":
@@ -31,7 +33,7 @@ def main() -> int:
     if arguments.data is None:
         parser.error("no recordings: give --data or set COGITATE_RECORDINGS")
     try:
-        for table in report(arguments.data, tuple(arguments.section or SECTIONS)):
+        for table in report(arguments.data, arguments.section or SECTIONS):
             print(table, end="\n\n", flush=True)
     except FileNotFoundError as error:
         parser.error(str(error))

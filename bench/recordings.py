@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 _TIME = "%Y-%m-%d %H:%M:%S"
-_TURN_ID = re.compile(r"D:?(\d+):0*(\d+)")
+_TURN_ID = re.compile(r"D:?0*(\d+):0*(\d+)")
 _SESSION_TIME = "%I:%M %p on %d %B, %Y"
 
 
@@ -29,7 +29,7 @@ class Node:
     number: int  # order of creation in its stream, from 1
     type: str  # event, thought or chat
     created: int  # seconds since 1970 of the simulated clock
-    poignancy: int  # importance, meant to be 1 to 10
+    poignancy: int  # importance, meant to be 1 to 10; 0 if it is no whole number
     subject: str
     predicate: str
     object: str
@@ -64,6 +64,7 @@ class ReflectionRecord:
     """When an agent reflected, and its counter at the end (None where that was not recorded)."""
 
     agent: str
+    trigger: int  # where the counter starts
     times: tuple[int, ...]  # seconds since 1970
     final_counter: int | None
 
@@ -150,7 +151,12 @@ def _run(folder: Path) -> Run:
             if (persona / "bootstrap_memory" / "associative_memory" / "nodes.json").exists()
         ),
         reflections=tuple(
-            ReflectionRecord(record["agent"], tuple(seconds(t) for t in record["recorded"]), record.get("scratch_curr"))
+            ReflectionRecord(
+                agent=record["agent"],
+                trigger=int(record["trigger_max"]),
+                times=tuple(seconds(t) for t in record["recorded"]),
+                final_counter=record.get("scratch_curr"),
+            )
             for record in (_read(times) if times.exists() else [])
         ),
     )
@@ -172,7 +178,7 @@ def _node(name: str, raw: dict[str, Any]) -> Node:
         number=int(name.rpartition("_")[2]),
         type=raw["type"],
         created=seconds(raw["created"]),
-        poignancy=int(raw["poignancy"]),
+        poignancy=raw["poignancy"] if isinstance(raw["poignancy"], int) else 0,
         subject=str(raw["subject"]),
         predicate=str(raw["predicate"]),
         object=str(raw["object"]),
@@ -219,8 +225,15 @@ def _turn(raw: dict[str, Any], session: int, when: str | None) -> Turn:
         text=str(raw.get("text", "")),
         caption=str(raw.get("blip_caption", "")),
         session=session,
-        when=datetime.strptime(when, _SESSION_TIME) if when else None,  # noqa: DTZ007
+        when=_session_time(when) if when else None,
     )
+
+
+def _session_time(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, _SESSION_TIME)  # noqa: DTZ007
+    except ValueError:
+        return None  # not every session has a readable time
 
 
 def _evidence(raw: list[str], known: set[str]) -> tuple[str, ...]:

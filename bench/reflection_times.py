@@ -29,9 +29,9 @@ def tables(data: Path) -> list[Table]:
     return [Table("Reflection times by accumulated importance", columns, tuple(rows))]
 
 
-def replay(agent: Agent) -> tuple[list[int], int]:
+def replay(agent: Agent, maximum: int) -> tuple[list[int], int]:
     """When the trigger makes the agent reflect (seconds since 1970), and what is left of the counter at the end."""
-    trigger = Trigger.fresh(int(agent.scratch["importance_trigger_max"]))
+    trigger = Trigger.fresh(maximum)
     times: list[int] = []
     events = sorted((n for n in agent.nodes if n.type == "event"), key=lambda n: (n.created, n.number))
     for created, together in groupby(events, key=lambda n: n.created):
@@ -48,7 +48,7 @@ def _compare(run: Run) -> list[int]:
     for record in run.reflections:
         if record.agent not in agents:
             continue
-        times, left = replay(agents[record.agent])
+        times, left = replay(agents[record.agent], record.trigger)
         recorded += len(record.times)
         reproduced += len(set(record.times) & set(times))
         extra += len(set(times) - set(record.times))

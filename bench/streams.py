@@ -108,10 +108,11 @@ def insights(run: Run) -> Iterator[Insight]:
 
 
 def _earlier(agent: Agent, query: Node) -> Iterator[Node]:
-    for node in agent.nodes[: query.number - 1]:
-        if node.type == "chat" or node.idle or node.number >= query.number:
-            continue
-        if not (node.type == "thought" and node.created == query.created):
+    for node in agent.nodes:
+        if node.number >= query.number:
+            return
+        same_instant = node.type == "thought" and node.created == query.created
+        if node.type != "chat" and not node.idle and not same_instant:
             yield node
 
 

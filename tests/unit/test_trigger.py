@@ -53,6 +53,6 @@ def test_recorded_reflections_are_reproduced() -> None:
     assert recorded, "the recordings hold no reflection times"
     for run, record in recorded:
         agent = next(a for a in run.agents if a.name == record.agent)
-        times, left = replay(agent)
+        times, left = replay(agent, record.trigger)
         assert tuple(times) == record.times, f"{run.name}, {record.agent}"
         assert record.final_counter in (None, left), f"{run.name}, {record.agent}"
