@@ -1,0 +1,200 @@
+"""The claim: the digest does not depend on workers, hash seeds, completion order, crashes or lost messages."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import cogitate, command, summary
+
+from ops.fake_llm import FakeEndpoint
+from scheduler.audit import audit
+from scheduler.history import read_journal
+from scheduler.settings import Settings
+from scheduler.summary import prefix_of
+from workers.embedded import EmbeddedServer
+
+Eventually = Callable[..., None]
+
+TOWN = ("run", "--town", 5, "--ticks", 1150, "--run", "town")  # plans, reflections, cuts and prunes of a day
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """An undisturbed run with one worker."""
+    data_dir = tmp_path_factory.mktemp("reference") / "data"
+    return data_dir, summary(*TOWN, "--workers", 1, data_dir=data_dir, PYTHONHASHSEED="1")
+
+
+def test_more_workers_and_another_hash_seed_give_the_same_digest(
+    reference: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    other = summary(*TOWN, "--workers", 3, data_dir=tmp_path / "data", PYTHONHASHSEED="2")
+    assert other["digest"] == reference[1]["digest"]
+    assert other["jobs"] == reference[1]["jobs"]
+    assert other["memories"] == reference[1]["memories"]
+
+
+def test_a_replay_agrees_and_one_changed_byte_fails_at_its_tick(
+    reference: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    data_dir = reference[0]
+    replayed = summary("replay", "town", "--verify", data_dir=data_dir)
+    assert replayed["digest"] == reference[1]["digest"]
+    with EmbeddedServer(data_dir) as server, server.client() as client:
+        key = prefix_of(client, "town") + "journal"
+        line = bytearray(client.lindex(key, 499))
+        spot = len(line) // 2
+        line[spot] ^= 1
+        client.lset(key, 499, bytes(line))
+        try:
+            failed = cogitate("replay", "town", "--verify", data_dir=data_dir)
+        finally:
+            line[spot] ^= 1
+            client.lset(key, 499, bytes(line))
+    assert failed.returncode == 1
+    assert "tick 500" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_host_killed_in_mid_day_goes_on_to_the_same_digest(
+    reference: tuple[Path, dict[str, Any]], tmp_path: Path, eventually: Eventually
+) -> None:
+    data_dir = tmp_path / "data"
+    host = subprocess.Popen(command(*TOWN, "--workers", 2, data_dir=data_dir), stderr=subprocess.DEVNULL, cwd=tmp_path)
+    try:
+        eventually(lambda: _tick(data_dir) > 600, "the run to be past its 600th tick", timeout=90)
+    finally:
+        host.send_signal(signal.SIGKILL)
+        host.wait()
+    stopped = _tick(data_dir)
+    assert stopped < TOWN[4]
+    resumed = summary("run", "--run", "town", "--resume", data_dir=data_dir)
+    assert resumed["digest"] == reference[1]["digest"]
+    assert resumed["ticks"] == TOWN[4]
+
+
+def test_a_wiped_broker_changes_nothing(
+    reference: tuple[Path, dict[str, Any]], tmp_path: Path, eventually: Eventually
+) -> None:
+    data_dir = tmp_path / "data"
+    with EmbeddedServer(data_dir) as server, server.client() as state, server.client(1) as broker:
+        host = subprocess.Popen(command(*TOWN, data_dir=data_dir), stdout=subprocess.DEVNULL, cwd=tmp_path)
+        try:
+            for tick in (300, 361, 366, 700, 1000):
+                eventually(
+                    lambda at=tick: _tick(data_dir, state) >= at or host.poll() is not None, f"tick {tick}", timeout=90
+                )
+                broker.flushdb()
+            assert host.wait(120) == 0
+        finally:
+            host.kill()
+            host.wait()
+        assert state.hget(prefix_of(state, "town") + "state", "digest").decode() == reference[1]["digest"]
+        assert audit(state, "town") == []
+
+
+def test_workers_killed_in_mid_job_leave_one_end_per_job(tmp_path: Path, eventually: Eventually) -> None:
+    data_dir = tmp_path / "data"
+    with FakeEndpoint(latency=0.3, jitter=0.2) as endpoint, EmbeddedServer(data_dir) as server:
+        host = subprocess.Popen(
+            command(*TOWN, "--llm", "openai", "--limit-tokens", 10_000_000, "--workers", 2, data_dir=data_dir),
+            env={**os.environ, "COGITATE_BASE_URL": endpoint.url, "COGITATE_LEASE": "2"},
+            stdout=subprocess.DEVNULL,
+            cwd=tmp_path,
+        )
+        try:
+            endpoint.wait_for_request(2)
+            for child in _children(host.pid, "worker"):
+                os.kill(child, signal.SIGKILL)
+            assert host.wait(150) == 0
+        finally:
+            host.kill()
+            host.wait()
+        with server.client() as client:
+            assert audit(client, "town") == []
+            prefix = prefix_of(client, "town")
+            lines = list(read_journal(client, prefix, 1, _tick(data_dir, client)))
+            ends = [end.key for line in lines for end in line.core.ended]
+            assert len(ends) == len(set(ends))
+            plans = [end for line in lines for end in line.core.ended if end.key.kind == "plan"]
+            assert [plan.end for plan in plans] == ["applied"] * 5
+            assert any(note.attempts > 1 for line in lines for note in line.notes.ended)
+
+
+def test_a_model_with_jitter_gives_the_same_digest_in_another_order(tmp_path: Path) -> None:
+    digests, orders = [], []
+    for workers, jitter in ((1, 0.0), (3, 0.15)):
+        data_dir = tmp_path / f"data-{workers}"
+        with FakeEndpoint(latency=0.05, jitter=jitter, seed=7) as endpoint:
+            done = summary(
+                *TOWN, "--workers", workers, "--llm", "openai", "--limit-tokens", 10_000_000,
+                data_dir=data_dir, COGITATE_BASE_URL=endpoint.url,
+            )  # fmt: skip
+            served = endpoint.stats()
+        digests.append(done["digest"])
+        spent = {line["unit"]: line["spent"] for line in done["budget"] if line["window"] == "run:0"}
+        assert spent["calls"] - _heuristic_calls(done) == served.requests
+        assert spent["tokens"] == served.prompt_tokens + served.completion_tokens
+        assert done["jobs"]["plan"]["source"] == {"llm": 5}
+        with EmbeddedServer(data_dir) as server, server.client() as client:
+            notes = [
+                note
+                for line in read_journal(client, prefix_of(client, "town"), 1, TOWN[4])
+                for note in line.notes.ended
+            ]
+            assert audit(client, "town") == []
+        orders.append([note.key for note in sorted(notes, key=lambda n: n.arrival) if note.source == "llm"])
+    assert digests[0] == digests[1]
+    assert sorted(orders[0]) == sorted(orders[1])
+    assert orders[0] != orders[1], "the two runs settled in the same order: the test shows nothing"
+
+
+def _heuristic_calls(done: dict[str, Any]) -> int:
+    """Calls of jobs that never ask a model."""
+    return sum(facts["decision"].get("admitted", 0) for kind, facts in done["jobs"].items() if kind == "prune")
+
+
+def _tick(data_dir: Path, client: Any = None) -> int:
+    """The tick at which the run stands, 0 while there is none."""
+    if client is not None:
+        try:
+            return int(client.hget(prefix_of(client, "town") + "state", "tick"))
+        except LookupError:
+            return 0
+        except Exception as error:
+            if type(error).__name__ == "RunMissing":
+                return 0
+            raise
+    try:
+        url = Settings(data_dir=data_dir).state_url()
+    except ValueError:
+        return 0
+    from redis import Redis
+    from redis.exceptions import RedisError
+
+    try:
+        with Redis.from_url(url) as found:
+            return _tick(data_dir, found)
+    except RedisError:
+        return 0
+
+
+def _children(pid: int, word: str) -> list[int]:
+    """Child processes whose command line holds a word."""
+    found = []
+    for task in Path("/proc").glob("[0-9]*"):
+        try:
+            stat = (task / "stat").read_text()
+            parent = int(stat.rpartition(")")[2].split()[1])
+            line = (task / "cmdline").read_bytes().decode()
+        except OSError:
+            continue
+        if parent == pid and word in line:
+            found.append(int(task.name))
+    return found
