@@ -1,0 +1,36 @@
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test simulate bench
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(READY) ## Set up .venv with the pinned packages
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed, $(PYTHON) is older: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -e '.[dev]' -c constraints.txt
+	@touch $@
+
+demo: $(READY) ## A town of 25 agents thinks for a day
+	$(BIN)/cogitate run --town 25 --days 1
+
+test: $(READY) ## Style, types, import directions, and every test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+simulate: $(READY) ## The protocol under seeded faults
+	$(BIN)/pytest tests/simulation
+
+bench: $(READY) ## Measurements: publishing, and quality without a model when COGITATE_RECORDINGS is set
+	$(BIN)/python -m bench enqueue
+	$(if $(COGITATE_RECORDINGS),$(BIN)/python -m bench quality)

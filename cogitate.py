@@ -1,0 +1,72 @@
+"""The public face of Cogitate: what a host may import. Everything behind it can move.
+
+from cogitate import Settings, TickLoop
+
+with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks=1440) as loop:
+    for tick in loop:                              # what is due has been applied
+        for change in tick.applied: village.apply(change)
+        for owner, entry in village.step(tick.minute): loop.observe(owner, entry)
+        loop.checkpoint(village.dump())            # optional; committed with the tick
+"""
+
+from memory.effects import (
+    AdvanceCursor,
+    Append,
+    Archive,
+    Effect,
+    MarkAccessed,
+    ReplaceSummary,
+    SetCounter,
+    SetPlanStatus,
+    Tell,
+)
+from memory.entry import Entry, PlanItem
+from memory.profile import Location, Profile
+from ops.host import TickLoop
+from prompts.render import TemplateError
+from scheduler.boundary import Change
+from scheduler.intake import InputError, Observation
+from scheduler.journal import JournalError
+from scheduler.ledger import Fenced, LedgerError, NewerSchema, RunExists, RunMissing
+from scheduler.loop import Tick, WorldDiverged
+from scheduler.settings import ConfigurationError, Settings
+from tasks.job import Request
+from tasks.kind import Case, Kind, Moment, Prompt
+from tasks.registry import register
+
+__all__ = [
+    "AdvanceCursor",
+    "Append",
+    "Archive",
+    "Case",
+    "Change",
+    "ConfigurationError",
+    "Effect",
+    "Entry",
+    "Fenced",
+    "InputError",
+    "JournalError",
+    "Kind",
+    "LedgerError",
+    "Location",
+    "MarkAccessed",
+    "Moment",
+    "NewerSchema",
+    "Observation",
+    "PlanItem",
+    "Profile",
+    "Prompt",
+    "ReplaceSummary",
+    "Request",
+    "RunExists",
+    "RunMissing",
+    "SetCounter",
+    "SetPlanStatus",
+    "Settings",
+    "Tell",
+    "TemplateError",
+    "Tick",
+    "TickLoop",
+    "WorldDiverged",
+    "register",
+]

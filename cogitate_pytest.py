@@ -1,0 +1,44 @@
+"""A pytest fixture for the tests of a host: a tick loop that needs no server and no processes.
+
+    def test_the_smith_plans_his_day(cogitate_loop):
+        loop = cogitate_loop(owners={"agent:smith": Profile(name="Ada Smith")}, ticks=400)
+        plans = [change for tick in loop for change in tick.applied if change.kind == "plan"]
+        assert plans
+
+pytest imports this module in every project of the environment it is installed in. So its name is its own, it stands
+outside the packages, whose names a project may use too, and it imports nothing of ours until the fixture is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from cogitate import TickLoop
+
+
+@pytest.fixture
+def cogitate_loop(tmp_path: Path) -> Iterator[Callable[..., TickLoop]]:
+    """Make tick loops: the arguments are `TickLoop`'s, all of them optional.
+
+    A loop runs its jobs in this process, at once, on a Redis in memory of its own, and comes to the same digest as
+    with worker processes. All loops are closed at the end of the test.
+    """
+    from fakeredis import FakeRedis
+
+    from cogitate import Settings, TickLoop
+
+    with ExitStack() as stack:
+
+        def make(**arguments: Any) -> TickLoop:
+            defaults: dict[str, Any] = {
+                "run": "test", "owners": {}, "settings": Settings(data_dir=tmp_path), "client": FakeRedis()
+            }  # fmt: skip
+            return stack.enter_context(TickLoop(**{**defaults, **arguments, "inline": True}))
+
+        yield make

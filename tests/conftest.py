@@ -1,0 +1,44 @@
+"""What all tests share: recorded runs, and skips that are failures where everything must be there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+RECORDINGS = "COGITATE_RECORDINGS"
+REQUIRE = "COGITATE_REQUIRE_SYSTEM"
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Path:
+    """The folder of recorded runs. A test that uses it is marked `recordings`."""
+    folder = os.environ.get(RECORDINGS)
+    if not folder:
+        pytest.skip(f"{RECORDINGS} names no folder of recorded runs")
+    if not Path(folder).is_dir():
+        pytest.fail(f"{RECORDINGS}={folder} is no folder")
+    return Path(folder)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With COGITATE_REQUIRE_SYSTEM set, what a marked test needs must be there: a skip becomes a failure."""
+    report = yield
+    if report.skipped and must_run(item) and not hasattr(report, "wasxfail"):
+        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"{REQUIRE} is set, so this test must not be skipped: {why}"
+    return report
+
+
+def must_run(item: pytest.Item) -> bool:
+    """Whether a test may not be skipped here. Recorded runs are needed only where the environment names some."""
+    if not os.environ.get(REQUIRE):
+        return False
+    needs_recordings = item.get_closest_marker("recordings") is not None
+    return item.get_closest_marker("system") is not None or (needs_recordings and bool(os.environ.get(RECORDINGS)))
