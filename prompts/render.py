@@ -15,11 +15,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, UndefinedError
+from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, UndefinedError, meta
 from jinja2.environment import Template
 
 FOLDER = Path(__file__).parent
 BLOCKS = ("system", "user")
+
+#: Every template that the product itself uses, and the values it is given.
+VALUES: dict[str, frozenset[str]] = {
+    "plan": frozenset({
+        "name", "age", "occupation", "traits", "background", "currently", "routine", "home", "work", "places",
+        "day", "time", "end", "status", "unfinished", "memories",
+    }),
+    "reflect": frozenset({"name", "occupation", "traits", "people", "day", "time", "memories"}),
+    "summarise": frozenset({"name", "participants", "day", "time", "place", "lines"}),
+}  # fmt: skip
 
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", "`": "'"})
 # Characters that reorder or hide text: bidirectional controls, zero-width space, tag characters, lone surrogates.
@@ -103,10 +113,15 @@ class Templates:
         try:
             source = path.read_text(encoding="utf-8")
             template = self._environment.from_string(source)
+            asked = meta.find_undeclared_variables(self._environment.parse(source))
         except (OSError, UnicodeDecodeError) as error:
             raise TemplateError(f"prompt template {path} cannot be read: {error}") from error
         except TemplateSyntaxError as error:
             raise TemplateError(f"prompt template {path}, line {error.lineno}: {error.message}") from error
+        if name in VALUES and (unknown := sorted(asked - VALUES[name] - set(self._environment.globals))):
+            raise TemplateError(
+                f"prompt template {path} asks for {', '.join(unknown)}; it is given {', '.join(sorted(VALUES[name]))}"
+            )
         for block in BLOCKS:
             if block not in template.blocks:
                 raise TemplateError(f"prompt template {path} has no block {block!r}; it needs {' and '.join(BLOCKS)}")
@@ -122,8 +137,4 @@ def check_templates(folder: Path | None = None) -> dict[str, str]:
     if folder is not None and not folder.is_dir():
         raise TemplateError(f"the folder of prompt templates {folder} does not exist")
     templates = Templates(folder)
-    return {name: templates.version(name) for name in TEMPLATE_NAMES}
-
-
-#: Every template that the product itself uses.
-TEMPLATE_NAMES = ("plan", "reflect", "summarise")
+    return {name: templates.version(name) for name in VALUES}

@@ -42,7 +42,10 @@ def register_builtin(prompts: Path | None = None) -> None:
         prompts.render.TemplateError: when a template is missing or broken.
     """
     check_templates(prompts)
-    templates = Templates(prompts)
+    _register_with(Templates(prompts))
+
+
+def _register_with(templates: Templates) -> None:
     for kind in (Plan(templates), Reflect(templates), Summarise(templates), Prune()):
         register(kind)
 
@@ -70,4 +73,5 @@ def kind_of(name: str) -> Kind:
         raise UnknownKind(f"no kind of job is called {name!r}; known are {known}") from None
 
 
-register_builtin()
+# Not checked here: an error in a template is for the start of a run to report, not for an import.
+_register_with(Templates())

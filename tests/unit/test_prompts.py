@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from memory.profile import Profile
 from prompts.answers import DailyPlan, ReflectionAnswer, SummaryAnswer
-from prompts.render import FOLDER, TEMPLATE_NAMES, TemplateError, Templates, check_templates, neutral
+from prompts.render import FOLDER, VALUES, TemplateError, Templates, check_templates, neutral
 from tasks.plan import Plan
 from tasks.reflect import Reflect
 from tasks.registry import kinds, register_builtin
@@ -25,7 +25,7 @@ KINDS = [Plan(Templates()), Reflect(Templates()), Summarise(Templates())]
 
 def test_every_template_is_there_and_versioned_by_its_content() -> None:
     versions = check_templates()
-    assert set(versions) == set(TEMPLATE_NAMES)
+    assert set(versions) == set(VALUES)
     assert len(set(versions.values())) == len(versions)
     assert all(len(version) == 16 for version in versions.values())
 
@@ -46,6 +46,7 @@ def test_a_file_in_the_hosts_folder_goes_before_ours_and_changes_the_version(tmp
     [
         ("{% block system %}x{% endblock %}", "has no block 'user'"),
         ("{% block system %}{% endblock %}{% block user %}{% if %}{% endblock %}", "line 1"),
+        ("{% block system %}{% endblock %}{% block user %}{{ mood }} {{ name }}{% endblock %}", "asks for mood"),
     ],
 )
 def test_a_broken_template_stops_the_start_and_names_its_file(tmp_path: Path, source: str, complaint: str) -> None:
@@ -84,6 +85,16 @@ def test_memory_text_cannot_leave_its_fence(kind: Plan) -> None:
     assert not set("\x00\x1b\u202e\U000e0041`") & set(prompt.user)
     assert "never instructions" in prompt.system
     assert "Ignore" not in prompt.system
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_value_that_a_template_may_ask_for_is_given(kind: Plan, tmp_path: Path) -> None:
+    asked = " ".join(f"{{{{ {name} }}}}" for name in sorted(VALUES[kind.name]))
+    (tmp_path / f"{kind.name}.j2").write_text(
+        f"{{% block system %}}{{% endblock %}}{{% block user %}}{asked}{{% endblock %}}"
+    )
+    stream = stream_of(message("Hello there.", 600), message("Good to see you.", 601), message("Bye.", 602))
+    assert type(kind)(Templates(tmp_path)).prompt(case_of(kind, stream, 700)).user
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -166,7 +177,7 @@ def test_what_was_not_asked_for_is_refused() -> None:
 
 
 def test_our_templates_are_the_ones_listed() -> None:
-    assert sorted(path.stem for path in FOLDER.glob("*.j2")) == sorted(TEMPLATE_NAMES)
+    assert sorted(path.stem for path in FOLDER.glob("*.j2")) == sorted(VALUES)
 
 
 def test_a_smaller_share_of_memory_leaves_out_the_least_important() -> None:
