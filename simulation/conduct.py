@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory.clock import DAY, clock_time, day_of
 from simulation.action import Action, choose, is_night
-from simulation.happenings import Seen, thought
+from simulation.observations import Seen, thought
 from simulation.people import Person
 from simulation.setting import Setting
 from simulation.state import FULL, Appointment, Body, State

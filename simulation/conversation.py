@@ -6,14 +6,14 @@ from collections.abc import Iterable
 
 from memory.entry import Entry
 from simulation.chance import Chance
+from simulation.feelings import warm
 from simulation.setting import Setting
-from simulation.state import FULL, Body, Line, State, Talk
+from simulation.state import Body, Line, State, Talk
 from simulation.topics import TOPICS, Pair, farewell, greeting
 
 MAX_LINES = 14
 SAME_PAIR_PAUSE = 150  # minutes before the same two talk again
 MAX_KNOWN_NEWS = 24
-MOOD_PER_WARMTH = 30  # hundredths of a per cent
 KEPT_REMARKS = 8
 LONGING = 4  # how much likelier, at most, hours of silence make a conversation
 
@@ -87,14 +87,6 @@ def learn(body: Body, news_id: str) -> None:
     """Note that somebody knows a piece of news; the oldest is forgotten."""
     if news_id not in body.news:
         body.news = [*body.news, news_id][-MAX_KNOWN_NEWS:]
-
-
-def warm(state: State, one: str, other: str, change: int) -> None:
-    """Change what two feel for each other, and their mood with it."""
-    for owner, towards in ((one, other), (other, one)):
-        body = state.bodies[owner]
-        body.feelings[towards] = max(-100, min(100, body.feelings.get(towards, 0) + change))
-        body.mood = max(0, min(FULL, body.mood + change * MOOD_PER_WARMTH))
 
 
 def _consequences(state: State, talk: Talk, line: Line, minute: int) -> None:

@@ -1,12 +1,15 @@
-"""What happens in the town by itself: work, weather, invitations, and what comes of appointments."""
+"""What happens in the town by itself: old acquaintance, episodes at work, and people who decide to hold something."""
 
 from __future__ import annotations
 
-from memory.clock import DAY, clock_time, day_of
+from memory.clock import DAY, day_of
 from memory.entry import Entry
 from simulation import phrases
+from simulation.appointments import is_taken
 from simulation.chance import Chance
-from simulation.conversation import learn, warm
+from simulation.conversation import learn
+from simulation.feelings import acquaint
+from simulation.observations import Seen, thought
 from simulation.places import public_id
 from simulation.setting import Setting
 from simulation.state import FULL, Appointment, News, Promise, State
@@ -15,30 +18,7 @@ from simulation.trades import COMMON_EPISODES
 
 INVITE_AT = 285  # minutes after 00:00: before anybody plans the day
 PEOPLE_PER_EVENT = 9
-GRACE = 20  # minutes that people wait for each other
 KEEP_NEWS = 2 * DAY
-MAX_NAMED = 6
-
-Seen = tuple[str, Entry]
-
-
-def thought(owner: str, text: str, minute: int, importance: int, *others: str, place: str = "") -> Seen:
-    """An observation that comes from the agent itself."""
-    return owner, Entry(
-        type="observation",
-        text=text,
-        minute=minute,
-        location=place,
-        subjects=(owner, *others),
-        importance=importance,
-        source="internal",
-    )
-
-
-def acquaint(state: State, one: str, other: str, feeling: int) -> None:
-    """Let two people have known and liked each other for long."""
-    for owner, towards in ((one, other), (other, one)):
-        state.bodies[owner].feelings[towards] = min(100, state.bodies[owner].feelings.get(towards, 0) + feeling)
 
 
 def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
@@ -65,10 +45,10 @@ def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
             seen.append(thought(owner, text, minute, 4, other.owner))
             if chance.percent(40):
                 thing, done = chance.pick(phrases.FAVOURS)
-                state.promises.append(Promise(giver=owner, taker=other.owner, thing=thing, done=done, minute=minute))
-                name = other.profile.name
-                asked = thing.replace(" your ", f" {name}'s ").replace("while you are", f"while {name} is")
-                text = f"I promised to {asked.replace(' you ', f' {name} ').removesuffix(' for you')}."
+                state.promises.append(
+                    Promise(giver=owner, taker=other.owner, thing=phrases.for_me(thing), done=done, minute=minute)
+                )
+                text = f"I promised to {phrases.for_other(thing, other.profile.name)}."
                 seen.append(thought(owner, text, minute, 6, other.owner))
     return seen
 
@@ -99,7 +79,9 @@ def happen(state: State, owner: str, text: str, importance: int, minute: int, wi
         state.news[item.id] = item
         for witness in witnesses:
             learn(state.bodies[witness], item.id)
-    state.bodies[owner].mood = max(0, min(FULL, state.bodies[owner].mood + (importance - 4) * -60))
+    good = Chance(state.seed, "luck", owner, minute).percent(50)
+    body = state.bodies[owner]
+    body.mood = max(0, min(FULL, body.mood + importance * (50 if good else -50)))
     entry = Entry(
         type="observation", text=text, minute=minute, location=place, subjects=(owner,), importance=importance
     )
@@ -132,85 +114,11 @@ def invitations(setting: Setting, state: State, here: list[str], minute: int, to
         seen.append(thought(host, mine, minute, 8, place=place))
         mates = [o for o in here if o != host and setting.people[o].profile.home == setting.people[host].profile.home]
         friends = [o for o in here if o not in mates and o != host and state.bodies[host].feelings.get(o, 0) > 0]
-        for other in mates + friends:
+        for other in [o for o in mates + friends if not is_taken(state, o, begins)]:
             learn(state.bodies[other], news_id)
             state.appointments[news_id].people.setdefault(other, minute)
             invited = f"{name} invited me to {what} at {where} {words}, and I said yes."
             seen.append(thought(other, invited, minute, 7, host, place=place))
-    return seen
-
-
-def commitments(state: State, minute: int) -> dict[str, Appointment]:
-    """Who sets out for an appointment about now although no plan says so.
-
-    That is who hosts it, who agreed to it after the day's plan was made, and who has no plan at all. Whoever has a
-    plan has to have put it there: that is what planning is for.
-    """
-    found: dict[str, Appointment] = {}
-    for appointment in state.appointments.values():
-        if appointment.minute - 20 <= minute < appointment.minute + 60:
-            for owner, agreed in appointment.people.items():
-                today = day_of(agreed) == day_of(appointment.minute) and agreed % DAY > INVITE_AT
-                planless = state.bodies[owner].agenda.valid_until <= minute
-                if today or planless or owner == appointment.host:
-                    found.setdefault(owner, appointment)
-    return found
-
-
-def settle_appointments(setting: Setting, state: State, minute: int) -> list[Seen]:
-    """What came of the appointments whose time of grace is over: who came, who was missed."""
-    seen: list[Seen] = []
-    for appointment in list(state.appointments.values()):
-        if appointment.minute + GRACE <= minute:
-            seen += _settle(setting, state, appointment, minute)
-            if appointment.minute + 60 <= minute:
-                del state.appointments[appointment.id]
-    return seen
-
-
-def _settle(setting: Setting, state: State, appointment: Appointment, minute: int) -> list[Seen]:
-    if appointment.minute + GRACE != minute:
-        return []
-    there = [
-        o for o, b in state.bodies.items() if b.place == appointment.place and b.condition != "sleeping"
-        and o not in state.away
-    ]  # fmt: skip
-    came = [owner for owner in appointment.people if owner in there]
-    missed = [owner for owner in appointment.people if owner not in there and owner not in state.away]
-    where = setting.where(appointment.place)
-    seen: list[Seen] = []
-
-    def names(owners: list[str]) -> str:
-        listed = [setting.name(o) for o in owners[:MAX_NAMED]]
-        rest = len(owners) - len(listed)
-        return ", ".join(listed) + (f" and {rest} more" if rest else "")
-
-    if appointment.host:
-        if appointment.host in missed:
-            for owner in came:
-                text = f"{names([appointment.host])}, the host, did not come to {appointment.what} at {where}."
-                seen.append(thought(owner, text, minute, 6, appointment.host, place=appointment.place))
-            return seen
-        for owner in there:
-            text = f"{appointment.what.capitalize()} at {where} has begun; here are {names(there)}."
-            seen.append(thought(owner, text, minute, 6, *there[:MAX_NAMED], place=appointment.place))
-            state.bodies[owner].mood = min(FULL, state.bodies[owner].mood + 800)
-        for owner in [o for o in missed if o != appointment.host]:
-            name = setting.name(owner)
-            text = f"{name} had accepted my invitation to {appointment.what} but did not come."
-            seen.append(thought(appointment.host, text, minute, 5, owner, place=appointment.place))
-            warm(state, appointment.host, owner, -6)
-        return seen
-    if came and missed:
-        for owner in came:
-            text = f"Waited for {names(missed)} at {where} at {clock_time(appointment.minute)} as agreed, in vain."
-            seen.append(thought(owner, text, minute, 6, *missed, place=appointment.place))
-            warm(state, owner, missed[0], -8)
-    for owner in came if not missed else []:
-        others = [o for o in came if o != owner]
-        text = f"Met {names(others)} at {where} as agreed to {appointment.what}."
-        seen.append(thought(owner, text, minute, 5, *others, place=appointment.place))
-        warm(state, owner, others[0], 4)
     return seen
 
 

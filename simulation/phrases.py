@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 GREETINGS: tuple[tuple[str, str], ...] = (
     ("Good {part}, {you}!", "Good {part}, {me}. Nice to see you."),
     ("Hello {you}, how are you today?", "{feel} And you?"),
@@ -104,3 +106,13 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
     ("a rowing race", "harbour", 1050),
     ("an evening of folk songs", "pub", 1185), ("a plant exchange", "park", 1020), ("a school concert", "school", 1065),
 )  # fmt: skip
+
+
+def for_me(favour: str) -> str:
+    """A favour in the words of the one who asks for it: "lend me the tall ladder"."""
+    return re.sub(r"\byou\b", "me", favour.replace("you are", "I am").replace("your", "my"))
+
+
+def for_other(favour: str, name: str) -> str:
+    """A favour as one thinks of it: "lend Klára the tall ladder"."""
+    return re.sub(r"\byou\b", name, favour.replace("you are", f"{name} is").replace("your", f"{name}'s"))

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from memory.clock import DAY, clock_time, day_of
 from simulation import phrases
+from simulation.appointments import is_taken
 from simulation.chance import Chance
 from simulation.people import Person
 from simulation.places import public_id
 from simulation.setting import Setting
-from simulation.state import FULL, Appointment, Body, Line, Promise, State
+from simulation.state import FULL, Appointment, Body, Line, News, Promise, State
 from simulation.weather import sky
 
 
@@ -156,12 +157,13 @@ def trouble(pair: Pair) -> list[Line]:
 def news(pair: Pair) -> list[Line]:
     """Something that only `me` knows. Invitations are passed on as such."""
     known = pair.body(pair.you).news
-    fresh = [n for n in pair.body(pair.me).news if n not in known and n in pair.state.news]
+    items = [pair.state.news[n] for n in pair.body(pair.me).news if n not in known and n in pair.state.news]
+    fresh = [i for i in items if not i.host or (i.minute > pair.minute + 15 and i.host != pair.you.owner)]
     if not fresh:
         return []
-    item = pair.state.news[max(fresh, key=lambda n: (pair.state.news[n].importance, n))]
+    item = max(fresh, key=lambda item: (item.importance, item.id))
     if item.host:
-        return _invitation(pair, item.id)
+        return _invitation(pair, item)
     where = pair.setting.where(item.place)
     serious, said = item.importance >= 5, item.text[0].lower() + item.text[1:]
     return [
@@ -175,26 +177,20 @@ def news(pair: Pair) -> list[Line]:
     ]
 
 
-def _invitation(pair: Pair, news_id: str) -> list[Line]:
-    item = pair.state.news[news_id]
-    if item.minute <= pair.minute + 15 or item.host == pair.you.owner:
-        return []
+def _invitation(pair: Pair, item: News) -> list[Line]:
     where, at = pair.setting.where(item.place), when(item.minute, pair.minute)
     if item.host == pair.me.owner:
         opening = f"I am holding {item.what} at {where} {at}. Will you come?"
     else:
         host = pair.setting.name(item.host)
         opening = f"{host} is holding {item.what} at {where} {at}. Are you coming too?"
-    lines = [Line(speaker=pair.me.owner, text=opening, importance=7, tells=news_id)]
+    lines = [Line(speaker=pair.me.owner, text=opening, importance=7, tells=item.id)]
     feeling = pair.body(pair.you).feelings.get(item.host, 0)
-    busy = any(
-        pair.you.owner in a.people and abs(a.minute - item.minute) < 90 for a in pair.state.appointments.values()
-    )
-    if busy:
+    if is_taken(pair.state, pair.you.owner, item.minute):
         lines.append(pair.yours("What a pity, I have already promised to be somewhere else then.", 4))
     elif pair.chance.percent(min(90, 55 + feeling)):
         text = f"I would love to. I will be at {where} {at}."
-        lines.append(Line(speaker=pair.you.owner, text=text, importance=7, joins=news_id, warmth=4))
+        lines.append(Line(speaker=pair.you.owner, text=text, importance=7, joins=item.id, warmth=4))
         if pair.chance.percent(40):
             lines.append(pair.mine("Wonderful! Tell the others, the more the merrier.", 3))
     else:
@@ -207,10 +203,8 @@ def meeting(pair: Pair) -> list[Line]:
     what, kind = pair.chance.pick(phrases.MEETINGS)
     later_today = pair.minute % DAY < 840 and pair.chance.percent(50)
     minute = day_of(pair.minute) * DAY + (0 if later_today else DAY) + 1020 + pair.chance.below(8) * 15
-    owners = (pair.me.owner, pair.you.owner)
-    for other in pair.state.appointments.values():
-        if abs(other.minute - minute) < 90 and any(owner in other.people for owner in owners):
-            return []
+    if is_taken(pair.state, pair.me.owner, minute) or is_taken(pair.state, pair.you.owner, minute):
+        return []
     place = public_id(kind, pair.me.district)
     where, at = pair.setting.where(place), when(minute, pair.minute)
     if not pair.chance.percent(75):
@@ -244,7 +238,7 @@ def favour(pair: Pair) -> list[Line]:
         if any(p.taker == pair.me.owner for p in pair.state.promises):
             return []
         thing, done = pair.chance.pick(phrases.FAVOURS)
-        ask = thing.replace(" your ", " my ").replace(" you ", " me ").replace("while me are", "while I am")
+        ask = phrases.for_me(thing)
         promise = Promise(giver=pair.you.owner, taker=pair.me.owner, thing=ask, done=done, minute=pair.minute)
         return [
             pair.mine(f"I have a favour to ask, {pair.you.first_name}. Could you {ask}?", 4),

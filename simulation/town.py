@@ -10,19 +10,17 @@ import msgspec
 
 from memory.clock import DAY, day_of
 from memory.effects import Append, Effect, SetPlanStatus, Tell
-from memory.entry import Entry
 from memory.profile import Location, Profile
-from simulation import conversation, happenings
+from simulation import appointments, conversation, happenings
 from simulation.chance import Chance
 from simulation.conduct import act
+from simulation.observations import Seen
 from simulation.perception import Perception
 from simulation.setting import Setting
 from simulation.state import FULL, Body, State
 from simulation.world import Change
 
 ADVICE_LASTS = 60  # minutes for which a chosen action is followed
-
-Seen = tuple[str, Entry]
 
 
 class Town:
@@ -182,13 +180,13 @@ class Town:
             for body in state.bodies.values():
                 self._setting.perception.forget(body, minute)
             seen += happenings.invitations(self._setting, state, here, minute, today=False)
-        due = happenings.commitments(state, minute)
+        due = appointments.commitments(state, minute)
         for owner in here:
             seen += act(self._setting, state, self._setting.people[owner], minute, due.get(owner))
         seen += self._happen(minute)
         seen += self._talk(here, minute)
         seen += self._perceive(here, minute)
-        seen += happenings.settle_appointments(self._setting, state, minute)
+        seen += appointments.settle_appointments(self._setting, state, minute)
         return seen
 
     def _happen(self, minute: int) -> list[Seen]:

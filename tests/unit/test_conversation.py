@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 
 from memory.entry import Entry
-from simulation import conversation, topics
+from simulation import conversation, phrases, topics
 from simulation.chance import Chance
 from simulation.setting import Setting
 from simulation.state import Body, News, Promise, State, Talk
@@ -135,6 +137,23 @@ def test_a_promise_is_made_then_kept_or_broken_once() -> None:
     while talk.lines:
         conversation.say(setting, state, talk, NOON + 600)
     assert state.promises == []
+
+
+@pytest.mark.parametrize(("favour", "done"), phrases.FAVOURS)
+def test_favours_read_well_from_every_side(favour: str, done: str) -> None:
+    assert not re.search(r"\byour?\b", phrases.for_me(favour) + phrases.for_other(favour, "Klára"))
+    assert "Klára" in phrases.for_other(favour, "Klára")
+    assert re.search(r"\byour?\b", done)
+
+
+def test_an_invitation_to_what_has_begun_does_not_hide_other_news() -> None:
+    setting, state = stage()
+    pair = pair_of(setting, state)
+    past = News(id="e", text="", importance=7, minute=NOON - 60, place="pub", host=list(state.bodies)[3], what="a quiz")
+    state.news |= {"e": past, "n": News(id="n", text="It burst.", importance=4, minute=700, place="plaza")}
+    for news_id in state.news:
+        conversation.learn(state.bodies[pair.me.owner], news_id)
+    assert topics.news(pair)[0].tells == "n"
 
 
 def test_promises_to_others_stay() -> None:
