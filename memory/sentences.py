@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 #: Words after which a full stop ends no sentence.
-_ABBREVIATIONS = frozenset("mr mrs ms dr prof st jr sr vs etc e.g i.e a.m p.m no approx dept".split())
-_END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
+_ABBREVIATIONS = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "e.g", "i.e", "approx", "dept"})
+_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？][”」』]?|\n+")
 _CLAUSE = re.compile(
     r"\s+[-–—]+\s+|\s*—\s*|(?<=\w)[-–]\s+|;\s+|"
     r",?\s+(?:but|so|and)\s+(?=(?:I|we|it|they|he|she|there|this|that)(?:['’]\w+)?\s+[\w'’]+\s+\w+)",
@@ -17,7 +17,7 @@ _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+")
 _SPACE = re.compile(r"\s+")
 _OPENING = re.compile(
     r"^(?:(?:oh|ah|wow|whoa|woah|yeah|yes|yep|yup|yay|no|nah|nope|ok|okay|well|hey|hi|hello|hmm|haha|aw|aww|ugh|man|"
-    r"totally|definitely|absolutely|exactly|sure|right|thanks|thank you|cool|great|nice|awesome|congrats|congratulations|"
+    r"totally|definitely|absolutely|exactly|sure|right|thanks|thank you|cool|great|nice|awesome|congrats|plus|"
     r"so|and|but|also|anyway|by the way|btw|guess what|actually|honestly|of course|for sure|unfortunately|hopefully|"
     r"you know|i mean)\b[,.!\s]*)+(?:(?<=[,.!])\s*|(?<=[,.!]\s)|(?=\b(?:I|we|my|our)\b))",
     re.IGNORECASE,
@@ -27,20 +27,17 @@ _OPENING = re.compile(
 def split_sentences(text: str) -> list[str]:
     """The sentences of `text` in order, trimmed. Understands Latin, Cyrillic and CJK full stops and line ends."""
     found: list[str] = []
-    pending = ""
-    for piece in _END.split(text):
-        pending = f"{pending} {piece.strip()}".strip() if pending else piece.strip()
-        last = pending.rsplit(None, 1)[-1] if pending else ""
-        if pending.endswith(".") and (
-            last.rstrip(".").casefold().lstrip("(\"'") in _ABBREVIATIONS or re.fullmatch(r"[^\W\d_]\.", last)
-        ):
+    start = 0
+    for match in _END.finditer(text):
+        piece = text[start : match.end()].strip()
+        last = piece.rsplit(None, 1)[-1].lstrip("(\"'") if piece else ""
+        if last.rstrip(".").casefold() in _ABBREVIATIONS or re.fullmatch(r"[^\W\d_]\.", last):
             continue
-        if pending:
-            found.append(pending)
-        pending = ""
-    if pending:
-        found.append(pending)
-    return found
+        if piece:
+            found.append(piece)
+        start = match.end()
+    rest = text[start:].strip()
+    return [*found, rest] if rest else found
 
 
 def split_clauses(sentence: str) -> list[str]:

@@ -1,0 +1,119 @@
+"""The clauses that a summary is made of: each told in the third person, with the weight of every word it covers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Literal, NamedTuple
+
+from memory.courtesies import is_small_talk
+from memory.entities import is_number, is_time, name_words
+from memory.persons import has_verb, third_person
+from memory.sentences import clean, split_clauses, split_sentences
+from memory.text import FUNCTION_WORDS, stem, words
+
+Style = Literal["facts", "gist"]
+
+_WORD = re.compile(r"[^\W_]+")
+_END = re.compile(r"""[\s!?.…,;:'-]*([”"»)\]]?)[\s!?.…,;:'-]*$""")
+_PROMISE = re.compile(
+    r"\b(?:I'll|I will|we'll|we will|I'm going to|I'm gonna|promise|let's|invited?|meet|plan(?:ning)? to|agreed to|"
+    r"scheduled|deadline|owes?|обеща\w+)\b",
+    re.IGNORECASE,
+)
+_REPORTING = frozenset(words("mentioned told suggested asked showed"))
+
+
+class Line(NamedTuple):
+    """One line of what is summarised: who said it (empty: it was seen or told), what, and its game time."""
+
+    speaker: str
+    text: str
+    minute: int
+
+
+class Weighting(NamedTuple):
+    """What a style pays for: extra weight of a name or number, of a promise, and how much brevity counts (0 to 1)."""
+
+    name: float
+    promise: float
+    brevity: float
+
+
+WEIGHTINGS: dict[Style, Weighting] = {
+    "facts": Weighting(name=8.0, promise=3.0, brevity=0.7),
+    "gist": Weighting(name=3.0, promise=1.0, brevity=0.5),
+}
+
+
+class Unit(NamedTuple):
+    """A sentence that may stand in a summary."""
+
+    text: str
+    size: int  # words
+    weights: dict[str, float]  # what it covers: weight by stem
+    line: int  # index of the line it is from
+
+
+def units(lines: Sequence[Line], style: Style) -> list[Unit]:
+    """The units of `lines` in order. Courtesies and questions without a name are left out.
+
+    A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.
+    """
+    sentences = [split_sentences(line.text) for line in lines]
+    speakers = list(dict.fromkeys(line.speaker for line in lines if line.speaker))
+    names = name_words(s for said in sentences for s in said)
+    lines_with: Counter[str] = Counter()
+    for line in lines:
+        lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
+    found: list[Unit] = []
+    for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
+        others = [s for s in speakers if s != line.speaker]
+        listener = others[0] if line.speaker and len(others) == 1 else ""
+        for clause in (clause for sentence in said for clause in split_clauses(sentence)):
+            text = _told(clause, line.speaker, listener, speakers, names) if line.speaker else clause
+            if not text:
+                continue
+            if not text.endswith('?"'):
+                text = _END.sub(r"\1.", text, count=1)
+            weights = _weights(text, lines_with, names, speakers, WEIGHTINGS[style])
+            if _PROMISE.search(clause.replace("’", "'")):
+                weights[f"promise {at}"] = WEIGHTINGS[style].promise
+            if weights:
+                found.append(Unit(text, len(text.split()), weights, at))
+    return found
+
+
+def _told(clause: str, speaker: str, listener: str, speakers: Sequence[str], names: Collection[str]) -> str:
+    """The clause as reported, "" if it is not worth reporting."""
+    text = clean(clause, speakers)
+    if is_small_talk(text, speakers):
+        return ""
+    said = _WORD.findall(text)
+    named = any(w in names or any(c.isdigit() for c in w) for w in said if w not in speakers)
+    if text.endswith("?"):
+        return f'{speaker} asked "{text}"' if named and len(said) > 2 else ""
+    verbal = has_verb([w.lower() for w in re.findall(r"[\w']+", text)])
+    if not verbal and (not named or len(said) < 2):
+        return ""
+    return third_person(text, speaker, listener, names)
+
+
+def _weights(
+    text: str, lines_with: Counter[str], names: Collection[str], speakers: Sequence[str], style: Weighting
+) -> dict[str, float]:
+    own = {w for s in speakers for w in words(s)}
+    weights: dict[str, float] = {}
+    for written in _WORD.findall(text):
+        for word in words(written):
+            if word in FUNCTION_WORDS or word in own or word in _REPORTING:
+                continue
+            key = stem(word)
+            weight: float = max(lines_with[key], 0.25) ** 0.5
+            if written in names or any(c.isdigit() for c in written):
+                weight += style.name
+            elif is_number(word) or is_time(word):
+                weight += 0.3 * style.name
+            weights[key] = max(weight, weights.get(key, 0.0))
+    return weights
