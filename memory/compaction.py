@@ -219,6 +219,15 @@ def summary_entry(group: Sequence[Entry], text: str, importance: int, entry_type
         importance=importance,
         source="dialogue" if all(is_dialogue(e) for e in group) else "internal",
         evidence=numbers,
+        tags=tuple(dict.fromkeys(t for e in ordered for t in e.tags)),
+        quest_id=_common(e.quest_id for e in group),
+        encounter_id=_common(e.encounter_id for e in group),
         since_minute=min(begins),
         since_number=numbers[-1],
     )
+
+
+def _common(values: Iterable[str]) -> str:
+    """The one value that all share, or none."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else ""

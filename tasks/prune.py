@@ -95,7 +95,7 @@ def _cut(params: Mapping[str, Any]) -> Cut | None:
         return None
     return Cut(
         routine=tuple(params["routine"]),
-        talks=tuple(tuple(talk) for talk in params["talks"]),
-        reflections=tuple(params["reflections"]),
-        plans=tuple(params["plans"]),
+        talks=tuple(tuple(talk) for talk in params.get("talks", ())),
+        reflections=tuple(params.get("reflections", ())),
+        plans=tuple(params.get("plans", ())),
     )

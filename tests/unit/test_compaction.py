@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kind_cases import KLAUS, MARIA, WORLD, message, observation, stream_of
 
 from memory.apply import apply, unmet
-from memory.compaction import by_place, carry_out, choose, enforce_limits, keeping_score, rating
+from memory.compaction import by_place, carry_out, choose, enforce_limits, keeping_score, rating, summary_entry
 from memory.effects import Append, Archive
 from memory.entry import MAX_TEXT, Entry
 from memory.limits import MemoryLimits
@@ -175,3 +175,17 @@ def test_the_choice_leaves_alone_what_open_jobs_read() -> None:
     assert cut.talks == ()
     assert not busy & set(cut.numbers)
     assert len(cut.numbers) == len(set(cut.numbers))
+
+
+def test_a_summary_keeps_what_its_entries_have_in_common() -> None:
+    group = stream_of(
+        message("One.", 5, tags=("bridge", "storm"), quest_id="q1", encounter_id="a"),
+        message("Two.", 9, speaker=KLAUS, hearer=MARIA, tags=("storm", "mill"), quest_id="q1", encounter_id="b"),
+    ).live()
+    summary = summary_entry(group, "Said.", 4)
+    assert summary.tags == ("bridge", "storm", "mill")
+    assert (summary.quest_id, summary.encounter_id) == ("q1", "")
+    assert summary.subjects == (MARIA, KLAUS)
+    assert (summary.minute, summary.since_minute, summary.since_number, summary.source) == (9, 5, 2, "dialogue")
+    again = summary_entry([summary, *group], "Said again.", 4)
+    assert (again.since_minute, again.source) == (5, "internal")

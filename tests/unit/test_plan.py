@@ -186,6 +186,17 @@ def test_routine_words() -> None:
     assert read_routine("") == read_routine("sleeps when tired")
 
 
+def test_other_scripts_are_understood_too() -> None:
+    routine = read_routine(
+        "Анна ложится спать около 23:00, просыпается в 6:30, работает с 9:00 до 17:30, ужинает в 20:00."
+    )
+    assert (routine.bed, routine.wake, routine.work, routine.dinner) == (1380, 390, (540, 1050), 1200)
+    plan = made(stream_of(message("Завтра в 18:00 концерт в Hobbs Cafe, приходи!", 700)), DAY + MORNING)
+    concert = at(plan, DAY + 1080)
+    assert "концерт" in concert.description.lower()
+    assert concert.location == "cafe"
+
+
 def test_working_hours_are_read_and_conditions_are_no_habits() -> None:
     routine = read_routine(
         "Ana wakes up around 5:30 AM, works at the mill from 7:00 AM to 3:30 PM and goes to bed at 10 PM."
