@@ -17,7 +17,7 @@ LOW = 2_000  # a meter under 20% is a need
 RESTED, FED = 6_000, 8_000  # where a need ends again
 
 SLEEP_WORDS = re.compile(r"\b(go(ing)? to (bed|sleep)|sleep(ing)?|nap|turn in)\b", re.IGNORECASE)
-MEAL_WORDS = ("breakfast", "lunch", "dinner", "supper", "meal", "eat ", "eating", "snack")
+MEAL_WORDS = re.compile(r"\b(breakfast|lunch|dinner|supper|meal|eat(ing)?|snack)\b", re.IGNORECASE)
 LEISURE = (
     ("park", "taking a walk"),
     ("plaza", "sitting by the fountain"),
@@ -84,7 +84,7 @@ def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[
         place = item.location if item.location in place_type else body.place or profile.home
         if SLEEP_WORDS.search(item.description):
             return Action(place, "", item.description, sleep=True)
-        eat = any(word in f"{item.description.lower()} " for word in MEAL_WORDS) and body.hunger < FED
+        eat = MEAL_WORDS.search(item.description) is not None and body.hunger < FED
         doing = "having a meal" if eat else _looks_like(seed, person, place, minute, place_type)
         return Action(place, doing, item.description, eat=eat)
     if night:
