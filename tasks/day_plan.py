@@ -62,7 +62,8 @@ def build(
     for filler in _fillers(profile, places):
         if len(slots) >= FEWEST:
             break
-        slots.append(_at(filler, _free(slots, None, start, min(bed, end))))
+        if all(filler.text != slot.text for slot in slots):
+            slots.append(_at(filler, _free(slots, None, start, min(bed, end))))
     slots.sort(key=lambda s: (s.rank, s.minute))
     return _spread(sorted(slots[:MOST], key=lambda s: (s.minute, s.rank)), start, end)
 
@@ -83,6 +84,8 @@ def _ordinary(
     slots.append(Slot(lunch, _with_place("Have lunch", eat, places), eat, 4, 3))
     if max(begin, lunch) + 60 < finish or finish < begin:
         slots.append(Slot(max(begin, lunch) + 60, _continuing(profile, places), work, 5, 2))
+    if max(begin, lunch) + 60 < start - midnight < finish - 60:  # who joins during working hours begins at once
+        slots.append(Slot(start - midnight, _continuing(profile, places), work, 5, 2))
     slots += [Slot(minute, _sentence(text), None, 3, 2) for minute, text in routine.habits]
     if begin < routine.dinner < finish:
         slots.append(Slot(routine.dinner, "Take a break for dinner", work, 4, 3))
@@ -139,14 +142,16 @@ def _priority(item: Mapping[str, object]) -> int:
 
 
 def _fillers(profile: Profile, places: Sequence[Location]) -> list[Slot]:
-    home, meet = profile.home or None, _social_place(places)
-    pursuit = pursuit_of(profile)
+    home, pursuit = profile.home or None, pursuit_of(profile)
+    outdoors = min(
+        (p.id for p in places if "outdoors" in p.tags or p.type in ("park", "plaza", "garden")), default=None
+    )
     own = [Slot(0, pursuit, None, 3, 4)] if pursuit else []
     return [
         *own,
-        Slot(0, _with_place("Take a walk", meet, places), meet, 2, 6),
         Slot(0, "Tidy up at home", home, 2, 6),
         Slot(0, "Read and rest at home", home, 2, 6),
+        Slot(0, _with_place("Take a walk", outdoors, places), outdoors, 2, 6),
         Slot(0, "Think over what happened", home, 2, 6),
         Slot(0, "Get things ready for tomorrow", home, 2, 6),
     ]
@@ -220,7 +225,8 @@ def _free(slots: Sequence[Slot], wanted: int | None, start: int, end: int) -> in
         return wanted
     edges = [start, *(m for m in taken if start < m < end), end]
     gap, left = max((b - a, -a) for a, b in pairwise(edges))
-    return -left + gap // 2
+    middle = -left + gap // 2
+    return max(-left, middle - middle % STEP)
 
 
 def _spread(slots: Sequence[Slot], start: int, end: int) -> list[Slot]:

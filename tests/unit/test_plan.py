@@ -58,6 +58,12 @@ def test_an_agent_that_joins_during_the_day_plans_at_once() -> None:
     assert all(900 <= (item.minute or 0) < plan.valid_until for item in plan.items)
 
 
+def test_who_joins_during_working_hours_works_on() -> None:
+    plan = made(stream_of(), 900)
+    assert (plan.items[0].minute, plan.items[0].location) == (900, "library")
+    assert len({item.description for item in plan.items}) == len(plan.items)
+
+
 def test_not_due_at_night_with_a_plan_or_for_a_place() -> None:
     plan = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING)
     assert not list(KIND.due(moment_of(stream_of(), 100)))
@@ -291,6 +297,7 @@ def test_any_agent_gets_five_to_eight_items_in_order(
     assert minutes[-1] < plan.valid_until == next_morning(minute, morning)
     if plan.valid_until - minute > 200:
         assert all(b - a >= 15 for a, b in itertools.pairwise(minutes))
+    assert len({item.description for item in plan.items if "Take up" not in item.description}) >= 4
     assert all(item.description.strip() and 1 <= item.priority <= 5 for item in plan.items)
     assert 0 < len(plan.text) <= 4000
 
