@@ -11,7 +11,7 @@ GREETINGS: tuple[tuple[str, str], ...] = (
     ("Hi {you}, do you have a minute?", "For you, always."),
     ("There you are, {you}.", "Hello {me}, is everything all right?"),
     ("Good {part}, {you}. You look busy.", "Not too busy for a chat, {me}."),
-    ("Well met, {you}.", "Well met indeed. How goes it, {me}?"),
+    ("How nice to see you, {you}.", "And you, {me}. How are things?"),
     ("Is this seat free, {you}?", "For you it is. Sit down, {me}."),
     ("I nearly walked past you, {you}!", "You were deep in thought, {me}."),
 )
