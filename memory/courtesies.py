@@ -38,8 +38,8 @@ _ACTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"\bkeep (?:going|it up|up|at it|pushing|chasing|believing|trying|working|being|shining|rocking|on)\b|"
             r"\b(?:don't|never) (?:ever )?(?:give up|quit|stop)|\byou(?:'ve)? (?:got|can do) (?:this|it)|\bgood luck|"
             r"\bbest of luck|\bbelieve in (?:you|yourself)|\brooting for|\bgo for it|\bwish(?:ing)? you|"
-            r"\bhang in there|\bstay (?:strong|positive|focused|motivated)|\byou'll (?:do|be|get|make|rock|nail)|\bhere for you|"
-            r"\bhere to (?:support|help)|\bgot your back|\bcheer(?:ing)? you",
+            r"\bhang in there|\bstay (?:strong|positive|focused|motivated)|\byou'll (?:do|be|get|make|rock|nail)|"
+            r"\bhere for you|\bhere to (?:support|help)|\bgot your back|\bcheer(?:ing)? you",
         ),
         (
             "agreed with",

@@ -15,7 +15,9 @@ NUMBER_WORDS = frozenset(
     )
 )
 _TIMES = frozenset(words("today tonight tomorrow yesterday noon midnight morning evening weekend сегодня завтра вчера"))
-_NEVER_NAMES = frozenset(words("i im ok tv pm am")) | {"i'm", "i've", "i'll", "i'd"}
+_NEVER_NAMES = frozenset(
+    words("i im ok okay tv pm am oh ah wow woah hey hi yeah yes no yay thanks congrats lol btw")
+) | {"i'm", "i've", "i'll", "i'd"}
 
 
 def name_words(sentences: Iterable[str]) -> frozenset[str]:

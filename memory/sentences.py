@@ -15,13 +15,17 @@ _CLAUSE = re.compile(
 )
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+")
 _SPACE = re.compile(r"\s+")
+_CALL = r"(?:oh|ah|wow|whoa|woah|yeah|yes|yep|yup|yay|no|nah|nope|ok|okay|well|hey|hi|hello|bye|hmm|haha|ha|aw|aww|ugh)"
+_POLITE = (
+    r"(?:thanks|thank you|thx|congrats|congratulations|sorry|good morning|good night|cool|great|nice|awesome|sure)"
+)
 _OPENING = re.compile(
-    r"^(?:(?:oh|ah|wow|whoa|woah|yeah|yes|yep|yup|yay|no|nah|nope|ok|okay|well|hey|hi|hello|hmm|haha|aw|aww|ugh|man|"
-    r"totally|definitely|absolutely|exactly|sure|right|thanks|thank you|cool|great|nice|awesome|congrats|plus|"
-    r"so|and|but|also|anyway|by the way|btw|guess what|actually|honestly|of course|for sure|unfortunately|hopefully|"
-    r"you know|i mean)\b[,.!\s]*)+(?:(?<=[,.!])\s*|(?<=[,.!]\s)|(?=\b(?:I|we|my|our)\b))",
+    rf"^(?:{_CALL}\b[,.!\s]*|(?:and|but|plus|also|anyway|by the way|btw|guess what)\b[,.!\s]+|"
+    rf"(?:{_POLITE}|man|totally|definitely|absolutely|exactly|right|so|actually|honestly|of course|for sure|"
+    r"unfortunately|hopefully|you know|i mean)\b(?:[,.!]+\s*|\s+(?=(?:I|we|my|our)\b)))+",
     re.IGNORECASE,
 )
+_CLOSING = re.compile(r",?\s+(?:btw|by the way|lol|haha|huh|right|you know)(?=[.!?…]*$)", re.IGNORECASE)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -48,15 +52,16 @@ def split_clauses(sentence: str) -> list[str]:
     return [p if p[-1] in ".?!…。！？" else p + ending for p in pieces]
 
 
-def clean(sentence: str, names: Iterable[str] = ()) -> str:
-    """The sentence without emoji, opening interjections and the `names` of those addressed."""
+def clean(sentence: str, addressed: Iterable[str] = ()) -> str:
+    """The sentence without emoji, interjections around it, and the names of those it is `addressed` to."""
     text = _SPACE.sub(" ", _EMOJI.sub("", sentence).replace("’", "'")).strip()
-    for name in names:
+    for name in addressed:
         forms = "|".join(re.escape(form) for form in _address_forms(name))
-        text = re.sub(rf"(?:,\s*(?:{forms})|(?<=\w)\s+(?:{forms}))\s*(?=[.!?…]+$)", "", text)
-        text = re.sub(rf"^((?:[\w']+\s+){{0,2}}?)(?:{forms})\s*[,!]\s*", r"\1", text)
+        text = re.sub(rf",\s*(?:{forms})\s*(?=[.!?…]+$)", "", text)
+        text = re.sub(rf"^((?:(?:{_CALL}|{_POLITE})[,!]?\s+)*)(?:{forms})\s*[,!]\s*", r"\1", text, flags=re.IGNORECASE)
+        text = re.sub(rf"^({_CALL}|{_POLITE})\s+(?:{forms})\b", r"\1,", text, flags=re.IGNORECASE)
         text = re.sub(rf",\s*(?:{forms}),\s*", ", ", text)
-    shorter = _OPENING.sub("", text, count=1).strip()
+    shorter = _CLOSING.sub("", _OPENING.sub("", text, count=1)).strip()
     return shorter if re.search(r"\w", shorter) else text
 
 

@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 
 from memory.courtesies import is_small_talk
 from memory.entities import is_number, is_time, name_words
-from memory.persons import has_verb, third_person
+from memory.grammar import has_verb
+from memory.reported import third_person
 from memory.sentences import clean, split_clauses, split_sentences
 from memory.text import FUNCTION_WORDS, stem, words
 
@@ -21,6 +22,12 @@ _PROMISE = re.compile(
     r"\b(?:I'll|I will|we'll|we will|I'm going to|I'm gonna|promise|let's|invited?|meet|plan(?:ning)? to|agreed to|"
     r"scheduled|deadline|owes?|обеща\w+)\b",
     re.IGNORECASE,
+)
+#: A clause that opens so cannot stand alone, unless a comma brings its main clause.
+_SUBORDINATE = frozenset(
+    words(
+        "if even when whenever because since while although though unless until as especially which who both either such"
+    )
 )
 _REPORTING = frozenset(words("mentioned told suggested asked showed"))
 
@@ -70,9 +77,8 @@ def units(lines: Sequence[Line], style: Style) -> list[Unit]:
     found: list[Unit] = []
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
         others = [s for s in speakers if s != line.speaker]
-        listener = others[0] if line.speaker and len(others) == 1 else ""
         for clause in (clause for sentence in said for clause in split_clauses(sentence)):
-            text = _told(clause, line.speaker, listener, speakers, names) if line.speaker else clause
+            text = _told(clause, line.speaker, others, speakers, names) if line.speaker else clause
             if not text:
                 continue
             if not text.endswith('?"'):
@@ -85,9 +91,10 @@ def units(lines: Sequence[Line], style: Style) -> list[Unit]:
     return found
 
 
-def _told(clause: str, speaker: str, listener: str, speakers: Sequence[str], names: Collection[str]) -> str:
+def _told(clause: str, speaker: str, others: Sequence[str], speakers: Sequence[str], names: Collection[str]) -> str:
     """The clause as reported, "" if it is not worth reporting."""
-    text = clean(clause, speakers)
+    listener = others[0] if len(others) == 1 else ""
+    text = clean(clause, others)
     if is_small_talk(text, speakers):
         return ""
     said = _WORD.findall(text)
@@ -95,6 +102,8 @@ def _told(clause: str, speaker: str, listener: str, speakers: Sequence[str], nam
     if text.endswith("?"):
         return f'{speaker} asked "{text}"' if named and len(said) > 2 else ""
     verbal = has_verb([w.lower() for w in re.findall(r"[\w']+", text)])
+    if said[0].lower() in _SUBORDINATE and "," not in text:
+        return ""
     if not verbal and (not named or len(said) < 2):
         return ""
     return third_person(text, speaker, listener, names)

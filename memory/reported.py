@@ -1,0 +1,116 @@
+"""Speech reported: "Lost my job" becomes "Jon lost his job", "Keep going!" "Gina told Jon to keep going".
+
+Rules for English only; speech in another language is given as it was said. What is no clause is told as what it is:
+a request, a proposal ("Jon suggested that they meet"), thanks, or a thing ("Jon mentioned a festival next month").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from memory.grammar import STATES, has_verb, is_adverb, listed
+from memory.persons import replace_persons, tokens_of
+from memory.text import FUNCTION_WORDS, words
+
+_FIRST = listed("i im my")
+_YOU = listed("you your yours yourself")
+_FEELINGS = listed(
+    "excited glad happy proud stoked thrilled grateful thankful impressed keen sad nervous ready interested pumped "
+    "lucky honored psyched eager worried passionate curious"
+)
+_VERY = listed("so super really pretty very")
+_DOING = listed("going looking working trying planning thinking hoping feeling wishing finishing getting")
+_TOWARDS = listed("to forward on about for up")
+_IMPERSONAL = listed("sounds looks seems feels helps gives makes keeps means reminds takes was is")
+_OTHER_SUBJECTS = listed("i you we the and or is")
+_REQUESTS = listed(
+    "keep take check try make remember go give start stay focus look believe let come tell show call send bring ask "
+    "follow enjoy have be get stop put use find don't never join visit add read watch listen gather reach"
+)
+_OPENS_THING = listed("a an the my our your this these those some another")
+_COURTESIES = tuple(
+    (re.compile(pattern, re.IGNORECASE), act)
+    for pattern, act in (
+        (r"(?:thanks|thank you)(?: so much| a lot| again)* for\b", "thanked{} for"),
+        (r"(?:big )?(?:congrats|congratulations) (?:on|for)\b", "congratulated{} on"),
+        (r"(?:so |really )?sorry to hear\b", "was sorry to hear"),
+        (r"(?:so |really )?sorry (?:about|for)\b", "was sorry about"),
+        (r"good luck (?:with|on|at)\b", "wished{} good luck with"),
+        (r"(?:here's|here is|here are|check out|take a look at|look at)\b(?! (?:to|how|what|why)\b)", "showed{}"),
+    )
+)
+
+
+def third_person(sentence: str, speaker: str, listener: str = "", names: Collection[str] = ()) -> str:
+    """The sentence as someone else would tell it of `speaker`, and of `listener`, who is its "you" (if anyone is).
+
+    `names` are words that keep their capital. The result starts with the speaker, unless there are no words at all.
+    """
+    tokens = tokens_of(sentence)
+    start = next((i for i, token in enumerate(tokens) if token[0].isalnum()), None)
+    if start is None:
+        return sentence
+    if not is_english(sentence):
+        return f"{speaker}: {sentence}"
+    tokens = tokens[start:]
+    lowered = [token.lower() for token in tokens if token[0].isalnum()]
+    courtesy = _courtesy(tokens, speaker, listener)
+    if courtesy:
+        return courtesy
+    first = lowered[0]
+    if first in {"let's", "lets"}:
+        return f"{speaker} suggested that they {replace_persons(tokens[1:], speaker, listener, named=True)}"
+    asked = first in _REQUESTS and bool(listener) and (first not in STATES or first in {"don't", "never"})
+    lead = "" if asked else _left_out(lowered)
+    if lead:
+        tokens = [*tokens_of(lead), " ", _uncapital(tokens[0]), *tokens[1:]]
+        first = lead.lower().split()[0]
+    subject = next((low for low in lowered[:4] if not is_adverb(low)), first)
+    if first in _FIRST or (not lead and subject == "i"):
+        told = replace_persons(tokens, speaker, listener, named=False)
+        return told[0].upper() + told[1:]
+    if not (first in _YOU or tokens[0].removesuffix("'s") in names or tokens[0] == "I"):
+        tokens = [_uncapital(tokens[0]), *tokens[1:]]
+    told = replace_persons(tokens, speaker, listener, named=True, heard=asked)
+    if asked:
+        return f"{speaker} told {listener} " + (f"not to{told[5:]}" if first == "don't" else f"to {told}")
+    if not lead and not has_verb(lowered) and (first not in _OPENS_THING or len(lowered) < 6):
+        return f"{speaker} mentioned {told}"
+    return f"{speaker} mentioned {told}" if first.startswith("that") else f"{speaker} mentioned that {told}"
+
+
+def is_english(sentence: str) -> bool:
+    """Whether the rules here may be applied: the sentence is short, or holds an English function word."""
+    found = words(sentence)
+    return all(w.isascii() for w in found[:1]) and (len(found) < 4 or any(w in FUNCTION_WORDS for w in found))
+
+
+def _courtesy(tokens: list[str], speaker: str, listener: str) -> str:
+    """Thanks, congratulations and things shown, as acts towards the listener; "" for all else."""
+    text = "".join(tokens)
+    for pattern, act in _COURTESIES:
+        match = pattern.match(text)
+        if match:
+            done = act.format(f" {listener}" if listener else "")
+            rest = replace_persons(tokens_of(text[match.end() :]), speaker, listener, named=True, heard=True)
+            return f"{speaker} {done} {rest}"
+    return ""
+
+
+def _left_out(lowered: list[str]) -> str:
+    """What spoken English left out at the start: "Lost my job" means "I lost my job"."""
+    first, second = lowered[0], lowered[1] if len(lowered) > 1 else ""
+    if first in _DOING and second in _TOWARDS:
+        return "I am"
+    if (first in _FEELINGS and second != "you") or (first in _VERY and second in _FEELINGS):
+        return "I am"
+    if first == "been":
+        return "I have"
+    if first in STATES and second and second not in _OTHER_SUBJECTS:
+        return "" if is_adverb(first) and not has_verb(lowered[1:]) else "I"
+    return "It" if first in _IMPERSONAL and second else ""
+
+
+def _uncapital(word: str) -> str:
+    return word if word.isupper() and len(word) > 1 else word[:1].lower() + word[1:]
