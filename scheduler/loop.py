@@ -46,7 +46,7 @@ from scheduler.open_jobs import job_writes
 from scheduler.restore import loop_state, restore
 from scheduler.streams import chunked, stream_writes
 from scheduler.waiting import Publish, Waiting
-from tasks.job import Request
+from tasks.job import Reads, Request
 
 log = structlog.get_logger()
 
@@ -126,17 +126,23 @@ class TickLoop:
         owner: str,
         *,
         numbers: tuple[int, ...] | None = None,
+        reads: tuple[Reads, ...] = (),
         priority: int = 0,
         params: Mapping[str, Any] | None = None,
     ) -> None:
         """Ask for a job outright, beyond what its cadence would do.
 
+        Args:
+            numbers: read just these entries of the owner; None: all live ones.
+            reads: what to read of other owners' streams as well.
+
         Raises:
             InputError: for an unknown kind or owner, or parameters that are no JSON.
         """
-        request = Request(kind=kind, owner=owner, numbers=numbers, priority=priority, params=params or {})  # type: ignore[arg-type]  # checked below
-        self._known(owner)
-        self._turn.requests.append(check_request(request, [known.name for known in self.mind.rules.kinds]))
+        request = Request(kind=kind, owner=owner, numbers=numbers, reads=reads, priority=priority, params=params or {})  # type: ignore[arg-type]  # checked below
+        for known in (owner, *(other.owner for other in reads)):
+            self._known(known)
+        self._turn.requests.append(check_request(request, [kind.name for kind in self.mind.rules.kinds]))
 
     def ask(self, effect: Effect) -> None:
         """Apply an effect of the world's own with this tick, such as a plan item's status.

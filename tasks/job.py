@@ -59,6 +59,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     priority: int = 0  # higher goes first when budget is scarce
     params: dict[str, Any] = msgspec.field(default_factory=dict)  # JSON values: what the job needs beyond entries
     numbers: tuple[int, ...] | None = None  # read just these entries of the owner's stream
+    reads: tuple[Reads, ...] = ()  # of other owners' streams; `upto` 0: up to their newest entry
     trial: int = 0
 
 
