@@ -65,10 +65,12 @@ class Candidates:
 
     @cached_property
     def relevance(self) -> list[float]:
-        """BM25 of each entry with stemming, the best match 1; all 0 when nothing matches.
+        """How well each entry matches the query's words: BM25 over what one entry of mean length with every word of
+        the query would have. About 0 to 1; 0 without a word in common.
 
-        An entry's text counts once in the statistics however often it was observed, or frequent observations would
-        make their own words worthless.
+        So a query whose best match is weak leaves more to the other measures, unlike scaling by the best match. An
+        entry's text counts once in the statistics however often it was observed, or frequent observations would make
+        their own words worthless.
         """
         query, setting = self.query, self.matching
         asked = _term_counts(" ".join(query.terms) if query.terms else query.text, setting.themes > 0)
@@ -76,9 +78,14 @@ class Candidates:
         documents = list(dict.fromkeys(self._document(entry) for entry in self.entries))
         counts = [_term_counts(document, setting.themes > 0) for document in documents]
         scores = bm25(counts, terms, k1=setting.k1, b=setting.b, coverage=setting.coverage)
-        best = max(scores, default=0.0) or 1.0
-        by_document = {document: score / best for document, score in zip(documents, scores, strict=True)}
+        by_document = dict(zip(documents, scores, strict=True))
         return [by_document[self._document(entry)] for entry in self.entries]
+
+    @cached_property
+    def relevance_to_best(self) -> list[float]:
+        """Relevance with the best match as 1."""
+        best = max(self.relevance, default=0.0) or 1.0
+        return [value / best for value in self.relevance]
 
     @cached_property
     def keywords(self) -> list[str]:

@@ -32,7 +32,7 @@ def neighbours(candidates: Candidates) -> list[float]:
     """Relevance of the lines around each line of its scene, by `NEAR` and `ANSWER`; may exceed 1."""
     values = [0.0] * len(candidates.entries)
     for lines in _scenes(candidates).values():
-        own = [candidates.relevance[i] for i in lines]
+        own = [candidates.relevance_to_best[i] for i in lines]
         for place, index in enumerate(lines):
             for distance, share in enumerate(NEAR, start=1):
                 if place >= distance:
@@ -48,7 +48,7 @@ def scene(candidates: Candidates) -> list[float]:
     """Relevance of the whole scene of each line: the mean of its best lines."""
     values = [0.0] * len(candidates.entries)
     for lines in _scenes(candidates).values():
-        best = sorted((candidates.relevance[i] for i in lines), reverse=True)[:SCENE_BEST]
+        best = sorted((candidates.relevance_to_best[i] for i in lines), reverse=True)[:SCENE_BEST]
         for index in lines:
             values[index] = sum(best) / SCENE_BEST
     return values

@@ -38,8 +38,13 @@ def scaled_importance(candidates: Candidates) -> list[float]:
 
 
 def relevance(candidates: Candidates) -> list[float]:
-    """BM25 with stemming, the best match 1."""
+    """How well the words match, by BM25 with stemming: about 0 to 1 (see `Candidates.relevance`)."""
     return candidates.relevance
+
+
+def relevance_to_best(candidates: Candidates) -> list[float]:
+    """The same with the best match as 1."""
+    return candidates.relevance_to_best
 
 
 def support(candidates: Candidates) -> list[float]:

@@ -80,10 +80,10 @@ DEFAULT = RetrievalProfile(
     name="default",
     components=(
         Component("relevance", 1.0, measures.relevance),
-        Component("importance", 0.5, measures.scaled_importance),
-        Component("support", 0.2, measures.support),
-        Component("recency", 0.1, measures.scaled_recency),
-        Component("similarity", 0.8, measures.similarity),
+        Component("importance", 0.25, measures.scaled_importance),
+        Component("support", 0.1, measures.support),
+        Component("recency", 0.05, measures.scaled_recency),
+        Component("similarity", 0.4, measures.similarity),
     ),
     matching=Matching(themes=0.25),
 )
@@ -91,9 +91,9 @@ DEFAULT = RetrievalProfile(
 DIALOGUE = RetrievalProfile(
     name="dialogue",
     components=(
-        Component("relevance", 1.0, measures.relevance),
-        Component("neighbours", 1.0, dialogue.neighbours),
-        Component("scene", 0.6, dialogue.scene),
+        Component("relevance", 1.0, measures.relevance_to_best),
+        Component("neighbours", 0.8, dialogue.neighbours),
+        Component("scene", 0.5, dialogue.scene),
         Component("speaker", 0.35, dialogue.speaker),
         Component("statement", 0.15, dialogue.statement),
         Component("time", 0.15, dialogue.tells_when),

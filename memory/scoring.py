@@ -65,24 +65,26 @@ def bm25(
     b: float = 0.75,
     coverage: float = 0.0,
 ) -> list[float]:
-    """BM25 of each document (a count per term) for the query's terms and their weights; 0 where none occurs.
+    """BM25 of each document (a count per term) for the query's terms and their weights, as a share of what a document
+    of mean length that holds every term once would score; 0 where no term occurs.
 
-    `coverage` in [0, 1] is how much of a document's score depends on the share of the query's weighted idf that it
-    holds at all: one rare word said often should not beat two words of the question.
+    The share makes scores of different queries comparable; within a query the order is that of BM25. `coverage` in
+    [0, 1] is how much of a document's score depends on the share of the query's weighted idf that it holds at all:
+    one rare word said often should not beat two words of the question.
     """
     count = len(documents)
     found = {term: sum(term in document for document in documents) for term in terms}
-    idf = {term: math.log(1 + (count - df + 0.5) / (df + 0.5)) for term, df in found.items()}
-    whole = sum(wanted * idf[term] for term, wanted in terms.items())
+    weights = {t: wanted * math.log(1 + (count - found[t] + 0.5) / (found[t] + 0.5)) for t, wanted in terms.items()}
+    whole = sum(weights.values())
     lengths = [sum(document.values()) for document in documents]
     mean = sum(lengths) / count if count else 0.0
     scores = []
     for document, length in zip(documents, lengths, strict=True):
         score = held = 0.0
-        for term, wanted in terms.items():
+        for term, weight in weights.items():
             times = document.get(term)
             if times:
-                score += wanted * idf[term] * times * (k1 + 1) / (times + k1 * (1 - b + b * length / mean))
-                held += wanted * idf[term]
-        scores.append(score * (1 - coverage + coverage * held / whole) if score else 0.0)
+                score += weight * times * (k1 + 1) / (times + k1 * (1 - b + b * length / mean))
+                held += weight
+        scores.append(score / whole * (1 - coverage + coverage * held / whole) if score else 0.0)
     return scores

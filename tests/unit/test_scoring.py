@@ -65,12 +65,15 @@ def test_scaled_is_finite_and_within_one(values: list[float]) -> None:
 
 def test_bm25_by_hand() -> None:
     documents = [{"party": 1, "cafe": 1}, {"cafe": 1, "cat": 1}, {"party": 2, "dog": 4}]
-    # party is in 2 of 3: idf = ln(1 + 1.5 / 2.5); mean length 10/3; k1 = 1.2, b = 0.75.
-    idf = math.log(1.6)
-    first = idf * 1 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / (10 / 3)))
-    third = idf * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 6 / (10 / 3)))
+    # Mean length 10/3; k1 = 1.2, b = 0.75. A document of mean length with the term once would have 2.2 / 2.2 = 1.
+    first = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / (10 / 3)))
+    third = 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 6 / (10 / 3)))
     assert bm25(documents, {"party": 1}) == pytest.approx([first, 0, third])
-    assert bm25(documents, {"party": 3}) == pytest.approx([3 * first, 0, 3 * third])
+    # With two terms each counts by its idf: party and cafe are in 2 of 3, cat in 1 of 3, king in none.
+    two, one, none = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5), math.log(1 + 3.5 / 0.5)
+    assert bm25(documents, {"party": 1, "cat": 0.5, "king": 2}) == pytest.approx(
+        [share / (two + one / 2 + none * 2) for share in (first * two, first * one / 2, third * two)]
+    )
 
 
 def test_coverage_favours_documents_with_more_of_the_query() -> None:
