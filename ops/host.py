@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
-from fakeredis import FakeRedis
 from redis import Redis
 
 from memory.profile import Location, Profile
@@ -29,7 +28,6 @@ from scheduler.settings import Settings, check_run_name
 from scheduler.summary import prefix_of
 from scheduler.waiting import Publish
 from tasks.registry import kinds
-from workers.inline import InlinePublisher
 
 
 class TickLoop(loop.TickLoop):
@@ -81,10 +79,14 @@ class TickLoop(loop.TickLoop):
         publish: Publish
         with self._resources:
             if inline:
+                from fakeredis import FakeRedis  # here, as below: only what this way of running needs is loaded
+
+                from workers.inline import InlinePublisher
+
                 client = client or FakeRedis()
                 publish = InlinePublisher(client, settings).publish
             else:
-                from workers.processes import open_processes  # here: Celery is not needed inline
+                from workers.processes import open_processes
 
                 client, publish, settings = open_processes(settings, self._resources)
             ledger = _acquire(client, run, settings, resume, describe or {})

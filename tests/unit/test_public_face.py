@@ -1,0 +1,132 @@
+"""What hosts may import, and that importing it is safe."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import structlog
+
+import cogitate
+from cogitate import InputError, Profile, Settings, TickLoop
+
+NAMES = [
+    "AdvanceCursor", "Append", "Archive", "Case", "Change", "ConfigurationError", "Effect", "Entry", "Fenced",
+    "InputError", "JournalError", "Kind", "LedgerError", "Location", "MarkAccessed", "Moment", "NewerSchema",
+    "Observation", "PlanItem", "Profile", "Prompt", "ReplaceSummary", "Request", "RunExists", "RunMissing",
+    "SetCounter", "SetPlanStatus", "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "WorldDiverged",
+    "register",
+]  # fmt: skip
+
+
+def test_hosts_may_import_these_names_and_no_others() -> None:
+    assert sorted(cogitate.__all__) == sorted(NAMES)
+    assert all(hasattr(cogitate, name) for name in NAMES)
+    public = {name for name in vars(cogitate) if not name.startswith("_")}
+    assert public == set(NAMES)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("Effect",)])
+def test_every_name_says_what_it_is(name: str) -> None:
+    assert getattr(cogitate, name).__doc__
+
+
+def test_importing_the_face_loads_no_celery_and_configures_no_logging() -> None:
+    code = (
+        "import sys, structlog, cogitate;"
+        "loaded = [name for name in ('celery', 'flower', 'openai', 'simulation.town', 'typer') if name in sys.modules];"
+        "assert not loaded, loaded;"
+        "assert not structlog.is_configured()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_plugin_imports_nothing_of_ours_in_a_project_with_modules_of_the_same_names(tmp_path: Path) -> None:
+    for name in ("ops", "tasks", "workers", "memory"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("mine = True\n")
+    (tmp_path / "test_mine.py").write_text(
+        "import sys, ops, tasks\n"
+        "def test_mine():\n"
+        "    assert ops.mine and tasks.mine\n"
+        "    assert not {'cogitate', 'scheduler', 'fakeredis', 'pydantic'} & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_fixture_makes_isolated_loops_with_the_same_digest(cogitate_loop: Callable[..., TickLoop]) -> None:
+    digests = []
+    for _ in range(2):
+        loop = cogitate_loop(owners={"agent:ada": Profile(name="Ada Smith")}, ticks=380)
+        kinds = [change.kind for tick in loop for change in tick.applied]
+        assert "plan" in kinds
+        digests.append(loop.digest)
+    assert digests[0] == digests[1]
+
+
+def test_a_loop_leaves_the_logging_of_its_host_alone(cogitate_loop: Callable[..., TickLoop]) -> None:
+    structlog.configure(processors=[structlog.processors.KeyValueRenderer()])
+    try:
+        cogitate_loop(ticks=1)
+        assert isinstance(structlog.get_config()["processors"][0], structlog.processors.KeyValueRenderer)
+    finally:
+        structlog.reset_defaults()
+
+
+def test_a_loop_refuses_a_name_that_no_run_can_have(cogitate_loop: Callable[..., TickLoop]) -> None:
+    with pytest.raises(cogitate.ConfigurationError, match="'a b' is not a run name"):
+        cogitate_loop(run="a b")
+
+
+def test_a_run_remembers_what_its_host_said_of_it(cogitate_loop: Callable[..., TickLoop]) -> None:
+    from ops.host import description_of
+
+    loop = cogitate_loop(describe={"world": "mine", "size": "3"})
+    assert description_of(loop.ledger.client, "test") == {"world": "mine", "size": "3"}
+
+
+def test_stop_commits_the_present_tick_and_leaves_a_run_that_goes_on(cogitate_loop: Callable[..., TickLoop]) -> None:
+    owners = {"agent:ada": Profile(name="Ada Smith")}
+    loop = cogitate_loop(owners=owners, ticks=20)
+    for tick in loop:
+        if tick.number == 7:
+            loop.stop()
+    assert loop.tick == 7
+    client = loop.ledger.client
+    assert client.hget(loop.ledger.prefix + "state", "status") == b"stopped"
+    resumed = cogitate_loop(owners={}, ticks=20, resume=True, client=client)
+    for _ in resumed:
+        pass
+    straight = cogitate_loop(owners=owners, ticks=20)
+    for _ in straight:
+        pass
+    assert resumed.tick == 20
+    assert resumed.digest == straight.digest
+    assert client.hget(loop.ledger.prefix + "state", "status") == b"finished"
+
+
+def test_unknown_owners_and_kinds_are_named_and_nothing_is_lost(cogitate_loop: Callable[..., TickLoop]) -> None:
+    loop = cogitate_loop(owners={"agent:ada": Profile(name="Ada Smith")}, ticks=2)
+    for _ in loop:
+        with pytest.raises(InputError, match="agent:nobody"):
+            loop.observe("agent:nobody", {"text": "Hello.", "minute": 1})
+        with pytest.raises(InputError, match="'daydream'"):
+            loop.request("daydream", "agent:ada")
+        loop.observe("agent:ada", {"text": "Hello.", "minute": 1})
+    assert loop.mind.streams["agent:ada"].head.last_number >= 1
+    assert loop.tick == 2
+
+
+def test_a_missing_template_folder_stops_a_run_at_its_start(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path
+) -> None:
+    with pytest.raises(cogitate.TemplateError, match="nowhere"):
+        cogitate_loop(settings=Settings(prompts=tmp_path / "nowhere"))
