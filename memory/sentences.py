@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 #: Words after which a full stop ends no sentence.
 _ABBREVIATIONS = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "e.g", "i.e", "approx", "dept"})
+_MAY_END = frozenset({"a.m", "p.m", "etc", "no", "inc"})
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？][”」』]?|\n+")
 _CLAUSE = re.compile(
     r"\s+[-–—]+\s+|\s*—\s*|(?<=\w)[-–]\s+|;\s+|"
@@ -35,7 +36,9 @@ def split_sentences(text: str) -> list[str]:
     for match in _END.finditer(text):
         piece = text[start : match.end()].strip()
         last = piece.rsplit(None, 1)[-1].lstrip("(\"'") if piece else ""
-        if last.rstrip(".").casefold() in _ABBREVIATIONS or re.fullmatch(r"[^\W\d_]\.", last):
+        short = last.rstrip(".").casefold()
+        goes_on = text[match.end() :].lstrip()[:1].islower()
+        if short in _ABBREVIATIONS or re.fullmatch(r"[^\W\d_]\.", last) or (goes_on and short in _MAY_END):
             continue
         if piece:
             found.append(piece)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
 
 from memory.courtesies import acts, tell_acts
 from memory.sentences import split_sentences
@@ -45,24 +46,32 @@ def _closing(lines: Sequence[Line]) -> str:
 
 
 def _choose(candidates: Sequence[Unit], room: int, brevity: float) -> list[Unit]:
-    """Unit by unit the one that adds most weight for its size, until nothing fits; in order of the lines."""
-    left = dict(enumerate(candidates))
+    """Unit by unit the one that adds most weight for its size, until nothing fits; in order of the lines.
+
+    What a unit adds only shrinks as others are chosen, so a unit whose value is still the best after it was looked
+    at again is the best of all ("lazy greedy", Minoux 1978); ties go to the earlier unit.
+    """
     covered: set[str] = set()
     told: Counter[int] = Counter()
     chosen: list[int] = []
-    while True:
-        best, best_value = -1, 0.0
-        for at, unit in left.items():
-            if unit.size > room:
-                continue
-            new = sum(weight for key, weight in unit.weights.items() if key not in covered)
-            value = new / unit.size**brevity * _SAME_LINE ** told[unit.line]
-            if value > best_value:
-                best, best_value = at, value
-        if best < 0:
-            return [candidates[at] for at in sorted(chosen)]
-        unit = left.pop(best)
-        chosen.append(best)
+
+    def value(unit: Unit) -> float:
+        new = sum(weight for key, weight in unit.weights.items() if key not in covered)
+        return float(new / unit.size**brevity * _SAME_LINE ** told[unit.line])
+
+    queue = [(-value(unit), at) for at, unit in enumerate(candidates)]
+    heapify(queue)
+    while queue:
+        promised, at = heappop(queue)
+        unit = candidates[at]
+        if unit.size > room or promised == 0:
+            continue
+        present = -value(unit)
+        if present != promised:
+            heappush(queue, (present, at))
+            continue
+        chosen.append(at)
         covered.update(unit.weights)
         told[unit.line] += 1
         room -= unit.size
+    return [candidates[at] for at in sorted(chosen)]

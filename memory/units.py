@@ -26,7 +26,8 @@ _PROMISE = re.compile(
 #: A clause that opens so cannot stand alone, unless a comma brings its main clause.
 _SUBORDINATE = frozenset(
     words(
-        "if even when whenever because since while although though unless until as especially which who both either such"
+        "if even when whenever because since while although though unless until as especially which who both either "
+        "such"
     )
 )
 _REPORTING = frozenset(words("mentioned told suggested asked showed"))
@@ -82,7 +83,7 @@ def units(lines: Sequence[Line], style: Style) -> list[Unit]:
             if not text:
                 continue
             if not text.endswith('?"'):
-                text = _END.sub(r"\1.", text, count=1)
+                text = _END.sub(r"\1.", text[0].upper() + text[1:], count=1)
             weights = _weights(text, lines_with, names, speakers, WEIGHTINGS[style])
             if _PROMISE.search(clause.replace("’", "'")):
                 weights[f"promise {at}"] = WEIGHTINGS[style].promise

@@ -1,0 +1,97 @@
+"""Exact and near repeats of observations."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from memory.entry import Entry
+from memory.repeats import RepeatIndex, find_repeat, repeat_key
+from memory.stream import Stream
+
+
+def seen(text: str, minute: int = 0, **other: object) -> Entry:
+    return msgspec.structs.replace(Entry(type="observation", text=text, minute=minute), **other)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("The stove is idle", "the  stove is idle"),
+        ("Maria is checking emails", "Maria is checking her emails"),
+        ("kitchen sink is being used", "The kitchen sink was being used"),
+        ("Maria is taking payments.", "Maria is taking payment"),
+        ("Мария читает книгу", "мария читает книгу."),
+        ("🎉", "🎉"),
+    ],
+)
+def test_repeats_are_found(earlier: str, later: str) -> None:
+    stream = Stream("agent:a")
+    stream.append(seen(earlier), 1)
+    assert find_repeat(stream, seen(later, 9)) == 1
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Maria is in room 3", "Maria is in room 4"),
+        ("Tom is turning on the TV", "Tom is turning off the TV"),
+        ("Ann likes Ben", "Ben likes Ann"),
+        ("The shop is open", "The shop is not open"),
+        ("Tom stretches before the run", "Tom stretches after the run"),
+        ("Maria is invited by Tom", "Maria invited Tom"),
+    ],
+)
+def test_what_differs_in_more_than_form_is_new(earlier: str, later: str) -> None:
+    stream = Stream("agent:a")
+    stream.append(seen(earlier), 1)
+    assert find_repeat(stream, seen(later)) is None
+
+
+def test_place_quest_and_tags_must_agree() -> None:
+    stream = Stream("agent:a")
+    stream.append(seen("The door is open", location="cafe", tags=("night",)), 1)
+    assert find_repeat(stream, seen("The door is open", location="cafe", tags=("night",))) == 1
+    assert find_repeat(stream, seen("The door is open", location="home", tags=("night",))) is None
+    assert find_repeat(stream, seen("The door is open", location="cafe")) is None
+    assert find_repeat(stream, seen("The door is open", location="cafe", tags=("night",), quest_id="q")) is None
+
+
+def test_only_observations_that_are_no_dialogue_are_coalesced() -> None:
+    stream = Stream("agent:a")
+    for entry in (
+        Entry(type="message", text="Yes.", minute=1),
+        Entry(type="reflection", text="Yes.", minute=1),
+        Entry(type="observation", text="Yes.", minute=1, source="dialogue"),
+        Entry(type="summary", text="Yes.", minute=1, since_minute=0),
+    ):
+        assert repeat_key(entry) is None
+        stream.append(entry, 1)
+        assert find_repeat(stream, entry) is None
+
+
+def test_the_index_follows_appends_and_archives() -> None:
+    stream = Stream("agent:a")
+    index = RepeatIndex(stream)
+    assert index.find(seen("Tom sings")) is None
+    stream.append(seen("Tom sings"), 1)
+    stream.append(seen("Tom sings"), 2)
+    assert index.find(seen("Tom sings")) == 2
+    stream.archive(2, 3)
+    assert index.find(seen("Tom sings")) == 1
+    stream.archive(1, 3)
+    assert index.find(seen("Tom sings")) is None
+    stream.append(seen("Tom sings"), 4)
+    assert index.find(seen("Tom sings")) == 3
+
+
+def test_an_index_does_not_grow_with_what_was_archived() -> None:
+    stream = Stream("agent:a")
+    index = RepeatIndex(stream)
+    for n in range(500):
+        assert index.find(seen(f"Event {n}")) is None
+        stream.append(seen(f"Event {n}"), n)
+        if n >= 10:
+            stream.archive(n - 9, n)
+    assert len(index._numbers) < 120
+    assert index.find(seen("Event 499")) == 500

@@ -1,0 +1,127 @@
+"""Sentences, clauses, and speech told in the third person."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from memory.courtesies import acts, is_small_talk, tell_acts
+from memory.entities import is_number, name_words
+from memory.pronouns import HE, SHE, THEY, pronouns_of
+from memory.reported import is_english, third_person
+from memory.sentences import clean, split_clauses, split_sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ("Dr. Smith came at 7.30 p.m. on foot. He left.", ["Dr. Smith came at 7.30 p.m. on foot.", "He left."]),
+        ('We danced "Finding Freedom." It went well.', ['We danced "Finding Freedom."', "It went well."]),
+        ("Привет! Как дела? Хорошо.", ["Привет!", "Как дела?", "Хорошо."]),
+        ("好的。再见！", ["好的。", "再见！"]),
+        ("no stop at the end", ["no stop at the end"]),
+        ("  \n ", []),
+    ],
+)
+def test_sentences_end_at_stops_of_several_scripts(text: str, expected: list[str]) -> None:
+    assert split_sentences(text) == expected
+
+
+def test_clauses_are_cut_only_where_each_part_stands_alone() -> None:
+    assert split_clauses("I lost my job, but I found a studio!") == ["I lost my job!", "I found a studio!"]
+    assert split_clauses("It is late - we go home.") == ["It is late.", "we go home."]
+    assert split_clauses("She likes tea and cake.") == ["She likes tea and cake."]
+    assert split_clauses("A well-known cafe.") == ["A well-known cafe."]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Hey Jon! I moved.", "I moved."),
+        ("Wow, Jon, that's great", "that's great"),
+        ("It is good, Jon!", "It is good!"),
+        ("And we won 🎉", "we won"),
+        ("I love Jon.", "I love Jon."),  # no comma: he is the object, not the one addressed
+        ("I'm Jon, the baker.", "I'm Jon, the baker."),
+        ("Thanks!", "Thanks!"),  # never nothing
+    ],
+)
+def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str) -> None:
+    assert clean(said, ["Jon"]) == left
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I lost my job as a banker.", "Jon lost his job as a banker."),
+        ("Lost my job as a banker.", "Jon lost his job as a banker."),
+        ("I really love to dance and I've always danced.", "Jon really loves to dance and he has always danced."),
+        ("I'm gonna try it myself.", "Jon is going to try it himself."),
+        ("I don't have time.", "Jon doesn't have time."),
+        ("My crew won.", "Jon's crew won."),
+        ("Excited for the future.", "Jon is excited for the future."),
+        ("You'd be great at it.", "Jon mentioned that Gina would be great at it."),
+        ("You found the spot for your store.", "Jon mentioned that Gina found the spot for her store."),
+        ("I'd love to help you.", "Jon would love to help Gina."),
+        ("It suits the people you work with.", "Jon mentioned that it suits the people Gina works with."),
+        ("Let's go to a class.", "Jon suggested that they go to a class."),
+        ("Don't give up on your dreams.", "Jon told Gina not to give up on her dreams."),
+        ("Thanks for your advice.", "Jon thanked Gina for her advice."),
+        ("Here's a pic of Oliver.", "Jon showed Gina a pic of Oliver."),
+        ("When I was young, I sang.", "Jon mentioned that when he was young, he sang."),
+        ("Oscar is my pet.", "Jon mentioned that Oscar is his pet."),
+        ("A photo of our trip.", "Jon mentioned a photo of their trip."),
+        ("Мы ходили в парк вчера.", "Jon: Мы ходили в парк вчера."),
+        ("Fuimos juntos al parque ayer.", "Jon: Fuimos juntos al parque ayer."),
+        ("…", "…"),
+    ],
+)
+def test_speech_is_told_in_the_third_person(said: str, told: str) -> None:
+    assert third_person(said, "Jon", "Gina", frozenset({"Oscar"})) == told
+
+
+def test_without_a_listener_you_stays_and_an_unknown_name_is_they() -> None:
+    assert third_person("I hope you win.", "Robin-7") == "Robin-7 hopes you win."
+    assert third_person("I know I was wrong about my map.", "Zyx") == "Zyx knows they were wrong about their map."
+
+
+def test_pronouns_go_by_the_given_name_only() -> None:
+    assert pronouns_of("Maria Lopez") is SHE
+    assert pronouns_of("klaus Mueller") is HE
+    assert pronouns_of("Anna") is pronouns_of("Анна") is SHE
+    assert pronouns_of("") is pronouns_of("Lopez Maria") is THEY
+
+
+def test_only_english_is_rewritten() -> None:
+    assert is_english("We were there")
+    assert not is_english("Мы там были вместе")
+    assert not is_english("Fuimos juntos al parque")
+
+
+def test_names_are_known_by_capitals_inside_sentences() -> None:
+    names = name_words(
+        ["We met Anna's dog in Paris.", "Luna and Oliver sleep.", "NASA called.", "READ ALL OF THIS NOW"]
+    )
+    assert names == {"Anna", "Paris", "Oliver", "Luna", "NASA"}
+    assert name_words(["Wow, I said OK."]) == frozenset()
+    assert is_number("18:00")
+    assert is_number("Seven")
+    assert not is_number("often")
+
+
+def test_courtesies_are_recognised_and_told_together() -> None:
+    assert acts("Congrats, so proud of you! Keep going!") == ["congratulated", "praised", "encouraged"]
+    assert acts("I bought 12 chairs.") == []
+    assert is_small_talk("Hey Mel, good to see you!", ["Melanie"])
+    assert not is_small_talk("Good to see you in Paris", ["Melanie"])
+
+
+def test_the_closing_sentence_names_who_did_what() -> None:
+    counts = {"Jon": Counter({"thanked": 2}), "Gina": Counter({"praised": 1, "encouraged": 3})}
+    assert tell_acts(counts, ["Jon", "Gina"]) == "Gina praised and encouraged Jon, who thanked her."
+    both = {"Jon": Counter({"thanked": 1, "praised": 1}), "Gina": Counter({"praised": 1})}
+    assert tell_acts(both, ["Jon", "Gina"]) == "Jon and Gina praised each other; Jon thanked Gina."
+    assert tell_acts(counts, ["Jon", "Gina", "Ann"]) == ""
+    assert tell_acts({}, ["Jon", "Gina"]) == ""

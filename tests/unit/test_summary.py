@@ -1,0 +1,119 @@
+"""Summaries without a model."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.summary import Line, Style, summarise
+
+TALK = [
+    Line("Gina", "Hey Jon! Good to see you. What's up?", 540),
+    Line(
+        "Jon", "Hey Gina! Lost my job as a banker yesterday, so I'm gonna take a shot at starting a dance studio.", 541
+    ),
+    Line("Gina", "Sorry about your job! Unfortunately, I also lost my job at Door Dash this month.", 542),
+    Line("Jon", "Let's meet at Hobbs Cafe on Friday at 5 pm. I promise to bring 12 flyers.", 543),
+    Line("Gina", "Sounds great, keep going! You'll do great.", 544),
+    Line("Jon", "Thanks, Gina!", 545),
+]
+
+lines = st.lists(
+    st.builds(
+        Line,
+        st.sampled_from(["", "Ann", "Bob", "Анна", "Zed-9"]),
+        st.text(max_size=120) | st.sampled_from([line.text for line in TALK]),
+        st.integers(0, 5_000),
+    ),
+    max_size=12,
+)
+
+
+@pytest.mark.parametrize("style", ["facts", "gist"])
+def test_names_numbers_places_and_promises_survive(style: Style) -> None:
+    text = summarise(TALK, max_words=70, style=style, header="Gina and Jon talked at 9:00 AM.")
+    assert text.startswith("Gina and Jon talked at 9:00 AM. ")
+    for kept in ("banker", "Door Dash", "Hobbs Cafe", "Friday", "5 pm", "12 flyers", "promise"):
+        assert kept in text
+    assert "What's up" not in text
+    assert " I " not in text
+
+
+def test_facts_keep_the_entities_where_room_is_short() -> None:
+    text = summarise(TALK, max_words=30, style="facts")
+    assert "Hobbs Cafe" in text
+    assert "12 flyers" in text
+
+
+def test_courtesies_are_told_in_one_sentence() -> None:
+    text = summarise(TALK, max_words=80)
+    assert text.endswith("Gina consoled, praised and encouraged Jon, who thanked her.")
+
+
+def test_what_was_seen_is_not_reworded() -> None:
+    seen = [
+        Line("", "stove is burning", 1),
+        Line("", "I am told apart from speech", 2),
+        Line("", "stove is burning", 3),
+    ]
+    assert summarise(seen, max_words=20) == "Stove is burning. I am told apart from speech."
+
+
+def test_other_scripts_are_told_as_they_were_said() -> None:
+    talk = [
+        Line("Анна", "Привет, Иван! Я вчера ездила в Москву к сестре.", 1),
+        Line("Иван", "Завтра в 18:00 приходи на праздник в кафе.", 2),
+    ]
+    text = summarise(talk, max_words=40)
+    assert "Анна: Я вчера ездила в Москву к сестре." in text
+    assert "Иван: Завтра в 18:00 приходи на праздник в кафе." in text
+
+
+def test_nothing_to_say_and_no_room_give_nothing() -> None:
+    assert summarise([], max_words=50) == ""
+    assert summarise(TALK, max_words=0, header="Who and when.") == ""
+    assert summarise(TALK, max_words=3, header="Who and when.") == "Who and when."
+
+
+@given(lines, st.integers(0, 60), st.sampled_from(["facts", "gist"]))
+def test_never_longer_than_allowed_and_always_the_same(said: list[Line], limit: int, style: Style) -> None:
+    text = summarise(said, max_words=limit, style=style, header="At noon.")
+    assert len(text.split()) <= limit
+    assert text == summarise(list(said), max_words=limit, style=style, header="At noon.")
+    assert text == text.strip()
+
+
+def test_more_room_never_loses_an_entity() -> None:
+    chance = random.Random(7)
+    talk = [Line("Ann", f"I met {chance.choice(['Zoe', 'Max', 'Kim'])} in room {n}.", n) for n in range(30)]
+    rooms = [{w for w in summarise(talk, max_words=limit).split() if w[0].isdigit()} for limit in (30, 60, 120)]
+    assert len(rooms[0]) < len(rooms[1]) < len(rooms[2])
+
+
+@pytest.mark.skipif(not os.environ.get("COGITATE_RECORDINGS"), reason="COGITATE_RECORDINGS names no recordings")
+def test_recorded_sessions_reach_their_goals() -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    from bench.recordings import load_conversations
+    from bench.summaries import measure, ours, sessions
+
+    talks = load_conversations(Path(os.environ["COGITATE_RECORDINGS"]))
+    if not talks:
+        pytest.skip("COGITATE_RECORDINGS holds no conversations")
+    group = [session for talk in talks for session in sessions(talk)]
+    scorer = RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
+    rouge, _, _, entities = measure(group, ours("facts"), scorer)
+    assert isinstance(rouge, float)
+    assert isinstance(entities, float)
+    assert rouge >= 0.40
+    assert entities >= 0.88
+    rouge, _, _, entities = measure(group, ours("gist"), scorer)
+    assert isinstance(rouge, float)
+    assert isinstance(entities, float)
+    assert rouge >= 0.46
+    assert entities >= 0.80
