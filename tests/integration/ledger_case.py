@@ -1,0 +1,191 @@
+"""A host and workers that tests drive step by step, on the product's own tick loop, ledger and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+from redis import Redis
+
+from memory.effects import Append, Effect
+from memory.entry import Entry
+from memory.profile import Profile
+from scheduler.claims import Claim, Claims, Result, Settled
+from scheduler.facts import Facts
+from scheduler.history import read_journal
+from scheduler.ledger import Apply, HostLedger
+from scheduler.loop import Tick, TickLoop
+from scheduler.mind import Rules
+from scheduler.rules import keep_settings, view_of
+from scheduler.settings import Settings
+from scheduler.summary import prefix_of
+from tasks.job import Cost, Job, JobKey, Request
+from tasks.kind import Case, Kind, Moment, OnDenied, Prompt
+
+OWNER, OTHER = "agent:ann", "agent:bob/the ünlucky|one"
+FREE: dict[str, int] = {}  # no limits
+CALL = Cost(calls=1)
+HOURLY = Facts(minutes_per_tick=60)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Think:
+    """A kind that appends what it read; due only when a host asks."""
+
+    name: str
+    order: int = 10
+    latency: int = 3
+    on_denied: OnDenied = "heuristic"
+    prompt_cap: int = 100
+    output_cap: int = 10
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        return ()
+
+    def wake(self, moment: Moment) -> int | None:
+        return None
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        raise NotImplementedError
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        raise NotImplementedError
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        return (thought(case.job, f"read {[e.number for e in case.entries]}"),)
+
+
+THINK = Think(name="think")
+KINDS: tuple[Kind, ...] = (
+    THINK,
+    Think(name="muse", order=20, on_denied="defer"),
+    Think(name="doze", order=30, on_denied="drop", latency=2),
+)
+
+
+def thought(job: Job, text: str) -> Append:
+    """The effect of a job that thought something."""
+    return Append(owner=job.key.owner, entry=Entry(type="reflection", text=text, minute=job.minute))
+
+
+def settings_of(limits: Mapping[str, int], retry_share: float = 0.2) -> Settings:
+    """Settings of a run with these limits and no guarantees."""
+    return Settings(limits=dict(limits), retry_share=retry_share, guarantees={}, last_call={})
+
+
+class Host:
+    """One host of a run, always in the world's turn of some tick.
+
+    `turn` commits that tick and goes on to the world's turn of the next.
+    """
+
+    def __init__(
+        self,
+        client: Redis,
+        *,
+        run: str = "r",
+        resume: bool = False,
+        limits: Mapping[str, int] = FREE,
+        retry_share: float = 0.2,
+        cost: Cost | Mapping[str, Cost] = CALL,  # of every job, or by kind
+        kinds: Sequence[Kind] = KINDS,
+        owners: Iterable[str] = (OWNER, OTHER),
+        apply: Apply = "due",
+        claim_cap: int = 4,
+        ticks: int | None = None,
+        facts: Facts = HOURLY,
+    ) -> None:
+        settings = settings_of(limits, retry_share)
+        self.client = client
+        if resume:
+            ledger = HostLedger.resume(client, run, claim_cap=claim_cap)
+        else:
+            state: dict[str, Any] = {"settings": keep_settings(settings)}
+            ledger = HostLedger.create(client, run, claim_cap=claim_cap, state=state)
+        self.ledger = ledger
+        self.hints: list[Job] = []
+        self.loop = TickLoop(
+            ledger,
+            owners={owner: Profile(name=owner) for owner in owners},
+            facts=facts,
+            rules=Rules(
+                kinds=kinds,
+                cost_of=lambda kind: cost if isinstance(cost, Cost) else cost[kind.name],
+                latency_of=lambda kind: kind.latency,
+                model_of=lambda kind: "",
+                brief=lambda owner: {},
+            ),
+            view=view_of(settings),
+            publish=self._publish,
+            apply=apply,
+            wait=0.0,
+            lease=1e9,
+            hint_interval=1e9,
+            ticks=ticks,
+        )
+        self._ticks = iter(self.loop)
+        self.tick: Tick = next(self._ticks)
+        while self.tick.replayed:
+            for owner, entry in observed_at(client, run, self.tick.number):
+                self.loop.observe(owner, entry)
+            self.tick = next(self._ticks)
+
+    def _publish(self, jobs: Sequence[Job]) -> int:
+        self.hints += jobs
+        return len(jobs)
+
+    def turn(self, *requests: tuple[str, str], **more: Any) -> list[Job]:
+        """Ask for jobs (kind, owner), commit the present tick, begin the next; the jobs that were admitted."""
+        for kind, owner in requests:
+            self.loop.request(kind, owner, **more)
+        before = set(self.loop.mind.open)
+        self.tick = next(self._ticks)
+        now = self.loop.mind.open
+        return [item.job for key, item in sorted(now.items()) if key not in before and item.admitted]
+
+    def until(self, tick: int) -> None:
+        """Go on to the world's turn of a tick."""
+        while self.tick.number < tick:
+            self.turn()
+
+    def ended(self) -> dict[JobKey, tuple[str, str]]:
+        """End and reason of every job that has ended, from the journal."""
+        lines = read_journal(self.client, self.ledger.prefix, 1, self.loop.tick)
+        return {end.key: (end.end, end.reason) for line in lines for end in line.core.ended}
+
+    def window(self, window: str, scope: str = "run", unit: str = "calls") -> dict[str, int]:
+        """The accounts of one cell that are not zero."""
+        fields: Any = self.client.hgetall(f"{self.ledger.prefix}window:{window}")
+        found = {}
+        for field, value in fields.items():
+            at, of, account = field.decode().rsplit("|", 2)
+            if (at, of) == (scope, unit) and int(value):
+                found[account] = int(value)
+        return found
+
+
+def observed_at(client: Redis, run: str, tick: int) -> list[tuple[str, Entry]]:
+    """What a world observed at a tick, from the journal: a world that does again what it did."""
+    (line,) = read_journal(client, prefix_of(client, run), tick, tick)
+    return list(line.core.observed)
+
+
+def worker(client: Redis, name: str = "w", cap: int = 4) -> Claims:
+    """A worker."""
+    return Claims(client, worker=name, claim_cap=cap)
+
+
+def claimed(claims: Claims, job: Job) -> Claim:
+    """A claim that must be granted."""
+    claim = claims.claim(job.id)
+    assert isinstance(claim, Claim), claim
+    return claim
+
+
+def settle(claims: Claims, claim: Claim, text: str | None = "a thought", used: Cost = CALL) -> Settled:
+    """Settle with a thought, or without a result when `text` is None."""
+    effects = (thought(claim.job, text),) if text is not None else ()
+    result = Result(effects=effects, source="llm", usage=used) if text is not None else None
+    return claims.settle(claim, result, used)
