@@ -14,7 +14,7 @@ from memory.entry import Entry, EntryType
 from memory.scoring import ORDINARY, bm25
 from memory.text import extract_keywords, normal, stems
 
-Field = Literal["text", "subjects", "keywords", "tags", "location"]
+Field = Literal["text", "subjects", "keywords", "tags"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,6 @@ class Candidates:
             "subjects": tuple(display_name(subject) for subject in entry.subjects),
             "keywords": entry.keywords,
             "tags": entry.tags,
-            "location": (entry.location,),
         }
         return " ".join(part for name in self.matching.fields for part in parts[name])
 
