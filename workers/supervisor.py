@@ -67,7 +67,7 @@ def worker_command(node: str) -> list[str]:
 def _as_variable(value: object) -> str:
     if isinstance(value, SecretStr):
         return value.get_secret_value()
-    if isinstance(value, dict | list):
+    if isinstance(value, dict | list | tuple):
         return json.dumps(value)
     return str(value)
 
