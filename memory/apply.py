@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -11,19 +12,24 @@ from memory.effects import (
     Append,
     Archive,
     Effect,
+    ForgetWaiting,
     MarkAccessed,
     ReplaceSummary,
+    SetCharacter,
     SetCounter,
     SetPlanStatus,
+    TakeWaiting,
     Tell,
 )
-from memory.entry import Entry, Marks
+from memory.entry import INTO_SUMMARY, Entry, Marks
 from memory.stream import Stream
 
 
 def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | None:
     """The first precondition that does not hold, in words, or None when all hold."""
     archiving: set[tuple[str, int]] = set()
+    taken: Counter[str] = Counter()  # waiting entries that effects before have appended: they can be archived
+    gone: Counter[str] = Counter()  # waiting entries that effects before take or drop
     cursors: dict[tuple[str, str], int] = {}
     for effect in effects:
         stream = streams.get(effect.owner)
@@ -38,11 +44,20 @@ def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | Non
                 archiving.add((effect.owner, number))
             case Archive():
                 for number in effect.numbers:
-                    if not stream.is_live(number) or (effect.owner, number) in archiving:
+                    fresh = 0 < number - stream.head.last_number <= taken[effect.owner]
+                    if not (fresh or stream.is_live(number)) or (effect.owner, number) in archiving:
                         return f"entry {number} is not live"
                     archiving.add((effect.owner, number))
             case ReplaceSummary() if stream.head.summary_version != effect.version:
                 return f"summary is at version {stream.head.summary_version}, not {effect.version}"
+            case TakeWaiting() | ForgetWaiting():
+                start = effect.start if isinstance(effect, ForgetWaiting) else 0
+                left = len(stream.head.waiting) - gone[effect.owner]
+                if effect.count < 0 or start < 0 or start + effect.count > left:
+                    return f"{left} entries wait, not {start + effect.count}"
+                gone[effect.owner] += effect.count
+                if isinstance(effect, TakeWaiting):
+                    taken[effect.owner] += effect.count
             case SetPlanStatus():
                 present = _plan_status(stream, effect.item)
                 if present != effect.expects:
@@ -66,7 +81,7 @@ def _plan_status(stream: Stream, item_id: str) -> str | None:
 
 
 def apply(streams: Mapping[str, Stream], effects: Sequence[Effect], tick: int) -> list[Entry]:
-    """Apply effects whose preconditions were found to hold; returns the entries appended, in order.
+    """Apply effects whose preconditions were found to hold; returns the entries of `Append` effects, in order.
 
     Call `unmet` first: this function trusts it.
     """
@@ -83,11 +98,20 @@ def apply(streams: Mapping[str, Stream], effects: Sequence[Effect], tick: int) -
                 into = 0
                 if effect.into_appended:
                     into = stream.head.last_number
+                elif effect.into_summary:
+                    into = INTO_SUMMARY
                 for number in effect.numbers:
                     stream.archive(number, tick, into)
             case ReplaceSummary():
                 stream.head.summary = effect.text
                 stream.head.summary_version += 1
+                stream.changes.head = True
+            case TakeWaiting():
+                stream.take_waiting(effect.count, tick)
+            case ForgetWaiting():
+                stream.forget_waiting(effect.start, effect.count)
+            case SetCharacter():
+                stream.head.character = effect.character
                 stream.changes.head = True
             case SetPlanStatus():
                 stream.set_plan_status(effect.item, effect.status)

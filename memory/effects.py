@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from memory.entry import Entry, PlanStatus
+from memory.entry import Character, Entry, PlanStatus
 
 
 class Append(msgspec.Struct, frozen=True, tag="append", omit_defaults=True):
@@ -25,7 +25,8 @@ class Append(msgspec.Struct, frozen=True, tag="append", omit_defaults=True):
 
 
 class Archive(msgspec.Struct, frozen=True, tag="archive", omit_defaults=True):
-    """Archive entries, into this job's latest appended entry of the same owner if `into_appended`.
+    """Archive entries, into this job's latest appended entry of the same owner if `into_appended`, or into the
+    long-term summary if `into_summary`.
 
     Precondition: each is live.
     """
@@ -33,6 +34,7 @@ class Archive(msgspec.Struct, frozen=True, tag="archive", omit_defaults=True):
     owner: str
     numbers: tuple[int, ...]
     into_appended: bool = False
+    into_summary: bool = False
 
 
 class ReplaceSummary(msgspec.Struct, frozen=True, tag="summary", omit_defaults=True):
@@ -41,6 +43,29 @@ class ReplaceSummary(msgspec.Struct, frozen=True, tag="summary", omit_defaults=T
     owner: str
     text: str
     version: int
+    cut: int = 0  # tokens of its oldest part that had to be left out, compressed as it is
+
+
+class TakeWaiting(msgspec.Struct, frozen=True, tag="take", omit_defaults=True):
+    """Append the oldest entries that wait in the head. Precondition: so many wait."""
+
+    owner: str
+    count: int
+
+
+class ForgetWaiting(msgspec.Struct, frozen=True, tag="forget", omit_defaults=True):
+    """Drop entries that wait in the head, from position `start` on. Precondition: so many wait there."""
+
+    owner: str
+    count: int
+    start: int = 0
+
+
+class SetCharacter(msgspec.Struct, frozen=True, tag="character", omit_defaults=True):
+    """Replace what is known of an owner. No precondition."""
+
+    owner: str
+    character: Character
 
 
 class SetPlanStatus(msgspec.Struct, frozen=True, tag="plan_status", omit_defaults=True):
@@ -85,4 +110,16 @@ class Tell(msgspec.Struct, frozen=True, tag="tell", omit_defaults=True):
     data: dict[str, Any]  # JSON values only
 
 
-Effect = Append | Archive | ReplaceSummary | SetPlanStatus | AdvanceCursor | SetCounter | MarkAccessed | Tell
+Effect = (
+    Append
+    | Archive
+    | ReplaceSummary
+    | TakeWaiting
+    | ForgetWaiting
+    | SetCharacter
+    | SetPlanStatus
+    | AdvanceCursor
+    | SetCounter
+    | MarkAccessed
+    | Tell
+)

@@ -18,6 +18,7 @@ ENTRY_TYPES: tuple[EntryType, ...] = ("observation", "message", "reflection", "p
 #: Types that count against the limit of live observations (spec 3 stores summaries and dialogue as observations).
 OBSERVED_TYPES: frozenset[EntryType] = frozenset({"observation", "message", "summary"})
 
+INTO_SUMMARY = -1  # `Archived.into`: what the entry said is in the owner's long-term summary
 MAX_TEXT = 4_000  # characters; longer text is refused at the edge, never cut silently
 UNRATED = 0
 
@@ -59,7 +60,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Archived(msgspec.Struct, frozen=True):
-    """When an entry was archived, and into which entry it went (0: into none)."""
+    """When an entry was archived, and into which entry it went (0: into none; -1: into the long-term summary)."""
 
     tick: int
     into: int = 0
@@ -74,6 +75,15 @@ class Marks(msgspec.Struct, frozen=True, omit_defaults=True):
     last_repeat: int = 0  # game time, total minutes
 
 
+class Character(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a host states as known of an owner, and what no compaction may lose (spec 4: character facts)."""
+
+    names: tuple[str, ...] = ()  # of those it knows, and what it is called itself
+    objectives: tuple[str, ...] = ()
+    relationships: dict[str, str] = msgspec.field(default_factory=dict)  # name -> in words
+    inventory: tuple[str, ...] = ()
+
+
 class Head(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The small mutable part of a stream. Written whole, with the tick that changes it."""
 
@@ -83,3 +93,5 @@ class Head(msgspec.Struct, kw_only=True, omit_defaults=True):
     cursors: dict[str, int] = msgspec.field(default_factory=dict)  # scope -> last entry number summarised
     plan_status: dict[str, PlanStatus] = msgspec.field(default_factory=dict)  # changed items of live plans
     counters: dict[str, int] = msgspec.field(default_factory=dict)  # cadence: last reflection, trigger, …
+    waiting: list[Entry] = msgspec.field(default_factory=list)  # observed, not yet appended: no cell is free (spec 1)
+    character: Character = Character()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 
@@ -15,3 +17,5 @@ class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     reflection_interval: int = 720  # game minutes between reflections
     summary_threshold: int = 5  # messages from which a conversation is worth a summary
     retention: int = 2 * 1440  # game minutes that an archived entry is kept
+    max_history: int = 100_000  # characters of a shared history (spec 2)
+    recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # what a scope records without its model

@@ -125,6 +125,22 @@ class Stream:
                 if self.head.plan_status.pop(item.id, None) is not None:
                     self.changes.head = True
 
+    def wait(self, entry: Entry) -> None:
+        """Keep an entry in the head, behind those that wait there already."""
+        self.head.waiting.append(entry)
+        self.changes.head = True
+
+    def take_waiting(self, count: int, tick: int) -> None:
+        """Append the oldest entries that wait in the head."""
+        taken, self.head.waiting = self.head.waiting[:count], self.head.waiting[count:]
+        for entry in taken:
+            self.append(entry, tick)
+
+    def forget_waiting(self, start: int, count: int) -> None:
+        """Drop entries that wait in the head."""
+        del self.head.waiting[start : start + count]
+        self.changes.head = True
+
     def delete(self, number: int) -> None:
         """Forget an archived entry for good (after its retention, when no open job may read it)."""
         del self.archived[number]
