@@ -11,6 +11,7 @@ from typing import Any
 from kombu.entity import Exchange, Queue
 from pydantic import ValidationError
 
+from scheduler.kinds import load_kinds
 from scheduler.settings import ConfigurationError, Settings
 from tasks.registry import kinds
 from workers.broker_url import kombu_url, tls
@@ -34,6 +35,7 @@ def __getattr__(name: str) -> Any:
 
 
 _settings = _read_settings()
+load_kinds(_settings)
 _kinds = [kind.name for kind in kinds()]
 
 # What may travel: JSON only. Pickle would let anyone who can write to Redis run code in a worker.

@@ -13,6 +13,7 @@ from redis import Redis
 from memory.profile import Location, Profile
 from ops import logs
 from scheduler import loop
+from scheduler.kinds import load_kinds
 from scheduler.ledger import HostLedger, Value
 from scheduler.rules import (
     Brief,
@@ -75,6 +76,7 @@ class TickLoop(loop.TickLoop):
         settings = settings or Settings()
         check_spending(settings)
         use_prompts(settings)
+        load_kinds(settings)
         self._resources = ExitStack()
         publish: Publish
         with self._resources:

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from memory.limits import MemoryLimits
+from memory.limits import MemoryLimits, Policy
 from scheduler.limits import LimitTable
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -51,6 +51,8 @@ class Settings(BaseSettings):
     socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
 
     prompts: Annotated[Path, AfterValidator(Path.absolute)] | None = None  # templates that go before ours of that name
+
+    kinds: tuple[str, ...] = ()  # modules of the host's own that register kinds when they are imported
 
     # Workers
     workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
@@ -98,6 +100,15 @@ class Settings(BaseSettings):
     reflection_interval: int = Field(720, ge=1)  # game minutes
     summary_threshold: int = Field(5, ge=2)
     retention_days: int = Field(2, ge=0)
+    policy: Policy = "stream"  # how memories are kept within bounds: spec 3's stream, spec 1's cells, spec 4's tokens
+    policies: dict[str, Policy] = Field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
+    on_failure: Literal["heuristic", "unchanged"] = "heuristic"  # what is remembered where a model failed to sum up
+    cells: int = Field(5, ge=1, le=1_000)
+    token_limit: int = Field(4_000, ge=1)  # of long-term summary, buffer and character together, per owner
+    compress_at: float = Field(0.8, gt=0, le=1)  # share of the token limit
+    compress_to: float = Field(0.6, gt=0, le=1)
+    retain: int = Field(3, ge=0)  # newest entries that are not compressed
+    passes: int = Field(2, ge=1, le=10)
 
     @field_validator("limits")
     @classmethod
@@ -151,6 +162,15 @@ class Settings(BaseSettings):
             reflection_interval=self.reflection_interval,
             summary_threshold=self.summary_threshold,
             retention=self.retention_days * 1440,
+            policy=self.policy,
+            policies=self.policies,
+            on_failure=self.on_failure,
+            cells=self.cells,
+            token_limit=self.token_limit,
+            compress_at=self.compress_at,
+            compress_to=self.compress_to,
+            retain=self.retain,
+            passes=self.passes,
         )
 
     def wait_seconds(self) -> float:

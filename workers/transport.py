@@ -23,7 +23,6 @@ from tasks.registry import kinds
 from workers.envelope import MessageRefused, check_envelope, check_hint
 
 SCHEMES = ("redis", "rediss")  # "redis+socket://" is kombu's "redis" with a path
-KINDS = frozenset(kind.name for kind in kinds())
 
 log = structlog.get_logger()
 
@@ -51,7 +50,7 @@ class Transport(kombu_redis.Transport):
 
     def _deliver(self, message: Any, queue: str) -> None:
         try:
-            if queue in KINDS:
+            if any(queue == kind.name for kind in kinds()):
                 check_hint(message, queue)
             else:
                 check_envelope(message)

@@ -1,0 +1,22 @@
+"""Kinds of job of the host's own, known to the host and to every worker by the same setting."""
+
+from __future__ import annotations
+
+import importlib
+
+from scheduler.settings import ConfigurationError, Settings
+
+
+def load_kinds(settings: Settings) -> None:
+    """Import the modules that `settings.kinds` names; each registers its kinds with `tasks.registry.register`.
+
+    Raises:
+        ConfigurationError: naming the module that cannot be imported, and why.
+    """
+    for module in settings.kinds:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise ConfigurationError(
+                f"kinds: {module!r} cannot be imported ({error}); host and workers must both be able to"
+            ) from error

@@ -1,0 +1,39 @@
+"""A host's own kind of job, run by real workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cogitate import ConfigurationError, Profile, Settings, TickLoop
+from scheduler.audit import audit
+from tasks import registry
+
+
+@pytest.fixture
+def without_own_kind() -> Iterator[None]:
+    """The registry as it was, whatever the test registers."""
+    before = dict(registry._kinds)
+    yield
+    registry._kinds.clear()
+    registry._kinds.update(before)
+
+
+def test_workers_know_the_kinds_that_the_settings_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_own_kind: None
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    settings = Settings(data_dir=tmp_path / "data", kinds=("own_kind",), workers=1)
+    owners = {"agent:ada": Profile(name="Ada")}
+    with TickLoop(run="humming", owners=owners, settings=settings, ticks=130) as loop:
+        heard = [change for tick in loop for change in tick.applied if change.kind == "hum"]
+        assert [(change.source, change.reason) for change in heard] == [("heuristic", "none")] * 2
+        assert audit(loop.ledger.client, "humming") == []
+
+
+def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, kinds=("no_such_module",))
+    with pytest.raises(ConfigurationError, match="no_such_module"):
+        TickLoop(run="x", owners={}, settings=settings, inline=True)
