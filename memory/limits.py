@@ -6,6 +6,11 @@ from typing import Literal
 
 import msgspec
 
+#: How the observations of an owner are kept within bounds: spec 3's stream, spec 1's cells, spec 4's token window.
+Policy = Literal["stream", "cells", "tokens"]
+
+_WHO_REMEMBERS = ("agent", "npc")  # scopes that a run's policy is for; places, groups and the world keep streams
+
 
 class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Spec 3, `DEFAULT_MEMORY_CONFIG`. Counts are of live entries per owner."""
@@ -19,3 +24,18 @@ class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     retention: int = 2 * 1440  # game minutes that an archived entry is kept
     max_history: int = 100_000  # characters of a shared history (spec 2)
     recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # what a scope records without its model
+    policy: Policy = "stream"
+    policies: dict[str, Policy] = msgspec.field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
+    on_failure: Literal["unchanged", "heuristic"] = "heuristic"  # of a model that was to write a long-term summary
+    cells: int = 5  # spec 1: K
+    token_limit: int = 4_000  # spec 4: of summary, buffer and character together
+    compress_at: float = 0.8  # spec 4: share of the token limit at which the buffer is compressed
+    compress_to: float = 0.6  # spec 2: share that compression aims at
+    retain: int = 3  # spec 4: newest entries that are not compressed as long as they fit
+    passes: int = 2  # spec 4: the second compresses the summary itself
+
+    def policy_of(self, owner: str) -> Policy:
+        """The policy of an owner: its own, its scope's, or the run's."""
+        scope = owner.partition(":")[0]
+        default = self.policy if scope in _WHO_REMEMBERS else "stream"
+        return self.policies.get(owner) or self.policies.get(scope) or default

@@ -59,7 +59,8 @@ KEPT = frozenset(
         "llm", "model", "input_price", "output_price", "minutes_per_tick", "morning", "apply", "latency", "limits",
         "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call", "claim_cap", "max_observations",
         "max_reflections", "max_plans", "importance_threshold", "reflection_interval", "summary_threshold",
-        "retention_days",
+        "retention_days", "policy", "policies", "on_failure", "cells", "token_limit", "compress_at", "compress_to",
+        "retain", "passes",
     }
 )  # fmt: skip
 

@@ -163,7 +163,7 @@ class Settings(BaseSettings):
             summary_threshold=self.summary_threshold,
             retention=self.retention_days * 1440,
             policy=self.policy,
-            policies=self.policies,
+            policies=dict(sorted(self.policies.items())),
             on_failure=self.on_failure,
             cells=self.cells,
             token_limit=self.token_limit,
