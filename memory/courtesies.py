@@ -53,7 +53,7 @@ _EMPTY_WORDS = frozenset(
         "hey hi hello bye goodbye wow oh yeah yes yep ok okay thanks thank thx congrats congratulations awesome "
         "amazing great cool wonderful fantastic incredible impressive beautiful lovely nice sweet good well glad "
         "happy sorry see talk soon later take care look check sound sounds looks like love know let sure definitely "
-        "totally absolutely exactly agree really appreciate keep going go luck proud job way back long time "
+        "totally absolutely exactly agree agreed really appreciate keep going go luck proud job way back long time "
         "happening new up tell share hear heard mean means lot much thing things stuff something anything "
         "everything day week weekend gonna wanna gotta kinda haha lol hope hoping get got give giving make makes "
         "pic pics picture photo photos idea support help encouragement words kind cheers enjoy fun excited exciting "

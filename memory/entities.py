@@ -16,7 +16,7 @@ NUMBER_WORDS = frozenset(
 )
 _TIMES = frozenset(words("today tonight tomorrow yesterday noon midnight morning evening weekend сегодня завтра вчера"))
 _NEVER_NAMES = frozenset(
-    words("i im ok okay tv pm am oh ah wow woah hey hi yeah yes no yay thanks congrats lol btw")
+    words("i im ok okay tv pm am oh ah wow woah hey hi yeah yes no yay thanks congrats agreed lol btw")
 ) | {"i'm", "i've", "i'll", "i'd"}
 
 
@@ -39,7 +39,9 @@ def name_words(sentences: Iterable[str]) -> frozenset[str]:
         found.update(t for t in tokens[:1] if len(t) > 1 and t.isupper())
         found.update(inner)
     return frozenset(
-        base(t) for t in found if t.casefold() not in _NEVER_NAMES and base(t).casefold() not in _NEVER_NAMES
+        base(t)
+        for t in found
+        if not t.endswith("ly") and t.casefold() not in _NEVER_NAMES and base(t).casefold() not in _NEVER_NAMES
     )
 
 

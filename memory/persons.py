@@ -68,7 +68,10 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
             if token in ",;:" or (token == "-" and tokens[at - 1].isspace()):
                 agreement = None
             continue
-        if low == "i":
+        if low == "you" and _next(tokens, at) == "both" and not takes_object(previous):
+            out.append("they")
+            agreement = PLURAL
+        elif low == "i":
             out.append(mine.subject if named else speaker)
             agreement = PLURAL if named and mine.plural else SINGULAR
             named = True
@@ -93,7 +96,7 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
         elif previous == "you" and low in {"guys", "all", "two"}:
             out.pop()
             continue
-        elif agreement is not None and not is_adverb(low) and tokens[at + 1 : at + 2] != ["-"]:
+        elif agreement is not None and not is_adverb(low) and not low.isdigit() and tokens[at + 1 : at + 2] != ["-"]:
             out.append(agree(token, agreement))
             agreement = None
         else:

@@ -29,6 +29,8 @@ _REQUESTS = listed(
     "follow enjoy have be get stop put use find don't never join visit add read watch listen gather reach"
 )
 _OPENS_THING = listed("a an the my our your this these those some another")
+_ABOUT_THAT = listed("is was would will must really sounds looks makes made helped means meant could can")
+_QUOTES = listed("' \" “ ‘ « (")
 _COURTESIES = tuple(
     (re.compile(pattern, re.IGNORECASE), act)
     for pattern, act in (
@@ -53,6 +55,8 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
         return sentence
     if not is_english(sentence):
         return f"{speaker}: {sentence}"
+    opening = "".join(tokens[:start]).strip()
+    opening = opening if opening in _QUOTES else ""
     tokens = tokens[start:]
     lowered = [token.lower() for token in tokens if token[0].isalnum()]
     courtesy = _courtesy(tokens, speaker, listener)
@@ -61,7 +65,9 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     first = lowered[0]
     if first in {"let's", "lets"}:
         return f"{speaker} suggested that they {replace_persons(tokens[1:], speaker, listener, named=True)}"
-    asked = first in _REQUESTS and bool(listener) and (first not in STATES or first in {"don't", "never"})
+    asked = bool(listener) and (
+        (first in _REQUESTS and (first not in STATES or first in {"don't", "never"})) or lowered[:2] == ["feel", "free"]
+    )
     lead = "" if asked else _left_out(lowered)
     if lead:
         tokens = [*tokens_of(lead), " ", _uncapital(tokens[0]), *tokens[1:]]
@@ -70,14 +76,18 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     if first in _FIRST or (not lead and subject == "i"):
         told = replace_persons(tokens, speaker, listener, named=False)
         return told[0].upper() + told[1:]
-    if not (first in _YOU or tokens[0].removesuffix("'s") in names or tokens[0] == "I"):
+    if not (opening or first in _YOU or tokens[0].removesuffix("'s") in names or tokens[0] == "I"):
         tokens = [_uncapital(tokens[0]), *tokens[1:]]
-    told = replace_persons(tokens, speaker, listener, named=True, heard=asked)
+    if first == "that's" or (first == "that" and lowered[1:2] != [] and lowered[1] in _ABOUT_THAT):
+        tokens = ["it" + tokens[0][4:], *tokens[1:]]
+    elif first == "that":  # "mentioned that that …" would stumble
+        tokens = ["the", *tokens[1:]]
+    told = opening + replace_persons(tokens, speaker, listener, named=True, heard=asked)
     if asked:
         return f"{speaker} told {listener} " + (f"not to{told[5:]}" if first == "don't" else f"to {told}")
     if not lead and not has_verb(lowered) and (first not in _OPENS_THING or len(lowered) < 6):
         return f"{speaker} mentioned {told}"
-    return f"{speaker} mentioned {told}" if first.startswith("that") else f"{speaker} mentioned that {told}"
+    return f"{speaker} mentioned that {told}"
 
 
 def is_english(sentence: str) -> bool:
@@ -100,15 +110,17 @@ def _courtesy(tokens: list[str], speaker: str, listener: str) -> str:
 
 def _left_out(lowered: list[str]) -> str:
     """What spoken English left out at the start: "Lost my job" means "I lost my job"."""
-    first, second = lowered[0], lowered[1] if len(lowered) > 1 else ""
+    first, second, third = (*lowered, "", "")[:3]
     if first in _DOING and second in _TOWARDS:
-        return "I am"
-    if (first in _FEELINGS and second != "you") or (first in _VERY and second in _FEELINGS):
+        return "It is" if third == "be" else "I am"
+    if (first in _FEELINGS and lowered[:2] != ["lucky", "you"]) or (first in _VERY and second in _FEELINGS):
         return "I am"
     if first == "been":
-        return "I have"
+        return "It has" if second in {"a", "an", "the"} else "I have"
     if first in STATES and second and second not in _OTHER_SUBJECTS:
-        return "" if is_adverb(first) and not has_verb(lowered[1:]) else "I"
+        if is_adverb(first) and not has_verb(lowered[1:]):
+            return ""
+        return "It" if "me" in (second, third) else "I"
     return "It" if first in _IMPERSONAL and second else ""
 
 

@@ -75,6 +75,12 @@ def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str
         ("A photo of our trip.", "Jon mentioned a photo of their trip."),
         ("Мы ходили в парк вчера.", "Jon: Мы ходили в парк вчера."),
         ("Fuimos juntos al parque ayer.", "Jon: Fuimos juntos al parque ayer."),
+        ("I 100% agree with you.", "Jon 100% agrees with Gina."),
+        ("Really made me proud.", "Jon mentioned that it really made him proud."),
+        ("That was fun.", "Jon mentioned that it was fun."),
+        ("That sign reminds me of you.", "Jon mentioned that the sign reminds him of Gina."),
+        ("'Embracing' is all about love.", "Jon mentioned that 'Embracing' is all about love."),
+        ("Feel free to call.", "Jon told Gina to feel free to call."),
         ("…", "…"),
     ],
 )
