@@ -36,13 +36,19 @@ STATES = listed(
     "can't won't didn't don't haven't might will would could tried finished decided agree appreciate totally "
     "really never"
 )
+#: Verbs that an "it" was left out before: "sounds good", "was fun".
+IMPERSONAL = listed("sounds looks seems feels helps gives makes keeps means reminds takes was is")
 _AUXILIARIES = listed(
     "can could will would should may might must can't cannot couldn't won't wouldn't shouldn't mustn't had hadn't did "
     "didn't used left"
 )
-_FINITE = _AUXILIARIES | listed(
-    "am is are was were isn't aren't wasn't weren't has have had hasn't haven't do does don't doesn't it's that's "
-    "there's he's she's they're here's what's who's"
+_FINITE = (
+    IMPERSONAL
+    | _AUXILIARIES
+    | listed(
+        "am are were isn't aren't wasn't weren't has have had hasn't haven't do does don't doesn't it's that's "
+        "there's he's she's they're here's what's who's"
+    )
 )
 _SAME_PAST = listed("put read set let hit cut cost hurt quit shut spread split")  # left alone: reads as the past
 _NO_VERBS = listed("guys all both two and or to in at so too for with on as but is was has who that")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from memory.grammar import STATES, has_verb, is_adverb, listed
+from memory.grammar import IMPERSONAL, STATES, has_verb, is_adverb, listed
 from memory.persons import replace_persons, tokens_of
 from memory.text import FUNCTION_WORDS, words
 
@@ -22,7 +22,6 @@ _FEELINGS = listed(
 _VERY = listed("so super really pretty very")
 _DOING = listed("going looking working trying planning thinking hoping feeling wishing finishing getting")
 _TOWARDS = listed("to forward on about for up")
-_IMPERSONAL = listed("sounds looks seems feels helps gives makes keeps means reminds takes was is")
 _OTHER_SUBJECTS = listed("i you we the and or is")
 _REQUESTS = listed(
     "keep take check try make remember go give start stay focus look believe let come tell show call send bring ask "
@@ -121,7 +120,7 @@ def _left_out(lowered: list[str]) -> str:
         if is_adverb(first) and not has_verb(lowered[1:]):
             return ""
         return "It" if "me" in (second, third) else "I"
-    return "It" if first in _IMPERSONAL and second else ""
+    return "It" if first in IMPERSONAL and second else ""
 
 
 def _uncapital(word: str) -> str:
