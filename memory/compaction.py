@@ -13,6 +13,7 @@ from memory.clock import day_of
 from memory.conversations import conversations, digest, is_dialogue, named
 from memory.effects import Append, Archive, Effect
 from memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType
+from memory.history import is_shared, trim
 from memory.limits import MemoryLimits
 from memory.scoring import ORDINARY, recency
 from memory.stream import Stream
@@ -104,7 +105,9 @@ def enforce_limits(
     """
     names = names or {}
     owner, effects = stream.owner, list[Effect]()
-    if stream.observed() > limits.max_observations:
+    if is_shared(owner):
+        effects += trim(stream, limits)
+    elif stream.observed() > limits.max_observations:
         effects += _cut_observed(owner, stream.live(*sorted(OBSERVED_TYPES)), limits, minute, names)
     if stream.count("reflection") > limits.max_reflections:
         effects += _cut_reflections(owner, _surplus_reflections(stream.live("reflection"), limits), limits, names)

@@ -19,6 +19,7 @@ from prompts.render import plain
 
 MAX_PHRASE = 200  # characters of a time, a description, a place, a reason
 MAX_PARAGRAPH = 1_200  # characters of an insight or a summary
+MAX_MEMORY = 2_000  # characters of a long-term memory
 MAX_ITEMS = 20  # more than this from one answer is noise
 
 
@@ -57,6 +58,7 @@ def _first(value: Any) -> Any:
 Phrase = Annotated[str, AfterValidator(_capped(MAX_PHRASE))]
 FilledPhrase = Annotated[Phrase, AfterValidator(_filled)]
 FilledParagraph = Annotated[str, AfterValidator(_capped(MAX_PARAGRAPH)), AfterValidator(_filled)]
+FilledMemory = Annotated[str, AfterValidator(_capped(MAX_MEMORY)), AfterValidator(_filled)]
 Importance = Annotated[int, BeforeValidator(_clamped(1, 10))]
 Priority = Annotated[int, BeforeValidator(_clamped(1, 5))]
 Change = Annotated[int, BeforeValidator(_clamped(-2, 2))]
@@ -110,3 +112,9 @@ class SummaryAnswer(Answer):
     """What was said, in a few sentences."""
 
     summary: FilledParagraph
+
+
+class IntegratedAnswer(Answer):
+    """The new long-term memory, with what happened worked into it."""
+
+    summary: FilledMemory

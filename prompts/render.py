@@ -29,6 +29,10 @@ VALUES: dict[str, frozenset[str]] = {
     }),
     "reflect": frozenset({"name", "occupation", "traits", "people", "day", "time", "memories"}),
     "summarise": frozenset({"name", "participants", "day", "time", "place", "lines"}),
+    "integrate": frozenset({"name", "occupation", "traits", "day", "time", "summary", "history", "memories", "events"}),
+    "recount_location": frozenset({"name", "place", "day", "time", "lines"}),
+    "recount_npc": frozenset({"name", "place", "day", "time", "lines"}),
+    "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related"}),
 }  # fmt: skip
 
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", "`": "'"})

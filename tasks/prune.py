@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from memory.compaction import SETTLED, Cut, carry_out, choose
 from memory.conversations import is_dialogue
 from memory.effects import Effect
+from memory.history import is_shared
 from tasks import timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
@@ -35,7 +36,12 @@ class Prune:
     output_cap = 0
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """One request, naming what is taken, when it is the owner's turn or cannot wait for it."""
+        """One request, naming what is taken, when it is the owner's turn or cannot wait for it.
+
+        A shared history is not pruned: what is oldest leaves it at the boundary.
+        """
+        if is_shared(moment.owner):
+            return ()
         if not timing.is_turn(moment, EVERY) and not (timing.is_turn(moment, SOON) and self._urgent(moment)):
             return ()
         cut = choose(
@@ -47,6 +53,8 @@ class Prune:
 
     def wake(self, moment: Moment) -> int | None:
         """The owner's next turn; sooner where ticks are so long that a conversation would be overdue by then."""
+        if is_shared(moment.owner):
+            return None
         hurried = self._urgent(moment) or EVERY * moment.world.minutes_per_tick > OVERDUE - SETTLED
         return timing.next_turn(moment, SOON if hurried else EVERY)
 

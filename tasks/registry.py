@@ -1,13 +1,15 @@
-"""The kinds of job of this process, by name: the four built-in ones and those that a host registers."""
+"""The kinds of job of this process, by name: the built-in ones and those that a host registers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from prompts.render import Templates, check_templates
+from tasks.integrate import Integrate
 from tasks.kind import Kind
 from tasks.plan import Plan
 from tasks.prune import Prune
+from tasks.recount import Recount
 from tasks.reflect import Reflect
 from tasks.summarise import Summarise
 
@@ -36,7 +38,7 @@ def register(kind: Kind) -> None:
 
 
 def register_builtin(prompts: Path | None = None) -> None:
-    """Register plan, reflect, summarise and prune; a file in `prompts` goes before our template of the same name.
+    """Register the built-in kinds; a file in `prompts` goes before our template of the same name.
 
     Raises:
         prompts.render.TemplateError: when a template is missing or broken.
@@ -46,7 +48,8 @@ def register_builtin(prompts: Path | None = None) -> None:
 
 
 def _register_with(templates: Templates) -> None:
-    for kind in (Plan(templates), Reflect(templates), Summarise(templates), Prune()):
+    asking = (kind(templates) for kind in (Plan, Reflect, Integrate, Summarise, Recount))
+    for kind in (*asking, Prune()):
         register(kind)
 
 

@@ -11,6 +11,7 @@ from memory.compaction import deserves_summary, rating, summary_entry
 from memory.conversations import conversations, digest, is_dialogue, line, named
 from memory.effects import Append, Archive, Effect
 from memory.entry import OBSERVED_TYPES, Entry
+from memory.history import is_shared
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks import timing
@@ -27,7 +28,8 @@ EVERY = 10  # ticks between two looks at an owner's conversations
 class Summarise:
     """Due for conversations older than a day that are long or valuable, and for any before it is two days old.
 
-    Ordinary ones are normally compacted by prune before that, without a model.
+    Ordinary ones are normally compacted by prune before that, without a model. What a group shares stays word for
+    word (spec 2) and is not summarised.
     """
 
     name = "summarise"
@@ -128,5 +130,7 @@ class Summarise:
 
 
 def _oldest_line(moment: Moment) -> int | None:
-    """Game time of the oldest line of a conversation that is not summarised."""
+    """Game time of the oldest line of a conversation that is to be summarised."""
+    if is_shared(moment.owner):
+        return None
     return min((e.minute for e in moment.stream.live() if is_dialogue(e)), default=None)

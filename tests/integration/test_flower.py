@@ -14,6 +14,7 @@ import pytest
 
 from scheduler.settings import Settings
 from tasks.job import Cost, Job, JobKey
+from tasks.registry import kind_names
 from workers.embedded import EmbeddedServer
 from workers.publish import Publisher
 from workers.supervisor import worker_environment
@@ -99,7 +100,7 @@ def test_the_task_list_reads_like_the_simulations_log(
 def test_the_broker_page_lists_every_queue(flower: str) -> None:
     page = get(f"{flower}/broker")
     assert "redis+socket://" in page
-    for kind in ("plan", "reflect", "summarise", "prune"):
+    for kind in kind_names():
         assert kind in page
 
 

@@ -54,12 +54,12 @@ def test_a_broken_template_stops_the_start_and_names_its_file(tmp_path: Path, so
     with pytest.raises(TemplateError, match=r"plan\.j2") as raised:
         register_builtin(tmp_path)
     assert complaint in str(raised.value)
-    assert [kind.name for kind in kinds()] == ["plan", "reflect", "summarise", "prune"]
+    assert [kind.name for kind in kinds()] == ["plan", "reflect", "integrate", "summarise", "recount", "prune"]
 
 
 def test_a_missing_template_or_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match=r"integrate\.j2 is missing"):
-        Templates(tmp_path).check(["integrate"])
+    with pytest.raises(TemplateError, match=r"unwritten\.j2 is missing"):
+        Templates(tmp_path).check(["unwritten"])
     with pytest.raises(TemplateError, match="does not exist"):
         check_templates(tmp_path / "nowhere")
 

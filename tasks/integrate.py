@@ -1,0 +1,186 @@
+"""Integration: events that mean something are worked into the owner's long-term summary (spec 2, strategy 2).
+
+The events themselves are entries of the stream already, in full, when this job is asked for (`memory.routing`): what
+fails here leaves the spec's simple append. Which events wait is told by two facts of the head: the counter
+"integrate.asked" (the tick of the latest event to integrate, set by whoever appends it) against "integrate.done" (the
+tick up to which all are integrated), and the cursor "integrate" (the last number that is). So nobody searches a stream
+for events that are not there, no event is integrated twice, and those that arrive meanwhile wait for the next job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+
+from pydantic import BaseModel
+
+from memory.clock import clock_time, day_of
+from memory.context import Context, context_window
+from memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
+from memory.entry import Entry
+from memory.history import is_shared
+from memory.routing import INTEGRATE
+from memory.sentences import split_sentences
+from memory.summary import Line, summarise
+from prompts.answers import MAX_MEMORY, IntegratedAnswer
+from prompts.render import Templates
+from tasks.job import Reads, Request
+from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.recall import accessed, when
+
+ASKED, DONE = "integrate.asked", "integrate.done"  # counters: ticks
+CURSOR = "integrate"
+MEMORIES = 30  # of the owner's latest entries that a prompt shows
+HISTORY = 20  # of the latest statements of the group
+ROOM = 6_000  # characters of events that one job takes; further ones wait for the next
+WORDS = 180  # of the summary that is made without a model
+NEW_WORDS = 120  # of these, at most so many for what is new
+
+
+def asks_for_integration(owner: str, tick: int) -> SetCounter:
+    """The effect that goes with an event that is appended at `tick` and to be integrated."""
+    return SetCounter(owner=owner, name=ASKED, value=tick)
+
+
+class Integrate:
+    """Due when an event waits to be integrated; all that wait go into one job."""
+
+    name = "integrate"
+    order = 25
+    latency = 10
+    on_denied: OnDenied = "heuristic"
+    prompt_cap = 5_000
+    output_cap = 700
+
+    def __init__(self, templates: Templates) -> None:
+        self._templates = templates
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        """One request for the oldest events that wait."""
+        head = moment.stream.head
+        if head.counters.get(ASKED, 0) <= head.counters.get(DONE, -1) or ASKED not in head.counters:
+            return ()
+        start = head.cursors.get(CURSOR, 0)
+        newer = list(takewhile(lambda e: e.number > start, reversed(moment.stream.entries.values())))[::-1]
+        waiting = [e for e in newer if INTEGRATE in e.tags]
+        if not waiting:
+            return ()
+        taken = _fitting(waiting)
+        rest = waiting[len(taken) :]
+        groups = sorted({e.source_id for e in taken if is_shared(e.source_id) and e.source_id != moment.owner})
+        params = {
+            "summary": head.summary,
+            "version": head.summary_version,
+            "start": start,
+            "end": taken[-1].number if rest else head.last_number,
+            "done": rest[0].tick - 1 if rest else moment.tick,
+        }
+        reads = tuple(Reads(group, 0) for group in groups)
+        return (Request(kind=self.name, owner=moment.owner, priority=3, params=params, reads=reads),)
+
+    def wake(self, moment: Moment) -> int | None:
+        """Never: an event changes the stream."""
+        return None
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        """What happened in full, the long-term memory, and of older memories the newest that fit."""
+        events, window = self._events(case), self._window(case, memory_share)
+        rendered = self._templates.render(
+            self.name,
+            {
+                "name": case.profile.name,
+                "occupation": case.profile.occupation,
+                "traits": case.profile.traits,
+                "day": day_of(case.job.minute),
+                "time": clock_time(case.job.minute),
+                "summary": window.summary,
+                "history": [{"when": when(e.minute), "text": e.text} for e in window.history],
+                "memories": [{"when": when(e.minute), "text": e.text} for e in window.memories],
+                "events": [{"when": when(e.minute), "text": e.text} for e in events],
+            },
+        )
+        return Prompt(
+            system=rendered.system,
+            user=rendered.user,
+            answer=IntegratedAnswer,
+            version=rendered.version,
+            used=tuple(sorted(e.number for e in (*window.memories, *events))),
+        )
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        """The new long-term summary in the place of the one that the prompt showed.
+
+        Raises:
+            ValueError: when there is nothing to integrate.
+        """
+        assert isinstance(answer, IntegratedAnswer)
+        if not self._events(case):
+            raise ValueError("none of the events to be integrated can be read any more")
+        return *self._replaced(case, answer.summary), *accessed(case, used)
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        """The events, word for word where there is room, behind what the summary said before."""
+        events = self._events(case)
+        text = merged(_text(case, "summary"), [e.text for e in events]) if events else ""
+        return self._replaced(case, text)
+
+    def _events(self, case: Case) -> list[Entry]:
+        start, end = _number(case, "start"), _number(case, "end")
+        return [e for e in case.entries if start < e.number <= end and INTEGRATE in e.tags]
+
+    def _window(self, case: Case, share: float) -> Context:
+        events = {e.number for e in self._events(case)}
+        memories = [e for e in case.entries if e.number not in events][-MEMORIES:]
+        shared = [e for owner, found in sorted(case.memories.items()) if is_shared(owner) for e in found[-HISTORY:]]
+        shared = [] if is_shared(case.job.key.owner) else shared
+        return context_window(summary=_text(case, "summary"), memories=memories, history=shared, share=share)
+
+    def _replaced(self, case: Case, text: str) -> tuple[Effect, ...]:
+        """The summary, if there is a new one; and that these events are done."""
+        owner = case.job.key.owner
+        summary = (ReplaceSummary(owner=owner, text=text, version=_number(case, "version")),) if text else ()
+        if "end" not in case.job.params:
+            return summary
+        return (
+            *summary,
+            AdvanceCursor(owner=owner, name=CURSOR, start=_number(case, "start"), end=_number(case, "end")),
+            SetCounter(owner=owner, name=DONE, value=_number(case, "done")),
+        )
+
+
+def merged(summary: str, events: Sequence[str]) -> str:
+    """A long-term summary and what is new, without a model: the new in full where it fits, the old condensed."""
+    told = " ".join(events)
+    if len(told.split()) > NEW_WORDS or len(told) > MAX_MEMORY:
+        told = _condensed(told, NEW_WORDS)
+    room = WORDS - len(told.split())
+    kept = summary if len(summary.split()) <= room else _condensed(summary, room)
+    text = f"{kept} {told}".strip()
+    return text if len(text) <= MAX_MEMORY else told[:MAX_MEMORY]
+
+
+def _condensed(text: str, words: int) -> str:
+    lines = [Line("", sentence, 0) for sentence in split_sentences(text)]
+    return summarise(lines, max_words=words)
+
+
+def _fitting(events: Sequence[Entry]) -> list[Entry]:
+    """The first events that go into one job: at least one."""
+    taken: list[Entry] = []
+    length = 0
+    for entry in events:
+        length += len(entry.text)
+        if taken and length > ROOM:
+            break
+        taken.append(entry)
+    return taken
+
+
+def _number(case: Case, name: str) -> int:
+    value = case.job.params.get(name, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _text(case: Case, name: str) -> str:
+    value = case.job.params.get(name, "")
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,103 @@
+"""Cuts by content type: within the limit, at words, whole characters, and switched off."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memory.truncation import ELLIPSIS, Truncation, shorten
+
+STATEMENT = (
+    "I believe we should maximize the floor because it protects the most vulnerable members of society. This approach "
+    "aligns with Rawlsian principles of justice, which emphasize that we should organize society to benefit the "
+    "worst-off. From a practical standpoint, this also reduces inequality and promotes social cohesion, which benefits "
+    "everyone in the long run. Additionally, research shows that societies with stronger safety nets experience..."
+)
+REASONING = (
+    "My internal reasoning: I initially preferred maximizing average because it seemed most efficient. However, after "
+    "considering the payoff distributions and the probability of being in the low-income class, I realized that the "
+    "floor principle provides better protection against worst-case scenarios..."
+)
+
+
+def test_truncate_statement_content() -> None:
+    cut = Truncation().cut("a" * 500, "statement")
+    assert len(cut) == 300
+    assert cut.endswith("...")
+
+
+def test_the_specs_statement_is_cut_at_a_word_within_300_characters() -> None:
+    cut = Truncation().cut(STATEMENT, "statement")
+    assert 280 < len(cut) <= 300
+    assert cut.endswith("...")
+    assert STATEMENT.startswith(cut.removesuffix(ELLIPSIS))
+    assert STATEMENT[len(cut) - 3] in " ,."
+
+
+def test_the_specs_reasoning_is_cut_at_a_word_within_200_characters() -> None:
+    cut = Truncation().cut(REASONING, "reasoning")
+    assert cut.endswith("the probability of being in the low-income...")
+    assert len(cut) <= 200
+
+
+def test_results_and_other_content_are_never_cut() -> None:
+    assert Truncation().cut("r" * 3_000, "result") == "r" * 3_000
+    assert Truncation().cut("o" * 3_000, "other") == "o" * 3_000
+
+
+def test_what_fits_exactly_stays_as_it_is() -> None:
+    assert shorten("x" * 300, 300) == "x" * 300
+    assert shorten("", 10) == ""
+
+
+def test_truncation_can_be_switched_off_and_configured() -> None:
+    assert Truncation(enabled=False).cut(STATEMENT, "statement") == STATEMENT
+    assert Truncation(statement=40).cut(STATEMENT, "statement") == "I believe we should maximize the..."
+    with pytest.raises(ValueError, match="limit of 3 characters"):
+        Truncation(reasoning=3)
+
+
+def test_a_cut_leaves_no_mark_before_the_dots() -> None:
+    assert shorten("One sentence, another and more", 17) == "One sentence..."
+    assert shorten("All is said. Nothing more to say.", 16) == "All is said..."
+
+
+def test_characters_stay_whole_in_a_word_longer_than_the_limit() -> None:
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    assert shorten(family * 10, 15) == family * 2 + ELLIPSIS
+    assert shorten("\U0001f1eb\U0001f1ee" * 10, 10) == "\U0001f1eb\U0001f1ee" * 3 + ELLIPSIS
+    accented = unicodedata.normalize("NFD", "é" * 20)
+    assert shorten(accented, 12) == accented[:8] + ELLIPSIS
+
+
+def test_text_written_without_spaces_is_cut_between_its_characters() -> None:
+    text = "今天 " + "我们在咖啡馆讨论了最低收入原则" * 5
+    cut = shorten(text, 30)
+    assert len(cut) == 30
+    assert text.startswith(cut.removesuffix(ELLIPSIS))
+
+
+def test_cyrillic_is_cut_at_words() -> None:
+    assert shorten("Сегодня вечером мы обсуждали принцип справедливости", 30) == "Сегодня вечером мы..."
+
+
+@given(st.text(st.sampled_from("ab é\u0301.,\n\u200d👍🏽🇫🇮中"), max_size=80), st.integers(10, 60))
+@example("   " + "a" * 30, 10)
+@example("." * 40, 10)
+def test_never_above_the_limit_and_never_within_a_word(text: str, limit: int) -> None:
+    cut = shorten(text, limit)
+    assert len(cut) <= limit
+    if len(text) <= limit:
+        assert cut == text
+        return
+    kept = cut.removesuffix(ELLIPSIS)
+    assert cut.endswith(ELLIPSIS)
+    assert text.startswith(kept)
+    words = text.split()
+    if kept.strip() and all(len(word) <= limit - 3 for word in words) and "中" not in text:
+        assert set(kept.split()[:-1]) <= set(words)
+        last = kept.split()[-1]
+        assert any(word.rstrip(".,") == last.rstrip(".,") for word in words)
