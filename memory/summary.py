@@ -33,7 +33,7 @@ def summarise(lines: Sequence[Line], *, max_words: int, style: Style = "facts", 
     closing = _closing(lines)
     if len(closing.split()) > room / _CLOSING:
         closing = ""
-    chosen = _choose(units(lines, style), room - len(closing.split()), WEIGHTINGS[style].brevity)
+    chosen = choose_units(units(lines, style), room - len(closing.split()), WEIGHTINGS[style].brevity)
     return " ".join(part for part in (head, *(unit.text for unit in chosen), closing) if part)
 
 
@@ -45,8 +45,8 @@ def _closing(lines: Sequence[Line]) -> str:
     return tell_acts(counts, list(counts))
 
 
-def _choose(candidates: Sequence[Unit], room: int, brevity: float) -> list[Unit]:
-    """Unit by unit the one that adds most weight for its size, until nothing fits; in order of the lines.
+def choose_units(candidates: Sequence[Unit], room: int, brevity: float) -> list[Unit]:
+    """Unit by unit the one that adds most weight for its size, until nothing fits in `room` words; in order of lines.
 
     What a unit adds only shrinks as others are chosen, so a unit whose value is still the best after it was looked
     at again is the best of all ("lazy greedy", Minoux 1978); ties go to the earlier unit.

@@ -82,7 +82,7 @@ def units(lines: Sequence[Line], style: Style) -> list[Unit]:
             text = _told(clause, line.speaker, others, speakers, names) if line.speaker else clause
             if not text:
                 continue
-            if not text.endswith('?"'):
+            if not text.endswith(('?"', "。", "！", "？")):
                 text = _END.sub(r"\1.", text[0].upper() + text[1:], count=1)
             weights = _weights(text, lines_with, names, speakers, WEIGHTINGS[style])
             if _PROMISE.search(clause.replace("’", "'")):

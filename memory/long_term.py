@@ -1,0 +1,106 @@
+"""The long-term summary of an owner: how many tokens a text takes, and how new memories are told in it.
+
+What is here needs no model. It is what stands when a model was not asked or failed, and what cuts a summary that is too
+long whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from memory.conversations import line
+from memory.entry import Entry
+from memory.sentences import split_sentences
+from memory.summary import choose_units
+from memory.times import anchor_days
+from memory.units import WEIGHTINGS, Line, Unit, units
+
+LONG = 16  # characters: a longer word counts as several
+#: Characters of scripts that write no spaces count as a word each: Thai to Khmer, kana, Han.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+#: What spec 4 calls critical: objectives, relationships, inventory, and promises. In English and Russian.
+_CRITICAL = re.compile(
+    r"\b(?:quests?|objectives?|missions?|goals?|must|needs? to|ha(?:s|ve) to|asked \S+(?: \S+)? to|promised?|swore|"
+    r"vow(?:s|ed)?|ally|allies|allied|enem(?:y|ies)|rivals?|friends?|friendship|married|engaged|brother|sister|mother|"
+    r"father|daughter|son|distrusts?|trusts?|betray\w*|loves?|hates?|owes?|apprentice|mentor|inventory|"
+    r"carr(?:y|ies|ied|ying)|owns?|wields?|picked up|found|bought|sold|received|stole|lost)\b|"
+    r"\b(?:квест|задани|цел[ьи]|долж[еон]|обеща|друг|друзь|враг|союзни|брат|сестр|нес[её]т|наш[её]л|купил|получил|ключ)",
+    re.IGNORECASE,
+)
+#: What it has discarded: dice and rules.
+_MECHANICS = re.compile(
+    r"\b(?:rolls?|rolled) (?:an? )?(?:natural )?\d|\b\d*d(?:4|6|8|10|12|20)\b|\bDC \d|\bsaving throw", re.I
+)
+_CRITICAL_WEIGHT = 12.0  # added to a sentence; a name weighs 8 (memory.units)
+_MECHANICS_SHARE = 0.05
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a text is: 1.3 for each word (spec 4), rounded up.
+
+    A word is what stands between spaces. Characters of scripts without spaces count as a word each, and a word of more
+    than 16 characters counts once for every 16 begun.
+    """
+    return tokens_of_words(count_words(text))
+
+
+def tokens_of_words(words: int) -> int:
+    """The tokens of so many words."""
+    return -(-words * 13 // 10)
+
+
+@lru_cache(maxsize=65_536)
+def count_words(text: str) -> int:
+    """The words of a text as `estimate_tokens` counts them."""
+    if text.isascii():
+        return sum(-(-len(piece) // LONG) for piece in text.split())
+    spaced, unspaced = _UNSPACED.subn(" ", text)
+    return unspaced + sum(-(-len(piece) // LONG) for piece in spaced.split())
+
+
+def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int) -> str:
+    """A summary of at most `room` tokens that tells the old one and the entries, in order of time.
+
+    Sentences on objectives, relationships, possessions and promises go first, then what says most in the fewest words;
+    nothing in, or no room, gives "". The same input gives the same text.
+    """
+    lines = [Line("", sentence, 0) for sentence in split_sentences(summary)]
+    for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
+        said = line(entry, names)
+        lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in split_sentences(entry.text)]
+    candidates = [_weighed(unit) for unit in units(lines, "facts")]
+    words = max(0, room) * 10 // 13
+    while lines and words > 0:
+        text = " ".join(unit.text for unit in choose_units(candidates, words, WEIGHTINGS["facts"].brevity))
+        size = estimate_tokens(text)
+        if size <= room:
+            return text or cut_oldest(lines[-1].text, room)
+        words = min(words - 1, words * room // size)
+    return ""
+
+
+def _weighed(unit: Unit) -> Unit:
+    """The same with what spec 4 calls critical weighing more, and rules of a game hardly anything."""
+    if _MECHANICS.search(unit.text):
+        return unit._replace(weights={key: _MECHANICS_SHARE * weight for key, weight in unit.weights.items()})
+    if _CRITICAL.search(unit.text):
+        return unit._replace(weights=unit.weights | {f"critical {unit.text}": _CRITICAL_WEIGHT})
+    return unit
+
+
+def cut_oldest(text: str, room: int) -> str:
+    """The newest part of a text that fits in `room` tokens: whole sentences where one fits, else whole words."""
+    if estimate_tokens(text) <= room:
+        return text
+    sentences = split_sentences(text)
+    kept: list[str] = []
+    while sentences and estimate_tokens(" ".join([sentences[-1], *kept])) <= room:
+        kept.insert(0, sentences.pop())
+    if kept:
+        return " ".join(kept)
+    words = (sentences[-1] if sentences else text).split()
+    while words and estimate_tokens(" ".join(words)) > room:
+        del words[0]
+    return " ".join(words)
