@@ -1,7 +1,7 @@
 """Words that lean a memory towards the mundane or the memorable: what is known of importance before any rating.
 
-The groups are ordinary English; which groups matter, and how much, was checked on recorded days of two simulated
-towns rated by two different models. They only order texts; what a rating of a run means is learned in the run.
+The groups are ordinary English; which groups matter, and how much, was tuned on two recorded days of a simulated
+town, rated by two different models. They only order texts; what a rating of a run means is learned in the run.
 """
 
 from __future__ import annotations
