@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -10,9 +11,11 @@ from redis import Redis
 
 from memory.apply import apply, unmet
 from memory.effects import Append
+from memory.entry import Entry
+from memory.repeats import count_repeat
 from memory.stream import Stream
 from scheduler.boundary import Change
-from scheduler.journal import JournalError, Line, ReadLine, read_line
+from scheduler.journal import Core, JournalError, Line, ReadLine, read_line
 from scheduler.mind import note_served
 
 PAGE = 200  # lines a round trip
@@ -74,6 +77,8 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
     apply(streams, core.asked, core.tick)
     for owner, entry in core.observed:
         streams[owner].append(entry, core.tick)
+    for repeat in core.repeated:
+        count_repeat(streams[repeat.owner], repeat.number, repeat.minute, repeat.importance)
     apply(streams, core.cuts, core.tick)
     for owner, numbers in core.deleted:
         for number in numbers:
@@ -97,3 +102,16 @@ def changes_of(line: ReadLine) -> Iterator[Change]:
             if isinstance(effect, Append):
                 entry = msgspec.structs.replace(effect.entry, number=next(numbers), tick=line.core.tick)
             yield Change(effect.owner, effect, entry, ended.key.kind, note.source, ended.reason)
+
+
+def observed_again(seen: Iterable[tuple[str, Entry]], core: Core) -> bool:
+    """Whether these observations are those of a tick: each as it was appended, or where one was counted as a repeat."""
+    appended, repeated = deque(core.observed), deque(core.repeated)
+    for owner, entry in seen:
+        if appended and appended[0] == (owner, entry):
+            appended.popleft()
+        elif repeated and (repeated[0].owner, repeated[0].minute) == (owner, entry.minute):
+            repeated.popleft()
+        else:
+            return False
+    return not appended and not repeated

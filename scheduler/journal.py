@@ -8,7 +8,7 @@ the digest: tokens, money, attempts, source llm or cached, epoch, wall time; the
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,7 @@ from memory.effects import Effect
 from memory.entry import Entry
 from memory.profile import Profile
 from scheduler.admission import Decision
+from scheduler.budget import Cell
 from scheduler.claims import Reason, Source
 from scheduler.facts import Facts
 from tasks.job import Cost, JobKey
@@ -42,6 +43,15 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     successor: JobKey | None = None  # of a deferred request: its next trial, unless its owner leaves before
 
 
+class Repeat(NamedTuple):
+    """An observation that was counted on the entry it repeats instead of stored."""
+
+    owner: str
+    number: int
+    minute: int  # game time, total minutes
+    importance: int  # 1 to 10
+
+
 class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the digest covers. The order of application is the order of the fields."""
 
@@ -53,7 +63,7 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ended: tuple[Ended, ...] = ()
     asked: tuple[Effect, ...] = ()  # effects the world asked for, such as the status of a plan item
     observed: tuple[tuple[str, Entry], ...] = ()
-    repeated: tuple[tuple[str, int, int], ...] = ()  # owner, number, minute: observations that repeat an entry
+    repeated: tuple[Repeat, ...] = ()
     cuts: tuple[Effect, ...] = ()  # what the boundary cut so that the limits hold
     deleted: tuple[tuple[str, tuple[int, ...]], ...] = ()
     decided: tuple[DecidedLine, ...] = ()
@@ -73,11 +83,20 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     appended: tuple[int, ...] = ()  # numbers given to the entries it appended
 
 
+class OpenNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What admission gave to a job: the reservation of its first attempt, and where it is charged."""
+
+    key: JobKey
+    reserved: Cost
+    cells: tuple[Cell, ...]
+
+
 class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a tick's line says beyond its digest."""
 
     epoch: int
     ended: tuple[EndNote, ...] = ()
+    opened: tuple[OpenNote, ...] = ()
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     view: tuple[tuple[str, int], ...] = ()  # fields of admission's view that changed
 

@@ -28,7 +28,7 @@ from memory.profile import Profile
 from scheduler.boundary import Change
 from scheduler.budget import BudgetView
 from scheduler.facts import Facts
-from scheduler.history import changes_of, read_journal
+from scheduler.history import changes_of, observed_again, read_journal
 from scheduler.intake import (
     InputError,
     Observation,
@@ -38,13 +38,14 @@ from scheduler.intake import (
     check_profile,
     check_request,
 )
-from scheduler.journal import Notes, write_line
+from scheduler.journal import Notes, OpenNote, write_line
 from scheduler.keys import SCHEMA
 from scheduler.ledger import Apply, Commit, HostLedger, Row, Write
-from scheduler.mind import Mind, Outcome, Rules, WorldTurn
+from scheduler.mind import Mind
 from scheduler.open_jobs import job_writes
 from scheduler.restore import loop_state, restore
 from scheduler.streams import chunked, stream_writes
+from scheduler.turn import Outcome, Rules, WorldTurn
 from scheduler.waiting import Publish, Waiting
 from tasks.job import Reads, Request
 
@@ -223,10 +224,11 @@ class TickLoop:
             core = line.core
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
             turn, self._turn, self._checkpoint = self._turn, WorldTurn(), None
-            if tuple(turn.observed) != core.observed:
+            if not observed_again(turn.observed, core):
+                known = len(core.observed) + len(core.repeated)
                 raise WorldDiverged(
                     f"tick {core.tick}: the resumed world observed {len(turn.observed)} entries that differ from the "
-                    f"{len(core.observed)} in the journal; it must be deterministic from its last checkpoint"
+                    f"{known} in the journal; it must be deterministic from its last checkpoint"
                 )
         self._redelivering = False
 
@@ -273,7 +275,15 @@ class TickLoop:
             writes.append(Write("HSET", "checkpoint", ("tick", number, "world", self._checkpoint)))
             self._checkpoint = None
         notes = Notes(
-            epoch=self.ledger.epoch, ended=outcome.notes, warnings=dict(sorted(mind.warnings.items())), view=tuple(view)
+            epoch=self.ledger.epoch,
+            ended=outcome.notes,
+            opened=tuple(
+                OpenNote(key=item.job.key, reserved=item.job.reserved, cells=item.cells)
+                for item in outcome.opened
+                if item.admitted
+            ),
+            warnings=dict(sorted(mind.warnings.items())),
+            view=tuple(view),
         )
         mind.warnings.clear()
         line, digest, chain = write_line(outcome.core, notes, self.digest, self.chain, SCHEMA)

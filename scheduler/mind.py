@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
 from memory.apply import apply, unmet
 from memory.compaction import enforce_limits
 from memory.effects import Effect
-from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.admission import Decided, admit
@@ -26,59 +23,11 @@ from scheduler.facts import Facts
 from scheduler.journal import Core, DecidedLine, Ended, EndNote
 from scheduler.ledger import Row
 from scheduler.open_jobs import OpenJob, open_job, read_numbers, whole
-from tasks.job import Cost, Job, JobKey, Reads, Request
-from tasks.kind import Case, Kind, Moment
-
-
-class Deferred(msgspec.Struct, frozen=True):
-    """A request that is tried again at a later tick."""
-
-    at: int
-    request: Request
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rules:
-    """How this run turns requests into jobs."""
-
-    kinds: Sequence[Kind]
-    cost_of: Callable[[Kind], Cost]
-    latency_of: Callable[[Kind], int]
-    model_of: Callable[[Kind], str]  # empty: the heuristic is what is asked for
-    brief: Callable[[str], Mapping[str, Any]]
-
-    def kind_of(self, name: str) -> Kind:
-        """The kind of that name.
-
-        Raises:
-            LookupError: when this process does not know it, although the run does.
-        """
-        for kind in self.kinds:
-            if kind.name == name:
-                return kind
-        raise LookupError(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
-
-
-@dataclass(kw_only=True)
-class WorldTurn:
-    """What the world did in its turn."""
-
-    joins: dict[str, Profile] = field(default_factory=dict)
-    leaves: list[str] = field(default_factory=list)
-    asked: list[Effect] = field(default_factory=list)
-    observed: list[tuple[str, Entry]] = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """A finished tick, ready to be committed."""
-
-    core: Core
-    notes: tuple[EndNote, ...]
-    closed: tuple[JobKey, ...]
-    opened: tuple[OpenJob, ...]
-    streams: tuple[Stream, ...]  # those that may have changed
+from scheduler.remembering import Remembering
+from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
+from tasks.job import Job, JobKey, Reads, Request
+from tasks.kind import Case, Moment
+from tasks.recall import display_names
 
 
 class Mind:
@@ -98,6 +47,8 @@ class Mind:
         self.deferred: list[Deferred] = []
         self.warnings: Counter[str] = Counter()
         self.cadence = Cadence(rules.kinds)
+        self._remembering = Remembering(coalesce=rules.coalesce)
+        self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
         self._closings: list[Closing] = []
 
     # -- a tick ------------------------------------------------------------------------------------
@@ -123,8 +74,7 @@ class Mind:
         changed_facts = self._join(tick, joins)
         cancelled = self._leave(leaves)
         asked = self._ask(tick, turn.asked)
-        for owner, entry in turn.observed:
-            self.streams[owner].append(entry, tick)
+        remembered = self._remembering.take_in(self.streams, turn.observed, tick, self.facts.limits)
         changed = {effect.owner for closing in self._closings for effect in closing.ended.effects}
         changed |= {effect.owner for effect in asked} | {owner for owner, _ in turn.observed}
         cuts = self._cut(tick, minute, sorted(changed & self.streams.keys()))
@@ -133,6 +83,7 @@ class Mind:
             self.cadence.touch(owner)
         for owner in leaves:
             self.cadence.forget(owner)
+            self._remembering.forget(owner)
         decided = self._decide(tick, minute, [request for request in turn.requests if request.owner not in leaves])
         opened = self._open(tick, minute, decided)
         closings, self._closings = self._closings + cancelled, []
@@ -144,7 +95,8 @@ class Mind:
             facts=self.facts if changed_facts else None,
             ended=tuple(closing.ended for closing in closings),
             asked=tuple(asked),
-            observed=tuple(turn.observed),
+            observed=remembered.observed,
+            repeated=remembered.repeated,
             cuts=cuts,
             deleted=deleted,
             decided=tuple(
@@ -232,10 +184,16 @@ class Mind:
     def _cut(self, tick: int, minute: int, owners: Iterable[str]) -> tuple[Effect, ...]:
         cuts: list[Effect] = []
         for owner in owners:
-            effects = enforce_limits(self.streams[owner], self.facts.limits, minute)
+            effects = enforce_limits(self.streams[owner], self.facts.limits, minute, self._display_names())
             apply(self.streams, effects, tick)
             cuts += effects
         return tuple(cuts)
+
+    def _display_names(self) -> Mapping[str, str]:
+        """What owners and places are called."""
+        if self._names[0] != self.facts_version:
+            self._names = (self.facts_version, display_names(self.facts.world()))
+        return self._names[1]
 
     def _forget(self, tick: int, minute: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Delete archived entries whose retention is over; once a day, and never what an open job may read."""

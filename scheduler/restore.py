@@ -9,9 +9,10 @@ import msgspec
 from memory.profile import Profile
 from scheduler.facts import Facts
 from scheduler.ledger import HostLedger
-from scheduler.mind import Deferred, Mind
+from scheduler.mind import Mind
 from scheduler.open_jobs import load_open_jobs
 from scheduler.streams import load_streams
+from scheduler.turn import Deferred
 
 
 class LoopState(msgspec.Struct, frozen=True):

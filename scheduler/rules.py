@@ -9,9 +9,9 @@ from typing import Any
 from memory.profile import Location
 from scheduler.budget import BudgetView, Guarantee
 from scheduler.facts import Facts
-from scheduler.mind import Rules
 from scheduler.prices import upper_bound
 from scheduler.settings import ConfigurationError, Settings
+from scheduler.turn import Rules
 from tasks.job import Cost
 from tasks.kind import Kind
 from tasks.registry import register_builtin
@@ -31,7 +31,14 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief) -> Rules:
     def latency_of(kind: Kind) -> int:
         return settings.latency.get(kind.name, kind.latency)
 
-    return Rules(kinds=kinds, cost_of=cost_of, latency_of=latency_of, model_of=model_of, brief=brief)
+    return Rules(
+        kinds=kinds,
+        cost_of=cost_of,
+        latency_of=latency_of,
+        model_of=model_of,
+        brief=brief,
+        coalesce=settings.coalesce,
+    )
 
 
 def view_of(settings: Settings) -> BudgetView:
@@ -60,7 +67,7 @@ KEPT = frozenset(
         "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call", "claim_cap", "max_observations",
         "max_reflections", "max_plans", "importance_threshold", "reflection_interval", "summary_threshold",
         "retention_days", "policy", "policies", "on_failure", "cells", "token_limit", "compress_at", "compress_to",
-        "retain", "passes",
+        "retain", "passes", "coalesce",
     }
 )  # fmt: skip
 

@@ -99,6 +99,7 @@ class Settings(BaseSettings):
     importance_threshold: int = Field(5, ge=1, le=10)
     reflection_interval: int = Field(720, ge=1)  # game minutes
     summary_threshold: int = Field(5, ge=2)
+    coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
     retention_days: int = Field(2, ge=0)
     policy: Policy = "stream"  # how memories are kept within bounds: spec 3's stream, spec 1's cells, spec 4's tokens
     policies: dict[str, Policy] = Field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")

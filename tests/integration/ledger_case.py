@@ -17,10 +17,10 @@ from scheduler.facts import Facts
 from scheduler.history import read_journal
 from scheduler.ledger import Apply, HostLedger
 from scheduler.loop import Tick, TickLoop
-from scheduler.mind import Rules
 from scheduler.rules import keep_settings, view_of
 from scheduler.settings import Settings
 from scheduler.summary import prefix_of
+from scheduler.turn import Rules
 from tasks.job import Cost, Job, JobKey, Request
 from tasks.kind import Case, Kind, Moment, OnDenied, Prompt
 
@@ -116,6 +116,7 @@ class Host:
                 latency_of=lambda kind: kind.latency,
                 model_of=lambda kind: "",
                 brief=lambda owner: {},
+                coalesce=False,
             ),
             view=view_of(settings),
             publish=self._publish,

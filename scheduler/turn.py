@@ -1,0 +1,70 @@
+"""What goes into a tick of a run, and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from memory.effects import Effect
+from memory.entry import Entry
+from memory.profile import Profile
+from memory.stream import Stream
+from scheduler.journal import Core, EndNote
+from scheduler.open_jobs import OpenJob
+from tasks.job import Cost, JobKey, Request
+from tasks.kind import Kind
+
+
+class Deferred(msgspec.Struct, frozen=True):
+    """A request that is tried again at a later tick."""
+
+    at: int
+    request: Request
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How this run turns requests into jobs."""
+
+    kinds: Sequence[Kind]
+    cost_of: Callable[[Kind], Cost]
+    latency_of: Callable[[Kind], int]
+    model_of: Callable[[Kind], str]  # empty: the heuristic is what is asked for
+    brief: Callable[[str], Mapping[str, Any]]
+    coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
+
+    def kind_of(self, name: str) -> Kind:
+        """The kind of that name.
+
+        Raises:
+            LookupError: when this process does not know it, although the run does.
+        """
+        for kind in self.kinds:
+            if kind.name == name:
+                return kind
+        raise LookupError(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
+
+
+@dataclass(kw_only=True)
+class WorldTurn:
+    """What the world did in its turn."""
+
+    joins: dict[str, Profile] = field(default_factory=dict)
+    leaves: list[str] = field(default_factory=list)
+    asked: list[Effect] = field(default_factory=list)
+    observed: list[tuple[str, Entry]] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A finished tick, ready to be committed."""
+
+    core: Core
+    notes: tuple[EndNote, ...]
+    closed: tuple[JobKey, ...]
+    opened: tuple[OpenJob, ...]
+    streams: tuple[Stream, ...]  # those that may have changed

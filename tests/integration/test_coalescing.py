@@ -1,0 +1,115 @@
+"""Repeated observations in a run: counted on the entry they repeat, the same after a resume and in a replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakeredis import FakeRedis
+
+from memory.clock import DAY
+from memory.entry import Entry, Marks
+from memory.profile import Profile
+from memory.stream import Stream
+from ops.host import TickLoop
+from scheduler.audit import audit
+from scheduler.loop import WorldDiverged
+from scheduler.replay import replay
+from scheduler.settings import Settings
+
+ANN, BEN = "agent:ann", "agent:ben"
+TICKS = 54
+LONG = 60  # minutes a tick: the run crosses two midnights
+SIGHTS = ("The stove is idle", "The bed is idle.", "the stove is idle", "Ben is checking his emails", "Stove was idle")
+
+
+def seen(tick: int, minute: int) -> Iterator[tuple[str, Entry]]:
+    """A world that sees the same few things again and again."""
+    for owner in (ANN, BEN):
+        for i in range(3):
+            text = SIGHTS[(tick * 7 + i * (2 if owner == ANN else 3)) % len(SIGHTS)]
+            yield owner, Entry(type="observation", text=text, minute=minute, importance=1 + i)
+    yield ANN, Entry(type="message", text="Ben: Yes.", minute=minute, source="dialogue", subjects=(BEN, ANN))
+
+
+def live(
+    tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = False, also: str = "", **settings: object
+) -> TickLoop:
+    loop = TickLoop(
+        run="seen", owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")}, ticks=until, resume=resume,
+        settings=Settings(data_dir=tmp_path, minutes_per_tick=LONG, **settings), inline=True, client=client,
+    )  # fmt: skip
+    for tick in loop:
+        for owner, entry in seen(tick.number, tick.minute):
+            loop.observe(owner, entry)
+        if also:
+            loop.observe(ANN, Entry(type="observation", text=also, minute=tick.minute))
+    return loop
+
+
+def told(stream: Stream, day: int) -> list[str]:
+    return [e.text for e in stream.entries.values() if e.type == "observation" and e.minute // DAY == day]
+
+
+def test_each_day_keeps_one_entry_of_each_text_and_counts_the_rest(tmp_path: Path) -> None:
+    loop = live(tmp_path, FakeRedis())
+    stream = loop.mind.streams[BEN]
+    for day in (0, 1, 2):
+        texts = {text.lower().removeprefix("the ").replace("was", "is").rstrip(".") for text in told(stream, day)}
+        assert texts == {"stove is idle", "bed is idle", "ben is checking his emails"}
+    stored = sum(e.type == "observation" for e in stream.entries.values())
+    repeats = sum(marks.repeats for marks in stream.marks.values())
+    assert stored + repeats == 3 * TICKS
+    assert stored < 30
+    last = max(stream.marks.items(), key=lambda item: item[1].last_repeat)
+    assert last[1].last_repeat == TICKS * LONG
+    assert stream.entries[last[0]].minute < last[1].last_repeat
+
+
+def test_lines_of_a_conversation_are_never_coalesced(tmp_path: Path) -> None:
+    stream = live(tmp_path, FakeRedis()).mind.streams[ANN]
+    assert sum(e.type == "message" for e in stream.entries.values()) == TICKS
+
+
+def test_it_can_be_switched_off(tmp_path: Path) -> None:
+    stream = live(tmp_path, FakeRedis(), coalesce=False).mind.streams[BEN]
+    assert sum(e.type == "observation" for e in stream.entries.values()) == 3 * TICKS
+    assert all(marks.repeats == 0 for marks in stream.marks.values())
+
+
+@pytest.mark.parametrize("stopped", [1, 19, 33])
+def test_a_resumed_run_decides_the_same(tmp_path: Path, stopped: int) -> None:
+    whole = live(tmp_path, FakeRedis())
+    client = FakeRedis()
+    live(tmp_path, client, until=stopped)
+    resumed = live(tmp_path, client, resume=True)
+    assert resumed.digest == whole.digest
+    assert resumed.mind.streams[BEN].marks == whole.mind.streams[BEN].marks
+
+
+def test_a_replay_counts_the_same_and_the_auditor_agrees(tmp_path: Path) -> None:
+    client = FakeRedis()
+    loop = live(tmp_path, client)
+    assert replay(client, "seen", FakeRedis()).digest == loop.digest
+    assert audit(client, "seen") == []
+
+
+def test_a_resumed_world_that_sees_something_else_is_found_out(tmp_path: Path) -> None:
+    client = FakeRedis()
+    live(tmp_path, client, until=9)
+    with pytest.raises(WorldDiverged, match="tick 1: the resumed world observed 8 entries that differ from the 7"):
+        live(tmp_path, client, resume=True, also="A comet.")
+
+
+def test_what_matters_more_than_before_is_stored(tmp_path: Path) -> None:
+    loop = TickLoop(
+        run="fire", owners={ANN: Profile(name="Ann")}, ticks=3, settings=Settings(data_dir=tmp_path), inline=True,
+        client=FakeRedis(),
+    )  # fmt: skip
+    for tick in loop:
+        importance = (2, 8, 5)[tick.number - 1]
+        loop.observe(ANN, Entry(type="observation", text="The stove burns.", minute=tick.minute, importance=importance))
+    stream = loop.mind.streams[ANN]
+    assert [e.importance for e in stream.entries.values()] == [2, 8]
+    assert stream.marks == {2: Marks(repeats=1, last_repeat=3)}
