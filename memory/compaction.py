@@ -1,5 +1,8 @@
 """Keeping a stream within its limits: what a pruning takes, and what the boundary itself cuts (spec 3, task 10).
 
+Owners with cells (`memory.cells`) or a token window (`memory.window`) keep their observations in another way; of these
+only reflections and plans are dealt with here.
+
 Nothing whose importance is at or above the threshold is archived without a summary that rests on it. Entries that
 are not rated yet count as ordinary (importance 3).
 """
@@ -9,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memory import cells, window
 from memory.clock import day_of
 from memory.conversations import conversations, digest, is_dialogue, named
 from memory.effects import Append, Archive, Effect
@@ -60,13 +64,14 @@ def deserves_summary(size: int, importance: float, limits: MemoryLimits) -> bool
 def choose(owner: str, entries: Sequence[Entry], limits: MemoryLimits, minute: int, busy: Collection[int] = ()) -> Cut:
     """What a pruning of these live entries takes; `busy` entries are left alone (open jobs read them)."""
     free = [e for e in entries if e.number not in busy]
+    streams = limits.policy_of(owner) == "stream"
     settled: dict[tuple[tuple[str, ...], int], list[int]] = {}  # by participants and day
-    for talk in conversations(owner, free):
+    for talk in conversations(owner, free) if streams else ():
         if minute - talk.oldest >= SETTLED and not deserves_summary(len(talk.entries), talk.importance, limits):
             settled.setdefault((talk.participants, day_of(talk.oldest)), []).extend(talk.numbers)
     observed = sum(e.type in OBSERVED_TYPES for e in entries)
     return Cut(
-        routine=_routine(free, observed, limits, minute),
+        routine=_routine(free, observed, limits, minute) if streams else (),
         talks=tuple(tuple(sorted(numbers)) for numbers in settled.values()),
         reflections=tuple(sorted(e.number for e in _surplus_reflections(free, limits))),
         plans=tuple(sorted(e.number for e in _surplus(free, "plan", limits.max_plans))),
@@ -107,6 +112,10 @@ def enforce_limits(
     owner, effects = stream.owner, list[Effect]()
     if is_shared(owner):
         effects += trim(stream, limits)
+    elif (policy := limits.policy_of(owner)) == "cells":
+        effects += cells.enforce(stream, limits, names)
+    elif policy == "tokens":
+        effects += window.enforce(stream, limits, names)
     elif stream.observed() > limits.max_observations:
         effects += _cut_observed(owner, stream.live(*sorted(OBSERVED_TYPES)), limits, minute, names)
     if stream.count("reflection") > limits.max_reflections:
