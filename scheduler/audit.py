@@ -1,144 +1,104 @@
 """The auditor: reads the ledger, the streams and the journal of a run, and checks every invariant it can see.
 
-Safe to run at any moment between two ticks, on a run that lives or is over. It finds; it never mends.
+Safe to run at any moment, on a run that lives or is over. It finds; it never mends.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import msgspec
 from redis import Redis
 
 from memory.stream import Stream
-from scheduler.budget import amounts
+from scheduler.audit_accounts import Expected, over_limit, wrong_reservations
 from scheduler.claims import Result
 from scheduler.history import read_journal, redo
 from scheduler.journal import JournalError
 from scheduler.limits import UNITS, LimitTable
-from scheduler.summary import budget_lines, limits_of, prefix_of
-from tasks.job import Cost, Job
+from scheduler.snapshot import Snapshot, take_snapshot
+from scheduler.summary import budget_lines, limits_of, lines_of, prefix_of
+from tasks.job import Cost, JobKey
 
 
 def audit(client: Redis, run: str) -> list[str]:
     """What is wrong with a run, in words; an empty list when nothing is.
 
-    Checked: each job has exactly one end; reserved + spent <= limit + overrun in every window; what is reserved is the
-    sum over open jobs and unsettled attempts; open jobs are those that the journal opened and did not end; streams and
-    hashes follow from the journal; entries are numbered without gaps; an archived entry's summary exists.
+    Checked: each job has exactly one end, and each deferred one its successor; reserved + spent <= limit + overrun in
+    every window; what is reserved is the sum over open jobs and unsettled attempts; what was spent is what attempts
+    told; admission's view, the open jobs, streams and hashes are those that the journal says; entries are numbered
+    without gaps; an archived entry's summary exists.
 
     Raises:
         RunMissing: when there is no such run.
+        TimeoutError: when the run advances faster than it can be read.
     """
     prefix = prefix_of(client, run)
+    ledger = take_snapshot(client, prefix)
     return [
-        *audit_budget(client, prefix, limits_of(client, prefix)),
-        *_audit_reservations(client, prefix),
-        *_audit_journal(client, prefix),
+        *over_limit(lines_of(ledger.accounts, limits_of(client, prefix))),
+        *wrong_reservations(ledger),
+        *_audit_journal(client, prefix, ledger),
     ]
 
 
 def audit_budget(client: Redis, prefix: str, limits: LimitTable) -> list[str]:
     """Windows in which reserved + spent is above limit + overrun, or an account is negative."""
-    found = []
-    for line in budget_lines(client, prefix, limits):
-        where = f"{line.window} {line.scope} {line.unit}"
-        if min(line.reserved, line.spent, line.overrun) < 0:
-            found.append(f"{where}: negative account (reserved {line.reserved}, spent {line.spent})")
-        if line.limit is not None and line.reserved + line.spent > line.limit + line.overrun:
-            found.append(
-                f"{where}: reserved {line.reserved} + spent {line.spent} > limit {line.limit} + overrun {line.overrun}"
-            )
-    return found
+    return over_limit(budget_lines(client, prefix, limits))
 
 
-def _audit_reservations(client: Redis, prefix: str) -> list[str]:
-    """The reserved accounts against the open jobs and unsettled attempts that hold them."""
-    expected: Counter[tuple[str, str, str]] = Counter()
-    opens: Counter[int] = Counter()
-
-    def hold(cells: list[str], reserved: tuple[int, ...]) -> None:
-        for i in range(0, len(cells), 2):
-            for unit, amount in zip(UNITS, reserved, strict=True):
-                expected[cells[i], cells[i + 1], unit] += amount
-
-    keys: Any = client.smembers(prefix + "jobs")
-    found = []
-    unclaimed: Any = client.smembers(prefix + "unclaimed")
-    for key in sorted(keys):
-        record: Any = client.hgetall(prefix + "job:" + key.decode())
-        if not record:
-            found.append(f"job {key.decode()}: is listed as open but has no record")
-            continue
-        job = msgspec.json.decode(record[b"job"], type=Job)
-        state = record[b"state"]
-        if state != b"held":
-            opens[job.key.tick] += 1
-            if int(record[b"claims"]) == 0:
-                hold(msgspec.json.decode(record[b"cells"]), amounts(job.reserved))
-        waits = state == b"open" and record[b"token"] == b""
-        if waits != (key in unclaimed):
-            found.append(f"job {key.decode()}: unclaimed is {key in unclaimed}, its record says {waits}")
-        if state == b"staged":
-            msgspec.json.decode(record[b"result"], type=Result)
-    attempts: Any = client.hgetall(prefix + "attempts")
-    for raw in attempts.values():
-        attempt = msgspec.json.decode(raw)
-        opens[int(attempt["tick"])] += 1
-        hold(attempt["cells"], tuple(attempt["reserved"]))
-    listed: Any = client.smembers(prefix + "windows")
-    windows = {window.decode() for window in listed}
-    actual = {
-        (line.window, line.scope, line.unit): line.reserved for line in budget_lines(client, prefix, LimitTable({}))
-    }
-    for cell in sorted(set(actual) | set(expected)):
-        if cell[0] in windows and actual.get(cell, 0) != expected[cell]:
-            found.append(
-                f"{' '.join(cell)}: reserved {actual.get(cell, 0)}, but jobs and attempts hold {expected[cell]}"
-            )
-    kept: Any = client.hgetall(prefix + "open")
-    if {int(tick): int(n) for tick, n in kept.items()} != dict(opens):
-        found.append(f"open counters {kept} are not those of the open jobs and attempts {dict(opens)}")
-    return found
-
-
-def _audit_journal(client: Redis, prefix: str) -> list[str]:
-    """Ends, effects, streams and hashes against the journal."""
+def _audit_journal(client: Redis, prefix: str, ledger: Snapshot) -> list[str]:
+    """Ends, effects, streams, hashes and accounts against the journal."""
     found: list[str] = []
-    state: Any = client.hgetall(prefix + "state")
-    opened: set[Any] = set()
-    ended: set[Any] = set()
+    opened: set[JobKey] = set()
+    ended: set[JobKey] = set()
+    promised: dict[JobKey, int] = {}  # successors of deferred jobs, and the tick that named them
     streams: dict[str, Stream] = {}
     retired: dict[str, Stream] = {}
+    expected = Expected()
     digest = ""
     try:
-        for line in read_journal(client, prefix, 1, int(state[b"tick"])):
+        for line in read_journal(client, prefix, 1, ledger.tick):
+            at = f"tick {line.core.tick}"
             for end in line.core.ended:
                 if end.key in ended or end.key not in opened:
-                    found.append(f"tick {line.core.tick}: job {end.key.text()} ended twice or was never opened")
+                    found.append(f"{at}: job {end.key.text()} ended twice or was never opened")
                 ended.add(end.key)
             for decided in line.core.decided:
                 if decided.key in opened or decided.key in ended:
-                    found.append(f"tick {line.core.tick}: job {decided.key.text()} was decided twice")
+                    found.append(f"{at}: job {decided.key.text()} was decided twice")
+                if (decided.key.trial > 0) != (promised.pop(decided.key, None) is not None):
+                    found.append(f"{at}: job {decided.key.text()} is not the successor that was named")
                 (opened if decided.decision in ("admitted", "heuristic") else ended).add(decided.key)
+                if decided.successor is not None:
+                    promised[decided.successor] = line.core.tick
             retired.update((stream.owner, stream) for stream in redo(line, streams))
+            missing = [key for key in promised if key.tick <= line.core.tick or key.owner in retired]
+            found += [f"{at}: no successor {key.text()}" for key in missing if key.owner not in retired]
+            for key in missing:
+                del promised[key]
+            expected.add(line)
             digest = line.digest
     except JournalError as error:
         return [*found, str(error)]
-    if digest != state[b"digest"].decode():
-        found.append(f"the run's digest {state[b'digest'].decode()} is not the journal's {digest}")
-    keys: Any = client.smembers(prefix + "jobs")
-    listed = {key.decode() for key in keys}
+    found += expected.problems(ledger)
+    if digest != ledger.digest:
+        found.append(f"the run's digest {ledger.digest} is not the journal's {digest}")
     journalled = {key.text() for key in opened - ended}
-    if listed != journalled:
-        found.append(f"open jobs differ from the journal's: {sorted(listed ^ journalled)[:5]}")
+    if ledger.jobs.keys() != journalled:
+        found.append(f"open jobs differ from the journal's: {sorted(ledger.jobs.keys() ^ journalled)[:5]}")
+    for text, record in ledger.jobs.items():
+        if record.get(b"state") == b"staged":
+            try:
+                msgspec.json.decode(record[b"result"], type=Result)
+            except msgspec.DecodeError as error:
+                found.append(f"job {text}: its staged result cannot be read: {error}")
     for owner, stream in sorted({**streams, **retired}.items()):
         if stream.entries and max(stream.entries) != stream.head.last_number:
             found.append(f"{owner}: the newest entry is {max(stream.entries)}, the head says {stream.head.last_number}")
-        for number, record in stream.archived.items():
-            if record.into and record.into > stream.head.last_number:
-                found.append(f"{owner}: entry {number} was archived into {record.into}, which does not exist")
+        for number, archived in stream.archived.items():
+            if archived.into and archived.into > stream.head.last_number:
+                found.append(f"{owner}: entry {number} was archived into {archived.into}, which does not exist")
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -15,6 +16,8 @@ from scheduler.ledger import RunMissing
 from scheduler.limits import UNITS, LimitTable
 from scheduler.rules import kept_settings
 from scheduler.streams import load_streams
+
+Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
 
 FACTS = ("decision", "end", "source", "reason")
 
@@ -131,13 +134,23 @@ def summarise_run(client: Redis, run: str) -> RunSummary:
 
 def budget_lines(client: Redis, prefix: str, limits: LimitTable) -> list[BudgetLine]:
     """The accounts of every window that is kept, and every limit's own cell even if nothing was spent there."""
-    accounts: dict[tuple[str, str, str], dict[str, int]] = {}
-    windows: Any = client.smembers(prefix + "windows")
-    for window in sorted(raw.decode() for raw in windows):
-        fields: Any = client.hgetall(f"{prefix}window:{window}")
+    listed: Any = client.smembers(prefix + "windows")
+    windows = sorted(raw.decode() for raw in listed)
+    return lines_of(accounts_of({window: client.hgetall(f"{prefix}window:{window}") for window in windows}), limits)
+
+
+def accounts_of(windows: Mapping[str, Any]) -> Accounts:
+    """The accounts in the hashes of some windows."""
+    accounts: Accounts = {}
+    for window, fields in windows.items():
         for field, value in fields.items():
             scope, unit, account = field.decode().rsplit("|", 2)
             accounts.setdefault((window, scope, unit), {})[account] = int(value)
+    return accounts
+
+
+def lines_of(accounts: Accounts, limits: LimitTable) -> list[BudgetLine]:
+    """Accounts as lines, in order."""
     order: dict[str, int] = {unit: index for index, unit in enumerate(UNITS)}
     lines: list[BudgetLine] = []
     for (window, scope, unit), account in sorted(accounts.items(), key=lambda i: (i[0][0], i[0][1], order[i[0][2]])):
