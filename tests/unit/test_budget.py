@@ -1,0 +1,146 @@
+"""Windows, retry pools, shares and admission's view."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler.budget import NOTHING, BudgetView, Cell, Guarantee, Pool, retry_pool, window_of
+from scheduler.limits import LimitTable
+from tasks.job import Cost, JobKey
+
+KINDS = ("plan", "reflect", "summarise", "prune")
+
+
+def view_of(limits: dict[str, int], retry_share: float = 0.0, **guarantees: tuple[float, int]) -> BudgetView:
+    shares = {kind: Guarantee(*share) for kind, share in guarantees.items()}
+    return BudgetView(LimitTable(limits), retry_share=retry_share, guarantees=shares)
+
+
+def key(kind: str = "plan", owner: str = "agent:a", tick: int = 7) -> JobKey:
+    return JobKey(tick, kind, owner, 0, 0)
+
+
+def hold(view: BudgetView, job: JobKey, minute: int, cost: Cost) -> None:
+    view.move(view.cells(job, minute), NOTHING, cost)
+
+
+def test_the_window_is_part_of_the_key() -> None:
+    assert [window_of(period, 1500, 1500) for period in ("tick", "day", "run")] == ["tick:1500", "day:1", "run:0"]
+    assert [window_of("day", 0, minute) for minute in (0, 1439, 1440)] == ["day:0", "day:0", "day:1"]
+
+
+def test_a_job_is_charged_where_there_are_limits_and_where_reports_look() -> None:
+    view = view_of({"tick.run.calls": 1, "day.owner:agent:a.tokens": 1, "run.kind:plan.calls": 1})
+    assert view.cells(key(), 1440) == [
+        Cell("tick:7", "run"),
+        Cell("day:1", "run"),
+        Cell("day:1", "kind:plan"),
+        Cell("day:1", "owner:agent:a"),
+        Cell("run:0", "run"),
+        Cell("run:0", "kind:plan"),
+    ]
+    assert Cell("day:1", "owner:agent:b") not in view.cells(key(owner="agent:b"), 1440)
+
+
+def test_each_limit_has_a_pool_of_its_own() -> None:
+    view = view_of({"day.run.calls": 100, "day.kind:*.tokens": 9}, retry_share=0.2)
+    cells = view.cells(key(), 0)
+    assert view.pools(cells) == [Pool("day:0", "run", 1, 20), Pool("day:0", "kind:plan", 2, 1)]
+
+
+@given(st.integers(0, 2**53 - 1), st.floats(0, 1, exclude_max=True))
+def test_a_pool_is_a_part_of_its_limit(limit: int, share: float) -> None:
+    pool = retry_pool(limit, share)
+    assert 0 <= pool <= limit
+    assert pool < limit or limit == 0 or share > 0.99
+    assert pool >= 1 or limit < 2
+
+
+def test_admission_never_sees_the_pool() -> None:
+    view = view_of({"day.run.calls": 10}, retry_share=0.3)
+    for _ in range(7):
+        assert view.refusal(key(), 0, Cost(calls=1)) is None
+        hold(view, key(), 0, Cost(calls=1))
+    assert view.refusal(key(), 0, Cost(calls=1)) == "day:0 run calls"
+    assert view.refusal(key(), 1440, Cost(calls=1)) is None, "another day is another window"
+
+
+def test_the_cell_that_refuses_is_named() -> None:
+    view = view_of({"day.run.calls": 10, "day.owner:*.tokens": 50, "run.kind:plan.usd_micros": 0})
+    assert view.refusal(key(), 0, Cost(calls=1, tokens=51)) == "day:0 owner:agent:a tokens"
+    assert view.refusal(key(), 0, Cost(calls=1, usd_micros=1)) == "run:0 kind:plan usd_micros"
+    assert view.refusal(key("reflect"), 0, Cost(calls=1, usd_micros=1)) is None
+
+
+def test_a_limit_of_zero_forbids_and_one_that_is_not_used_does_not() -> None:
+    view = view_of({"day.run.tokens": 0})
+    assert view.refusal(key(), 0, Cost(calls=1)) is None
+    assert view.refusal(key(), 0, Cost(calls=1, tokens=1)) == "day:0 run tokens"
+
+
+def test_what_is_borrowed_comes_back_after_the_last_call() -> None:
+    view = view_of({"day.run.calls": 101}, plan=(0.3, 720), reflect=(0.3, 1440))  # one is the retry pool's
+    while view.refusal(key("prune"), 0, Cost(calls=1)) is None:
+        hold(view, key("prune"), 0, Cost(calls=1))
+    assert view.get(Cell("day:0", "kind:prune"), "calls") == 40, "others leave the guarantees alone"
+    assert view.refusal(key("prune"), 719, Cost(calls=1)) == "day:0 run calls"
+    assert view.refusal(key("prune"), 720, Cost(calls=1)) is None, "after the last call plan's share is free"
+    assert view.refusal(key("plan"), 719, Cost(calls=30)) is None
+    assert view.refusal(key("plan"), 719, Cost(calls=31)) == "day:0 run calls"
+    assert view.refusal(key("plan"), 720, Cost(calls=30)) is None, "it may still take what is free"
+    assert view.refusal(key("plan"), 1440 + 5, Cost(calls=31)) is None, "a new day's guarantee is a new one"
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(KINDS), st.integers(1, 9), st.integers(0, 30), st.sampled_from(["hold", "release"])),
+    max_size=120,
+)
+shares = st.dictionaries(
+    st.sampled_from(KINDS), st.tuples(st.floats(0, 0.25), st.sampled_from([0, 360, 720, 1440])), max_size=4
+)
+
+
+@given(steps, shares, st.integers(0, 200), st.sampled_from([0.0, 0.2]))
+def test_no_kind_is_refused_inside_its_guarantee(
+    steps: list[tuple[str, int, int, str]], shares: dict[str, tuple[float, int]], limit: int, retry: float
+) -> None:
+    """The formula: admit iff the sum over kinds of max(held, guarantee) stays within the limit."""
+    view = view_of({"day.run.calls": limit}, retry, **shares)
+    room = limit - retry_pool(limit, retry)
+    minute = 0
+    for kind, amount, later, what in steps:
+        minute = min(1439, minute + later)
+        cost = Cost(calls=amount)
+        held = view.get(Cell("day:0", f"kind:{kind}"), "calls")
+        if what == "release" and held >= amount:
+            view.move(view.cells(key(kind), minute), cost, NOTHING)
+            continue
+        share, last_call = shares.get(kind, (0.0, 0))
+        refused = view.refusal(key(kind), minute, cost)
+        if minute < last_call and held + amount <= int(share * room):
+            assert refused is None
+        if refused is None:
+            hold(view, key(kind), minute, cost)
+        assert view.get(Cell("day:0", "run"), "calls") <= room
+
+
+def test_what_changed_is_told_once() -> None:
+    view = view_of({"tick.run.calls": 5})
+    hold(view, key(), 0, Cost(calls=1))
+    told = view.take_changes()
+    assert ("tick:7|run|calls", 1) in told
+    assert told == sorted(told)
+    assert view.take_changes() == []
+    view.move(view.cells(key(), 0), Cost(calls=1), Cost(calls=1))
+    assert view.take_changes() == []
+
+
+def test_a_closed_window_is_forgotten_whole() -> None:
+    view = view_of({"tick.run.calls": 5, "tick.owner:*.calls": 5})
+    hold(view, key(tick=7), 0, Cost(calls=1))
+    hold(view, key(tick=70), 0, Cost(calls=1))
+    assert view.forget("tick:7") == ["tick:7|owner:agent:a|calls", "tick:7|run|calls"]
+    assert view.forget("tick:7") == []
+    assert [field for field, _ in view.take_changes() if field.startswith("tick:7|")] == []
+    assert view.get(Cell("tick:70", "run"), "calls") == 1
