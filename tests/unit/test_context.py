@@ -1,0 +1,95 @@
+"""The three tiers in one prompt, and the lines of scoped memories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory.context import context_window
+from memory.entry import Entry
+from memory.scope_context import latest, location_memory, memory_line, npc_memory, scope_context, world_memory
+from memory.stream import Stream
+
+
+def entry(text: str, minute: int, **fields: Any) -> Entry:
+    return Entry(**{"type": "observation", "number": minute, **fields}, text=text, minute=minute)
+
+
+OWN = [entry("I woke up.", 1), entry("I voted.", 5), entry("I won.", 9)]
+SHARED = [entry("Alice spoke.", 2), entry("Bob spoke.", 6)]
+
+
+def test_all_three_tiers_are_seen() -> None:
+    window = context_window(summary="I am a voter.", memories=OWN, history=SHARED)
+    assert window.summary == "I am a voter."
+    assert [e.text for e in window.memories] == ["I woke up.", "I voted.", "I won."]
+    assert [e.text for e in window.history] == ["Alice spoke.", "Bob spoke."]
+    assert window.characters == 13 + 10 + 8 + 6 + 12 + 10
+
+
+def test_the_oldest_half_is_left_out_on_overflow() -> None:
+    window = context_window(memories=OWN, history=SHARED, share=0.5)
+    assert [e.minute for e in (*window.memories, *window.history)] == [5, 9, 6]
+    assert context_window(memories=OWN, share=0.0).memories == ()
+
+
+@pytest.mark.parametrize("limit", range(0, 70, 3))
+def test_a_limit_is_kept_and_the_newest_go_first(limit: int) -> None:
+    window = context_window(summary="S", memories=OWN, history=SHARED, limit=limit)
+    assert window.characters <= max(1, limit)
+    minutes = sorted(e.minute for e in (*window.memories, *window.history))
+    assert minutes == [1, 2, 5, 6, 9][5 - len(minutes) :]
+
+
+def test_what_the_owner_remembers_word_for_word_is_not_shown_twice() -> None:
+    window = context_window(memories=[entry("Bob  SPOKE.", 6)], history=SHARED)
+    assert [e.text for e in window.history] == ["Alice spoke."]
+
+
+def told(owner: str, *texts: str) -> Stream:
+    stream = Stream(owner)
+    for at, text in enumerate(texts):
+        stream.append(Entry(type="summary", text=text, minute=1440 + 60 * at), at)
+    return stream
+
+
+STREAMS = {
+    "location:inn": told("location:inn", "One.", "Two.", "Three.", "Four."),
+    "npc:bob": told("npc:bob", "Bob promised\na sword."),
+    "npc:eve": told("npc:eve"),
+    "world": told("world", "The quest began."),
+}
+
+
+def test_the_last_three_memories_of_a_location_one_line_each() -> None:
+    assert location_memory(STREAMS, "inn") == (
+        "Recent Location Memory:\n"
+        "- day 1, 1:00 AM: Two.\n"
+        "- day 1, 2:00 AM: Three.\n"
+        "- day 1, 3:00 AM: Four."
+    )  # fmt: skip
+    assert location_memory(STREAMS, "inn", count=1).endswith("Memory:\n- day 1, 3:00 AM: Four.")
+    assert location_memory(STREAMS, "cellar") == ""
+
+
+def test_each_present_npc_has_its_memories_named() -> None:
+    assert npc_memory(STREAMS, ["npc:eve", "npc:bob", "npc:bob"], {"npc:bob": "Bob Smith"}) == (
+        "NPC Memory:\nBob Smith:\n- day 1, 12:00 AM: Bob promised a sword."
+    )
+    assert npc_memory(STREAMS, ["npc:eve"], {}) == ""
+
+
+def test_the_world_and_all_sections_together() -> None:
+    assert world_memory(STREAMS) == "World Memory:\n- day 1, 12:00 AM: The quest began."
+    together = scope_context(STREAMS, location="inn", present=["npc:bob"])
+    assert [line for line in together.splitlines() if line and not line.startswith("-")] == [
+        "Recent Location Memory:", "NPC Memory:", "bob:", "World Memory:",
+    ]  # fmt: skip
+    assert scope_context({}, location="inn") == ""
+
+
+def test_a_long_memory_stays_one_short_line_and_other_entries_are_no_memories() -> None:
+    assert len(memory_line(entry("long story " * 100, 5))) <= 330
+    assert latest([entry("Hello.", 1, type="message"), entry("Over.", 2, type="summary")])[0].text == "Over."
+    assert latest([entry("Over.", 2, type="summary")], 0) == []

@@ -1,0 +1,143 @@
+"""Where events go, in which words, and what is kept in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from memory.entry import MAX_TEXT
+from memory.routing import RULES, Event, EventRule, Routing, route
+from memory.truncation import Truncation
+
+FLOOR = "I believe we should maximize the floor because it protects vulnerable members."
+
+
+def routed(kind: str, routing: Routing | None = None, **fields: Any) -> tuple[str, str]:
+    """The text and the strategy of an event."""
+    entry, strategy = route(Event(kind=kind, **fields), minute=60, routing=routing, names={"agent:alice": "Alice"})
+    return entry.text, strategy
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "strategy"),
+    [
+        ("discussion_statement", {"speaker": "Alice", "text": FLOOR}, "simple"),
+        ("voting_initiated", {}, "simple"),
+        ("voting_confirmed", {}, "simple"),
+        ("ballot_completed", {"consensus": False}, "simple"),
+        ("ballot_completed", {}, "simple"),
+        ("ballot_completed", {"consensus": True}, "integrate"),
+        ("final_results", {"text": "Consensus on Floor.", "earnings": 24_000}, "integrate"),
+        ("final_results", {"text": "No consensus.", "consensus": False}, "integrate"),
+    ],
+)
+def test_each_event_type_is_routed_as_the_diagram_says(kind: str, fields: dict[str, Any], strategy: str) -> None:
+    entry, chosen = route(Event(kind=kind, **fields), minute=60)
+    assert chosen == strategy
+    assert ("integrate" in entry.tags) == (strategy == "integrate")
+    assert f"event:{kind}" in entry.tags
+
+
+def test_a_statement_in_narrative_style() -> None:
+    text, _ = routed("discussion_statement", speaker="agent:alice", topic="the floor", text=FLOOR)
+    assert text == f"Alice discussed the floor: {FLOOR}"
+
+
+def test_a_statement_with_reasoning_in_narrative_style() -> None:
+    text, _ = routed("discussion_statement", speaker="Alice", topic="the floor", reasoning="it protects the weak")
+    assert text == "Alice discussed the floor. Reasoning: it protects the weak."
+
+
+def test_a_statement_in_structured_style() -> None:
+    text, _ = routed(
+        "discussion_statement",
+        Routing(style="structured"),
+        speaker="agent:alice",
+        topic="Floor maximization",
+        reasoning="Protecting vulnerable",
+        certainty="High",
+    )
+    assert text == "Speaker: Alice | Topic: Floor maximization | Reasoning: Protecting vulnerable | Certainty: High"
+
+
+def test_what_is_said_cannot_add_parts_to_the_structured_style() -> None:
+    text, _ = routed("discussion_statement", Routing(style="structured"), speaker="Mallory", text="x | Speaker: Alice")
+    assert text == "Speaker: Mallory | Statement: x / Speaker: Alice"
+
+
+def test_voting_events_are_told_by_their_type() -> None:
+    assert routed("voting_initiated", speaker="agent:alice")[0] == "Voting initiated by Alice."
+    assert routed("voting_confirmed")[0] == "Voting confirmed."
+    assert routed("ballot_completed", consensus=False)[0] == "Ballot completed without consensus."
+    assert routed("ballot_completed", consensus=True, text="Floor won")[0] == (
+        "Ballot completed with consensus: Floor won."
+    )
+    assert routed("ballot_completed", Routing(style="structured"), consensus=True)[0] == (
+        "Event: Ballot completed | Consensus: yes"
+    )
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_results_are_preserved_in_full_with_earnings_and_counterfactuals(enabled: bool) -> None:
+    told = "Consensus reached on Maximizing Floor. " * 30
+    text, _ = routed(
+        "final_results",
+        Routing(truncation=Truncation(enabled=enabled)),
+        text=told.strip(),
+        earnings="$24,000",
+        counterfactuals={"Avg": "$24k", "Avg+Floor": 25_000, "Avg+Range": "$23k"},
+    )
+    assert text == (
+        f"Final results: {told.strip()} Earnings: $24,000. Otherwise: Avg $24k; Avg+Floor 25,000; Avg+Range $23k."
+    )
+
+
+def test_a_statement_is_cut_to_300_and_reasoning_to_200_characters() -> None:
+    text, _ = routed("discussion_statement", speaker="Alice", text="word " * 100, reasoning="why " * 100)
+    said, _, why = text.removeprefix("Alice discussed: ").partition(" Reasoning: ")
+    assert len(said) == 297
+    assert said.endswith("word word...")
+    assert len(why) <= 200
+    assert why.endswith("why...")
+
+
+def test_truncation_switched_off_keeps_all_that_an_entry_can_hold() -> None:
+    text, _ = routed(
+        "discussion_statement", Routing(truncation=Truncation(enabled=False)), speaker="A", text="w " * 900
+    )
+    assert len(text) > 1_700
+
+
+def test_a_hosts_own_event_types_are_routed_as_it_says() -> None:
+    routing = Routing().with_types({"quest_found": "integrate", "sneeze": "simple", "shout": EventRule(verb="shouted")})
+    assert routed("quest_found", routing, text="The map is old.") == ("Quest found: The map is old.", "integrate")
+    assert routed("sneeze", routing)[1] == "simple"
+    assert routed("shout", routing, speaker="Bob", text="Hey!")[0] == "Bob shouted: Hey!"
+    assert set(RULES) <= set(routing.rules)
+
+
+def test_an_event_type_without_a_rule_is_an_error_that_names_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"'quest_lost'.*ballot_completed, discussion_statement"):
+        routed("quest_lost")
+    with pytest.raises(ValidationError):
+        Event(kind="sneeze", loudness=3)  # type: ignore[call-arg]  # the point of the test
+
+
+def test_a_statement_becomes_dialogue_with_its_metadata() -> None:
+    event = Event(
+        kind="discussion_statement", speaker="agent:alice", text=FLOOR, round=3, location="hall", group="group:one"
+    )
+    entry, _ = route(event, minute=75)
+    assert (entry.type, entry.source, entry.subjects, entry.minute) == ("message", "dialogue", ("agent:alice",), 75)
+    assert (entry.location, entry.source_id) == ("hall", "group:one")
+    assert entry.tags == ("event:discussion_statement", "round:3")
+
+
+def test_routing_is_pure_and_unicode_safe() -> None:
+    event = Event(kind="discussion_statement", speaker="Зоя", topic="пол", text="Мы должны защитить слабых. " * 40)
+    assert route(event, minute=1) == route(event, minute=1)
+    text = route(event, minute=1).entry.text
+    assert text.startswith("Зоя discussed пол: Мы должны")
+    assert len(text) < MAX_TEXT
