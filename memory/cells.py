@@ -37,14 +37,6 @@ def most_waiting(limits: MemoryLimits) -> int:
     return 2 * limits.cells
 
 
-def receive(stream: Stream, entry: Entry, limits: MemoryLimits, tick: int) -> None:
-    """Add a memory as the newest cell, or have it wait where all K are taken."""
-    if has_space(stream, limits):
-        stream.append(entry, tick)
-    else:
-        stream.wait(entry)
-
-
 def oldest(stream: Stream, limits: MemoryLimits) -> tuple[int, ...]:
     """The numbers of the cells that must go into the summary for those that wait: one for each, at most K."""
     wanted = min(len(stream.head.waiting), limits.cells)

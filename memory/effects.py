@@ -6,7 +6,8 @@ is not applied at all and ends `stale`.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -123,3 +124,20 @@ Effect = (
     | MarkAccessed
     | Tell
 )
+
+
+class Loss(NamedTuple):
+    """That something was given up which no summary tells."""
+
+    name: str  # of the warning that it deserves
+    owner: str
+    amount: int
+
+
+def losses(effects: Iterable[Effect]) -> Iterator[Loss]:
+    """What effects give up: memories forgotten for want of a summary, summaries of which even the core did not fit."""
+    for effect in effects:
+        if isinstance(effect, ForgetWaiting) and effect.count:
+            yield Loss("memory.forgotten", effect.owner, effect.count)
+        elif isinstance(effect, ReplaceSummary) and effect.cut:
+            yield Loss("memory.summary_cut", effect.owner, 1)

@@ -1,4 +1,4 @@
-"""How an observation enters a stream: the same in a live tick, on resume and in replay."""
+"""How an observation enters a stream."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from memory.limits import MemoryLimits
 from memory.stream import Stream
 
 
-def receive(stream: Stream, entry: Entry, limits: MemoryLimits, tick: int) -> None:
-    """Append an observed entry; under the policy `cells` it may have to wait in the head for a free cell."""
-    if entry.type in OBSERVED_TYPES and limits.policy_of(stream.owner) == "cells":
-        cells.receive(stream, entry, limits, tick)
-    else:
-        stream.append(entry, tick)
+def receive(stream: Stream, entry: Entry, limits: MemoryLimits, tick: int) -> bool:
+    """Append an observed entry, or have it wait in the head where the policy `cells` has no cell free for it.
+
+    Returns whether it was appended.
+    """
+    policy = limits.policy_of(stream.owner)
+    if policy == "cells" and entry.type in OBSERVED_TYPES and not cells.has_space(stream, limits):
+        stream.wait(entry)
+        return False
+    stream.append(entry, tick)
+    return True

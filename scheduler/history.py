@@ -77,6 +77,8 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
     apply(streams, core.asked, core.tick)
     for owner, entry in core.observed:
         streams[owner].append(entry, core.tick)
+    for owner, entry in core.waiting:
+        streams[owner].wait(entry)
     for repeat in core.repeated:
         count_repeat(streams[repeat.owner], repeat.number, repeat.minute, repeat.importance)
     apply(streams, core.cuts, core.tick)
@@ -105,13 +107,15 @@ def changes_of(line: ReadLine) -> Iterator[Change]:
 
 
 def observed_again(seen: Iterable[tuple[str, Entry]], core: Core) -> bool:
-    """Whether these observations are those of a tick: each as it was appended, or where one was counted as a repeat."""
-    appended, repeated = deque(core.observed), deque(core.repeated)
+    """Whether these observations are those of a tick: each as it was taken in, or where one was counted as a repeat."""
+    appended, waiting, repeated = deque(core.observed), deque(core.waiting), deque(core.repeated)
     for owner, entry in seen:
         if appended and appended[0] == (owner, entry):
             appended.popleft()
+        elif waiting and waiting[0] == (owner, entry):
+            waiting.popleft()
         elif repeated and (repeated[0].owner, repeated[0].minute) == (owner, entry.minute):
             repeated.popleft()
         else:
             return False
-    return not appended and not repeated
+    return not (appended or waiting or repeated)

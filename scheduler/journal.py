@@ -62,7 +62,8 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     facts: Facts | None = None  # when they changed
     ended: tuple[Ended, ...] = ()
     asked: tuple[Effect, ...] = ()  # effects the world asked for, such as the status of a plan item
-    observed: tuple[tuple[str, Entry], ...] = ()
+    observed: tuple[tuple[str, Entry], ...] = ()  # and appended
+    waiting: tuple[tuple[str, Entry], ...] = ()  # observed, and kept in the head until a cell is free
     repeated: tuple[Repeat, ...] = ()
     cuts: tuple[Effect, ...] = ()  # what the boundary cut so that the limits hold
     deleted: tuple[tuple[str, tuple[int, ...]], ...] = ()

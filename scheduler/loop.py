@@ -225,7 +225,7 @@ class TickLoop:
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
             turn, self._turn, self._checkpoint = self._turn, WorldTurn(), None
             if not observed_again(turn.observed, core):
-                known = len(core.observed) + len(core.repeated)
+                known = len(core.observed) + len(core.waiting) + len(core.repeated)
                 raise WorldDiverged(
                     f"tick {core.tick}: the resumed world observed {len(turn.observed)} entries that differ from the "
                     f"{known} in the journal; it must be deterministic from its last checkpoint"
@@ -239,6 +239,8 @@ class TickLoop:
             (ended.key.kind, note.source, ended.reason)
             for ended, note in zip(outcome.core.ended, outcome.notes, strict=True)
         )
+        for loss in outcome.losses():
+            log.warning(loss.name, run=self.ledger.run, tick=number, owner=loss.owner, amount=loss.amount)
         commit, chain = self._commit(number, outcome)
         advanced = self.ledger.advance(commit, self._apply)
         self.tick, self.digest, self.chain = number, commit.digest, chain

@@ -12,7 +12,7 @@ import msgspec
 
 from memory.apply import apply, unmet
 from memory.compaction import enforce_limits
-from memory.effects import Effect
+from memory.effects import Effect, losses
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.admission import Decided, admit
@@ -65,6 +65,8 @@ class Mind:
             self.cadence.touch(key.owner)
             if closing.ended.end == "stale":
                 self.warnings["job.stale"] += 1
+            else:
+                self._count_losses(closing.ended.effects)
         return [change for closing in self._closings for change in closing.changes]
 
     def end(self, tick: int, turn: WorldTurn) -> Outcome:
@@ -96,6 +98,7 @@ class Mind:
             ended=tuple(closing.ended for closing in closings),
             asked=tuple(asked),
             observed=remembered.observed,
+            waiting=remembered.waiting,
             repeated=remembered.repeated,
             cuts=cuts,
             deleted=deleted,
@@ -187,7 +190,12 @@ class Mind:
             effects = enforce_limits(self.streams[owner], self.facts.limits, minute, self._display_names())
             apply(self.streams, effects, tick)
             cuts += effects
+        self._count_losses(cuts)
         return tuple(cuts)
+
+    def _count_losses(self, effects: Iterable[Effect]) -> None:
+        for loss in losses(effects):
+            self.warnings[loss.name] += loss.amount
 
     def _display_names(self) -> Mapping[str, str]:
         """What owners and places are called."""

@@ -9,6 +9,7 @@ from memory.compaction import rating
 from memory.entry import Entry
 from memory.history import is_shared
 from memory.limits import MemoryLimits
+from memory.receive import receive
 from memory.repeats import RepeatIndex, count_repeat
 from memory.stream import Stream
 from scheduler.journal import Repeat
@@ -18,6 +19,7 @@ class Remembered(NamedTuple):
     """What became of a tick's observations."""
 
     observed: tuple[tuple[str, Entry], ...]  # appended, in this order
+    waiting: tuple[tuple[str, Entry], ...]  # kept in the head, in this order
     repeated: tuple[Repeat, ...]
 
 
@@ -31,23 +33,23 @@ class Remembering:
     def take_in(
         self, streams: Mapping[str, Stream], observed: Iterable[tuple[str, Entry]], tick: int, limits: MemoryLimits
     ) -> Remembered:
-        """Append observations to their owners' streams, or count them as repeats.
+        """Append observations to their owners' streams, have them wait for a free cell, or count them as repeats.
 
         Cells, token windows and shared histories keep every statement: specs 1, 4 and 2 count them.
         """
         appended: list[tuple[str, Entry]] = []
+        waiting: list[tuple[str, Entry]] = []
         repeated: list[Repeat] = []
         for owner, entry in observed:
             stream = streams[owner]
             number = self._index(stream).repeated(entry) if self._coalesces(owner, limits) else None
             if number is None:
-                stream.append(entry, tick)
-                appended.append((owner, entry))
+                (appended if receive(stream, entry, limits, tick) else waiting).append((owner, entry))
             else:
                 importance = entry.importance or rating(stream.entries[number])
                 count_repeat(stream, number, entry.minute, importance)
                 repeated.append(Repeat(owner, number, entry.minute, importance))
-        return Remembered(tuple(appended), tuple(repeated))
+        return Remembered(tuple(appended), tuple(waiting), tuple(repeated))
 
     def forget(self, owner: str) -> None:
         """The owner has left."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from memory.effects import Effect
+from memory.effects import Effect, Loss, losses
 from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
@@ -68,3 +68,10 @@ class Outcome:
     closed: tuple[JobKey, ...]
     opened: tuple[OpenJob, ...]
     streams: tuple[Stream, ...]  # those that may have changed
+
+    def losses(self) -> Iterator[Loss]:
+        """What was given up in this tick."""
+        for ended in self.core.ended:
+            if ended.end == "applied":
+                yield from losses(ended.effects)
+        yield from losses(self.core.cuts)
