@@ -6,8 +6,13 @@ from typing import Literal
 
 import msgspec
 
+from memory.trigger import DEFAULT_TRIGGER
+
 #: How the observations of an owner are kept within bounds: spec 3's stream, spec 1's cells, spec 4's token window.
 Policy = Literal["stream", "cells", "tokens"]
+
+#: What makes an agent reflect: that time has passed, that enough has happened, or whichever comes first.
+Cause = Literal["interval", "importance", "either"]
 
 _WHO_REMEMBERS = ("agent", "npc")  # scopes that a run's policy is for; places, groups and the world keep streams
 
@@ -20,6 +25,8 @@ class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_plans: int = 7
     importance_threshold: int = 5  # entries at or above are never archived without a summary
     reflection_interval: int = 720  # game minutes between reflections
+    reflection_trigger: Cause = "interval"
+    reflection_trigger_max: int = DEFAULT_TRIGGER  # accumulated importance at which an agent reflects
     summary_threshold: int = 5  # messages from which a conversation is worth a summary
     retention: int = 2 * 1440  # game minutes that an archived entry is kept
     max_history: int = 100_000  # characters of a shared history (spec 2)

@@ -67,7 +67,7 @@ KEPT = frozenset(
         "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call", "claim_cap", "max_observations",
         "max_reflections", "max_plans", "importance_threshold", "reflection_interval", "summary_threshold",
         "retention_days", "policy", "policies", "on_failure", "cells", "token_limit", "compress_at", "compress_to",
-        "retain", "passes", "coalesce",
+        "retain", "passes", "coalesce", "reflection_trigger", "reflection_trigger_max",
     }
 )  # fmt: skip
 

@@ -13,7 +13,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from memory.limits import MemoryLimits, Policy
+from memory.limits import Cause, MemoryLimits, Policy
+from memory.trigger import DEFAULT_TRIGGER
 from scheduler.limits import LimitTable
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -77,9 +78,9 @@ class Settings(BaseSettings):
     )  # ticks per second; None or "max": as fast as they can
     latency: dict[str, int] = Field(default_factory=dict)  # ticks from enqueue to due, by kind
 
-    # Budgets
+    # Budgets. The default for a tick binds where all of a town plan at the same minute: the rest plan by heuristic.
     limits: dict[str, int] = Field(
-        default_factory=lambda: {"tick.run.calls": 24, "day.run.calls": 400, "day.kind:reflect.calls": 60}
+        default_factory=lambda: {"tick.run.calls": 20, "day.run.calls": 400, "day.kind:reflect.calls": 60}
     )
     limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
     limit_usd: float | None = Field(None, gt=0)  # the run's limit in dollars
@@ -98,6 +99,8 @@ class Settings(BaseSettings):
     max_plans: int = Field(7, ge=1)
     importance_threshold: int = Field(5, ge=1, le=10)
     reflection_interval: int = Field(720, ge=1)  # game minutes
+    reflection_trigger: Cause = "interval"  # or "importance": when enough has happened; or "either"
+    reflection_trigger_max: int = Field(DEFAULT_TRIGGER, ge=1)  # accumulated importance that is enough
     summary_threshold: int = Field(5, ge=2)
     coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
     retention_days: int = Field(2, ge=0)
@@ -161,6 +164,8 @@ class Settings(BaseSettings):
             max_plans=self.max_plans,
             importance_threshold=self.importance_threshold,
             reflection_interval=self.reflection_interval,
+            reflection_trigger=self.reflection_trigger,
+            reflection_trigger_max=self.reflection_trigger_max,
             summary_threshold=self.summary_threshold,
             retention=self.retention_days * 1440,
             policy=self.policy,

@@ -39,15 +39,26 @@ class Insight(NamedTuple):
     evidence: tuple[int, ...]
 
 
-def notice(owner: str, recent: Sequence[Entry], before: Sequence[Entry], names: Mapping[str, str]) -> Insight:
-    """What `recent` entries bring that `before` did not know. `recent` goes by importance, the highest first."""
+def notice(
+    owner: str,
+    recent: Sequence[Entry],
+    before: Sequence[Entry],
+    names: Mapping[str, str],
+    repeats: Mapping[int, int] | None = None,
+) -> Insight:
+    """What `recent` entries bring that `before` did not know.
+
+    Args:
+        recent: by importance, the highest first.
+        repeats: how often entries were observed again, by number.
+    """
     fresh = _Fresh()
     events = [e for e in recent if e.type in ("observation", "message")]
     told: list[tuple[str, list[Entry]]] = [
         *_people(owner, events, before, names),
         *_striking(events, names, fresh),
         *_promises(events, names, fresh),
-        *_repeated(events, fresh),
+        *_repeated(events, repeats or {}, fresh),
         *_places(events, before, names),
     ]
     if not told:
@@ -119,15 +130,18 @@ def _promises(recent: Sequence[Entry], names: Mapping[str, str], fresh: _Fresh) 
         yield f"{opening}: {_quoted(entry, names, sentence)}", [entry]
 
 
-def _repeated(recent: Sequence[Entry], fresh: _Fresh) -> Iterable[tuple[str, list[Entry]]]:
+def _repeated(recent: Sequence[Entry], repeats: Mapping[int, int], fresh: _Fresh) -> Iterable[tuple[str, list[Entry]]]:
+    def times(group: Sequence[Entry]) -> int:
+        return sum(1 + repeats.get(e.number, 0) for e in group)
+
     by_text: dict[str, list[Entry]] = {}
     for entry in recent:
         if rating(entry) > TRIVIAL:
             by_text.setdefault(normal(entry.text), []).append(entry)
-    often = [entries for entries in by_text.values() if len(entries) >= 3 and fresh(entries[0].text)]
+    often = [entries for entries in by_text.values() if times(entries) >= 3 and fresh(entries[0].text)]
     if often:
-        entries = max(often, key=lambda g: (rating(g[0]), len(g), -g[0].number))
-        yield f"Again and again ({len(entries)} times): {_ended(entries[0].text)}", entries[:5]
+        entries = max(often, key=lambda g: (rating(g[0]), times(g), -g[0].number))
+        yield f"Again and again ({times(entries)} times): {_ended(entries[0].text)}", entries[:5]
 
 
 def _places(

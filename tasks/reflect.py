@@ -1,17 +1,20 @@
 """Reflection: one insight drawn from what happened since the last (spec 3, task 8).
 
-When an agent last reflected is kept in two counters of its head, which the reflection's own effects set:
-"reflect.minute" (game time of the request) and "reflect.number" (the last entry it could read). They do not depend
-on reflections that a host brings in from elsewhere. Accumulated importance is read from the stream: the sum over
-the events numbered after "reflect.number", archived ones included. That is the counter of Generative Agents (Park
-et al. 2023; `memory.trigger`) with nothing to keep in step: events that arrive after the request count for the next.
+When an agent last reflected is kept in counters of its head, which the reflection's own effects set:
+"reflect.minute" (game time of the request), "reflect.number" (the last entry it could read) and "reflect.repeated"
+(the importance of all repeats counted until then). They do not depend on reflections that a host brings in from
+elsewhere. Accumulated importance is read from the stream: the sum over the events numbered after "reflect.number",
+archived ones included, and over the repeats counted since. That is the counter of Generative Agents (Park et al.
+2023; `memory.trigger`) with nothing to keep in step: events that arrive after the request count for the next.
+
+How often an entry was repeated is not part of what a job reads, since it changes: it is named in the request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice, takewhile
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -20,9 +23,9 @@ from memory.compaction import rating
 from memory.conversations import is_dialogue
 from memory.effects import Append, Effect, SetCounter, Tell
 from memory.entry import Entry
+from memory.repeats import REPEATED
 from memory.stream import Stream
-from memory.trigger import DEFAULT_TRIGGER
-from memory.trigger import Trigger as Counter
+from memory.trigger import Trigger
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates
 from tasks import timing
@@ -31,11 +34,11 @@ from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.recall import accessed, display_names, replaced, share_of, shown, without_repeats
 
-Cause = Literal["interval", "importance", "either"]
 SHOWN = 20  # observations (spec 3)
 ENOUGH = 3  # observations; fewer give a minimal reflection (spec 3)
 BY_MODEL, BY_HEURISTIC, MINIMAL = 7, 6, 4  # importance (spec 3)
-MINUTE, NUMBER = "reflect.minute", "reflect.number"
+MOST_REPEATED = 20  # entries whose repeats a request names
+MINUTE, NUMBER, COUNTED = "reflect.minute", "reflect.number", "reflect.repeated"
 
 
 class Reflect:
@@ -53,27 +56,23 @@ class Reflect:
     prompt_cap = 2_500
     output_cap = 600
 
-    def __init__(self, templates: Templates, trigger: Cause = "interval", maximum: int = DEFAULT_TRIGGER) -> None:
+    def __init__(self, templates: Templates) -> None:
         self._templates = templates
-        self._trigger = trigger
-        self._counter = Counter.fresh(maximum)
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """One request when the interval is over or enough has happened."""
         if not timing.is_agent(moment):
             return ()
-        counters = moment.stream.head.counters
-        since = counters.get(NUMBER, 0)
-        by_interval = self._trigger != "importance" and self._interval_over(moment, since)
-        if not by_interval and not (self._trigger != "interval" and self._enough_happened(moment.stream, since)):
+        trigger, since = moment.world.limits.reflection_trigger, moment.stream.head.counters.get(NUMBER, 0)
+        by_interval = trigger != "importance" and self._interval_over(moment, since)
+        if not by_interval and not (trigger != "interval" and _enough_happened(moment, since)):
             return ()
-        params: dict[str, Any] = {"since": since} if since else {}
-        return (Request(kind=self.name, owner=moment.owner, priority=3, params=params),)
+        return (Request(kind=self.name, owner=moment.owner, priority=3, params=_params(moment.stream, since)),)
 
     def wake(self, moment: Moment) -> int | None:
         """The tick at which the interval is over, or at which a quiet period is noted."""
         begun = self._begun(moment)
-        if not timing.is_agent(moment) or self._trigger == "importance" or begun is None:
+        if not timing.is_agent(moment) or moment.world.limits.reflection_trigger == "importance" or begun is None:
             return None
         interval = moment.world.limits.reflection_interval
         later = [m for m in (begun + interval, begun + 2 * interval) if m > moment.minute]
@@ -126,7 +125,7 @@ class Reflect:
             return self._reflection(case, QUIET, MINIMAL, (), ())
         first = min(e.number for e in recent)
         before = [e for e in case.entries if e.number < first]
-        insight = notice(case.job.key.owner, recent, before, display_names(case.world))
+        insight = notice(case.job.key.owner, recent, before, display_names(case.world), _repeats(case))
         importance = MINIMAL if insight.text == QUIET else BY_HEURISTIC
         shown_by = [e for e in recent if e.number in set(insight.evidence)]
         reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)
@@ -149,11 +148,6 @@ class Reflect:
             return False
         return moment.minute >= begun + 2 * interval or _observed_after(moment.stream, since, ENOUGH)
 
-    def _enough_happened(self, stream: Stream, since: int) -> bool:
-        events = takewhile(lambda e: e.number > since, reversed(stream.entries.values()))
-        _, reflects = self._counter.step(rating(e) for e in events if e.type == "observation" and not is_dialogue(e))
-        return reflects
-
     def _observed(self, case: Case) -> list[Entry]:
         """Observations since the last reflection."""
         since = case.job.params.get("since", 0)
@@ -169,6 +163,7 @@ class Reflect:
     ) -> tuple[Effect, ...]:
         owner = case.job.key.owner
         upto = max((r.upto for r in case.job.reads if r.owner == owner), default=0)
+        counted = case.job.params.get("repeated")
         entry = Entry(
             type="reflection",
             text=text,
@@ -182,6 +177,7 @@ class Reflect:
             Append(owner=owner, entry=entry, replaces=replaced(case)),
             SetCounter(owner=owner, name=MINUTE, value=case.job.minute),
             SetCounter(owner=owner, name=NUMBER, value=upto),
+            *((SetCounter(owner=owner, name=COUNTED, value=counted),) if isinstance(counted, int) else ()),
         )
 
     def _told(self, case: Case, answer: ReflectionAnswer) -> Iterable[Tell]:
@@ -203,3 +199,33 @@ def _observed_after(stream: Stream, since: int, enough: int) -> bool:
     """Whether at least `enough` observations were appended after entry `since`."""
     newer = takewhile(lambda e: e.number > since, reversed(stream.entries.values()))
     return sum(1 for _ in islice((e for e in newer if e.type in ("observation", "message")), enough)) == enough
+
+
+def _enough_happened(moment: Moment, since: int) -> bool:
+    stream = moment.stream
+    events = takewhile(lambda e: e.number > since, reversed(stream.entries.values()))
+    happened = sum(rating(e) for e in events if e.type == "observation" and not is_dialogue(e))
+    counters = stream.head.counters
+    repeated = counters.get(REPEATED, 0) - counters.get(COUNTED, 0)
+    _, reflects = Trigger.fresh(moment.world.limits.reflection_trigger_max).step((happened, repeated))
+    return reflects
+
+
+def _params(stream: Stream, since: int) -> dict[str, Any]:
+    """What the reflection needs of the head and of the marks, neither of which can be read as of a tick later."""
+    params: dict[str, Any] = {"since": since} if since else {}
+    if REPEATED in stream.head.counters:
+        params["repeated"] = stream.head.counters[REPEATED]
+        newer = takewhile(lambda e: e.number > since, reversed(stream.entries.values()))
+        repeats = {e.number: stream.marks[e.number].repeats for e in newer if e.number in stream.marks}
+        most = sorted((-times, number) for number, times in repeats.items() if times)[:MOST_REPEATED]
+        params["repeats"] = {str(number): -times for times, number in sorted(most, key=lambda pair: pair[1])}
+    return params
+
+
+def _repeats(case: Case) -> dict[int, int]:
+    """How often entries were observed again, by number."""
+    named = case.job.params.get("repeats", {})
+    if not isinstance(named, dict):
+        return {}
+    return {int(n): times for n, times in named.items() if n.isdecimal() and isinstance(times, int)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from kind_cases import ISABELLA, KLAUS, MARIA, WORLD, appended, case_of, message, moment_of, observation, stream_of
@@ -10,10 +11,13 @@ from kind_cases import ISABELLA, KLAUS, MARIA, WORLD, appended, case_of, message
 from memory.apply import apply
 from memory.effects import MarkAccessed, SetCounter, Tell
 from memory.entry import Entry
+from memory.limits import Cause, MemoryLimits
+from memory.repeats import count_repeat
 from memory.stream import Stream
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates
 from tasks.insight import QUIET
+from tasks.kind import World
 from tasks.reflect import Reflect
 
 KIND = Reflect(Templates())
@@ -24,16 +28,21 @@ def day(count: int = 30, start: int = 420, owner: str = KLAUS) -> Stream:
     return stream_of(*(observation(f"Read page {i}.", start + i, subjects=(owner,)) for i in range(count)), owner=owner)
 
 
-def reflected(stream: Stream, kind: Reflect = KIND, until: int = 3 * 1440, new: int = 3) -> list[int]:
+def reflecting(trigger: Cause, maximum: int) -> World:
+    limits = MemoryLimits(reflection_trigger=trigger, reflection_trigger_max=maximum)
+    return replace(WORLD, limits=limits)
+
+
+def reflected(stream: Stream, world: World = WORLD, until: int = 3 * 1440, new: int = 3) -> list[int]:
     """The minutes at which the owner reflects, with some new observations every hour of the day."""
     minutes = []
     for minute in range(MORNING, until):
         if minute % 60 == 0 and 420 <= minute % 1440 < 1320:
             for i in range(new):
                 stream.append(observation(f"Event {minute}/{i}.", minute), minute)
-        for request in kind.due(moment_of(stream, minute)):
+        for request in KIND.due(moment_of(stream, minute, world=world)):
             minutes.append(minute)
-            apply({stream.owner: stream}, kind.heuristic(case_of(kind, stream, minute, request=request)), minute)
+            apply({stream.owner: stream}, KIND.heuristic(case_of(KIND, stream, minute, request=request)), minute)
     return minutes
 
 
@@ -67,7 +76,7 @@ def test_waking_by_its_own_word_misses_nothing() -> None:
 
 
 def test_by_importance_an_agent_reflects_when_enough_has_happened() -> None:
-    kind = Reflect(Templates(), trigger="importance", maximum=30)
+    world = reflecting("importance", 30)
     stream = stream_of()
     counter, expected, actual = 30, [], []
     for minute in range(600, 900):
@@ -77,18 +86,34 @@ def test_by_importance_an_agent_reflects_when_enough_has_happened() -> None:
         if counter <= 0:
             counter = 30
             expected.append(minute)
-        for request in kind.due(moment_of(stream, minute)):
+        for request in KIND.due(moment_of(stream, minute, world=world)):
             actual.append(minute)
-            apply({KLAUS: stream}, kind.heuristic(case_of(kind, stream, minute, request=request)), minute)
+            apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, minute, request=request)), minute)
     assert actual == expected
     assert len(expected) > 10
 
 
 def test_either_takes_whichever_comes_first() -> None:
-    kind = Reflect(Templates(), trigger="either", maximum=10_000)
-    assert reflected(stream_of(), kind) == reflected(stream_of())
-    eager = Reflect(Templates(), trigger="either", maximum=20)
-    assert len(reflected(stream_of(), eager)) > len(reflected(stream_of()))
+    assert reflected(stream_of(), reflecting("either", 10_000)) == reflected(stream_of())
+    assert len(reflected(stream_of(), reflecting("either", 20))) > len(reflected(stream_of()))
+
+
+def test_repeats_count_for_the_trigger_and_are_told() -> None:
+    world = reflecting("importance", 30)
+    stream = stream_of(*(observation(f"Read page {i}.", 600 + i, importance=2) for i in range(5)))
+    for minute in range(610, 616):
+        assert not list(KIND.due(moment_of(stream, minute, world=world)))
+        count_repeat(stream, 2, minute, importance=3)
+    assert not list(KIND.due(moment_of(stream, 616, world=world)))
+    count_repeat(stream, 4, 616, importance=2)
+    (request,) = KIND.due(moment_of(stream, 617, world=world))
+    assert request.params["repeats"] == {"2": 6, "4": 1}
+    count_repeat(stream, 2, 618, importance=3)  # after the request: for the next
+    effects = KIND.heuristic(case_of(KIND, stream, 620, request=request))
+    assert "Again and again (7 times): Read page 1." in appended(effects)[0].text
+    apply({KLAUS: stream}, effects, 627)
+    assert stream.head.counters["repeated"] - stream.head.counters["reflect.repeated"] == 3
+    assert not list(KIND.due(moment_of(stream, 628, world=world)))
 
 
 def test_places_do_not_reflect() -> None:

@@ -1,0 +1,43 @@
+"""A run that reflects by accumulated importance does so at the recorded minutes, although repeats are coalesced."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fakeredis import FakeRedis
+
+from bench.recordings import seconds
+from ops.drive import drive
+from ops.host import TickLoop
+from scheduler.history import read_journal
+from scheduler.settings import Settings
+from scheduler.summary import prefix_of
+from simulation.naming import slug
+from simulation.recorded import RecordedWorld
+from simulation.recordings import SMALL
+
+RECORDED = json.loads((SMALL / "reflection_times.json").read_text())
+
+
+def test_recorded_reflections_are_lived_again(tmp_path: Path) -> None:
+    world, client = RecordedWorld(SMALL), FakeRedis()
+    (trigger,) = {record["trigger_max"] for record in RECORDED}
+    settings = Settings(data_dir=tmp_path, reflection_trigger="importance", reflection_trigger_max=trigger)
+    loop = TickLoop(
+        run="recorded", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
+        ticks=world.ticks_per_day, start_minute=world.start_minute, inline=True, client=client,
+    )  # fmt: skip
+    drive(loop, world)
+    asked: dict[str, list[int]] = {owner: [] for owner in world.owners()}
+    for line in read_journal(client, prefix_of(client, "recorded"), 1, loop.tick):
+        for decided in line.core.decided:
+            if decided.key.kind == "reflect":
+                asked[decided.key.owner].append(line.core.minute)
+    midnight = seconds(RECORDED[0]["recorded"][0][:10] + " 00:00:00")
+    expected = {
+        f"agent:{slug(record['agent'])}": [(seconds(time) - midnight) // 60 for time in record["recorded"]]
+        for record in RECORDED
+    }
+    assert sum(map(len, expected.values())) >= 5
+    assert asked == expected
