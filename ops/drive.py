@@ -28,9 +28,10 @@ def drive(
 
     Args:
         checkpoint_every: after so many ticks the world's state is committed with the tick.
-        on_tick: called at the end of each turn of the world, before its tick is committed.
+        on_tick: called at the end of each turn of the world, before its tick is committed; also for ticks lived again.
 
     Raises:
+        InputError: when an owner comes back under the name with which it left.
         ValueError: when the checkpoint is not one of this world.
         WorldDiverged: when a resumed world does something else than before.
         Fenced: when another host has taken the run.
@@ -43,17 +44,15 @@ def drive(
             world.apply(change)
         seen = world.step(tick.number, tick.minute)
         owners = world.owners()
-        if not tick.replayed:
-            for owner, profile in owners.items():
-                if owner not in present:
-                    loop.join(owner, profile)
+        for owner, profile in owners.items():
+            if owner not in present:
+                loop.join(owner, profile)
         for owner, entry in seen:
             loop.observe(owner, entry)
         for effect in world.take_effects():
             loop.ask(effect)
-        if not tick.replayed:
-            for owner in sorted(present.difference(owners)):
-                loop.leave(owner)
+        for owner in sorted(present.difference(owners)):
+            loop.leave(owner)
         present = set(owners)
         if on_tick is not None:
             on_tick(tick)

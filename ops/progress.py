@@ -87,6 +87,6 @@ def budget_left(view: BudgetView, tick: Tick) -> list[str]:
         cell = Cell(window_of(name.period, tick.number, tick.minute), name.scope)
         room = limit - retry_pool(limit, view.retry_share)
         left = max(0, room - view.get(cell, name.unit))
-        scope = "" if name.scope == "run" else name.scope.partition(":")[2] + " "
+        scope = "all jobs " if name.scope == "run" else name.scope.partition(":")[2] + " "
         periods.setdefault(name.period, []).append(f"{scope}{left:,} of {room:,} {name.unit}")
     return [f"left of the {period}: {' · '.join(parts)}" for period, parts in periods.items()]

@@ -173,7 +173,8 @@ class Town:
         here = [owner for owner in self._setting.people if owner not in state.away]
         seen: list[Seen] = []
         if minute == self.start_minute:
-            seen += happenings.beginning(self._setting, state, minute)
+            known = happenings.beginning(self._setting, state, minute)
+            seen += [item for item in known if item[0] not in state.away]
             seen += happenings.invitations(self._setting, state, here, minute, today=True)
         if minute % DAY == happenings.INVITE_AT:
             happenings.forget_old(state, minute)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -284,6 +285,15 @@ def test_a_configuration_file_that_cannot_be_used_is_named(
     code, _, err = in_process(["run"], {})
     assert (code, len(err.splitlines())) == (2, 1)
     assert says in err
+
+
+def test_the_demo_shows_degradation_and_which_limit_it_was(tmp_path: Path) -> None:
+    done = cogitate("run", "--town", 25, "--days", 1, data_dir=tmp_path / "data")
+    assert done.returncode == 0, done.stderr
+    share = re.search(r"jobs \(([\d.]+)%\) were degraded", done.stdout)
+    assert share is not None
+    assert float(share[1]) >= 5
+    assert re.search(r"\d+ denied: refused by a limit of the budget \(tick\.run\.calls \d+×\)", done.stdout)
 
 
 def test_a_run_cannot_be_made_twice(finished: tuple[Path, dict[str, Any], str]) -> None:
