@@ -26,7 +26,17 @@ def _read_settings() -> Settings:
 
 
 def __getattr__(name: str) -> Any:
-    """The broker's address, looked up when something connects: a host may publish by settings of its own."""
+    """What is looked up when it is needed, since a host has settings and kinds of its own.
+
+    One queue per kind, so that no kind waits behind another and no priority is needed (the transport's priority steps
+    would put 5 before 3). Every queue is named: a misspelt one is an error instead of a queue nobody reads.
+    """
+    if name == "task_queues":
+        return [Queue(kind.name, Exchange(kind.name, type="direct"), routing_key=kind.name) for kind in kinds()]
+    if name == "task_routes":
+        return {kind.name: {"queue": kind.name} for kind in kinds()}
+    if name == "task_default_queue":  # must be one of the queues; every task has a route, so nothing falls back to it
+        return kinds()[0].name
     if name == "broker_url":  # private socket, COGITATE_REDIS_URL's next database, or COGITATE_BROKER_URL
         return kombu_url(_settings.messages_url())
     if name == "broker_use_ssl":
@@ -36,7 +46,6 @@ def __getattr__(name: str) -> Any:
 
 _settings = _read_settings()
 load_kinds(_settings)
-_kinds = [kind.name for kind in kinds()]
 
 # What may travel: JSON only. Pickle would let anyone who can write to Redis run code in a worker.
 task_serializer = "json"
@@ -48,12 +57,7 @@ event_serializer = "json"
 result_backend = None
 task_ignore_result = True
 
-# One queue per kind, so that no kind waits behind another and no priority is needed (the transport's priority steps
-# would put 5 before 3). Every queue is named here: a misspelt one is an error instead of a queue nobody reads.
-task_create_missing_queues = False
-task_queues = [Queue(_kind, Exchange(_kind, type="direct"), routing_key=_kind) for _kind in _kinds]
-task_routes = {_kind: {"queue": _kind} for _kind in _kinds}
-task_default_queue = _kinds[0]  # must be one of the queues; every task has a route, so nothing falls back to it
+task_create_missing_queues = False  # see task_queues above
 
 # Pool: a job waits for a model most of its time, so threads. They ignore Celery's time limits, which is why none are
 # set: the job's deadline is kept by its HTTP client.

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+import structlog
 
 RECORDINGS = "COGITATE_RECORDINGS"
 REQUIRE = "COGITATE_REQUIRE_SYSTEM"
@@ -21,6 +22,14 @@ def recordings() -> Path:
     if not Path(folder).is_dir():
         pytest.fail(f"{RECORDINGS}={folder} is no folder")
     return Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def own_logging() -> Generator[None]:
+    """Each test starts with logging as it is before anybody configured it."""
+    structlog.reset_defaults()
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -27,7 +27,7 @@ lifeline.register()
 def make_app(broker: str | None = None) -> Celery:
     """A Celery app for the broker at this Redis URL, or for the one that the environment's settings name."""
     made = Celery("cogitate", set_as_current=broker is None)
-    made.config_from_object("celeryconfig")
+    made.config_from_object("celeryconfig", force=True)  # now: it also loads the host's own kinds
     if broker is not None:
         made.conf.update(broker_url=kombu_url(broker), broker_use_ssl=tls(broker))
     for kind in kinds():
@@ -44,23 +44,22 @@ def _task() -> Callable[[str], None]:
     return run
 
 
-app = make_app()
+def _make_app_for_command() -> Celery:
+    """The app, or, when the `celery` command asks and it cannot work, one line instead of a traceback."""
+    try:
+        made = make_app()
+        context = click.get_current_context(silent=True)
+        if context is not None and context.find_root().command.name == "celery":
+            made.conf.broker_url  # noqa: B018  # looked up now, see celeryconfig
+    except ConfigurationError as error:
+        raise SystemExit(f"cogitate: {error}") from None
+    return made
+
+
+app = _make_app_for_command()
 
 
 @signals.after_setup_logger.connect  # type: ignore[untyped-decorator]
 def _set_level(loglevel: int | None = None, **_: Any) -> None:
     """In a worker, our events follow the worker's `--loglevel`."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(loglevel or logging.WARNING))
-
-
-def require_broker() -> None:
-    """End the `celery` command with one line when there is no broker to talk to, instead of a traceback."""
-    try:
-        app.conf.broker_url  # noqa: B018  # looked up now, see celeryconfig
-    except ConfigurationError as error:
-        raise SystemExit(f"cogitate: {error}") from None
-
-
-_context = click.get_current_context(silent=True)
-if _context is not None and _context.find_root().command.name == "celery":
-    require_broker()
