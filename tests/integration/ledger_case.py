@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ from scheduler.ledger import Apply, HostLedger
 from scheduler.loop import Tick, TickLoop
 from scheduler.rules import keep_settings, view_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of
 from scheduler.turn import Rules
 from tasks.job import Cost, Job, JobKey, Request
 from tasks.kind import Case, Kind, Moment, OnDenied, Prompt
@@ -75,6 +74,13 @@ def settings_of(limits: Mapping[str, int], retry_share: float = 0.2) -> Settings
     return Settings(limits=dict(limits), retry_share=retry_share, guarantees={}, last_call={})
 
 
+def observe_again(loop: TickLoop, tick: Tick) -> None:
+    """A world that observes what the journal says that it observed."""
+    (line,) = read_journal(loop.ledger.client, loop.ledger.prefix, tick.number, tick.number)
+    for owner, entry in line.core.observed:
+        loop.observe(owner, entry)
+
+
 class Host:
     """One host of a run, always in the world's turn of some tick.
 
@@ -96,6 +102,7 @@ class Host:
         claim_cap: int = 4,
         ticks: int | None = None,
         facts: Facts = HOURLY,
+        again: Callable[[TickLoop, Tick], None] = observe_again,
     ) -> None:
         settings = settings_of(limits, retry_share)
         self.client = client
@@ -129,8 +136,7 @@ class Host:
         self._ticks = iter(self.loop)
         self.tick: Tick = next(self._ticks)
         while self.tick.replayed:
-            for owner, entry in observed_at(client, run, self.tick.number):
-                self.loop.observe(owner, entry)
+            again(self.loop, self.tick)
             self.tick = next(self._ticks)
 
     def _publish(self, jobs: Sequence[Job]) -> int:
@@ -165,12 +171,6 @@ class Host:
             if (at, of) == (scope, unit) and int(value):
                 found[account] = int(value)
         return found
-
-
-def observed_at(client: Redis, run: str, tick: int) -> list[tuple[str, Entry]]:
-    """What a world observed at a tick, from the journal: a world that does again what it did."""
-    (line,) = read_journal(client, prefix_of(client, run), tick, tick)
-    return list(line.core.observed)
 
 
 def worker(client: Redis, name: str = "w", cap: int = 4) -> Claims:
