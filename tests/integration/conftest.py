@@ -50,11 +50,11 @@ def worker_settings(valkey_server: EmbeddedServer, tmp_path_factory: pytest.Temp
     return Settings(data_dir=tmp_path_factory.mktemp("worker"), redis_url=valkey_server.url, concurrency=2)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def worker_log(
     valkey_server: EmbeddedServer, worker_settings: Settings, eventually: Eventually
 ) -> Iterator[Callable[[], str]]:
-    """A real `celery -A workers worker` on the session's server; what it has logged so far."""
+    """A real `celery -A workers worker` on the session's server, for one module; what it has logged so far."""
     log = worker_settings.data_dir / "worker.log"
     with log.open("wb") as out:
         command = [part if part != "warning" else "info" for part in worker_command("tested@%h")]
