@@ -6,7 +6,7 @@ Everything here can be dropped and read back from the ledger; the tick loop does
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -24,6 +24,7 @@ from scheduler.journal import Core, DecidedLine, Ended, EndNote
 from scheduler.ledger import Row
 from scheduler.open_jobs import OpenJob, open_job, read_numbers, whole
 from scheduler.remembering import Remembering
+from scheduler.triggers import Trigger, recounts
 from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
 from tasks.job import Job, JobKey, Reads, Request
 from tasks.kind import Case, Moment
@@ -45,6 +46,7 @@ class Mind:
         self.retired: set[str] = set()
         self.open: dict[JobKey, OpenJob] = {}
         self.deferred: list[Deferred] = []
+        self.triggers: list[Trigger] = []  # of scopes that recount already
         self.warnings: Counter[str] = Counter()
         self.cadence = Cadence(rules.kinds)
         self._remembering = Remembering(coalesce=rules.coalesce)
@@ -67,6 +69,8 @@ class Mind:
                 self.warnings["job.stale"] += 1
             else:
                 self._count_losses(closing.ended.effects)
+            if closing.ended.reason != "none" and not closing.ended.effects:
+                self.warnings["job.nothing_recorded"] += 1
         return [change for closing in self._closings for change in closing.changes]
 
     def end(self, tick: int, turn: WorldTurn) -> Outcome:
@@ -86,7 +90,8 @@ class Mind:
         for owner in leaves:
             self.cadence.forget(owner)
             self._remembering.forget(owner)
-        decided = self._decide(tick, minute, [request for request in turn.requests if request.owner not in leaves])
+        requests = [request for request in turn.requests if request.owner not in leaves]
+        decided = self._decide(tick, minute, [*requests, *self._recounts(turn.triggers)])
         opened = self._open(tick, minute, decided)
         closings, self._closings = self._closings + cancelled, []
         core = Core(
@@ -222,6 +227,14 @@ class Mind:
                 deleted.append((owner, tuple(numbers)))
         return tuple(deleted)
 
+    def _recounts(self, new: Iterable[Trigger]) -> list[Request]:
+        """What scopes have to tell now; one that is busy tells it later."""
+        if not new and not self.triggers:
+            return []
+        here = {owner: stream for owner, stream in self.streams.items() if owner not in self.retired}
+        requests, self.triggers = recounts([*self.triggers, *new], here, self.profiles, self._busy(()))
+        return requests
+
     def _decide(self, tick: int, minute: int, requests: Sequence[Request]) -> list[Decided]:
         again = [waiting.request for waiting in self.deferred if waiting.at <= tick]
         self.deferred = [waiting for waiting in self.deferred if waiting.at > tick]
@@ -254,22 +267,28 @@ class Mind:
                 key=d.key,
                 minute=minute,
                 due=tick + self._latency(d.key.kind),
-                reads=(self._reads(Reads(d.key.owner, 0, d.request.numbers)), *map(self._reads, d.request.reads)),
+                reads=tuple(self._reads(d.request)),
                 params=d.request.params,
                 priority=d.request.priority,
                 model=self.rules.model_of(kind),
                 prompt_cap=kind.prompt_cap,
                 output_cap=kind.output_cap,
                 facts=self.facts_version,
+                summary=self.streams[d.key.owner].head.summary,
+                summary_version=self.streams[d.key.owner].head.summary_version,
+                character=self.streams[d.key.owner].head.character,
                 reserved=d.cost,
             )
             opened.append(open_job(d, job))
             self.open[d.key] = opened[-1]
         return opened
 
-    def _reads(self, reads: Reads) -> Reads:
-        newest = self.streams[reads.owner].head.last_number
-        return Reads(reads.owner, min(reads.upto or newest, newest), reads.numbers)
+    def _reads(self, request: Request) -> Iterator[Reads]:
+        """What a job reads, as of now; of others, those that are still here."""
+        for reads in (Reads(request.owner, 0, request.numbers), *request.reads):
+            if reads.owner in self.streams and reads.owner not in self.retired:
+                newest = self.streams[reads.owner].head.last_number
+                yield Reads(reads.owner, min(reads.upto or newest, newest), reads.numbers)
 
     def _latency(self, kind: str) -> int:
         return max(1, self.rules.latency_of(self.rules.kind_of(kind)))

@@ -12,6 +12,7 @@ from scheduler.ledger import HostLedger
 from scheduler.mind import Mind
 from scheduler.open_jobs import load_open_jobs
 from scheduler.streams import load_streams
+from scheduler.triggers import Trigger
 from scheduler.turn import Deferred
 
 
@@ -20,6 +21,7 @@ class LoopState(msgspec.Struct, frozen=True):
 
     facts_version: int = 0
     deferred: tuple[Deferred, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
 
 
 class Restored(NamedTuple):
@@ -35,7 +37,7 @@ class Restored(NamedTuple):
 
 def loop_state(mind: Mind) -> bytes:
     """The loop's own state as it is kept with the run."""
-    return msgspec.json.encode(LoopState(mind.facts_version, tuple(mind.deferred)))
+    return msgspec.json.encode(LoopState(mind.facts_version, tuple(mind.deferred), tuple(mind.triggers)))
 
 
 def restore(ledger: HostLedger, mind: Mind) -> Restored:
@@ -54,6 +56,7 @@ def restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.facts = mind.facts_at[loop.facts_version]
     mind.facts_version = loop.facts_version
     mind.deferred = list(loop.deferred)
+    mind.triggers = list(loop.triggers)
     mind.open = load_open_jobs(client, prefix)
     view: Any = client.hgetall(prefix + "view")
     mind.view.held = {field.decode(): int(value) for field, value in view.items()}

@@ -17,7 +17,7 @@ from memory.profile import Profile
 from memory.scopes import CURSOR, WORLD, around_mentions, location_owner, messages_since
 from memory.stream import Stream
 from tasks.job import Request
-from tasks.recount import Span, recount_request
+from tasks.recount import Recount, Span, recount_request
 
 _ID = re.compile(r"_ids?$")
 
@@ -76,40 +76,31 @@ def story_event(kind: str, tags: Sequence[str], related: Mapping[str, Any], minu
     )
 
 
-def gathered(waiting: Iterable[Trigger], new: Iterable[Trigger], upto: int) -> list[Trigger]:
-    """All triggers in order; those of one scope and location become one, which tells up to the newest.
-
-    Args:
-        upto: the newest number of the world's stream at the end of this tick.
-    """
-    found: dict[tuple[str, str], Trigger] = {}
-    for trigger in (*waiting, *new):
-        trigger = trigger if trigger.upto else msgspec.structs.replace(trigger, upto=upto)
-        key = (trigger.scope, "" if trigger.scope == WORLD else trigger.location)
-        earlier = found.get(key)
-        found[key] = trigger if earlier is None else _joined(earlier, trigger)
-    return list(found.values())
-
-
 def recounts(
     triggers: Iterable[Trigger],
     streams: Mapping[str, Stream],
     profiles: Mapping[str, Profile],
-    busy: Callable[[str], bool],
+    busy: Callable[[str, str], bool],
 ) -> tuple[list[Request], list[Trigger]]:
-    """The requests that triggers become now, and the triggers that wait for their scope.
+    """The requests that triggers become at the end of a tick, and the triggers that wait for their scope.
 
     A trigger without messages since the cursor becomes nothing, and so does one whose scope has left.
+
+    Args:
+        triggers: those that wait already, then those of this tick.
+        busy: whether a job of (kind, owner) is open or deferred.
     """
     world = streams.get(WORLD)
+    if world is None:
+        return [], []
     requests: list[Request] = []
     waiting: list[Trigger] = []
     taken: set[str] = set()
-    for trigger in triggers:
+    for trigger in _gathered(triggers, world.head.last_number):
         scope = trigger.scope
-        if world is None or scope not in streams:
+        if scope not in streams:
             continue
-        if scope in taken or busy(scope):
+        if scope in taken or busy(Recount.name, scope):
             waiting.append(trigger)
             continue
         start = streams[scope].head.cursors.get(CURSOR, 0)
@@ -135,6 +126,17 @@ def _span(trigger: Trigger, start: int) -> Span:
         quest_id=trigger.quest_id,
         encounter_id=trigger.encounter_id,
     )
+
+
+def _gathered(triggers: Iterable[Trigger], newest: int) -> list[Trigger]:
+    """The triggers in order; those of one scope and location become one, which tells up to the latest of them."""
+    found: dict[tuple[str, str], Trigger] = {}
+    for trigger in triggers:
+        trigger = trigger if trigger.upto else msgspec.structs.replace(trigger, upto=newest)
+        key = (trigger.scope, "" if trigger.scope == WORLD else trigger.location)
+        earlier = found.get(key)
+        found[key] = trigger if earlier is None else _joined(earlier, trigger)
+    return list(found.values())
 
 
 def _joined(earlier: Trigger, later: Trigger) -> Trigger:

@@ -14,6 +14,7 @@ from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.journal import Core, EndNote
 from scheduler.open_jobs import OpenJob
+from scheduler.triggers import Trigger
 from tasks.job import Cost, JobKey, Request
 from tasks.kind import Kind
 
@@ -57,6 +58,7 @@ class WorldTurn:
     asked: list[Effect] = field(default_factory=list)
     observed: list[tuple[str, Entry]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    triggers: list[Trigger] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

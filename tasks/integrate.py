@@ -9,7 +9,7 @@ for events that are not there, no event is integrated twice, and those that arri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 
 from pydantic import BaseModel
@@ -19,22 +19,21 @@ from memory.context import Context, context_window
 from memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
 from memory.entry import Entry
 from memory.history import is_shared
+from memory.long_term import estimate_tokens, fold
 from memory.routing import INTEGRATE
-from memory.sentences import split_sentences
-from memory.summary import Line, summarise
-from prompts.answers import MAX_MEMORY, IntegratedAnswer
+from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.recall import accessed, when
+from tasks.recall import accessed, display_names, when
 
 ASKED, DONE = "integrate.asked", "integrate.done"  # counters: ticks
 CURSOR = "integrate"
 MEMORIES = 30  # of the owner's latest entries that a prompt shows
 HISTORY = 20  # of the latest statements of the group
 ROOM = 6_000  # characters of events that one job takes; further ones wait for the next
-WORDS = 180  # of the summary that is made without a model
-NEW_WORDS = 120  # of these, at most so many for what is new
+TOKENS = 250  # of the summary that is made without a model
+NEW_TOKENS = 160  # of these, at most so many for what is new
 
 
 def asks_for_integration(owner: str, tick: int) -> SetCounter:
@@ -121,7 +120,7 @@ class Integrate:
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """The events, word for word where there is room, behind what the summary said before."""
         events = self._events(case)
-        text = merged(_text(case, "summary"), [e.text for e in events]) if events else ""
+        text = merged(_text(case, "summary"), events, display_names(case.world)) if events else ""
         return self._replaced(case, text)
 
     def _events(self, case: Case) -> list[Entry]:
@@ -148,20 +147,14 @@ class Integrate:
         )
 
 
-def merged(summary: str, events: Sequence[str]) -> str:
+def merged(summary: str, events: Sequence[Entry], names: Mapping[str, str]) -> str:
     """A long-term summary and what is new, without a model: the new in full where it fits, the old condensed."""
-    told = " ".join(events)
-    if len(told.split()) > NEW_WORDS or len(told) > MAX_MEMORY:
-        told = _condensed(told, NEW_WORDS)
-    room = WORDS - len(told.split())
-    kept = summary if len(summary.split()) <= room else _condensed(summary, room)
-    text = f"{kept} {told}".strip()
-    return text if len(text) <= MAX_MEMORY else told[:MAX_MEMORY]
-
-
-def _condensed(text: str, words: int) -> str:
-    lines = [Line("", sentence, 0) for sentence in split_sentences(text)]
-    return summarise(lines, max_words=words)
+    told = " ".join(entry.text for entry in events)
+    if estimate_tokens(told) > NEW_TOKENS:
+        told = fold("", events, names, NEW_TOKENS)
+    room = TOKENS - estimate_tokens(told)
+    kept = summary if estimate_tokens(summary) <= room else fold(summary, (), names, room)
+    return f"{kept} {told}".strip()
 
 
 def _fitting(events: Sequence[Entry]) -> list[Entry]:

@@ -12,11 +12,12 @@ from kind_cases import KLAUS, case_of, moment_of, observation, stream_of
 from memory.apply import apply, unmet
 from memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
 from memory.entry import Entry
+from memory.long_term import estimate_tokens
 from memory.routing import Event, Routing, route
 from memory.stream import Stream
 from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
-from tasks.integrate import ASKED, CURSOR, DONE, ROOM, Integrate, asks_for_integration, merged
+from tasks.integrate import ASKED, CURSOR, DONE, ROOM, TOKENS, Integrate, asks_for_integration, merged
 from tasks.job import Request
 from tasks.kind import Case
 
@@ -119,11 +120,14 @@ def test_the_heuristic_keeps_the_old_summary_and_the_news_word_for_word() -> Non
 
 def test_a_merged_summary_stays_short_and_keeps_what_is_new() -> None:
     old = " ".join(f"On day {n} Klaus met Maria Lopez at the library and they talked about books." for n in range(60))
-    text = merged(old, ["Final results: The floor won. Earnings: $24,000."])
-    assert len(text.split()) <= 180
-    assert text.endswith("Final results: The floor won. Earnings: $24,000.")
+    news = observation("Final results: The floor won. Earnings: $24,000.", 9)
+    text = merged(old, [news], {})
+    assert estimate_tokens(text) <= TOKENS
+    assert text.endswith(news.text)
     assert "Maria" in text
-    assert len(merged(old, ["news " * 900]).split()) <= 180
+    long = observation("The group voted again and Bob promised to pay. " * 60, 9)
+    assert estimate_tokens(merged(old, [long], {})) <= TOKENS
+    assert "Bob promised to pay" in merged(old, [long], {})
 
 
 def test_all_events_that_wait_go_into_one_job() -> None:
