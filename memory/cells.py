@@ -11,12 +11,12 @@ Reflections and plans are no cells: their own limits hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, TakeWaiting
 from memory.entry import OBSERVED_TYPES, Entry
 from memory.limits import MemoryLimits
-from memory.long_term import fold
+from memory.long_term import cut_oldest, fold, told
 from memory.stream import Stream
 
 SUMMARY_TOKENS = 250  # of a summary that is made without a model
@@ -58,14 +58,20 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     return _let_in(stream, limits, names, waiting)
 
 
+def retell(summary: str, leaving: Sequence[Entry], names: Mapping[str, str]) -> str:
+    """The summary with the cells that leave told in it, without a model."""
+    text = fold(summary, leaving, names, SUMMARY_TOKENS)
+    return text or cut_oldest(f"{summary} {told(leaving, names)}".strip(), SUMMARY_TOKENS)
+
+
 def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], count: int) -> tuple[Effect, ...]:
     """Append the oldest `count` that wait and tell as many of the oldest in the summary, without a model."""
     head, owner = stream.head, stream.owner
     arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting[:count], start=1)]
     all_cells = [(entry.number, entry) for entry in reversed(cells(stream))] + arriving
     leaving = all_cells[: max(0, len(all_cells) - limits.cells)]
-    text = fold(head.summary, [entry for _, entry in leaving], names, SUMMARY_TOKENS)
+    text = retell(head.summary, [entry for _, entry in leaving], names)
     effects: list[Effect] = [TakeWaiting(owner, count)] if count else []
     effects.append(Archive(owner=owner, numbers=tuple(number for number, _ in leaving), into_summary=True))
-    effects.append(ReplaceSummary(owner=owner, text=text or head.summary, version=head.summary_version))
+    effects.append(ReplaceSummary(owner=owner, text=text, version=head.summary_version))
     return tuple(effects)

@@ -67,6 +67,7 @@ class SetCharacter(msgspec.Struct, frozen=True, tag="character", omit_defaults=T
 
     owner: str
     character: Character
+    cut: int = 0  # tokens of it that the owner's limit has no room for
 
 
 class SetPlanStatus(msgspec.Struct, frozen=True, tag="plan_status", omit_defaults=True):
@@ -141,3 +142,5 @@ def losses(effects: Iterable[Effect]) -> Iterator[Loss]:
             yield Loss("memory.forgotten", effect.owner, effect.count)
         elif isinstance(effect, ReplaceSummary) and effect.cut:
             yield Loss("memory.summary_cut", effect.owner, 1)
+        elif isinstance(effect, SetCharacter) and effect.cut:
+            yield Loss("memory.character_cut", effect.owner, 1)

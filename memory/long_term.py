@@ -63,8 +63,8 @@ def count_words(text: str) -> int:
 def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int) -> str:
     """A summary of at most `room` tokens that tells the old one and the entries, in order of time.
 
-    Sentences on objectives, relationships, possessions and promises go first, then what says most in the fewest words;
-    nothing in, or no room, gives "". The same input gives the same text.
+    Sentences on objectives, relationships, possessions and promises go first, then what says most in the fewest words.
+    "" where there is nothing to tell, or not one sentence fits. The same input gives the same text.
     """
     lines = [Line("", sentence, 0) for sentence in split_sentences(summary)]
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
@@ -76,7 +76,7 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
         text = " ".join(unit.text for unit in choose_units(candidates, words, WEIGHTINGS["facts"].brevity))
         size = estimate_tokens(text)
         if size <= room:
-            return text or cut_oldest(lines[-1].text, room)
+            return text
         words = min(words - 1, words * room // size)
     return ""
 
@@ -88,6 +88,13 @@ def _weighed(unit: Unit) -> Unit:
     if _CRITICAL.search(unit.text):
         return unit._replace(weights=unit.weights | {f"critical {unit.text}": _CRITICAL_WEIGHT})
     return unit
+
+
+def told(entries: Iterable[Entry], names: Mapping[str, str]) -> str:
+    """Entries one after the other, who said what; days as numbers."""
+    lines = [(line(entry, names), entry) for entry in sorted(entries, key=lambda e: (e.minute, e.number))]
+    texts = [(f"{said.speaker}: " if said.speaker else "") + anchor_days(said.text, e.minute) for said, e in lines]
+    return " ".join(text for text in texts if text)
 
 
 def cut_oldest(text: str, room: int) -> str:

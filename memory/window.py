@@ -14,15 +14,16 @@ The buffer is what was observed, heard or summarised; reflections and plans have
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from memory.effects import Archive, Effect, ReplaceSummary, SetCharacter
 from memory.entry import OBSERVED_TYPES, Character, Entry
 from memory.limits import MemoryLimits
-from memory.long_term import count_words, cut_oldest, estimate_tokens, fold, tokens_of_words
+from memory.long_term import count_words, cut_oldest, estimate_tokens, fold, tokens_of_words, told
 from memory.stream import Stream
 
 PASSES = "compression_passes"  # counter of the head: how often was compressed since the buffer was last full
+MOST_SUMMARY = 600  # tokens: what a model can be shown, and told to compress again
 _LEAST_SUMMARY = 0.1  # share of the limit that a summary gets even where the entries kept take all that is aimed at
 
 
@@ -61,9 +62,14 @@ def is_over_limit(stream: Stream, limits: MemoryLimits) -> bool:
     return total_tokens(stream) > limits.token_limit
 
 
+def near(limits: MemoryLimits) -> int:
+    """The tokens at which compression begins."""
+    return int(limits.token_limit * limits.compress_at)
+
+
 def is_near_limit(stream: Stream, limits: MemoryLimits) -> bool:
     """Whether the buffer has come to the share of the limit at which it is compressed."""
-    return buffer_tokens(stream.live()) >= int(limits.token_limit * limits.compress_at)
+    return buffer_tokens(stream.live()) >= near(limits)
 
 
 def compressible(entries: Iterable[Entry], limits: MemoryLimits) -> list[Entry]:
@@ -76,32 +82,25 @@ def summary_room(kept: Iterable[Entry], character: Character, limits: MemoryLimi
     """Tokens that a summary may take beside the entries that are kept, so that the total is what is aimed at."""
     beside = _total("", kept, character)
     aim = max(int(limits.token_limit * limits.compress_to) - beside, int(limits.token_limit * _LEAST_SUMMARY))
-    return max(0, min(aim, limits.token_limit - beside))
+    return max(0, min(aim, limits.token_limit - beside, MOST_SUMMARY))
 
 
-class Fitted(NamedTuple):
-    """A summary that fits."""
+def compressed(
+    summary: str, leaving: Sequence[Entry], names: Mapping[str, str], room: int, *, passes: int = 2
+) -> tuple[str, int]:
+    """A summary in `room` tokens, without a model, and how many tokens had to be cut off it.
 
-    text: str
-    passes: int  # compressions that it took, the first included
-    cut: int  # tokens of its oldest part that were left out all the same
-
-
-def fit(text: str, kept: Sequence[Entry], character: Character, limits: MemoryLimits) -> Fitted:
-    """A new summary, whoever wrote it, such that the total is within the limit.
-
-    Where it is too long, it is compressed again, without a model, `passes` times in all; then its oldest part is cut.
+    Entries that leave the buffer are told in it (the first pass); where none leave, the summary itself is compressed
+    (the second, if so many are allowed). Where not one sentence fits, the oldest part is cut.
     """
-    most = max(0, limits.token_limit - _total("", kept, character))
-    passes = 1
-    while estimate_tokens(text) > most and passes < limits.passes:
-        shorter = fold(text, (), {}, summary_room(kept, character, limits))
-        passes += 1
-        if not shorter or shorter == text:
-            break
-        text = shorter
-    fitting = cut_oldest(text, most)
-    return Fitted(fitting, passes, estimate_tokens(text) - estimate_tokens(fitting))
+    if not leaving and passes < 2:
+        return summary, 0
+    text = fold(summary, leaving, names, room)
+    if text:
+        return text, 0
+    whole = f"{summary} {told(leaving, names)}".strip()
+    text = cut_oldest(whole, room)
+    return text, estimate_tokens(whole) - estimate_tokens(text)
 
 
 def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> tuple[Effect, ...]:
@@ -111,17 +110,20 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     head, owner, effects = stream.head, stream.owner, list[Effect]()
     character = fitting_character(head.character, limits.token_limit)
     if character != head.character:
-        effects.append(SetCharacter(owner, character))
+        left_out = estimate_tokens(format_character(head.character)) - estimate_tokens(format_character(character))
+        effects.append(SetCharacter(owner, character, cut=left_out))
     live = buffer(stream.live())
     kept = live[len(live) - _retained(live, character, limits) :]
     leaving = live[: len(live) - len(kept)]
-    text = fold(head.summary, leaving, names, summary_room(kept, character, limits))
-    fitted = fit(text, kept, character, limits)
-    cut = fitted.cut if fitted.text else estimate_tokens(head.summary) + buffer_tokens(leaving)
+    text, cut = compressed(head.summary, leaving, names, summary_room(kept, character, limits), passes=limits.passes)
+    most = max(0, limits.token_limit - _total("", kept, character))
+    if estimate_tokens(text) > most:
+        shorter = cut_oldest(text, most)
+        text, cut = shorter, cut + estimate_tokens(text) - estimate_tokens(shorter)
     if leaving:
         effects.append(Archive(owner=owner, numbers=tuple(e.number for e in leaving), into_summary=True))
-    if leaving or fitted.text != head.summary:
-        effects.append(ReplaceSummary(owner=owner, text=fitted.text, version=head.summary_version, cut=cut))
+    if leaving or text != head.summary:
+        effects.append(ReplaceSummary(owner=owner, text=text, version=head.summary_version, cut=cut))
     return tuple(effects)
 
 

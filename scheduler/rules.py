@@ -29,7 +29,10 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief) -> Rules:
         return upper_bound(kind.prompt_cap, kind.output_cap, settings) if model_of(kind) else Cost(calls=1)
 
     def latency_of(kind: Kind) -> int:
-        return settings.latency.get(kind.name, kind.latency)
+        default = kind.latency
+        if kind.name == "summarise" and "cells" in {settings.policy, *settings.policies.values()}:
+            default = min(default, settings.cells)  # as many memories can wait, at one a tick, before a cell is needed
+        return settings.latency.get(kind.name, default)
 
     return Rules(
         kinds=kinds,
@@ -57,6 +60,7 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         minutes_per_tick=settings.minutes_per_tick,
         start_minute=start_minute,
         morning=settings.morning,
+        act_interval=settings.act_interval,
     )
 
 
@@ -67,7 +71,7 @@ KEPT = frozenset(
         "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call", "claim_cap", "max_observations",
         "max_reflections", "max_plans", "importance_threshold", "reflection_interval", "summary_threshold",
         "retention_days", "policy", "policies", "on_failure", "cells", "token_limit", "compress_at", "compress_to",
-        "retain", "passes", "coalesce", "reflection_trigger", "reflection_trigger_max",
+        "retain", "passes", "act_interval", "act_per_tick", "coalesce", "reflection_trigger", "reflection_trigger_max",
     }
 )  # fmt: skip
 

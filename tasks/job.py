@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from memory.entry import Character
+
 
 class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
     """An amount of budget. Integers only: money is in micro-dollars (1/1,000,000 of a dollar)."""
@@ -77,6 +79,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt_cap: int = 0  # tokens the prompt may have
     output_cap: int = 0  # tokens the answer may have, reasoning included
     facts: int = 0  # version of the run's facts at the enqueue tick
+    summary: str = ""  # the owner's long-term summary at the enqueue tick
+    summary_version: int = 0
+    character: Character = Character()  # what was known of the owner then
     reserved: Cost = Cost()  # upper bound of one attempt
 
     @property

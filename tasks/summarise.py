@@ -14,7 +14,7 @@ from memory.entry import OBSERVED_TYPES, Entry
 from memory.history import is_shared
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
-from tasks import timing
+from tasks import long_term, timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.recall import brief, display_names, replaced, share_of, when
@@ -43,7 +43,10 @@ class Summarise:
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """At the owner's turn, one request for each conversation that is due and that no open job reads."""
+        """What the owner's policy asks for; by policy "stream", at the owner's turn, one request for each conversation
+        that is due and that no open job reads."""
+        if moment.world.limits.policy_of(moment.owner) != "stream":
+            return long_term.due(moment, self.name)
         oldest = _oldest_line(moment) if timing.is_turn(moment, EVERY) else None
         if oldest is None or moment.minute - oldest < min(SETTLED, self._latest(moment)):
             return ()
@@ -57,7 +60,12 @@ class Summarise:
         ]
 
     def wake(self, moment: Moment) -> int | None:
-        """The owner's next turn at which a line of its conversations is old enough."""
+        """The owner's next turn at which a line of its conversations is old enough.
+
+        Cells and token windows change only when the stream does.
+        """
+        if moment.world.limits.policy_of(moment.owner) != "stream":
+            return None
         oldest = _oldest_line(moment)
         if oldest is None:
             return None
@@ -66,6 +74,11 @@ class Summarise:
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """The lines of the conversation; where not all fit, the least important are left out."""
+        if long_term.policy_of(case.job.params):
+            rendered, used = long_term.render(case, self._templates, memory_share)
+            return Prompt(
+                system=rendered.system, user=rendered.user, answer=SummaryAnswer, version=rendered.version, used=used
+            )
         group, names = self._group(case), display_names(case.world)
         kept = share_of(sorted(group, key=lambda e: (-rating(e), e.minute, e.number)), memory_share) if group else []
         told = [(e, line(e, names)) for e in sorted(kept, key=lambda e: (e.minute, e.number))]
@@ -98,6 +111,8 @@ class Summarise:
             ValueError: when there is nothing left to summarise.
         """
         assert isinstance(answer, SummaryAnswer)
+        if long_term.policy_of(case.job.params):
+            return long_term.effects(case, answer.summary)
         group = self._group(case)
         if not group:
             raise ValueError("none of the entries to be summarised can be read any more")
@@ -105,6 +120,8 @@ class Summarise:
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """The sentences that say most, in the third person; nothing when there is nothing to summarise."""
+        if long_term.policy_of(case.job.params):
+            return long_term.heuristic(case)
         group = self._group(case)
         return self._replaced(case, group, digest(group, display_names(case.world))) if group else ()
 

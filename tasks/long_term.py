@@ -1,0 +1,143 @@
+"""Summarise jobs on an owner's long-term summary: cells (spec 1) and the token window (spec 4).
+
+Such a job is asked for by the owner's policy. It names the entries that go into the summary, and carries the summary as
+it stood; its effects hold only if that is still the summary when they are applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from memory import cells, window
+from memory.clock import clock_time, day_of
+from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCounter, TakeWaiting
+from memory.entry import Entry
+from memory.limits import Policy
+from memory.long_term import cut_oldest, estimate_tokens, told
+from prompts.render import Rendered, Templates
+from tasks.job import Request
+from tasks.kind import Case, Moment
+from tasks.recall import brief, display_names, share_of, when
+
+PRIORITY = 3
+MOST_SHOWN = 900  # tokens of the entries that one job compresses: more do not fit its prompt
+
+
+def due(moment: Moment, kind: str) -> Iterable[Request]:
+    """The request that the owner's policy makes now; at most one.
+
+    Cells: where a memory waits, one for as many of the oldest cells as memories wait. Tokens: where the buffer is at
+    80% of the limit, one for all but its newest entries; where the total is there afterwards, one for the summary.
+    """
+    owner, stream, limits = moment.owner, moment.stream, moment.world.limits
+    if limits.policy_of(owner) == "cells":
+        numbers = cells.oldest(stream, limits)
+        if numbers:
+            yield Request(kind=kind, owner=owner, priority=PRIORITY, params={"policy": "cells"}, numbers=numbers)
+        return
+    live, done = window.buffer(stream.live()), stream.head.counters.get(window.PASSES, 0)
+    chosen = _first(window.compressible(live, limits)) if window.is_near_limit(stream, limits) else []
+    again = bool(stream.head.summary) and 0 < done < limits.passes
+    if not chosen and not (again and window.total_tokens(stream) >= window.near(limits)):
+        return
+    params = {
+        "policy": "tokens",
+        "pass": 1 if chosen else done + 1,
+        "room": window.summary_room(live[len(chosen) :], stream.head.character, limits),
+    }
+    numbers = tuple(entry.number for entry in chosen)
+    yield Request(kind=kind, owner=owner, priority=PRIORITY, params=params, numbers=numbers)
+
+
+def _first(entries: Sequence[Entry]) -> list[Entry]:
+    """The oldest entries, as many as one prompt can show; at least one of them."""
+    chosen: list[Entry] = []
+    for entry in entries:
+        if chosen and window.buffer_tokens([*chosen, entry]) > MOST_SHOWN:
+            break
+        chosen.append(entry)
+    return chosen
+
+
+def policy_of(params: Mapping[str, Any]) -> Policy | None:
+    """The policy that asked for a job; None where it is an ordinary summary."""
+    policy = params.get("policy")
+    return policy if policy in ("cells", "tokens") else None
+
+
+def render(case: Case, templates: Templates, share: float) -> tuple[Rendered, tuple[int, ...]]:
+    """The prompt of such a job, and the numbers of the entries it shows: where not all fit, the most important."""
+    group, names = case.entries, display_names(case.world)
+    kept = share_of(sorted(group, key=lambda e: (-e.importance, -e.number)), share) if group else []
+    ordered = sorted(kept, key=lambda e: (e.minute, e.number))
+    values = {
+        "name": case.profile.name,
+        "day": day_of(case.job.minute),
+        "time": clock_time(case.job.minute),
+        "summary": _shown_summary(case.job.summary, share),
+        "memories": [{"when": when(e.minute), "text": brief(told([e], names))} for e in ordered],
+    }
+    if policy_of(case.job.params) == "cells":
+        return templates.render("summarise_cells", values), tuple(sorted(e.number for e in kept))
+    values["character"] = window.format_character(case.job.character).splitlines()
+    values["words"] = max(10, _room(case) * 10 // 13)
+    return templates.render("compress", values), tuple(sorted(e.number for e in kept))
+
+
+def _shown_summary(summary: str, share: float) -> str:
+    """The summary; its newest part only where hardly anything fits."""
+    return summary if share >= 0.25 else cut_oldest(summary, int(4 * share * estimate_tokens(summary)))
+
+
+def _room(case: Case) -> int:
+    room = case.job.params.get("room")
+    return room if isinstance(room, int) and room > 0 else window.MOST_SUMMARY
+
+
+def _passed(case: Case) -> SetCounter:
+    number = case.job.params.get("pass")
+    return SetCounter(case.job.key.owner, window.PASSES, number if isinstance(number, int) else 1)
+
+
+def effects(case: Case, text: str) -> tuple[Effect, ...]:
+    """The new summary in the place of the old one and of the entries.
+
+    Raises:
+        ValueError: when there is nothing left to summarise, or a summary that was to be compressed got longer.
+    """
+    owner, job, group = case.job.key.owner, case.job, case.entries
+    numbers = tuple(entry.number for entry in group)
+    replaced = ReplaceSummary(owner=owner, text=text, version=job.summary_version)
+    if policy_of(job.params) == "cells":
+        if not numbers:
+            raise ValueError("none of the cells to be summarised can be read any more")
+        return replaced, Archive(owner=owner, numbers=numbers, into_summary=True), TakeWaiting(owner, len(numbers))
+    if not numbers and estimate_tokens(text) >= estimate_tokens(job.summary):
+        raise ValueError("the summary that was to be compressed got no shorter")
+    archive = [Archive(owner=owner, numbers=numbers, into_summary=True)] if numbers else []
+    return replaced, *archive, _passed(case)
+
+
+def heuristic(case: Case) -> tuple[Effect, ...]:
+    """The same without a model. Where a model was asked for and memory is to stay unchanged without it: just that.
+
+    The memories that waited for the summary are forgotten then (spec 1); entries of a token window stay where they are
+    (spec 4), until the boundary itself must cut.
+    """
+    owner, job, group, names = case.job.key.owner, case.job, case.entries, display_names(case.world)
+    unchanged = bool(job.model) and case.world.limits.on_failure == "unchanged"
+    if policy_of(job.params) == "cells":
+        if not group:
+            return ()
+        if unchanged:
+            return (ForgetWaiting(owner, len(group)),)
+        return effects(case, cells.retell(job.summary, group, names))
+    if unchanged:
+        return () if group else (_passed(case),)
+    text, cut = window.compressed(job.summary, group, names, _room(case))
+    if not group and estimate_tokens(text) >= estimate_tokens(job.summary):
+        return (_passed(case),)
+    replaced, *rest = effects(case, text)
+    assert isinstance(replaced, ReplaceSummary)
+    return (ReplaceSummary(owner=owner, text=text, version=replaced.version, cut=cut), *rest)
