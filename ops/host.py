@@ -77,6 +77,9 @@ class TickLoop(loop.TickLoop):
         check_spending(settings)
         use_prompts(settings)
         load_kinds(settings)
+        asks_here = inline or settings.workers > 0  # otherwise the key and the endpoint are other machines' matter
+        if asks_here:
+            _check_model(settings)
         self._resources = ExitStack()
         publish: Publish
         with self._resources:
@@ -95,6 +98,8 @@ class TickLoop(loop.TickLoop):
             if resume:
                 kept: Any = client.hget(ledger.prefix + "state", "settings")
                 settings = kept_settings(kept, settings)
+                if asks_here:
+                    _check_model(settings)
             super().__init__(
                 ledger,
                 owners=owners,
@@ -124,6 +129,18 @@ class TickLoop(loop.TickLoop):
     ) -> None:
         # An error does not wait for jobs in flight; what they spent and cannot report stays charged in full.
         self._resources.__exit__(kind, error, trace)
+
+
+def _check_model(settings: Settings) -> None:
+    """Where a model is to be asked, its key and endpoint must be usable before anything is started.
+
+    Raises:
+        ConfigurationError: saying what is missing.
+    """
+    if settings.llm == "openai":
+        from workers.llm import ModelClient
+
+        ModelClient(settings).close()
 
 
 def _nothing(owner: str) -> Mapping[str, Any]:

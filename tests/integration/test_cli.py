@@ -238,6 +238,7 @@ def _recording(folder: Path) -> Path:
         (["run", "--resume", "--run", "lost"], {}, "there is no run 'lost'"),
         (["run", "--resume", "--run", "lost", "--apply", "due"], {}, "keeps its --llm"),
         (["run", "--llm", "openai"], {"OPENAI_API_KEY": "sk-x"}, "--limit-usd"),
+        (["run", "--llm", "openai", "--limit-tokens", "9"], {}, "set COGITATE_API_KEY or OPENAI_API_KEY"),
         (["run", "--llm", "oracle"], {}, "'oracle' is not one of"),
         (["run", "--limit-usd", "-1"], {}, "--limit-usd: -1.0: "),
         (["run", "--limit-tokens", "0"], {}, "--limit-tokens: 0: "),
