@@ -93,10 +93,10 @@ class ModelClient:
             logging.getLogger(name).setLevel(logging.WARNING)
 
     def ask(self, prompt: Prompt, *, model: str, max_output_tokens: int, deadline: float) -> Answer:
-        """Ask once.
+        """Ask once: one request, since each needs a reservation of its own.
 
-        More than one request is sent only while the endpoint's abilities are unknown: what it refuses (a schema, a
-        parameter) is left out, the rest of the deadline is used, and the next ask knows.
+        What the endpoint refuses (a schema, a parameter) is learned: the failure is `unsupported`, and the next ask of
+        this process leaves it out.
 
         Args:
             max_output_tokens: the most the model may write, its reasoning included.
@@ -107,22 +107,14 @@ class ModelClient:
             TypeError: when the prompt's answer model cannot be said as a plain schema.
         """
         schema = plain_schema(prompt.answer)
-        spent, estimated = Cost(), False
-        dialect, tried = self._dialects.of(model), set[Dialect]()
-        while True:
-            tried.add(dialect)
-            body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
-            call = Call(deadline)
-            reply = self._exchange({"model": model, **body}, call)
-            cost, guessed = self._cost(prompt, reply, call.sent, max_output_tokens)
-            spent, estimated = _add(spent, cost), estimated or guessed
-            better = self._better(dialect, reply)
-            if better is None or better in tried:
-                break
-            if self._dialects.learn(model, dialect, better):
-                _log.info("llm.learned", model=model, form=better.form, cap=better.cap)
-            known = self._dialects.of(model)  # perhaps further already, thanks to another thread
-            dialect = better if known in tried else known
+        dialect = self._dialects.of(model)
+        body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
+        call = Call(deadline)
+        reply = self._exchange({"model": model, **body}, call)
+        spent, estimated = self._cost(prompt, reply, call.sent, max_output_tokens)
+        better = self._better(dialect, reply)
+        if better is not None and self._dialects.learn(model, dialect, better):
+            reply = replace(reply, failure=Failure(kind="unsupported", detail=f"{dialect.form}, {dialect.cap}"))
         value, failure = _validated(reply, prompt.answer)
         if failure is not None:
             failure = replace(failure, detail=self._without_key(failure.detail))
@@ -259,14 +251,6 @@ def _validated(reply: _Reply, model: type[BaseModel]) -> tuple[BaseModel | None,
         return None, Failure(kind="not_json", detail="no JSON object in the answer")
     errors = wrong.errors(include_url=False, include_context=False, include_input=False)
     return None, Failure(kind="wrong_schema", detail=failures.describe_places(list(errors)))
-
-
-def _add(one: Cost, other: Cost) -> Cost:
-    return Cost(
-        calls=one.calls + other.calls,
-        tokens=one.tokens + other.tokens,
-        usd_micros=one.usd_micros + other.usd_micros,
-    )
 
 
 def _key(settings: Settings, own_endpoint: bool) -> str:

@@ -63,6 +63,7 @@ class Dialects:
     def __init__(self, first: Dialect) -> None:
         self._first = first
         self._known: dict[str, Dialect] = {}
+        self._refused: dict[str, set[Dialect]] = {}
         self._lock = threading.Lock()
 
     def of(self, model: str) -> Dialect:
@@ -70,9 +71,10 @@ class Dialects:
         return self._known.get(model, self._first)
 
     def learn(self, model: str, refused: Dialect, better: Dialect) -> bool:
-        """Remember that `refused` does not work; False when another thread has already learned something."""
+        """Remember that `refused` does not work; False when no way of asking is left that was not refused."""
         with self._lock:
-            if self.of(model) != refused:
-                return False
-            self._known[model] = better
-            return True
+            known_bad = self._refused.setdefault(model, set())
+            known_bad.add(refused)
+            if self.of(model) == refused and better not in known_bad:
+                self._known[model] = better
+            return self.of(model) not in known_bad

@@ -25,6 +25,7 @@ FailureKind = Literal[
     "auth",  # 401, 403
     "quota_exhausted",  # 402, or 429 saying that the account has nothing left: waiting does not help
     "model_missing",  # 404
+    "unsupported",  # the endpoint refuses this way of asking; the next ask leaves out what it refuses
     "bad_request",  # another 3xx or 4xx: this request can never succeed
     "conflict",  # 409
     "rate_limited",  # 429
@@ -46,6 +47,7 @@ RETRYABLE: frozenset[FailureKind] = frozenset(
     {
         "connection",
         "timeout",
+        "unsupported",
         "conflict",
         "rate_limited",
         "server",

@@ -119,6 +119,8 @@ class Runner:
 
 def _pause(answer: Answer, attempt: int) -> float:
     """Seconds before the next attempt: what the provider asked for, else growing with each attempt."""
+    if answer.failure is not None and answer.failure.kind == "unsupported":
+        return 0.0  # the next one asks in another way
     asked = answer.failure.retry_after if answer.failure is not None else None
     return asked if asked is not None else 0.2 * 2.0 ** (attempt - 1)
 

@@ -130,7 +130,8 @@ def test_each_failure_is_named_and_paid_for(row: Row) -> None:
 
 
 def test_the_table_has_every_kind_of_failure() -> None:
-    assert {row.kind for row in ROWS} - {None} == set(FAILURE_KINDS)
+    learned = {"unsupported"}  # no fault: see the tests of what an endpoint refuses
+    assert ({row.kind for row in ROWS} | learned) - {None} == set(FAILURE_KINDS)
 
 
 def test_an_answer_is_validated_and_costs_what_the_server_counted() -> None:
@@ -188,40 +189,42 @@ def test_waiting_for_a_free_connection_ends_at_the_deadline_and_costs_nothing() 
 )
 def test_what_an_endpoint_cannot_do_is_learned_once(refuses: set[str], calls: int) -> None:
     with FakeEndpoint(refuses=frozenset(refuses)) as endpoint, client_of(endpoint.url) as client:
-        first, second = ask(client), ask(client)
+        answers = [ask(client) for _ in range(calls + 1)]
         stats = endpoint.stats()
-    assert isinstance(first.value, Mood)
-    assert isinstance(second.value, Mood)
-    assert (first.usage.calls, second.usage.calls) == (calls, 1)
-    assert first.usage.tokens + second.usage.tokens == stats.prompt_tokens + stats.completion_tokens
+    kinds = [answer.failure.kind if answer.failure else None for answer in answers]
+    assert kinds == ["unsupported"] * (calls - 1) + [None, None]
+    assert all(isinstance(answer.value, Mood) for answer in answers[-2:])
+    assert [answer.usage.calls for answer in answers] == [1] * (calls + 1), "each request has its own reservation"
+    assert sum(answer.usage.tokens for answer in answers) == stats.prompt_tokens + stats.completion_tokens
     assert stats.requests == calls + 1
 
 
 def test_an_endpoint_that_refuses_every_way_of_asking_is_given_up() -> None:
     everything = frozenset({"json_schema", "json_object", "max_tokens", "max_completion_tokens"})
     with FakeEndpoint(refuses=everything) as endpoint, client_of(endpoint.url) as client:
-        answer = ask(client)
-        assert endpoint.stats().requests == answer.usage.calls <= 6
-    assert answer.failure is not None
-    assert (answer.failure.kind, answer.retryable) == ("bad_request", False)
-    assert answer.usage.tokens == 0
+        answers = [ask(client) for _ in range(7)]
+        assert endpoint.stats().requests == 7
+    last = answers[-1]
+    assert last.failure is not None
+    assert (last.failure.kind, last.retryable) == ("bad_request", False)
+    assert all(answer.usage == Cost(calls=1) for answer in answers)
 
 
-def test_threads_that_learn_at_the_same_time_all_get_their_answers() -> None:
+def test_threads_that_learn_at_the_same_time_leave_a_way_that_works() -> None:
     threads = 20
     with (
         FakeEndpoint(refuses=frozenset({"json_schema", "json_object"})) as endpoint,
         client_of(endpoint.url, concurrency=threads) as client,
         ThreadPoolExecutor(threads) as pool,
     ):
-        endpoint.hold()
-        asked = [pool.submit(ask, client, 60.0) for _ in range(threads)]
-        endpoint.wait_for_request(threads)
-        endpoint.release()
-        answers = [future.result() for future in asked]
-        assert sum(answer.usage.calls for answer in answers) == endpoint.stats().requests
-        assert ask(client).usage.calls == 1
-    assert all(isinstance(answer.value, Mood) for answer in answers)
+        for _ in range(2):
+            endpoint.hold()
+            before = endpoint.stats().requests
+            asked = [pool.submit(ask, client, 60.0) for _ in range(threads)]
+            endpoint.wait_for_request(before + threads)
+            endpoint.release()
+            assert all(future.result().retryable for future in asked)
+        assert isinstance(ask(client).value, Mood)
 
 
 def test_many_threads_share_one_client() -> None:
