@@ -22,6 +22,7 @@ from memory.effects import (
 )
 from memory.entry import Entry, PlanItem
 from memory.profile import Location, Profile
+from memory.routing import Event, EventRule
 from ops.host import TickLoop
 from prompts.render import TemplateError
 from scheduler.boundary import Change
@@ -43,6 +44,8 @@ __all__ = [
     "ConfigurationError",
     "Effect",
     "Entry",
+    "Event",
+    "EventRule",
     "Fenced",
     "InputError",
     "JournalError",

@@ -35,6 +35,7 @@ class Event(BaseModel):
     kind: str = Field(min_length=1, max_length=100)  # "discussion_statement", …, or a type of the host's own
     text: str = Field("", max_length=5 * MAX_TEXT)  # a statement may be longer than an entry: it is cut
     speaker: str = Field("", max_length=200)
+    name: str = Field("", max_length=200)  # what the speaker is called; empty: as its owner's id or name says
     topic: str = Field("", max_length=500)
     reasoning: str = Field("", max_length=5 * MAX_TEXT)
     certainty: str = Field("", max_length=100)
@@ -91,14 +92,11 @@ class Routed(NamedTuple):
     strategy: Strategy
 
 
-def route(
-    event: Event, *, minute: int, routing: Routing | None = None, names: Mapping[str, str] | None = None
-) -> Routed:
+def route(event: Event, *, minute: int, routing: Routing | None = None) -> Routed:
     """What an event becomes: an entry in the style of the rules, its parts cut by their type of content.
 
     Args:
         minute: game time of the event, total minutes.
-        names: what owners are called.
 
     Raises:
         ValueError: for a type of event that has no rule.
@@ -109,7 +107,7 @@ def route(
         known = ", ".join(sorted(routing.rules))
         raise ValueError(f"no rule says what becomes of events of type {event.kind!r}; there are rules for {known}")
     strategy = rule.with_consensus if event.consensus and rule.with_consensus else rule.strategy
-    speaker = named(event.speaker, names or {}) if event.speaker else ""
+    speaker = event.name or named(event.speaker, {})
     cut = event.model_copy(
         update={
             "text": routing.truncation.cut(event.text, rule.content),

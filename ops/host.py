@@ -11,10 +11,11 @@ from typing import Any, Self
 from redis import Redis
 
 from memory.profile import Location, Profile
+from memory.routing import EventRule, Strategy
 from ops import logs
-from scheduler import loop
 from scheduler.kinds import load_kinds
 from scheduler.ledger import HostLedger, Value
+from scheduler.narration import NarratedLoop
 from scheduler.rules import (
     Brief,
     check_spending,
@@ -31,7 +32,7 @@ from scheduler.waiting import Publish
 from tasks.registry import kinds
 
 
-class TickLoop(loop.TickLoop):
+class TickLoop(NarratedLoop):
     """One run, ready to be iterated.
 
     Without a Redis URL in the settings an embedded Valkey is started in the data folder, and worker processes beside
@@ -43,6 +44,7 @@ class TickLoop(loop.TickLoop):
         settings: everything else; the defaults work.
         locations: the places that plans may name.
         brief: what to say of an owner when a job is made for it: {"location": …, "status": {…}}.
+        event_types: what becomes of the host's own types of events, beside those that are known.
         ticks: how many ticks the run has; None: until the body breaks.
         start_minute: game time of tick 0, total minutes.
         resume: go on with an existing run instead of creating one.
@@ -64,6 +66,7 @@ class TickLoop(loop.TickLoop):
         settings: Settings | None = None,
         locations: Sequence[Location] = (),
         brief: Brief | None = None,
+        event_types: Mapping[str, Strategy | EventRule] | None = None,
         ticks: int | None = None,
         start_minute: int = 0,
         resume: bool = False,
@@ -115,6 +118,7 @@ class TickLoop(loop.TickLoop):
                 ticks=ticks,
             )
             self.settings = settings
+            self.routing = settings.routing().with_types(event_types or {})
             self._resources = self._resources.pop_all()
 
     def close(self) -> None:

@@ -101,6 +101,7 @@ class TickLoop:
 
         state = restore(ledger, self.mind)
         self.tick = state.tick  # the last tick that is committed
+        self.present = state.tick + 1  # the tick whose turn it is
         self.digest, self.chain = state.digest, state.chain
         self.restored = state.checkpoint  # what the world gave to its last checkpoint, or None
         self._restored_tick = state.checkpoint_tick
@@ -205,6 +206,7 @@ class TickLoop:
             began = time.perf_counter()
             changes = self.mind.begin(number, rows)
             spent = time.perf_counter() - began
+            self.present = number
             yield Tick(number, self.mind.facts.minute(number), tuple(changes), False)
             began = time.perf_counter()
             self._close(number)
@@ -222,6 +224,7 @@ class TickLoop:
         self._redelivering = True  # owners that have left since may still be seen
         for line in read_journal(self.ledger.client, self.ledger.prefix, self._restored_tick + 1, self.tick):
             core = line.core
+            self.present = core.tick
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
             turn, self._turn, self._checkpoint = self._turn, WorldTurn(), None
             if not observed_again(turn.observed, core):

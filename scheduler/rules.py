@@ -72,6 +72,8 @@ KEPT = frozenset(
         "max_reflections", "max_plans", "importance_threshold", "reflection_interval", "summary_threshold",
         "retention_days", "policy", "policies", "on_failure", "cells", "token_limit", "compress_at", "compress_to",
         "retain", "passes", "act_interval", "act_per_tick", "coalesce", "reflection_trigger", "reflection_trigger_max",
+        "public_history_max_length", "recount_on_failure", "guidance_style", "statement_max_length",
+        "reasoning_max_length", "enable_truncation",
     }
 )  # fmt: skip
 

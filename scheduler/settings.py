@@ -13,8 +13,11 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from memory.entry import MAX_TEXT
 from memory.limits import Cause, MemoryLimits, Policy
+from memory.routing import Routing, Style
 from memory.trigger import DEFAULT_TRIGGER
+from memory.truncation import LEAST, Truncation
 from scheduler.limits import LimitTable
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -80,13 +83,22 @@ class Settings(BaseSettings):
 
     # Budgets. The default for a tick binds where all of a town plan at the same minute: the rest plan by heuristic.
     limits: dict[str, int] = Field(
-        default_factory=lambda: {"tick.run.calls": 20, "day.run.calls": 400, "day.kind:reflect.calls": 60}
+        default_factory=lambda: {
+            "tick.run.calls": 20,
+            "day.run.calls": 480,
+            "day.kind:reflect.calls": 60,
+            "day.kind:act.calls": 150,
+        }
     )
     limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
     limit_usd: float | None = Field(None, gt=0)  # the run's limit in dollars
     retry_share: float = Field(0.2, ge=0, lt=1)  # part of each limit kept for further attempts
     guarantees: dict[str, float] = Field(default_factory=lambda: {"plan": 0.15, "reflect": 0.15})  # share of run limits
     last_call: dict[str, int] = Field(default_factory=lambda: {"plan": 720})  # minute of the day a guarantee ends
+
+    # Choosing actions: for agents that their host calls free, each at ticks of its own
+    act_interval: int = Field(120, ge=0)  # ticks between two choices of an agent; 0: none are made
+    act_per_tick: int = Field(5, ge=1)  # calls a tick for all of them, further attempts included
 
     # Safety of attempts
     lease: float = Field(15.0, gt=0)  # seconds without a heartbeat after which the host expires an attempt
@@ -113,6 +125,14 @@ class Settings(BaseSettings):
     compress_to: float = Field(0.6, gt=0, le=1)
     retain: int = Field(3, ge=0)  # newest entries that are not compressed
     passes: int = Field(2, ge=1, le=10)
+    public_history_max_length: int = Field(100_000, ge=MAX_TEXT)  # characters of a group's or the world's history
+    recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # the same for memories of scopes (spec 5)
+
+    # Events (spec 2)
+    guidance_style: Style = "narrative"
+    statement_max_length: int = Field(300, ge=LEAST, le=MAX_TEXT)  # characters, the "..." of a cut included
+    reasoning_max_length: int = Field(200, ge=LEAST, le=MAX_TEXT)
+    enable_truncation: bool = True
 
     @field_validator("limits")
     @classmethod
@@ -149,7 +169,8 @@ class Settings(BaseSettings):
 
     def limit_table(self) -> LimitTable:
         """The limits in force, the run's limits in tokens and dollars included."""
-        limits = dict(self.limits)
+        limits = {"tick.kind:act.calls": self.act_per_tick} if self.act_interval else {}
+        limits |= self.limits
         if self.limit_tokens is not None:
             limits["run.run.tokens"] = self.limit_tokens
         if self.limit_usd is not None:
@@ -177,7 +198,16 @@ class Settings(BaseSettings):
             compress_to=self.compress_to,
             retain=self.retain,
             passes=self.passes,
+            max_history=self.public_history_max_length,
+            recount_on_failure=self.recount_on_failure,
         )
+
+    def routing(self) -> Routing:
+        """What becomes of events, with the event types of spec 2."""
+        truncation = Truncation(
+            statement=self.statement_max_length, reasoning=self.reasoning_max_length, enabled=self.enable_truncation
+        )
+        return Routing(style=self.guidance_style, truncation=truncation)
 
     def wait_seconds(self) -> float:
         """How long a boundary waits in real time for what is due."""

@@ -68,8 +68,6 @@ class Integrate:
         rest = waiting[len(taken) :]
         groups = sorted({e.source_id for e in taken if is_shared(e.source_id) and e.source_id != moment.owner})
         params = {
-            "summary": head.summary,
-            "version": head.summary_version,
             "start": start,
             "end": taken[-1].number if rest else head.last_number,
             "done": rest[0].tick - 1 if rest else moment.tick,
@@ -120,7 +118,7 @@ class Integrate:
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """The events, word for word where there is room, behind what the summary said before."""
         events = self._events(case)
-        text = merged(_text(case, "summary"), events, display_names(case.world)) if events else ""
+        text = merged(case.job.summary, events, display_names(case.world)) if events else ""
         return self._replaced(case, text)
 
     def _events(self, case: Case) -> list[Entry]:
@@ -132,12 +130,12 @@ class Integrate:
         memories = [e for e in case.entries if e.number not in events][-MEMORIES:]
         shared = [e for owner, found in sorted(case.memories.items()) if is_shared(owner) for e in found[-HISTORY:]]
         shared = [] if is_shared(case.job.key.owner) else shared
-        return context_window(summary=_text(case, "summary"), memories=memories, history=shared, share=share)
+        return context_window(summary=case.job.summary, memories=memories, history=shared, share=share)
 
     def _replaced(self, case: Case, text: str) -> tuple[Effect, ...]:
         """The summary, if there is a new one; and that these events are done."""
         owner = case.job.key.owner
-        summary = (ReplaceSummary(owner=owner, text=text, version=_number(case, "version")),) if text else ()
+        summary = (ReplaceSummary(owner=owner, text=text, version=case.job.summary_version),) if text else ()
         if "end" not in case.job.params:
             return summary
         return (
@@ -172,8 +170,3 @@ def _fitting(events: Sequence[Entry]) -> list[Entry]:
 def _number(case: Case, name: str) -> int:
     value = case.job.params.get(name, 0)
     return value if isinstance(value, int) else 0
-
-
-def _text(case: Case, name: str) -> str:
-    value = case.job.params.get(name, "")
-    return value if isinstance(value, str) else ""

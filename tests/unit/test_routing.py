@@ -16,7 +16,7 @@ FLOOR = "I believe we should maximize the floor because it protects vulnerable m
 
 def routed(kind: str, routing: Routing | None = None, **fields: Any) -> tuple[str, str]:
     """The text and the strategy of an event."""
-    entry, strategy = route(Event(kind=kind, **fields), minute=60, routing=routing, names={"agent:alice": "Alice"})
+    entry, strategy = route(Event(kind=kind, **fields), minute=60, routing=routing)
     return entry.text, strategy
 
 
@@ -41,7 +41,7 @@ def test_each_event_type_is_routed_as_the_diagram_says(kind: str, fields: dict[s
 
 
 def test_a_statement_in_narrative_style() -> None:
-    text, _ = routed("discussion_statement", speaker="agent:alice", topic="the floor", text=FLOOR)
+    text, _ = routed("discussion_statement", speaker="agent:alice", name="Alice", topic="the floor", text=FLOOR)
     assert text == f"Alice discussed the floor: {FLOOR}"
 
 
@@ -54,7 +54,7 @@ def test_a_statement_in_structured_style() -> None:
     text, _ = routed(
         "discussion_statement",
         Routing(style="structured"),
-        speaker="agent:alice",
+        speaker="agent:Alice",
         topic="Floor maximization",
         reasoning="Protecting vulnerable",
         certainty="High",
@@ -68,7 +68,7 @@ def test_what_is_said_cannot_add_parts_to_the_structured_style() -> None:
 
 
 def test_voting_events_are_told_by_their_type() -> None:
-    assert routed("voting_initiated", speaker="agent:alice")[0] == "Voting initiated by Alice."
+    assert routed("voting_initiated", speaker="agent:Alice")[0] == "Voting initiated by Alice."
     assert routed("voting_confirmed")[0] == "Voting confirmed."
     assert routed("ballot_completed", consensus=False)[0] == "Ballot completed without consensus."
     assert routed("ballot_completed", consensus=True, text="Floor won")[0] == (
