@@ -69,7 +69,7 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
     lines = [Line("", sentence, 0) for sentence in split_sentences(summary)]
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         said = line(entry, names)
-        lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in split_sentences(entry.text)]
+        lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in split_sentences(said.text)]
     candidates = [_weighed(unit) for unit in units(lines, "facts")]
     words = max(0, room) * 10 // 13
     while lines and words > 0:
