@@ -92,6 +92,15 @@ class DailyPlan(Answer):
     activities: Annotated[list[Activity], BeforeValidator(_first)]
 
 
+class ActionAnswer(Answer):
+    """What a character does next."""
+
+    location: Phrase  # name or id of a known place; empty: where it is
+    doing: Phrase
+    reason: Phrase
+    completing_plan_item: bool  # the present plan item is done
+
+
 class RelationshipChange(Answer):
     """How a relationship changed in the eyes of the one who reflects."""
 

@@ -17,6 +17,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     minutes_per_tick: int = 1
     start_minute: int = 0  # game time of tick 0
     morning: int = 360
+    act_interval: int = 0  # ticks; 0: agents are not asked to choose an action
     names: dict[str, str] = msgspec.field(default_factory=dict)
 
     def world(self) -> World:
@@ -26,6 +27,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             limits=self.limits,
             minutes_per_tick=self.minutes_per_tick,
             morning=self.morning,
+            act_interval=self.act_interval,
             names=self.names,
         )
 

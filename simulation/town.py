@@ -69,12 +69,13 @@ class Town:
         return {o: p.profile for o, p in self._setting.people.items() if o not in self._state.away}
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """Where an agent is, what it does and how it feels (meters of 0 to 100; hunger 0 is starving)."""
+        """Where an agent is, what it does, how it feels (meters of 0 to 100; hunger 0 is starving), if it is free."""
         body = self._state.bodies[owner]
         return {
             "location": body.place,
             "activity": body.intent or body.doing,
             "condition": body.condition,
+            "free": body.condition in ("idle", "activity") and not body.need,
             "status": {
                 "energy": body.energy * 100 // FULL,
                 "hunger": body.hunger * 100 // FULL,

@@ -49,7 +49,8 @@ class World(Protocol):
         """Who is there now; who joins or leaves between two ticks appears or disappears here."""
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """JSON facts of an owner now: "location" (id), "activity" (words), "status" (meters of 0 to 100).
+        """JSON facts of an owner now: "location" (id), "activity" (words), "status" (meters of 0 to 100), and "free"
+        where the owner may be asked what to do next.
 
         Raises:
             KeyError: when there is no such owner.

@@ -26,6 +26,7 @@ class World:
     limits: MemoryLimits = MemoryLimits()
     minutes_per_tick: int = 1
     morning: int = 360  # minutes after 00:00 at which plans are made and end
+    act_interval: int = 0  # ticks between two choices of an action; 0: none are made
     names: Mapping[str, str] = field(default_factory=dict)  # owner -> name, of all agents
 
 
@@ -39,7 +40,7 @@ class Moment:
     tick: int
     minute: int
     world: World
-    brief: Mapping[str, Any]  # what the host says of the owner now: "location", "status" meters, …
+    brief: Mapping[str, Any]  # what the host says of the owner now: "location", "status" meters, if it is "free", …
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,11 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel
 
-from memory.appointments import appointments, find_place
+from memory.appointments import appointments
 from memory.clock import DAY, clock_time, day_of, next_morning
 from memory.conversations import named
 from memory.effects import Append, Effect
 from memory.entry import Entry, EntryType, PlanItem
-from memory.profile import Location
 from memory.times import parse_clock
 from prompts.answers import DailyPlan
 from prompts.render import Templates
@@ -22,12 +21,12 @@ from tasks import timing
 from tasks.day_plan import FEWEST, MOST, Slot, build
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.places import place_meant, places_shown
 from tasks.recall import accessed, brief, recall, replaced, share_of, shown
 
 QUERY = "plan today tomorrow want need goal"  # spec 3, task 7
 SHOWN = 15  # memories (spec 3)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
-PLACES = 40  # places a prompt lists
 LATE = 30  # minutes: an item that was to begin this long ago begins now; an older one is over
 
 
@@ -76,7 +75,7 @@ class Plan:
                 "routine": brief(profile.routine),
                 "home": profile.home,
                 "work": profile.work,
-                "places": _places_shown(case, memories),
+                "places": places_shown(case, memories),
                 "day": day_of(minute),
                 "time": clock_time(minute),
                 "end": clock_time(case.world.morning),
@@ -106,7 +105,7 @@ class Plan:
             clock = parse_clock(activity.time)
             minute = None if clock is None else _within(clock, start, end)
             if minute is not None:
-                place = _place(activity.location, case)
+                place = place_meant(activity.location, case)
                 slots.append(Slot(minute, activity.description, place, activity.priority, 0))
         if len(slots) < FEWEST:
             raise ValueError(
@@ -201,39 +200,6 @@ def _within(clock: int, start: int, end: int) -> int | None:
         if start <= minute < end:
             return minute
     return start if 0 < start - (midnight + clock) <= LATE else None
-
-
-def _places_shown(case: Case, memories: Iterable[Entry]) -> list[Location]:
-    """The places a prompt lists: the agent's own, those of its memories, then the rest, in the world's order."""
-    own = {case.profile.home, case.profile.work, *(e.location for e in memories)}
-    places = sorted(case.world.locations, key=lambda p: p.id not in own)[:PLACES]
-    return [p for p in case.world.locations if p in places]
-
-
-def _place(text: str, case: Case) -> str | None:
-    """The id of the place an answer names, by id, by name, or as the agent's home or work.
-
-    Raises:
-        ValueError: when no known place is meant.
-    """
-    said, places = text.strip(), case.world.locations
-    if not said or not places or said.casefold() in {"none", "anywhere", "n/a"}:
-        return None
-    own = {"home": case.profile.home, "work": case.profile.work}.get(said.casefold())
-    found = own or next((p.id for p in places if said.casefold() in (p.id.casefold(), p.name.casefold())), None)
-    if found is None:
-        meant = find_place(said, places) or _named_in_part(said, places)
-        found = meant.id if meant else None
-    if found is None:
-        raise ValueError(f"no place is called {said!r}; known are {', '.join(p.id for p in places)}")
-    return found
-
-
-def _named_in_part(said: str, places: tuple[Location, ...]) -> Location | None:
-    """The one place whose name contains what was said ("the cafe"); None when several do."""
-    word = said.casefold().removeprefix("the ").strip()
-    found = [p for p in places if len(word) > 2 and word in p.name.casefold()]
-    return found[0] if len(found) == 1 else None
 
 
 def _unfinished(case: Case) -> list[Mapping[str, Any]]:

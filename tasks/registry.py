@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from prompts.render import Templates, check_templates
+from tasks.act import Act
 from tasks.integrate import Integrate
 from tasks.kind import Kind
 from tasks.plan import Plan
@@ -48,7 +49,7 @@ def register_builtin(prompts: Path | None = None) -> None:
 
 
 def _register_with(templates: Templates) -> None:
-    asking = (kind(templates) for kind in (Plan, Reflect, Integrate, Summarise, Recount))
+    asking = (kind(templates) for kind in (Plan, Act, Reflect, Integrate, Summarise, Recount))
     for kind in (*asking, Prune()):
         register(kind)
 

@@ -1,0 +1,235 @@
+"""Choosing an action (spec 3, task 12): rules first; where no rule decides, a job that reads plan and memories.
+
+The rules are needs (a meter below 20), a plan item to be done elsewhere, and the night. A world that follows its
+agents' plans knows them itself, so a job is made only where they say nothing: for an agent that its host calls free
+(`brief["free"]`), at the agent's own turns, and at most so many a tick as the run's limit for this kind allows. Until
+its answer is due, and when budget refuses it, the agent goes on with its plan or idles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from memory.clock import DAY, clock_time, day_of
+from memory.compaction import rating
+from memory.conversations import named
+from memory.effects import Effect, SetPlanStatus, Tell
+from memory.entry import Entry, EntryType, PlanItem
+from prompts.answers import ActionAnswer
+from prompts.render import Templates
+from tasks import timing
+from tasks.day_plan import LOW
+from tasks.job import Request
+from tasks.kind import Case, Moment, OnDenied, Prompt, World
+from tasks.places import place_meant, places_shown
+from tasks.recall import accessed, brief, display_names, recall, share_of, shown
+
+SHOWN = 8  # memories (spec 3)
+REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
+NIGHT = (22 * 60, 6 * 60)  # minutes after 00:00 (spec 3)
+FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the best first
+
+Situation = Mapping[str, Any]  # JSON: "location", "activity", "status", "item", "later", as far as they are known
+
+
+class Act:
+    """Due at an agent's own turns, every `World.act_interval` ticks, while its host calls it free."""
+
+    name = "act"
+    order = 15
+    latency = 3
+    on_denied: OnDenied = "drop"
+    prompt_cap = 2_000
+    output_cap = 200
+
+    def __init__(self, templates: Templates) -> None:
+        self._templates = templates
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        """One request where no rule decides."""
+        interval = moment.world.act_interval
+        if not interval or not timing.is_agent(moment) or not timing.is_turn(moment, interval):
+            return ()
+        if moment.brief.get("free") is not True:
+            return ()
+        situation = _situation(moment)
+        home, food = moment.profile.home, _eating_place(moment.world)
+        if by_rule(situation, moment.minute, home=home, food=food) is not None:
+            return ()
+        return (Request(kind=self.name, owner=moment.owner, params=situation),)
+
+    def wake(self, moment: Moment) -> int | None:
+        """The agent's next turn."""
+        interval = moment.world.act_interval
+        return timing.next_turn(moment, interval) if interval and timing.is_agent(moment) else None
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        """Who decides, the places, the situation with the present plan item, and what it brings to mind."""
+        profile, situation, names = case.profile, case.job.params, display_names(case.world)
+        memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
+        rendered = self._templates.render(
+            self.name,
+            {
+                "name": profile.name,
+                "age": profile.age,
+                "occupation": profile.occupation,
+                "traits": profile.traits,
+                "places": places_shown(case, memories),
+                "day": day_of(case.job.minute),
+                "time": clock_time(case.job.minute),
+                "place": named(_text(situation, "location"), names),
+                "activity": brief(_text(situation, "activity")),
+                "status": [f"{name} {value:g}" for name, value in _meters(situation).items()],
+                "item": _told(_item(situation, "item"), names),
+                "later": _told(_item(situation, "later"), names),
+                "memories": [shown(e) for e in memories],
+            },
+        )
+        return Prompt(
+            system=rendered.system,
+            user=rendered.user,
+            answer=ActionAnswer,
+            version=rendered.version,
+            used=tuple(sorted(e.number for e in memories)),
+        )
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        """The action as a message to the world; the present plan item is completed if the answer says so.
+
+        Raises:
+            ValueError: for a place that is not known.
+        """
+        assert isinstance(answer, ActionAnswer)
+        owner, situation = case.job.key.owner, case.job.params
+        place = place_meant(answer.location, case) or _text(situation, "location")
+        moves = place != _text(situation, "location")
+        action = _action("move_to" if moves else "stay", place, answer.doing, answer.reason)
+        item = _item(situation, "item")
+        done: tuple[Effect, ...] = ()
+        if item is not None and answer.completing_plan_item:
+            done = (SetPlanStatus(owner=owner, item=item.id, status="completed", expects=item.status),)
+        return *done, Tell(owner=owner, topic="action", data=action), *accessed(case, used)
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        """What a rule says; else to go on with the plan item, or to the company that is remembered best; else idle."""
+        situation, world = case.job.params, case.world
+        home, food = case.profile.home, _eating_place(world)
+        action = by_rule(situation, case.job.minute, home=home, food=food)
+        used: tuple[int, ...] = ()
+        here, item = _text(situation, "location"), _item(situation, "item")
+        if action is None and item is not None:
+            action = _action("stay", here, item.description, "Going on with the plan")
+        if action is None:
+            place, used = _company(case, here)
+            names = display_names(world)
+            action = (
+                _action("move_to", place, "Meeting people", f"People meet at {named(place, names)}")
+                if place
+                else _action("idle", here, "", "Deciding what to do")  # spec 3's fallback
+            )
+        return Tell(owner=case.job.key.owner, topic="action", data=action), *accessed(case, used)
+
+    def _recalled(self, case: Case) -> list[Entry]:
+        situation, names = case.job.params, display_names(case.world)
+        item = _item(situation, "item") or _item(situation, "later")
+        words = [named(_text(situation, "location"), names), _text(situation, "activity"), item and item.description]
+        return recall(case, ". ".join(word for word in words if word), SHOWN, REMEMBERED)
+
+
+def by_rule(situation: Situation, minute: int, *, home: str, food: str) -> dict[str, str] | None:
+    """The action that needs no thought: what a need asks for, the plan item elsewhere, sleep at night; else None."""
+    here, meters, item = _text(situation, "location"), _meters(situation), _item(situation, "item")
+    if meters.get("energy", 100) < LOW:
+        return _action("move_to" if home and here != home else "sleep", home or here, "", "Need rest")
+    if meters.get("hunger", 100) < LOW:
+        place = food or home or here
+        return _action("move_to" if place != here else "stay", place, "Eating", "Need food")
+    if item is not None and item.location and item.location != here:
+        return _action("move_to", item.location, "", item.description)
+    if minute % DAY >= NIGHT[0] or minute % DAY < NIGHT[1]:
+        if home and here != home:
+            return _action("move_to", home, "", "Time to sleep")
+        return _action("sleep", here, "", "Night time")
+    return None
+
+
+def _action(kind: str, location: str, doing: str, reason: str) -> dict[str, str]:
+    return {"type": kind, "location": location, "doing": doing, "reason": reason}
+
+
+def _situation(moment: Moment) -> dict[str, Any]:
+    """What the host says of the agent now, and where its plan stands: neither can be read as of a tick later."""
+    found: dict[str, Any] = {}
+    for name in ("location", "activity"):
+        if isinstance(said := moment.brief.get(name), str) and said:
+            found[name] = said
+    status = moment.brief.get("status")
+    if isinstance(status, Mapping):
+        found["status"] = {str(k): v for k, v in sorted(status.items()) if isinstance(v, int | float)}
+    plan = moment.stream.current_plan(moment.minute)
+    items = moment.stream.plan_items(plan) if plan is not None else []
+    begun = [i for i in items if (i.minute or 0) <= moment.minute]
+    coming = [i for i in items if (i.minute or 0) > moment.minute and i.status == "pending"]
+    # The item whose time came last, unless it is done: earlier ones are over.
+    now = max(begun, key=lambda i: i.minute or 0, default=None)
+    if now is not None and now.status in ("pending", "active"):
+        found["item"] = _kept(now)
+    if coming:
+        found["later"] = _kept(min(coming, key=lambda i: i.minute or 0))
+    return found
+
+
+def _kept(item: PlanItem) -> dict[str, Any]:
+    kept = {"id": item.id, "description": item.description, "minute": item.minute, "status": item.status}
+    return kept | ({"location": item.location} if item.location else {})
+
+
+def _item(situation: Situation, name: str) -> PlanItem | None:
+    kept = situation.get(name)
+    if not isinstance(kept, Mapping):
+        return None
+    return PlanItem(
+        id=str(kept.get("id", "")),
+        description=str(kept.get("description", "")),
+        location=str(kept.get("location") or "") or None,
+        minute=kept["minute"] if isinstance(kept.get("minute"), int) else None,
+        status="active" if kept.get("status") == "active" else "pending",
+    )
+
+
+def _told(item: PlanItem | None, names: Mapping[str, str]) -> str:
+    if item is None:
+        return ""
+    at = f"{clock_time(item.minute)} " if item.minute is not None else ""
+    return f"{at}{item.description}" + (f" ({named(item.location, names)})" if item.location else "")
+
+
+def _text(situation: Situation, name: str) -> str:
+    said = situation.get(name, "")
+    return said if isinstance(said, str) else ""
+
+
+def _meters(situation: Situation) -> dict[str, float]:
+    status = situation.get("status", {})
+    return {k: v for k, v in status.items() if isinstance(v, int | float)} if isinstance(status, Mapping) else {}
+
+
+def _eating_place(world: World) -> str:
+    found = [(FOOD.index(p.type), p.id) for p in world.locations if p.type in FOOD]
+    return min(found)[1] if found else ""
+
+
+def _company(case: Case, here: str) -> tuple[str, tuple[int, ...]]:
+    """The social place that is remembered best, with the memories that speak for it; "" where there is none."""
+    memories: dict[str, list[Entry]] = {p.id: [] for p in case.world.locations if "social" in p.tags and p.id != here}
+    for entry in case.entries:
+        if entry.location in memories and entry.type in ("observation", "message"):
+            memories[entry.location].append(entry)
+    if not memories:
+        return "", ()
+    best = max(sorted(memories), key=lambda place: sum(map(rating, memories[place])))
+    spoke = sorted(memories[best], key=lambda e: (-rating(e), -e.number))[:SHOWN]
+    return best, tuple(sorted(e.number for e in spoke))

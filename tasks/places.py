@@ -1,0 +1,45 @@
+"""Places as prompts list them and as answers name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from memory.appointments import find_place
+from memory.entry import Entry
+from memory.profile import Location
+from tasks.kind import Case
+
+MOST = 40  # places a prompt lists
+
+
+def places_shown(case: Case, memories: Iterable[Entry]) -> list[Location]:
+    """The places a prompt lists: the agent's own, those of its memories, then the rest, in the world's order."""
+    own = {case.profile.home, case.profile.work, *(e.location for e in memories)}
+    places = sorted(case.world.locations, key=lambda p: p.id not in own)[:MOST]
+    return [p for p in case.world.locations if p in places]
+
+
+def place_meant(text: str, case: Case) -> str | None:
+    """The id of the place an answer names, by id, by name, or as the agent's home or work; None for anywhere.
+
+    Raises:
+        ValueError: when no known place is meant.
+    """
+    said, places = text.strip(), case.world.locations
+    if not said or not places or said.casefold() in {"none", "anywhere", "n/a"}:
+        return None
+    own = {"home": case.profile.home, "work": case.profile.work}.get(said.casefold())
+    found = own or next((p.id for p in places if said.casefold() in (p.id.casefold(), p.name.casefold())), None)
+    if found is None:
+        meant = find_place(said, places) or _named_in_part(said, places)
+        found = meant.id if meant else None
+    if found is None:
+        raise ValueError(f"no place is called {said!r}; known are {', '.join(p.id for p in places)}")
+    return found
+
+
+def _named_in_part(said: str, places: tuple[Location, ...]) -> Location | None:
+    """The one place whose name contains what was said ("the cafe"); None when several do."""
+    word = said.casefold().removeprefix("the ").strip()
+    found = [p for p in places if len(word) > 2 and word in p.name.casefold()]
+    return found[0] if len(found) == 1 else None

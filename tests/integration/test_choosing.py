@@ -1,0 +1,128 @@
+"""Agents of a town choose actions: staggered, capped, with the plan item and memories in view, and it has effects."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+
+from memory.effects import MarkAccessed, SetPlanStatus, Tell
+from ops.drive import drive
+from ops.fake_llm import FakeEndpoint
+from ops.host import TickLoop
+from scheduler.history import read_journal
+from scheduler.journal import ReadLine
+from scheduler.loop import Tick
+from scheduler.replay import replay
+from scheduler.settings import Settings
+from scheduler.summary import prefix_of
+from simulation.recorded import RecordedWorld
+from simulation.recordings import SMALL
+from simulation.town import Town
+from simulation.world import World
+from tasks.act import Act
+from tasks.kind import Prompt
+
+INTERVAL = 15
+LIMITED: dict[str, Any] = {"limit_tokens": 10_000_000}
+START, TICKS = 350, 300  # from ten to six until about eleven
+
+
+def live(
+    world: World, data_dir: Path, ticks: int = TICKS, on_tick: Callable[[Tick], None] | None = None, **settings: Any
+) -> TickLoop:
+    chosen = {"act_interval": INTERVAL, "limits": {}, **settings}
+    loop = TickLoop(
+        run="town", owners=world.owners(), settings=Settings(data_dir=data_dir, **chosen), locations=world.locations,
+        brief=world.brief, ticks=ticks, start_minute=world.start_minute, inline=True, client=FakeRedis(),
+    )  # fmt: skip
+    drive(loop, world, on_tick=on_tick)
+    return loop
+
+
+def journal(loop: TickLoop) -> Iterator[ReadLine]:
+    return read_journal(loop.ledger.client, prefix_of(loop.ledger.client, "town"), 1, loop.tick)
+
+
+def chosen(loop: TickLoop) -> list[Tell]:
+    return [
+        effect for line in journal(loop) for ended in line.core.ended if ended.key.kind == "act"
+        for effect in ended.effects if isinstance(effect, Tell)
+    ]  # fmt: skip
+
+
+def test_actions_refer_to_plan_items_and_memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts: list[Prompt] = []
+    ask = Act.prompt
+
+    def recorded(self: Act, *args: Any, **more: Any) -> Prompt:
+        prompts.append(ask(self, *args, **more))
+        return prompts[-1]
+
+    monkeypatch.setattr(Act, "prompt", recorded)
+    with FakeEndpoint() as endpoint:
+        loop = live(
+            Town(4, seed=2, start_minute=START), tmp_path, llm="openai", base_url=endpoint.url, api_key="any", **LIMITED
+        )
+    planned = [p for p in prompts if "Present plan item: " in p.user]
+    assert len(planned) > 10
+    assert all(p.used and "- [day 0" in p.user for p in planned)
+    ends = [(e, n) for line in journal(loop) for e, n in zip(line.core.ended, line.notes.ended, strict=True)]
+    acts = [(ended, note) for ended, note in ends if ended.key.kind == "act"]
+    assert {note.source for _, note in acts} == {"llm"}
+    effects = [effect for ended, _ in acts for effect in ended.effects if ended.end == "applied"]
+    places = {place.id for place in loop.mind.facts.locations}
+    assert {e.data["location"] for e in effects if isinstance(e, Tell)} <= places
+    assert any(isinstance(e, SetPlanStatus) and e.status == "completed" for e in effects)
+    assert any(isinstance(e, MarkAccessed) for e in effects)
+    assert replay(loop.ledger.client, "town", FakeRedis()).digest == loop.digest
+
+
+def test_choices_are_staggered_and_capped(tmp_path: Path) -> None:
+    loop = live(Town(20, seed=1, start_minute=START), tmp_path, ticks=200, act_per_tick=2)
+    decided = [d for line in journal(loop) for d in line.core.decided if d.key.kind == "act"]
+    a_tick = Counter(d.key.tick for d in decided if d.decision == "admitted")
+    assert len(a_tick) > 30
+    assert max(a_tick.values()) == 1, "of two calls a tick one is kept for a further attempt"
+    refused = [d for d in decided if d.decision != "admitted"]
+    assert refused
+    assert {(d.decision, d.refused.partition(" ")[2]) for d in refused} == {("dropped", "kind:act calls")}
+    for owner in loop.mind.streams:
+        ticks = [d.key.tick for d in decided if d.key.owner == owner]
+        assert len({tick % INTERVAL for tick in ticks}) <= 1, "each at turns of its own"
+
+
+def test_a_chosen_place_is_gone_to(tmp_path: Path) -> None:
+    world = Town(4, seed=2, start_minute=START)
+    visited: dict[str, dict[str, list[int]]] = {owner: {} for owner in world.owners()}
+
+    def note(tick: Tick) -> None:
+        for owner in world.owners():
+            visited[owner].setdefault(world.brief(owner)["location"], []).append(tick.number)
+
+    with FakeEndpoint() as endpoint:
+        loop = live(world, tmp_path, on_tick=note, llm="openai", base_url=endpoint.url, api_key="any", **LIMITED)
+    followed = []
+    for line in journal(loop):
+        for ended in line.core.ended:
+            match ended.effects:
+                case (SetPlanStatus(status="completed"), Tell(data={"type": "move_to", "location": place}), *_):
+                    ticks = visited[ended.key.owner].get(place, [])
+                    followed.append(any(line.core.tick <= tick <= line.core.tick + 60 for tick in ticks))
+    assert followed, "nobody finished a plan item and chose to go elsewhere"
+    assert sum(followed) > len(followed) / 2
+
+
+def test_a_recording_offers_nothing_to_choose(tmp_path: Path) -> None:
+    loop = live(RecordedWorld(SMALL), tmp_path, ticks=600)
+    assert chosen(loop) == []
+    assert not any(d.key.kind == "act" for line in journal(loop) for d in line.core.decided)
+
+
+def test_it_can_be_switched_off(tmp_path: Path) -> None:
+    loop = live(Town(4, seed=2, start_minute=START), tmp_path, act_interval=0)
+    assert chosen(loop) == []
