@@ -26,8 +26,14 @@ from memory.stream import Stream
 
 
 def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | None:
-    """The first precondition that does not hold, in words, or None when all hold."""
+    """The first precondition that does not hold, in words, or None when all hold.
+
+    Each effect is judged as it will find the streams: after those before it.
+    """
+    appending: set[str] = set()
     archiving: set[tuple[str, int]] = set()
+    replaced: Counter[str] = Counter()  # summaries
+    statuses: dict[tuple[str, str], str] = {}
     taken: Counter[str] = Counter()  # waiting entries that effects before have appended: they can be archived
     gone: Counter[str] = Counter()  # waiting entries that effects before take or drop
     cursors: dict[tuple[str, str], int] = {}
@@ -42,14 +48,22 @@ def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | Non
                 if not stream.entries[number].provisional:
                     return f"entry {number} to be replaced is not provisional"
                 archiving.add((effect.owner, number))
+                appending.add(effect.owner)
+            case Append():
+                appending.add(effect.owner)
             case Archive():
+                if effect.into_appended and effect.owner not in appending:
+                    return "nothing was appended that entries could be archived into"
                 for number in effect.numbers:
                     fresh = 0 < number - stream.head.last_number <= taken[effect.owner]
                     if not (fresh or stream.is_live(number)) or (effect.owner, number) in archiving:
                         return f"entry {number} is not live"
                     archiving.add((effect.owner, number))
-            case ReplaceSummary() if stream.head.summary_version != effect.version:
-                return f"summary is at version {stream.head.summary_version}, not {effect.version}"
+            case ReplaceSummary():
+                version = stream.head.summary_version + replaced[effect.owner]
+                if version != effect.version:
+                    return f"summary is at version {version}, not {effect.version}"
+                replaced[effect.owner] += 1
             case TakeWaiting() | ForgetWaiting():
                 start = effect.start if isinstance(effect, ForgetWaiting) else 0
                 left = len(stream.head.waiting) - gone[effect.owner]
@@ -59,9 +73,10 @@ def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | Non
                 if isinstance(effect, TakeWaiting):
                     taken[effect.owner] += effect.count
             case SetPlanStatus():
-                present = _plan_status(stream, effect.item)
+                present = statuses.get((effect.owner, effect.item)) or _plan_status(stream, effect.item)
                 if present != effect.expects:
                     return f"plan item {effect.item} is {present or 'gone'}, not {effect.expects}"
+                statuses[effect.owner, effect.item] = effect.status
             case AdvanceCursor():
                 at = cursors.get((effect.owner, effect.name), stream.head.cursors.get(effect.name, 0))
                 if at != effect.start or effect.end < effect.start:

@@ -1,0 +1,72 @@
+"""A kind of job, open jobs and rows for the tests of the scheduler's parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from memory.effects import Append, Effect
+from memory.entry import Entry
+from scheduler.open_jobs import OpenJob
+from tasks.job import Cost, Job, JobKey, Reads, Request
+from tasks.kind import Case, Moment, OnDenied, Prompt
+
+ANN, BOB = "agent:ann", "agent:bob"
+
+
+def seen(text: str, minute: int = 0) -> Entry:
+    """An observation."""
+    return Entry(type="observation", text=text, minute=minute)
+
+
+@dataclass
+class Thinker:
+    """A kind whose cadence a test says."""
+
+    name: str
+    order: int = 10
+    on_denied: OnDenied = "heuristic"
+    when: Callable[[Moment], bool] = lambda moment: False
+    next: Callable[[Moment], int | None] = lambda moment: None
+    latency: int = 1
+    prompt_cap: int = 0
+    output_cap: int = 0
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        return [Request(kind=self.name, owner=moment.owner)] if self.when(moment) else []
+
+    def wake(self, moment: Moment) -> int | None:
+        return self.next(moment)
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        raise NotImplementedError
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        raise NotImplementedError
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        return (Append(owner=case.job.key.owner, entry=Entry(type="reflection", text="a guess", minute=0)),)
+
+
+def open_job(
+    kind: str = "think",
+    owner: str = ANN,
+    *,
+    due: int = 5,
+    tick: int = 1,
+    ordinal: int = 0,
+    admitted: bool = True,
+    reads: Sequence[Reads] = (),
+) -> OpenJob:
+    """An open job that reserved one call and 30 tokens."""
+    job = Job(
+        run="r",
+        key=JobKey(tick, kind, owner, ordinal, 0),
+        minute=0,
+        due=due,
+        reads=tuple(reads) or (Reads(owner, 99),),
+        reserved=Cost(calls=1, tokens=30),
+    )
+    return OpenJob(job=job, admitted=admitted, cells=())

@@ -1,0 +1,108 @@
+"""Admission: the order in which scarce budget is given out, and what becomes of what is refused."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+from scheduler_case import Thinker
+
+from scheduler.admission import DEFER_TICKS, MAX_TRIALS, Decided, admit, degrade
+from scheduler.budget import BudgetView, Cell
+from scheduler.limits import LimitTable
+from tasks.job import Cost, JobKey, Request
+
+KINDS = {
+    "plan": Thinker("plan", 10),
+    "muse": Thinker("muse", 20, on_denied="defer"),
+    "doze": Thinker("doze", 30, on_denied="drop"),
+}
+
+
+def decide(requests: list[Request], calls: int, served: dict[tuple[str, str], int] | None = None) -> list[Decided]:
+    view = BudgetView(LimitTable({"run.run.calls": calls}), retry_share=0.0, guarantees={})
+    return admit(
+        requests,
+        tick=7,
+        minute=7,
+        view=view,
+        kind_of=KINDS.__getitem__,
+        cost_of=lambda kind: Cost(calls=1),
+        last_served=lambda kind, owner: (served or {}).get((kind, owner), -1),
+    )
+
+
+requests = st.lists(
+    st.builds(
+        Request,
+        kind=st.sampled_from(sorted(KINDS)),
+        owner=st.sampled_from(["agent:a", "agent:b", "agent:c"]),
+        priority=st.integers(-2, 2),
+        numbers=st.none() | st.tuples(st.integers(1, 3)),
+        params=st.dictionaries(st.sampled_from("xy"), st.integers(0, 2), max_size=2),
+        trial=st.integers(0, 1),
+    ),
+    max_size=14,
+)
+
+
+@given(requests, st.integers(0, 12), st.randoms(use_true_random=False))
+def test_the_order_of_arrival_does_not_matter(requests: list[Request], calls: int, chance: random.Random) -> None:
+    shuffled = list(requests)
+    chance.shuffle(shuffled)
+    assert decide(shuffled, calls) == decide(requests, calls)
+
+
+@given(requests, st.integers(0, 12))
+def test_every_request_is_decided_once(requests: list[Request], calls: int) -> None:
+    decided = decide(requests, calls)
+    assert len({d.key for d in decided}) == len(requests)
+    assert sorted(map(repr, requests)) == sorted(repr(d.request) for d in decided)
+    for d in decided:
+        assert (d.decision == "admitted") == (d.refused == "")
+        assert (d.decision == "deferred") == (d.successor is not None)
+    admitted = [d for d in decided if d.decision == "admitted"]
+    assert len(admitted) == min(len(requests), calls if calls < 2 else calls - 1), "one call is the retry pool"
+
+
+def test_scarce_budget_goes_by_kind_priority_service_and_owner() -> None:
+    asked = [
+        Request(kind="doze", owner="agent:a", priority=9),
+        Request(kind="muse", owner="agent:a"),
+        Request(kind="muse", owner="agent:c"),
+        Request(kind="muse", owner="agent:b"),
+        Request(kind="muse", owner="agent:d", priority=1),
+        Request(kind="plan", owner="agent:z"),
+    ]
+    decided = decide(asked, 99, {("muse", "agent:a"): 5, ("plan", "agent:b"): 9})
+    assert [(d.key.kind, d.key.owner[-1]) for d in decided] == [
+        ("plan", "z"), ("muse", "d"), ("muse", "b"), ("muse", "c"), ("muse", "a"), ("doze", "a")
+    ]  # fmt: skip
+
+
+def test_each_kind_has_its_own_ladder() -> None:
+    asked = [Request(kind=kind, owner="agent:a") for kind in KINDS]
+    assert [(d.key.kind, d.decision) for d in decide(asked, 0)] == [
+        ("plan", "heuristic"), ("muse", "deferred"), ("doze", "dropped")
+    ]  # fmt: skip
+    assert [degrade("defer", trial) for trial in range(MAX_TRIALS)] == ["deferred", "deferred", "heuristic"]
+    assert [degrade("drop", trial) for trial in range(MAX_TRIALS)] == ["dropped"] * MAX_TRIALS
+
+
+def test_what_is_refused_holds_nothing_and_names_the_cell() -> None:
+    (refused,) = decide([Request(kind="plan", owner="agent:a")], 0)
+    assert (refused.cost, refused.cells, refused.refused) == (Cost(), (), "run:0 run calls")
+    (admitted,) = decide([Request(kind="plan", owner="agent:a")], 5)
+    assert admitted.cost == Cost(calls=1)
+    assert Cell("run:0", "run") in admitted.cells
+
+
+def test_successors_are_named_as_they_will_be_decided() -> None:
+    asked = [Request(kind="muse", owner="agent:a", priority=p, params={"p": p}) for p in (3, 2, 1)]
+    first = decide(asked, 2)
+    assert [d.decision for d in first] == ["admitted", "deferred", "deferred"]
+    successors = [d.successor for d in first[1:]]
+    assert successors == [JobKey(7 + DEFER_TICKS, "muse", "agent:a", ordinal, 1) for ordinal in (0, 1)]
+    again = [Request(kind="muse", owner="agent:a", priority=p, params={"p": p}, trial=1) for p in (1, 2)]
+    assert [(d.key.ordinal, d.key.trial, d.request.params["p"]) for d in decide(again, 0)] == [(0, 1, 2), (1, 1, 1)]

@@ -1,0 +1,94 @@
+"""The journal: every byte is guarded by the chain, and the digest covers what a run did but not what it cost."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.effects import Append
+from memory.entry import Entry
+from scheduler.journal import Core, Ended, EndNote, JournalError, Notes, next_chain, read_line, write_line
+from tasks.job import Cost, JobKey
+
+KEY = JobKey(1, "plan", "agent:ä/b", 0, 0)
+
+
+def core(tick: int, text: str = "a thought") -> Core:
+    effects = (Append(owner=KEY.owner, entry=Entry(type="reflection", text=text, minute=tick)),)
+    return Core(tick=tick, minute=tick, ended=(Ended(key=KEY, end="applied", effects=effects),))
+
+
+def notes(tokens: int = 5, epoch: int = 1) -> Notes:
+    return Notes(epoch=epoch, ended=(EndNote(key=KEY, source="llm", usage=Cost(calls=1, tokens=tokens), attempts=1),))
+
+
+def journal(ticks: int) -> list[bytes]:
+    lines, digest, chain = [], "", ""
+    for tick in range(1, ticks + 1):
+        line, digest, chain = write_line(core(tick), notes(), digest, chain, 1)
+        lines.append(line)
+    return lines
+
+
+LINES = journal(4)
+
+
+def check(lines: list[bytes]) -> int:
+    """Read a whole journal; the number of ticks."""
+    digest = chain = ""
+    for tick, stored in enumerate(lines, 1):
+        line = read_line(stored, tick, digest, chain)
+        digest, chain = line.digest, line.chain
+    return len(lines)
+
+
+def test_what_is_written_reads_back() -> None:
+    line = read_line(LINES[0], 1, "", "")
+    assert (line.core, line.notes) == (core(1), notes())
+    assert check(LINES) == 4
+
+
+@given(st.integers(0, 3), st.data())
+def test_any_changed_byte_is_found_at_its_tick(which: int, data: st.DataObject) -> None:
+    stored = bytearray(LINES[which])
+    stored[data.draw(st.integers(0, len(stored) - 1))] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(JournalError, match=f"^tick {which + 1}: "):
+        check([*LINES[:which], bytes(stored), *LINES[which + 1 :]])
+
+
+@pytest.mark.parametrize(
+    ("lines", "tick"),
+    [
+        ([LINES[1]], 1),
+        ([LINES[0], LINES[2]], 2),
+        ([LINES[0], LINES[0]], 2),
+        ([LINES[0], b""], 2),
+        ([LINES[0], LINES[1][:-1]], 2),
+        ([LINES[0], LINES[1] + b" "], 2),
+    ],
+)
+def test_a_line_out_of_place_is_found(lines: list[bytes], tick: int) -> None:
+    with pytest.raises(JournalError, match=f"^tick {tick}: "):
+        check(lines)
+
+
+def test_a_line_forged_with_its_chain_breaks_the_digest() -> None:
+    """Who recomputes the chain must recompute the digest too; the digest itself is kept elsewhere."""
+    forged, _, chain = write_line(core(1, "another thought"), notes(), "", "", 1)
+    old = msgspec.json.decode(LINES[0].partition(b" ")[2])["digest"]
+    new = msgspec.json.decode(forged.partition(b" ")[2])["digest"]
+    body = forged.partition(b" ")[2].replace(new.encode(), old.encode())
+    with pytest.raises(JournalError, match="does not follow"):
+        read_line(next_chain("", body).encode() + b" " + body, 1, "", "")
+    assert chain
+
+
+def test_the_digest_leaves_out_what_may_differ() -> None:
+    _, digest, chain = write_line(core(1), notes(), "", "", 1)
+    _, same, other = write_line(core(1), notes(tokens=900, epoch=7), "", "", 1)
+    assert same == digest
+    assert other != chain
+    assert write_line(core(1, "else"), notes(), "", "", 1)[1] != digest
+    assert write_line(core(1), notes(), "before", "", 1)[1] != digest
