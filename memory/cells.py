@@ -49,13 +49,14 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     Memories that wait are let in where cells have become free by other ways than a summary.
     """
     waiting, taken = len(stream.head.waiting), stream.observed()
-    over = waiting - most_waiting(limits)
-    if taken <= limits.cells and over <= 0:
-        free = min(waiting, limits.cells - taken)
-        return (TakeWaiting(stream.owner, free),) if free else ()
-    if taken <= limits.cells and limits.on_failure == "unchanged":
-        return (ForgetWaiting(stream.owner, over, start=most_waiting(limits)),)
-    return _let_in(stream, limits, names, waiting)
+    free = min(waiting, max(0, limits.cells - taken))
+    over = waiting - free - most_waiting(limits)
+    if taken > limits.cells or (over > 0 and limits.on_failure == "heuristic"):
+        return _let_in(stream, limits, names, waiting)
+    effects: list[Effect] = [TakeWaiting(stream.owner, free)] if free else []
+    if over > 0:
+        effects.append(ForgetWaiting(stream.owner, over, start=most_waiting(limits)))
+    return tuple(effects)
 
 
 def retell(summary: str, leaving: Sequence[Entry], names: Mapping[str, str]) -> str:
