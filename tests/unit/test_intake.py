@@ -1,0 +1,192 @@
+"""The edge: what a host passes in is checked, copied, and refused with a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scheduler_case import ANN
+
+from memory.effects import Append, Archive, Effect, SetPlanStatus, Tell
+from memory.entry import MAX_TEXT, Entry, PlanItem
+from memory.profile import Profile
+from scheduler.intake import (
+    MAX_DEPTH,
+    MAX_NUMBERS,
+    MAX_PARAMS,
+    InputError,
+    Observation,
+    check_effect,
+    check_entry,
+    check_owner,
+    check_profile,
+    check_request,
+)
+from tasks.job import JobKey, Request
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+def check(**fields: Any) -> Request:
+    return check_request(Request(**{"kind": "plan", "owner": ANN, **fields}), ["plan", "reflect"])
+
+
+@pytest.mark.parametrize(
+    "owner", ["agent:isabella", "npc:guard 7", "location:café/東京", "group:a:b:c", "world", "agent:" + "x" * 194]
+)
+def test_owners(owner: str) -> None:
+    assert check_owner(owner) == owner
+    key = JobKey(1, "plan", owner, 0, 0)
+    assert JobKey.parse(key.text()) == key
+
+
+@pytest.mark.parametrize(
+    "owner",
+    ["", "agent", "agent:", ":x", "isabella", "Agent:x", "world:", "tree:x", "agent:a\nb", "agent:\x00", "agent:\x7f",
+     "agent:" + "x" * 195, "agent:\ud800"],
+)  # fmt: skip
+def test_what_is_no_owner(owner: str) -> None:
+    with pytest.raises(InputError, match="is not an owner"):
+        check_owner(owner)
+
+
+def test_an_observation_becomes_an_entry() -> None:
+    given_as = {"text": "saw", "minute": 5, "subjects": ["a", "b"], "importance": 3}
+    entry = Entry(type="observation", text="saw", minute=5, subjects=("a", "b"), importance=3)
+    assert check_entry(ANN, given_as) == entry
+    assert check_entry(ANN, Observation(**given_as)) == entry  # type: ignore[arg-type]
+    assert check_entry(ANN, entry) == entry
+
+
+def test_an_entry_keeps_what_an_observation_cannot_say() -> None:
+    entry = Entry(type="summary", text="s", minute=9, evidence=(1, 2), since_minute=3)
+    assert check_entry(ANN, entry) == entry
+    listed: Any = ["a"]
+    assert check_entry(ANN, Entry(type="observation", text="s", minute=9, subjects=listed)).subjects == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"text": "x" * (MAX_TEXT + 1)}, "text"),
+        ({"minute": -1}, "minute"),
+        ({"minute": 10**30}, "minute"),
+        ({"minute": "noon"}, "minute"),
+        ({"importance": 11}, "importance"),
+        ({"type": "dream"}, "type"),
+        ({"source": "gossip"}, "source"),
+        ({"subjects": ["x" * 501]}, "subjects"),
+        ({"colour": "red"}, "colour"),
+        ({"text": "half \ud800"}, "text"),
+        ({"text": None}, "text"),
+    ],
+)
+def test_what_is_no_observation(fields: dict[str, Any], named: str) -> None:
+    with pytest.raises(InputError, match=f"observation for 'agent:ann': .*{named}"):
+        check_entry(ANN, {"text": "saw", "minute": 5, **fields})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"number": 1}, {"tick": 1}, {"provisional": True}, {"items": (PlanItem(id="1-0", description="eat"),)},
+        {"minute": "5"}, {"minute": 2**70}, {"importance": 99}, {"evidence": (1.5,)}, {"since_number": "2"},
+        {"text": "x" * (MAX_TEXT + 1)}, {"text": "\udfff"}, {"subjects": (1,)}, {"type": "dream"},
+    ],
+)  # fmt: skip
+def test_what_is_no_observed_entry(fields: dict[str, Any]) -> None:
+    values: dict[str, Any] = {"type": "observation", "text": "saw", "minute": 5, **fields}
+    with pytest.raises(InputError, match="observation for 'agent:ann'"):
+        check_entry(ANN, Entry(**values))
+
+
+@given(st.text(max_size=200), st.integers(0, 2**53 - 1), st.lists(st.text(max_size=20), max_size=3))
+def test_what_is_accepted_can_be_written(text: str, minute: int, subjects: list[str]) -> None:
+    entry = check_entry(ANN, {"text": text, "minute": minute, "subjects": subjects})
+    assert msgspec.json.decode(msgspec.json.encode(entry), type=Entry) == entry
+
+
+def test_a_request_is_copied() -> None:
+    inner: dict[str, Any] = {"a": [1, (2, 3)]}
+    checked = check(params=inner, numbers=[3, 1])
+    inner["a"].append(4)
+    assert (checked.params, checked.numbers) == ({"a": [1, [2, 3]]}, (3, 1))
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"kind": "dream"}, "no kind 'dream'; there are plan, reflect"),
+        ({"kind": 7}, "no kind '7'"),
+        ({"priority": "high"}, "priority high"),
+        ({"priority": True}, "priority True"),
+        ({"priority": 2**70}, "priority"),
+        ({"numbers": (0,)}, "'0' is not the number"),
+        ({"numbers": (1.5,)}, "'1.5' is not the number"),
+        ({"numbers": ("a",)}, "'a' is not the number"),
+        ({"numbers": range(1, MAX_NUMBERS + 2)}, "names 10001 entries"),
+        ({"params": {"x": float("nan")}}, "JSON"),
+        ({"params": {"x": {1, 2}}}, "JSON"),
+        ({"params": {"x": b"bytes"}}, "JSON"),
+        ({"params": {"x": object()}}, "JSON"),
+        ({"params": {(1, 2): 3}}, "JSON"),
+        ({"params": [1]}, "JSON object"),
+        ({"params": {"x": "y" * MAX_PARAMS}}, "at most 20000"),
+        ({"params": {"x": "\ud800"}}, "surrogates"),
+    ],
+)
+def test_what_is_no_request(fields: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        check(**fields)
+
+
+@pytest.mark.parametrize("depth", [MAX_DEPTH, 900, 9_000])
+def test_parameters_may_not_be_nested_without_end(depth: int) -> None:
+    params: dict[str, Any] = {}
+    for _ in range(depth):
+        params = {"x": params}
+    with pytest.raises(InputError, match="params"):
+        check(params=params)
+
+
+@given(st.dictionaries(st.text(), json_values, max_size=4))
+def test_parameters_are_accepted_as_they_will_be_read_or_refused(params: dict[str, Any]) -> None:
+    try:
+        checked = check(params=params)
+    except InputError:
+        return
+    assert msgspec.json.decode(msgspec.json.encode(checked), type=Request) == checked
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        Append(ANN, Entry(type="observation", text="x" * (MAX_TEXT + 1), minute=0)),
+        Append(ANN, Entry(type="observation", text="x", minute=1.5)),  # type: ignore[arg-type]
+        Archive(ANN, ("one",)),  # type: ignore[arg-type]
+        SetPlanStatus(ANN, "1-0", "done", "pending"),  # type: ignore[arg-type]
+        Tell(ANN, "action", {"x": object()}),
+        Tell(ANN, "action", {"x": "\ud800"}),
+        "archive everything",
+    ],
+)
+def test_what_is_no_effect(effect: Any) -> None:
+    with pytest.raises(InputError, match="effect for"):
+        check_effect(effect)
+
+
+def test_effects_and_profiles_are_as_they_will_be_read() -> None:
+    effect: Effect = Tell(ANN, "action", {"x": (1, 2)})
+    assert check_effect(effect) == Tell(ANN, "action", {"x": [1, 2]})
+    traits: Any = ["kind"]
+    assert check_profile(ANN, Profile(name="A", traits=traits)).traits == ("kind",)
+    for wrong in (Profile(name=None), Profile(name="\ud800"), Profile(name="A", age="old"), {"name": 1}):  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="profile of 'agent:ann'"):
+            check_profile(ANN, wrong)  # type: ignore[arg-type]
