@@ -58,7 +58,7 @@ def admit(
             r.owner,
             r.trial,
             r.numbers or (),
-            msgspec.json.encode(r.params, order="deterministic"),
+            msgspec.json.encode(r, order="deterministic"),
         ),
     )  # fmt: skip
     ordinals: Counter[tuple[str, str, int]] = Counter()
