@@ -19,6 +19,7 @@ from memory.limits import MemoryLimits
 from memory.profile import Profile
 from scheduler.audit import audit
 from scheduler.claims import Result
+from scheduler.connect import connect
 from scheduler.facts import Facts
 from scheduler.keys import RUNS, incarnation_key, new_nonce
 from scheduler.ledger import Fenced, HostLedger, NewerSchema, RunExists, RunMissing
@@ -192,6 +193,26 @@ def test_every_step_may_lose_its_reply(flaky: Redis, client: Redis) -> None:
     assert settle(claims, again) == "already"
     assert host.window("run:0") == {"spent": 2, "pool": 1}
     sound(client)
+
+
+def test_a_stalled_server_is_asked_again(valkey: EmbeddedServer, client: Redis) -> None:
+    """The first try times out and is carried out all the same when the server goes on; so is the second."""
+    slow = connect(valkey.url, timeout=0.15)
+    host = Host(slow)
+    claims = worker(slow)
+    client.client_pause(250)
+    (job,) = host.turn(("think", OWNER))
+    client.client_pause(250)
+    claim = claimed(claims, job)
+    assert claim.number == 1
+    client.client_pause(250)
+    assert settle(claims, claim) in ("staged", "already")
+    assert client.llen(host.ledger.prefix + "journal") == 1
+    assert host.window("run:0") == {"spent": 1}
+    host.until(6)
+    assert host.ended() == {job.key: ("applied", "none")}
+    sound(client)
+    slow.close()
 
 
 def test_an_unknown_script_is_loaded_again(client: Redis) -> None:
