@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from functools import cache
+from typing import NamedTuple
 
 import structlog
 from redis.exceptions import RedisError
@@ -28,6 +29,16 @@ from workers.tokens import PromptDoesNotFit, fit
 log = structlog.get_logger()
 
 SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries when the ledger is away
+OVERFLOW = "context_overflow"
+
+
+class _Attempt(NamedTuple):
+    """What came of one attempt."""
+
+    result: Result | None  # None: another attempt may do better
+    used: Cost
+    pause: float = 0.0  # seconds to wait before it
+    failure: str = ""
 
 
 class Runner:
@@ -43,13 +54,14 @@ class Runner:
     def run(self, job_id: str) -> Settled | Refusal:
         """Run a job as often as its attempts fail in a way that another may mend, within its deadline."""
         deadline = time.monotonic() + self._settings.job_deadline
+        halved = False  # show half of the memories: the endpoint found the prompt too long
         while True:
             claim = self._claims.claim(job_id)
             if not isinstance(claim, Claim):
                 log.debug("job.refused", job=job_id, why=claim)
                 return claim
             with self._heartbeat.of(claim.job.run, claim.incarnation):
-                result, used, pause = self._attempt(claim, deadline)
+                result, used, pause, failure = self._attempt(claim, deadline, halved)
                 settled = self._settle(claim, result, used)
             log.info(
                 "job.settled", job=job_id, kind=claim.job.key.kind, owner=claim.job.key.owner, attempt=claim.number,
@@ -57,24 +69,24 @@ class Runner:
             )  # fmt: skip
             if settled != "freed":
                 return settled
+            halved = halved or failure == OVERFLOW
             time.sleep(pause)
 
-    def _attempt(self, claim: Claim, deadline: float) -> tuple[Result | None, Cost, float]:
-        """One attempt: its result (None: another attempt may do better), what it cost, seconds to wait before it."""
+    def _attempt(self, claim: Claim, deadline: float, halved: bool) -> _Attempt:
         job = claim.job
         try:
             kind = kind_of(job.key.kind)
         except UnknownKind as error:
             log.error("job.unknown_kind", job=job.id, error=str(error))
-            return None, Cost(), 1.0
+            return _Attempt(None, Cost(), 1.0)
         if not job.model:
             used = Cost(calls=1)
-            return Result(effects=kind.heuristic(claim.case), source="heuristic", usage=used), used, 0.0
+            return _Attempt(Result(effects=kind.heuristic(claim.case), source="heuristic", usage=used), used)
         try:
-            prompt = fit(kind, claim.case, job.prompt_cap)
+            prompt = fit(kind, claim.case, job.prompt_cap, halved=halved)
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
-            return self._fallback(kind, claim, Cost(), "prompt_too_long"), Cost(), 0.0
+            return _Attempt(self._fallback(kind, claim, Cost(), "prompt_too_long"), Cost())
         answer = self._client().ask(prompt, model=job.model, max_output_tokens=job.output_cap, deadline=deadline)
         failure: str = answer.failure.kind if answer.failure is not None else ""
         if answer.value is not None:
@@ -87,11 +99,15 @@ class Runner:
                 result = Result(
                     effects=effects, source="llm", usage=answer.usage, model=job.model, prompt=prompt.version
                 )
-                return result, answer.usage, 0.0
+                return _Attempt(result, answer.usage)
         pause = _pause(answer, claim.number)
-        if answer.retryable and claim.number < self._settings.claim_cap and time.monotonic() + pause < deadline:
-            return None, answer.usage, pause
-        return self._fallback(kind, claim, answer.usage, failure), answer.usage, 0.0
+        again = answer.retryable
+        if failure == OVERFLOW and not halved:  # spec 2, "Emergency Truncation": once, without the oldest half
+            log.warning("prompt.halved", job=job.id)
+            again, pause = True, 0.0
+        if again and claim.number < self._settings.claim_cap and time.monotonic() + pause < deadline:
+            return _Attempt(None, answer.usage, pause, failure)
+        return _Attempt(self._fallback(kind, claim, answer.usage, failure), answer.usage)
 
     def _fallback(self, kind: Kind, claim: Claim, used: Cost, failure: str) -> Result:
         effects = kind.heuristic(claim.case)

@@ -96,15 +96,23 @@ def prompt_tokens(prompt: Prompt) -> int:
     return MESSAGE_OVERHEAD + estimate_tokens(prompt.system) + estimate_tokens(prompt.user) + estimate_tokens(schema)
 
 
-def fit(kind: Kind, case: Case, cap: int) -> Prompt:
+def fit(kind: Kind, case: Case, cap: int, *, halved: bool = False) -> Prompt:
     """The prompt with the largest share of memories, in steps of 1/64, whose estimate is at most `cap` tokens.
+
+    Args:
+        halved: half of that share, for an endpoint that found the prompt too long all the same.
 
     Raises:
         PromptDoesNotFit: when it is longer even without memories.
     """
+    share, prompt = _largest(kind, case, cap)
+    return kind.prompt(case, share / 2) if halved else prompt
+
+
+def _largest(kind: Kind, case: Case, cap: int) -> tuple[float, Prompt]:
     prompt = kind.prompt(case, 1.0)
     if prompt_tokens(prompt) <= cap:
-        return prompt
+        return 1.0, prompt
     best: Prompt | None = None
     low, high = -1, _STEPS  # the share low/64 fits (-1: none is known to), high/64 does not
     while high - low > 1:
@@ -119,4 +127,4 @@ def fit(kind: Kind, case: Case, cap: int) -> Prompt:
             f"a {kind.name} prompt is about {prompt_tokens(kind.prompt(case, 0.0))} tokens without any memories, "
             f"more than its cap of {cap}"
         )
-    return best
+    return low / _STEPS, best

@@ -16,9 +16,9 @@ from cogitate import InputError, Profile, Settings, TickLoop
 NAMES = [
     "AdvanceCursor", "Append", "Archive", "Case", "Change", "ConfigurationError", "Effect", "Entry", "Event",
     "EventRule", "Fenced", "InputError", "JournalError", "Kind", "LedgerError", "Location", "MarkAccessed", "Moment",
-    "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt", "ReplaceSummary", "Request", "RunExists", "RunMissing",
-    "SetCounter", "SetPlanStatus", "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "WorldDiverged",
-    "register",
+    "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt", "ReplaceSummary", "Request", "RunExists",
+    "RunMissing", "SetCounter", "SetPlanStatus", "Settings", "Tell", "TemplateError", "Tick", "TickLoop",
+    "WorldDiverged", "register",
 ]  # fmt: skip
 
 
