@@ -31,9 +31,9 @@ _CRITICAL = re.compile(
 )
 #: What it has discarded: dice and rules.
 _MECHANICS = re.compile(
-    r"\b(?:rolls?|rolled) (?:an? )?(?:natural )?\d|\b\d*d(?:4|6|8|10|12|20)\b|\bDC \d|\bsaving throw", re.I
+    r"\b(?:rolls?|rolled) (?:an? )?(?:natural )?\d|\b\d*d(?:4|6|8|10|12|20)\b|\bDC \d|\bsaving throw|^initiative:", re.I
 )
-_CRITICAL_WEIGHT = 12.0  # added to a sentence; a name weighs 8 (memory.units)
+_CRITICAL_WEIGHT = 4.0  # added to a sentence's value however long it is; a name in a long sentence is worth about 1
 _MECHANICS_SHARE = 0.05
 
 
@@ -70,10 +70,11 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         said = line(entry, names)
         lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in split_sentences(said.text)]
-    candidates = [_weighed(unit) for unit in units(lines, "facts")]
+    brevity = WEIGHTINGS["facts"].brevity
+    candidates = [_weighed(unit, brevity) for unit in units(lines, "facts")]
     words = max(0, room) * 10 // 13
     while lines and words > 0:
-        text = " ".join(unit.text for unit in choose_units(candidates, words, WEIGHTINGS["facts"].brevity))
+        text = " ".join(unit.text for unit in choose_units(candidates, words, brevity))
         size = estimate_tokens(text)
         if size <= room:
             return text
@@ -81,12 +82,12 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
     return ""
 
 
-def _weighed(unit: Unit) -> Unit:
+def _weighed(unit: Unit, brevity: float) -> Unit:
     """The same with what spec 4 calls critical weighing more, and rules of a game hardly anything."""
     if _MECHANICS.search(unit.text):
         return unit._replace(weights={key: _MECHANICS_SHARE * weight for key, weight in unit.weights.items()})
     if _CRITICAL.search(unit.text):
-        return unit._replace(weights=unit.weights | {f"critical {unit.text}": _CRITICAL_WEIGHT})
+        return unit._replace(weights=unit.weights | {f"critical {unit.text}": _CRITICAL_WEIGHT * unit.size**brevity})
     return unit
 
 
