@@ -352,6 +352,19 @@ def test_without_a_pool_the_job_is_dead(client: Redis) -> None:
     assert host.ended() == {first.key: ("applied", "late"), second.key: ("applied", "dead")}
 
 
+def test_a_dead_job_stays_dead(client: Redis) -> None:
+    host = Host(client, limits={"day.run.calls": 1})
+    (job,) = host.turn(("think", OWNER))
+    claims = worker(client)
+    claim = claimed(claims, job)
+    host.ledger.collect(2, "due", [claim.token])
+    assert claims.claim(job.id) == "dead"
+    assert settle(claims, claim, "too late") == "accounted"
+    host.until(6)
+    assert host.ended() == {job.key: ("applied", "dead")}
+    sound(client)
+
+
 def test_a_worker_reads_what_the_host_would(client: Redis) -> None:
     host = Host(client, kinds=(Think(name="think", latency=6),))
     observe(host, 4)
