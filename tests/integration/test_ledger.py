@@ -520,6 +520,23 @@ def test_only_a_host_expires_a_lease(client: Redis) -> None:
     assert all(client.ttl(key) == -1 for key in keys), "no key has a time to live"
 
 
+def test_heartbeats_are_counted_per_worker_and_go_on(client: Redis) -> None:
+    host = Host(client)
+    first, second = host.turn(("think", OWNER), ("think", OTHER))
+    claims = worker(client, "w")
+    claims.beat("r", host.ledger.incarnation)
+    assert host.ledger.collect(2, "due").beats == {}, "who has claimed nothing does not count"
+    claim = claimed(claims, first)
+    for _ in range(3):
+        claims.beat("r", claim.incarnation)
+    claimed(worker(client, "v"), second)
+    assert host.ledger.collect(2, "due").beats == {"w": 3, "v": 0}
+    settle(claims, claim)
+    (again,) = host.turn(("think", OWNER))
+    claimed(claims, again)
+    assert host.ledger.collect(3, "due").beats["w"] == 3, "another claim does not begin it anew"
+
+
 def test_one_job_that_two_effects_cannot_share(client: Redis) -> None:
     """Prune and summarise of the same entries at one boundary: the second is stale as a whole, its cost stands."""
     kinds = (Think(name="summarise"), Think(name="prune", order=40))
