@@ -14,6 +14,7 @@ from memory.effects import (
     Effect,
     ForgetWaiting,
     MarkAccessed,
+    Rate,
     ReplaceSummary,
     SetCharacter,
     SetCounter,
@@ -21,7 +22,7 @@ from memory.effects import (
     TakeWaiting,
     Tell,
 )
-from memory.entry import INTO_SUMMARY, Entry, Marks
+from memory.entry import INTO_SUMMARY, UNRATED, Entry, Marks
 from memory.stream import Stream
 
 
@@ -77,6 +78,8 @@ def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | Non
                 if present != effect.expects:
                     return f"plan item {effect.item} is {present or 'gone'}, not {effect.expects}"
                 statuses[effect.owner, effect.item] = effect.status
+            case Rate() if len(effect.ratings) != len(effect.numbers) or not all(1 <= r <= 10 for r in effect.ratings):
+                return f"{len(effect.numbers)} entries cannot be rated {effect.ratings}"
             case AdvanceCursor():
                 at = cursors.get((effect.owner, effect.name), stream.head.cursors.get(effect.name, 0))
                 if at != effect.start or effect.end < effect.start:
@@ -143,6 +146,10 @@ def apply(streams: Mapping[str, Stream], effects: Sequence[Effect], tick: int) -
                             number,
                             msgspec.structs.replace(marks, accesses=marks.accesses + 1, last_accessed=effect.minute),
                         )
+            case Rate():
+                for number, rating in zip(effect.numbers, effect.ratings, strict=True):
+                    if number in stream.entries and stream.entries[number].importance == UNRATED:
+                        stream.rate(number, rating, tick)
             case Tell():
                 pass
     return appended

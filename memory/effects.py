@@ -104,6 +104,18 @@ class MarkAccessed(msgspec.Struct, frozen=True, tag="accessed", omit_defaults=Tr
     minute: int
 
 
+class Rate(msgspec.Struct, frozen=True, tag="rate", omit_defaults=True):
+    """Rate entries that are not rated yet. Precondition: a rating from 1 to 10 for each number.
+
+    Entries gone, and those rated meanwhile, are passed over.
+    """
+
+    owner: str
+    numbers: tuple[int, ...]
+    ratings: tuple[int, ...]
+    paid: bool = False  # a model gave them: the run learns from them
+
+
 class Tell(msgspec.Struct, frozen=True, tag="tell", omit_defaults=True):
     """A message to the host's world: a relationship change, a chosen action. Memory is not touched."""
 
@@ -123,6 +135,7 @@ Effect = (
     | AdvanceCursor
     | SetCounter
     | MarkAccessed
+    | Rate
     | Tell
 )
 

@@ -35,7 +35,11 @@ class PlanItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One memory. Immutable; `number` is given by the stream when the entry is appended (1, 2, 3, …)."""
+    """One memory; `number` is given by the stream when the entry is appended (1, 2, 3, …).
+
+    Immutable, but for one thing: an entry that came without a rating may be given one, once. Since `rated` tells since
+    when, an entry can still be read as of any tick (`as_known`).
+    """
 
     type: EntryType
     text: str
@@ -46,6 +50,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subjects: tuple[str, ...] = ()  # owners or names involved, in the order given
     keywords: tuple[str, ...] = ()  # given by the host; otherwise taken from the text when scored
     importance: int = UNRATED  # 1 to 10; 0: not rated yet
+    rated: int = 0  # the tick since which the importance holds; 0: it always did
     source: EntrySource = "perception"
     source_id: str = ""  # conversation, event, …
     evidence: tuple[int, ...] = ()  # entries of this stream that it rests on or replaces
@@ -57,6 +62,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     encounter_id: str = ""
     since_minute: int | None = None  # first minute of the span that a summary covers
     since_number: int | None = None  # last entry number that a summary covers
+
+
+def as_known(entry: Entry, tick: int) -> Entry:
+    """The entry as it was at the end of `tick`: without its rating if that came later."""
+    return msgspec.structs.replace(entry, importance=UNRATED, rated=0) if entry.rated > tick else entry
 
 
 class Archived(msgspec.Struct, frozen=True):

@@ -100,12 +100,12 @@ class Ratings:
         for key, text in self.state.texts.items():
             self._enter(key, text)
 
-    def known(self, owner: str, entry: Entry) -> int | None:
-        """The newest rating that `owner` got for exactly this text, or None."""
+    def known(self, owner: str | None, entry: Entry) -> int | None:
+        """The newest rating that `owner` (None: anybody) got for exactly this text, or None."""
         text = self.state.texts.get(_key(entry))
         if text is None:
             return None
-        return next((rating for whose, rating in reversed(text.ratings) if whose == owner), None)
+        return next((rating for whose, rating in reversed(text.ratings) if owner in (None, whose)), None)
 
     def estimate(self, owner: str, entry: Entry) -> Estimate:
         """What the run's rater would probably say, and how far off that may be. Changes nothing."""

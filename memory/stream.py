@@ -10,20 +10,32 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from memory.entry import OBSERVED_TYPES, Archived, Entry, EntryType, Head, Marks, PlanItem, PlanStatus
+from memory.entry import (
+    OBSERVED_TYPES,
+    UNRATED,
+    Archived,
+    Entry,
+    EntryType,
+    Head,
+    Marks,
+    PlanItem,
+    PlanStatus,
+    as_known,
+)
 
 
 class Changes(msgspec.Struct):
-    """Numbers whose entry, archive record or marks changed since the last `Stream.take_changes`."""
+    """Numbers whose entry, archive record, marks or rating changed since the last `Stream.take_changes`."""
 
     appended: list[int] = msgspec.field(default_factory=list)
     archived: list[int] = msgspec.field(default_factory=list)
     marked: set[int] = msgspec.field(default_factory=set)
+    rated: set[int] = msgspec.field(default_factory=set)
     deleted: list[int] = msgspec.field(default_factory=list)
     head: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.appended or self.archived or self.marked or self.deleted or self.head)
+        return bool(self.appended or self.archived or self.marked or self.rated or self.deleted or self.head)
 
 
 class Stream:
@@ -48,6 +60,8 @@ class Stream:
         self._counts: dict[EntryType, int] = {}
         for entry in self._live.values():
             self._counts[entry.type] = self._counts.get(entry.type, 0) + 1
+        self._unrated = {n for n, e in self._live.items() if e.importance == UNRATED}
+        self._provisional = {n for n, e in self._live.items() if e.provisional}
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -79,7 +93,19 @@ class Stream:
                 return
             record = self.archived.get(number)
             if record is None or record.tick > tick:
-                yield entry
+                yield as_known(entry, tick)
+
+    def is_unrated(self, number: int) -> bool:
+        """Whether the entry is live and nobody has rated it."""
+        return number in self._unrated
+
+    def unrated(self) -> list[int]:
+        """Numbers of live entries that nobody has rated, ascending."""
+        return sorted(self._unrated)
+
+    def provisional(self) -> list[Entry]:
+        """Live entries that a heuristic made because budget, time or the model ran out, in order of number."""
+        return [self._live[number] for number in sorted(self._provisional)]
 
     def latest(self, entry_type: EntryType) -> Entry | None:
         """The live entry of this type with the highest number."""
@@ -105,10 +131,14 @@ class Stream:
     def append(self, entry: Entry, tick: int) -> Entry:
         """Number the entry and append it."""
         number = self.head.last_number + 1
-        entry = msgspec.structs.replace(entry, number=number, tick=tick)
+        entry = msgspec.structs.replace(entry, number=number, tick=tick, rated=0)
         self.entries[number] = entry
         self._live[number] = entry
         self._counts[entry.type] = self._counts.get(entry.type, 0) + 1
+        if entry.importance == UNRATED:
+            self._unrated.add(number)
+        if entry.provisional:
+            self._provisional.add(number)
         self.head.last_number = number
         self.changes.appended.append(number)
         self.changes.head = True
@@ -118,6 +148,8 @@ class Stream:
         """Archive a live entry (soft delete, with the tick that did it)."""
         entry = self._live.pop(number)
         self._counts[entry.type] -= 1
+        self._unrated.discard(number)
+        self._provisional.discard(number)
         self.archived[number] = Archived(tick, into)
         self.changes.archived.append(number)
         if entry.type == "plan" and entry.items:
@@ -152,6 +184,15 @@ class Stream:
         """Replace the marks of an entry."""
         self.marks[number] = marks
         self.changes.marked.add(number)
+
+    def rate(self, number: int, importance: int, tick: int) -> None:
+        """Give an unrated entry its rating, from this tick on."""
+        entry = msgspec.structs.replace(self.entries[number], importance=importance, rated=tick)
+        self.entries[number] = entry
+        if number in self._live:
+            self._live[number] = entry
+        self._unrated.discard(number)
+        self.changes.rated.add(number)
 
     def set_plan_status(self, item: str, status: PlanStatus) -> None:
         """Set the present status of a plan item."""

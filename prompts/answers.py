@@ -92,6 +92,19 @@ class DailyPlan(Answer):
     activities: Annotated[list[Activity], BeforeValidator(_first)]
 
 
+class RatedMemory(Answer):
+    """The importance of one memory."""
+
+    number: int
+    importance: Importance
+
+
+class RatingsAnswer(Answer):
+    """How important memories are, by their numbers."""
+
+    ratings: Annotated[list[RatedMemory], BeforeValidator(_first)]
+
+
 class ActionAnswer(Answer):
     """What a character does next."""
 

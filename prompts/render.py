@@ -23,6 +23,7 @@ BLOCKS = ("system", "user")
 
 #: Every template that the product itself uses, and the values it is given.
 VALUES: dict[str, frozenset[str]] = {
+    "rate": frozenset({"name", "occupation", "traits", "memories"}),
     "plan": frozenset({
         "name", "age", "occupation", "traits", "background", "currently", "routine", "home", "work", "places",
         "day", "time", "end", "status", "unfinished", "memories",

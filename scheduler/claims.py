@@ -10,7 +10,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from memory.effects import Effect
-from memory.entry import Entry
+from memory.entry import Entry, as_known
 from memory.profile import Profile
 from scheduler.facts import Facts
 from scheduler.keys import incarnation_key, new_nonce, run_base, run_prefix
@@ -141,5 +141,5 @@ def build_case(job: Job, profile: Profile, facts: Facts, found: dict[str, list[b
     memories: dict[str, list[Entry]] = {}
     for reads in job.reads:
         entries = sorted((_ENTRIES.decode(raw) for raw in found.get(reads.owner, ())), key=lambda e: e.number)
-        memories[reads.owner] = [e for e in entries if e.number <= reads.upto]
+        memories[reads.owner] = [as_known(e, job.key.tick) for e in entries if e.number <= reads.upto]
     return Case(job=job, profile=profile, world=facts.world(), memories=memories)

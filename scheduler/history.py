@@ -81,6 +81,8 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
         streams[owner].wait(entry)
     for repeat in core.repeated:
         count_repeat(streams[repeat.owner], repeat.number, repeat.minute, repeat.importance)
+    for rated in core.rated:
+        streams[rated.owner].rate(rated.number, rated.importance, core.tick)
     apply(streams, core.cuts, core.tick)
     for owner, numbers in core.deleted:
         for number in numbers:

@@ -68,7 +68,7 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, Any]) -> E
             return Observation.model_validate(entry).entry()
         except ValidationError as error:
             raise InputError(f"{what}: {_first(error)}") from error
-    if (entry.number or entry.tick) or entry.items or entry.provisional:
+    if entry.number or entry.tick or entry.rated or entry.items or entry.provisional:
         raise InputError(f"{what}: an observed entry has no number, tick, items or provisional mark")
     checked: Entry = _as_read(what, entry, Entry)
     try:

@@ -52,6 +52,14 @@ class Repeat(NamedTuple):
     importance: int  # 1 to 10
 
 
+class Rated(NamedTuple):
+    """An entry that came unrated and was given a rating at the boundary."""
+
+    owner: str
+    number: int
+    importance: int  # 1 to 10
+
+
 class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the digest covers. The order of application is the order of the fields."""
 
@@ -65,6 +73,7 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     observed: tuple[tuple[str, Entry], ...] = ()  # and appended
     waiting: tuple[tuple[str, Entry], ...] = ()  # observed, and kept in the head until a cell is free
     repeated: tuple[Repeat, ...] = ()
+    rated: tuple[Rated, ...] = ()
     cuts: tuple[Effect, ...] = ()  # what the boundary cut so that the limits hold
     deleted: tuple[tuple[str, tuple[int, ...]], ...] = ()
     decided: tuple[DecidedLine, ...] = ()

@@ -242,6 +242,11 @@ class TickLoop:
             (ended.key.kind, note.source, ended.reason)
             for ended, note in zip(outcome.core.ended, outcome.notes, strict=True)
         )
+        self.ended.update(
+            (decided.key.kind, "none", "denied")
+            for decided in outcome.core.decided
+            if decided.decision in ("deferred", "dropped")
+        )
         for loss in outcome.losses():
             log.warning(loss.name, run=self.ledger.run, tick=number, owner=loss.owner, amount=loss.amount)
         commit, chain = self._commit(number, outcome)
@@ -272,6 +277,7 @@ class TickLoop:
         if outcome.core.facts is not None:
             writes.append(Write("HSET", "facts", (number, msgspec.json.encode(outcome.core.facts))))
             writes += chunked("HDEL", "facts", list(mind.take_stale_facts()))
+        writes += mind.rater.writes()
         kept = loop_state(mind)
         if kept != self._loop_written:
             writes.append(Write("HSET", "state", ("loop", kept)))

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
 from memory.apply import apply, unmet
 from memory.compaction import enforce_limits
 from memory.effects import Effect, losses
+from memory.entry import as_known
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.admission import Decided, admit
@@ -23,6 +25,7 @@ from scheduler.facts import Facts
 from scheduler.journal import Core, DecidedLine, Ended, EndNote
 from scheduler.ledger import Row
 from scheduler.open_jobs import OpenJob, open_job, read_numbers, whole
+from scheduler.rating import Rater
 from scheduler.remembering import Remembering
 from scheduler.triggers import Trigger, recounts
 from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
@@ -49,6 +52,7 @@ class Mind:
         self.triggers: list[Trigger] = []  # of scopes that recount already
         self.warnings: Counter[str] = Counter()
         self.cadence = Cadence(rules.kinds)
+        self.rater = Rater(share=rules.rate_share)
         self._remembering = Remembering(coalesce=rules.coalesce)
         self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
         self._closings: list[Closing] = []
@@ -69,6 +73,7 @@ class Mind:
                 self.warnings["job.stale"] += 1
             else:
                 self._count_losses(closing.ended.effects)
+                self.rater.learn(self.streams, closing.ended.effects)
             if closing.ended.reason != "none" and not closing.ended.effects:
                 self.warnings["job.nothing_recorded"] += 1
         return [change for closing in self._closings for change in closing.changes]
@@ -83,6 +88,7 @@ class Mind:
         remembered = self._remembering.take_in(self.streams, turn.observed, tick, self.facts.limits)
         changed = {effect.owner for closing in self._closings for effect in closing.ended.effects}
         changed |= {effect.owner for effect in asked} | {owner for owner, _ in turn.observed}
+        rated = self.rater.rate(self.streams, sorted(changed & self.streams.keys()), tick)
         cuts = self._cut(tick, minute, sorted(changed & self.streams.keys()))
         deleted = self._forget(tick, minute)
         for owner in changed & self.streams.keys():
@@ -105,6 +111,7 @@ class Mind:
             observed=remembered.observed,
             waiting=remembered.waiting,
             repeated=remembered.repeated,
+            rated=rated,
             cuts=cuts,
             deleted=deleted,
             decided=tuple(
@@ -139,7 +146,8 @@ class Mind:
                 memories[reads.owner] = stream.as_of(reads.upto, job.key.tick)
             else:
                 wanted = sorted(n for n in {*reads.numbers} if n <= reads.upto)
-                memories[reads.owner] = [stream.entries[n] for n in wanted if n in stream.entries]
+                found = (stream.entries[n] for n in wanted if n in stream.entries)
+                memories[reads.owner] = [as_known(entry, job.key.tick) for entry in found]
         profile = self.profiles[job.key.owner]
         return Case(job=job, profile=profile, world=self.facts_at[job.facts].world(), memories=memories)
 
@@ -310,6 +318,7 @@ class Mind:
             minute=minute,
             world=self.facts.world(),
             brief=brief,
+            estimate=partial(self.rater.estimate, owner),
         )
 
     def _last_served(self, kind: str, owner: str) -> int:

@@ -60,6 +60,7 @@ def restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.open = load_open_jobs(client, prefix)
     view: Any = client.hgetall(prefix + "view")
     mind.view.held = {field.decode(): int(value) for field, value in view.items()}
+    mind.rater.load(client, prefix)
     for owner in mind.streams:
         mind.cadence.touch(owner)
     checkpoint: Any = client.hmget(prefix + "checkpoint", ["tick", "world"])

@@ -114,6 +114,7 @@ class Settings(BaseSettings):
     reflection_trigger: Cause = "interval"  # or "importance": when enough has happened; or "either"
     reflection_trigger_max: int = Field(DEFAULT_TRIGGER, ge=1)  # accumulated importance that is enough
     summary_threshold: int = Field(5, ge=2)
+    rate_share: float = Field(0.2, ge=0, le=1)  # of the entries that a host leaves unrated: a model is asked about them
     coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
     retention_days: int = Field(2, ge=0)
     policy: Policy = "stream"  # how memories are kept within bounds: spec 3's stream, spec 1's cells, spec 4's tokens

@@ -66,6 +66,10 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
                 into += (number, record.into)
             if number not in fresh:
                 moved.append(number)
+        for number in sorted(changes.rated - fresh - gone - set(changes.archived)):
+            (entries if stream.is_live(number) else archive).extend(
+                (number, msgspec.json.encode(stream.entries[number]))
+            )
         marks: list[Value] = []
         for number in sorted(changes.marked - gone):
             marks += (number, msgspec.json.encode(stream.marks[number]))

@@ -35,6 +35,7 @@ class Rules:
     latency_of: Callable[[Kind], int]
     model_of: Callable[[Kind], str]  # empty: the heuristic is what is asked for
     brief: Callable[[str], Mapping[str, Any]]
+    rate_share: float = 0.0  # of entries without a rating: those that a model is asked about
     coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
 
     def kind_of(self, name: str) -> Kind:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from memory.effects import Effect
 from memory.entry import Entry
+from memory.importance import rate_by_rule
 from memory.limits import MemoryLimits
 from memory.profile import Location, Profile
 from memory.stream import Stream
@@ -41,6 +42,7 @@ class Moment:
     minute: int
     world: World
     brief: Mapping[str, Any]  # what the host says of the owner now: "location", "status" meters, if it is "free", …
+    estimate: Callable[[Entry], int] = rate_by_rule  # an entry's importance, as far as it can be predicted
 
 
 @dataclass(frozen=True, kw_only=True)

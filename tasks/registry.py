@@ -10,6 +10,7 @@ from tasks.integrate import Integrate
 from tasks.kind import Kind
 from tasks.plan import Plan
 from tasks.prune import Prune
+from tasks.rate import RateImportance
 from tasks.recount import Recount
 from tasks.reflect import Reflect
 from tasks.summarise import Summarise
@@ -49,7 +50,7 @@ def register_builtin(prompts: Path | None = None) -> None:
 
 
 def _register_with(templates: Templates) -> None:
-    asking = (kind(templates) for kind in (Plan, Act, Reflect, Integrate, Summarise, Recount))
+    asking = (kind(templates) for kind in (RateImportance, Plan, Act, Reflect, Integrate, Summarise, Recount))
     for kind in (*asking, Prune()):
         register(kind)
 

@@ -1,0 +1,109 @@
+"""Rating the importance of entries that their host left unrated (spec 3, task 4), many in one call.
+
+Only entries that deserve a call get here (`scheduler.rating`); until they are rated they count as ordinary. Ratings
+that a model leaves out, and all where no model answers, are the run's own predictions, which the request brings along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel
+
+from memory.effects import Effect, Rate
+from memory.entry import Entry
+from memory.importance import rate_by_rule
+from memory.text import normal
+from prompts.answers import RatingsAnswer
+from prompts.render import Templates
+from tasks import timing
+from tasks.job import Request
+from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.recall import brief, share_of, without_repeats
+
+BATCH = 20  # entries of one call
+EVERY = 10  # ticks that entries wait for others at most
+
+
+class RateImportance:
+    """Due when a batch of unrated entries has come together, and at the owner's turns, every 10 ticks."""
+
+    name = "rate"
+    order = 5
+    latency = 5
+    on_denied: OnDenied = "heuristic"
+    prompt_cap = 2_500
+    output_cap = 400
+
+    def __init__(self, templates: Templates) -> None:
+        self._templates = templates
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        """One request for the oldest unrated entries."""
+        waiting = moment.stream.unrated()
+        if not waiting or (len(waiting) < BATCH and not timing.is_turn(moment, EVERY)):
+            return ()
+        taken = waiting[:BATCH]
+        estimates = {str(n): moment.estimate(moment.stream.entries[n]) for n in taken}
+        return (Request(kind=self.name, owner=moment.owner, numbers=tuple(taken), params={"estimates": estimates}),)
+
+    def wake(self, moment: Moment) -> int | None:
+        """The owner's next turn while entries wait."""
+        return timing.next_turn(moment, EVERY) if moment.stream.unrated() else None
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        """The entries by number, each text once."""
+        entries = share_of(without_repeats(case.entries), memory_share)
+        rendered = self._templates.render(
+            self.name,
+            {
+                "name": case.profile.name,
+                "occupation": case.profile.occupation,
+                "traits": case.profile.traits,
+                "memories": [{"number": e.number, "text": brief(e.text)} for e in entries],
+            },
+        )
+        return Prompt(
+            system=rendered.system,
+            user=rendered.user,
+            answer=RatingsAnswer,
+            version=rendered.version,
+            used=tuple(e.number for e in entries),
+        )
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        """The ratings given, for all entries of the same text; predictions for the rest.
+
+        Raises:
+            ValueError: when none of the ratings is of an entry that was shown.
+        """
+        assert isinstance(answer, RatingsAnswer)
+        texts = {e.number: normal(e.text) for e in case.entries if e.number in set(used)}
+        given = {texts[r.number]: r.importance for r in answer.ratings if r.number in texts}
+        if not given:
+            raise ValueError(f"none of {len(answer.ratings)} ratings is of an entry that was shown")
+        rated = [e for e in case.entries if normal(e.text) in given]
+        paid = Rate(
+            owner=case.job.key.owner,
+            numbers=tuple(e.number for e in rated),
+            ratings=tuple(given[normal(e.text)] for e in rated),
+            paid=True,
+        )
+        return paid, *_predicted(case, [e for e in case.entries if normal(e.text) not in given])
+
+    def heuristic(self, case: Case) -> tuple[Effect, ...]:
+        """The predictions."""
+        return _predicted(case, case.entries)
+
+
+def _predicted(case: Case, entries: Iterable[Entry]) -> tuple[Effect, ...]:
+    estimates = case.job.params.get("estimates")
+    estimates = estimates if isinstance(estimates, dict) else {}
+    found = {e.number: estimates.get(str(e.number)) for e in entries}
+    ratings = {
+        e.number: rating if isinstance(rating := found[e.number], int) and 1 <= rating <= 10 else rate_by_rule(e)
+        for e in entries
+    }
+    if not ratings:
+        return ()
+    return (Rate(owner=case.job.key.owner, numbers=tuple(ratings), ratings=tuple(ratings.values())),)

@@ -1,0 +1,120 @@
+"""A host that leaves importance out: entries are rated by what the run has learned, and a share by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+
+from memory.effects import Rate
+from memory.entry import Entry
+from memory.profile import Profile
+from ops.fake_llm import FakeEndpoint
+from ops.host import TickLoop
+from scheduler.audit import audit
+from scheduler.history import read_journal
+from scheduler.journal import ReadLine
+from scheduler.replay import replay
+from scheduler.settings import Settings
+from scheduler.summary import prefix_of
+
+ANN, BEN = "agent:ann", "agent:ben"
+TICKS = 80
+WHAT = ("a quarrel", "a wedding", "the weather", "tea", "a theft", "a parcel")
+WHERE = ("at the mill", "by the river", "in the square", "at home", "at school")
+
+
+def seen(tick: int, minute: int) -> Iterator[tuple[str, Entry]]:
+    for owner, step in ((ANN, 1), (BEN, 3)):
+        what, where = WHAT[tick * step % len(WHAT)], WHERE[tick // 2 % len(WHERE)]
+        yield owner, Entry(type="observation", text=f"There was {what} {where}.", minute=minute)
+
+
+def live(tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = False, **settings: Any) -> TickLoop:
+    loop = TickLoop(
+        run="rated", owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")}, ticks=until, resume=resume,
+        settings=Settings(data_dir=tmp_path, **settings), inline=True, client=client, start_minute=600,
+    )  # fmt: skip
+    for tick in loop:
+        for owner, entry in seen(tick.number, tick.minute):
+            loop.observe(owner, entry)
+    return loop
+
+
+def journal(loop: TickLoop) -> list[ReadLine]:
+    return list(read_journal(loop.ledger.client, prefix_of(loop.ledger.client, "rated"), 1, loop.tick))
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[dict[str, Any]]:
+    """Settings of a run that asks a model about three entries in ten."""
+    with FakeEndpoint() as endpoint:
+        yield {
+            "llm": "openai", "base_url": endpoint.url, "api_key": "any", "limit_tokens": 10_000_000, "rate_share": 0.3,
+            "limits": {},
+        }  # fmt: skip
+
+
+def test_without_a_model_everything_is_rated_at_once(tmp_path: Path) -> None:
+    client = FakeRedis()
+    loop = live(tmp_path, client)
+    for stream in loop.mind.streams.values():
+        observed = [e for e in stream.entries.values() if e.type == "observation"]
+        assert len(observed) >= 10
+        assert all(1 <= e.importance <= 10 and e.rated == e.tick for e in observed)
+    assert not any(d.key.kind == "rate" for line in journal(loop) for d in line.core.decided)
+    assert replay(client, "rated", FakeRedis()).digest == loop.digest
+    assert audit(client, "rated") == []
+
+
+def test_a_model_is_asked_about_a_share_in_batches(tmp_path: Path, model: dict[str, Any]) -> None:
+    client = FakeRedis()
+    loop = live(tmp_path, client, **model)
+    lines = journal(loop)
+    paid = [
+        (ended.key.owner, effect) for line in lines for ended in line.core.ended if ended.end == "applied"
+        for effect in ended.effects if isinstance(effect, Rate) and effect.paid
+    ]  # fmt: skip
+    asked = sum(len(effect.numbers) for _, effect in paid)
+    at_once = sum(len(line.core.rated) for line in lines)
+    assert asked > len(paid) > 1, "in batches"
+    assert 0.1 < asked / (asked + at_once) < 0.6
+    assert audit(client, "rated") == []
+    assert replay(client, "rated", FakeRedis()).digest == loop.digest
+
+
+def test_the_rating_of_a_text_is_reused_for_anybody(tmp_path: Path, model: dict[str, Any]) -> None:
+    loop = live(tmp_path, FakeRedis(), coalesce=False, **{**model, "rate_share": 1.0})
+    paid: dict[str, int] = {}  # text -> the newest rating that was paid for
+    reused = 0
+    for line in journal(loop):
+        for ended in line.core.ended:
+            for effect in ended.effects:
+                if isinstance(effect, Rate) and effect.paid:
+                    entries = loop.mind.streams[effect.owner].entries
+                    paid |= {entries[n].text: r for n, r in zip(effect.numbers, effect.ratings, strict=True)}
+        for rated in line.core.rated:
+            text = loop.mind.streams[rated.owner].entries[rated.number].text
+            assert text in paid, "with a share of 1 only what is known needs no call"
+            reused += 1
+    assert reused > 20
+
+
+@pytest.mark.parametrize("stopped", [3, 21, 55])
+def test_a_resumed_run_goes_on_learning_where_it_was(tmp_path: Path, model: dict[str, Any], stopped: int) -> None:
+    whole = live(tmp_path, FakeRedis(), **model)
+    client = FakeRedis()
+    live(tmp_path, client, until=stopped, **model)
+    resumed = live(tmp_path, client, resume=True, **model)
+    assert resumed.digest == whole.digest
+
+
+def test_a_model_that_is_gone_leaves_predictions(tmp_path: Path, model: dict[str, Any]) -> None:
+    loop = live(tmp_path, FakeRedis(), **{**model, "base_url": "http://127.0.0.1:9/v1", "job_deadline": 0.3})
+    effects = [e for line in journal(loop) for ended in line.core.ended for e in ended.effects if isinstance(e, Rate)]
+    assert effects
+    assert not any(effect.paid for effect in effects)
+    assert all(1 <= rating <= 10 for effect in effects for rating in effect.ratings)
