@@ -95,7 +95,7 @@ def print_summary(console: Console, summary: RunSummary, took: Took | None = Non
                       f"{ms['p99']} ms at the 99th percentile")  # fmt: skip
     console.print(_jobs_table(summary))
     for line in degraded_lines(summary):
-        console.print(line, highlight=False)
+        console.print(line, highlight=False, soft_wrap=True)
     budget = _budget_table(summary)
     if budget.row_count:
         console.print(budget)

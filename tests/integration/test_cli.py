@@ -69,7 +69,7 @@ def test_a_run_ends_with_one_json_object_of_stable_names(finished: tuple[Path, d
 
 def test_progress_and_summary_say_what_happened_and_what_to_try(finished: tuple[Path, dict[str, Any], str]) -> None:
     said = finished[2]
-    assert "tick 480/480  plan 3 heuristic" in said
+    assert re.search(r"tick 480/480  .*plan 3 heuristic", said)
     assert "Run town-1: finished at tick 480" in said
     assert "were degraded" in said
     assert "--llm openai --limit-usd" in said
@@ -294,7 +294,7 @@ def test_the_demo_shows_degradation_and_which_limit_it_was(tmp_path: Path) -> No
     share = re.search(r"jobs \(([\d.]+)%\) were degraded", done.stdout)
     assert share is not None
     assert float(share[1]) >= 5
-    assert re.search(r"\d+ denied: refused by a limit of the budget \(tick\.run\.calls \d+×\)", done.stdout)
+    assert re.search(r"\d+ denied: refused by a limit of the budget \(.*tick\.run\.calls \d+×", done.stdout)
 
 
 def test_a_run_cannot_be_made_twice(finished: tuple[Path, dict[str, Any], str]) -> None:
