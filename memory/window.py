@@ -1,12 +1,14 @@
 """The token window (spec 4): long-term summary + buffer + character stay within an owner's token limit.
 
     buffer ≥ 80% of the limit ──► all but the newest 3 entries are told in the summary, and archived into it   (pass 1)
-    total still at 80%        ──► the summary itself is compressed                                             (pass 2)
+    total ≥ 80%               ──► the same where these entries are worth it, else the summary is compressed    (pass 2)
     total > limit             ──► the boundary: both, without a model; then the summary's oldest part is cut, with a
                                   warning; then fewer than 3 entries are kept; last, the character is cut down
 
 The first two are jobs of a model (`tasks.long_term`). The last holds after every boundary, however low the limit and
-whatever a model answered. The 80% leave room for what arrives while the model writes. Each owner is on its own.
+whatever a model answered. The 80% leave room for what arrives while the model writes. Spec 4 looks at the buffer alone;
+once the summary has grown, the total would then be at the limit before the buffer is at 80% of it, and the boundary
+would always be first. Each owner is on its own.
 
 The buffer is what was observed, heard or summarised; reflections and plans have limits of their own.
 """
@@ -24,6 +26,7 @@ from memory.stream import Stream
 
 PASSES = "compression_passes"  # counter of the head: how often was compressed since the buffer was last full
 MOST_SUMMARY = 600  # tokens: what a model can be shown, and told to compress again
+_WORTHWHILE = 0.1  # share of the limit that entries must have to be compressed because of the total
 _LEAST_SUMMARY = 0.1  # share of the limit that a summary gets even where the entries kept take all that is aimed at
 
 
@@ -70,6 +73,15 @@ def near(limits: MemoryLimits) -> int:
 def is_near_limit(stream: Stream, limits: MemoryLimits) -> bool:
     """Whether the buffer has come to the share of the limit at which it is compressed."""
     return buffer_tokens(stream.live()) >= near(limits)
+
+
+def to_compress(stream: Stream, limits: MemoryLimits) -> list[Entry]:
+    """The entries that are due to be told in the summary; none while there is room."""
+    found = compressible(stream.live(), limits)
+    if is_near_limit(stream, limits):
+        return found
+    worthwhile = buffer_tokens(found) >= limits.token_limit * _WORTHWHILE
+    return found if worthwhile and total_tokens(stream) >= near(limits) else []
 
 
 def compressible(entries: Iterable[Entry], limits: MemoryLimits) -> list[Entry]:

@@ -16,6 +16,7 @@ from scheduler.ledger import RunMissing
 from scheduler.limits import UNITS, LimitTable
 from scheduler.rules import kept_settings
 from scheduler.streams import load_streams
+from tasks.job import Cost
 
 Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
 
@@ -130,6 +131,24 @@ def summarise_run(client: Redis, run: str) -> RunSummary:
         memories=_memories(client, prefix),
         warnings=dict(sorted(warnings.items())),
     )
+
+
+def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
+    """What the ended jobs of each owner spent on their winning attempts. Reads the whole journal.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: when its journal was changed.
+    """
+    prefix = prefix_of(client, run)
+    spent: dict[str, list[int]] = {}
+    tick: Any = client.hget(prefix + "state", "tick")
+    for line in read_journal(client, prefix, 1, int(tick)):
+        for note in line.notes.ended:
+            usage = spent.setdefault(note.key.owner, [0, 0, 0])
+            for at, amount in enumerate((note.usage.calls, note.usage.tokens, note.usage.usd_micros)):
+                usage[at] += amount
+    return {owner: Cost(*usage) for owner, usage in sorted(spent.items())}
 
 
 def budget_lines(client: Redis, prefix: str, limits: LimitTable) -> list[BudgetLine]:

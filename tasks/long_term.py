@@ -27,8 +27,8 @@ MOST_SHOWN = 900  # tokens of the entries that one job compresses: more do not f
 def due(moment: Moment, kind: str) -> Iterable[Request]:
     """The request that the owner's policy makes now; at most one.
 
-    Cells: where a memory waits, one for as many of the oldest cells as memories wait. Tokens: where the buffer is at
-    80% of the limit, one for all but its newest entries; where the total is there afterwards, one for the summary.
+    Cells: where a memory waits, one for as many of the oldest cells as memories wait. Tokens: where the limit is near,
+    one for all but the newest entries of the buffer; where it is still near afterwards, one for the summary itself.
     """
     owner, stream, limits = moment.owner, moment.stream, moment.world.limits
     if limits.policy_of(owner) == "cells":
@@ -37,7 +37,7 @@ def due(moment: Moment, kind: str) -> Iterable[Request]:
             yield Request(kind=kind, owner=owner, priority=PRIORITY, params={"policy": "cells"}, numbers=numbers)
         return
     live, done = window.buffer(stream.live()), stream.head.counters.get(window.PASSES, 0)
-    chosen = _first(window.compressible(live, limits)) if window.is_near_limit(stream, limits) else []
+    chosen = _first(window.to_compress(stream, limits))
     again = bool(stream.head.summary) and 0 < done < limits.passes
     if not chosen and not (again and window.total_tokens(stream) >= window.near(limits)):
         return

@@ -1,0 +1,255 @@
+"""Whole runs under each compaction policy: the limits after every tick, resume, replay, and models that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+from fakeredis import FakeRedis
+
+from cogitate import InputError, Profile, Settings, TickLoop
+from memory.cells import most_waiting
+from memory.effects import SetCharacter
+from memory.entry import INTO_SUMMARY, Character
+from memory.stream import Stream
+from memory.window import total_tokens
+from ops.drive import drive
+from ops.fake_llm import FakeEndpoint
+from scheduler.audit import audit
+from scheduler.history import read_journal, redo
+from scheduler.replay import replay
+from scheduler.summary import prefix_of, summarise_run, usage_by_owner
+from simulation.town import Town
+
+OGILVY, HENDERSON, SMITH = "agent:ogilvy", "agent:henderson", "npc:smith"
+OWNERS = {OGILVY: Profile(name="Ogilvy"), HENDERSON: Profile(name="Henderson"), SMITH: Profile(name="Smith")}
+POLICIES: dict[str, dict[str, Any]] = {
+    "stream": {"policy": "stream", "max_observations": 12},
+    "cells": {"policy": "cells", "cells": 3},
+    "tokens": {"policy": "tokens", "token_limit": 120},
+    "mixed": {"policy": "cells", "cells": 4, "policies": {"npc": "tokens", HENDERSON: "stream"}, "token_limit": 90},
+}
+KNOWN = Character(objectives=("reach the cylinder",), inventory=("a lantern",))
+
+
+def seen(owner: str, tick: int) -> Iterator[dict[str, Any]]:
+    """What an owner observes at a tick: nothing, or up to three events. Depends on nothing else."""
+    for part in range(crc32(f"{owner} {tick}".encode()) % 4):
+        text = f"Ogilvy heard {tick} knocks inside the cylinder and promised Smith to come back by {part + 1} pm."
+        yield {"text": text, "minute": tick, "importance": 1 + (tick + part) % 9}
+
+
+def settings(tmp_path: Path, **more: Any) -> Settings:
+    return Settings(data_dir=tmp_path, act_interval=0, **more)
+
+
+def run(client: FakeRedis, chosen: Settings, ticks: int, *, stop: int | None = None, resume: bool = False) -> TickLoop:
+    """Run a synthetic world, and look at the limits as they were after each of its ticks."""
+    loop = TickLoop(
+        run="heath", owners=OWNERS, settings=chosen, ticks=ticks, inline=True, client=client, resume=resume
+    )  # fmt: skip
+    with loop:
+        for tick in loop:
+            for owner in OWNERS:
+                for observation in seen(owner, tick.number):
+                    loop.observe(owner, observation)
+            if tick.number == 5:
+                loop.ask(SetCharacter(OGILVY, KNOWN))
+            if tick.number == stop:
+                loop.stop()
+    check_ticks(client, "heath", loop)
+    return loop
+
+
+def check_ticks(client: FakeRedis, name: str, loop: TickLoop) -> None:
+    """Look at every stream as it was after each tick."""
+    streams: dict[str, Stream] = {}
+    for line in read_journal(client, prefix_of(client, name), 1, loop.tick):
+        redo(line, streams)
+        for stream in streams.values():
+            check(stream, loop.settings)
+
+
+def check(stream: Stream, chosen: Settings) -> None:
+    limits = chosen.memory_limits()
+    match limits.policy_of(stream.owner):
+        case "cells":
+            assert stream.observed() <= limits.cells
+            assert len(stream.head.waiting) <= most_waiting(limits)
+        case "tokens":
+            assert total_tokens(stream) <= limits.token_limit
+        case "stream":
+            assert stream.observed() <= limits.max_observations
+            assert not stream.head.waiting
+
+
+def told_or_live(loop: TickLoop) -> None:
+    """Nothing is gone but what a summary tells, or what was counted as given up."""
+    for stream in loop.mind.streams.values():
+        if loop.settings.memory_limits().policy_of(stream.owner) != "stream":
+            assert all(record.into == INTO_SUMMARY for record in stream.archived.values())
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_limits_hold_after_every_tick_and_the_replay_is_exact(policy: str, tmp_path: Path) -> None:
+    client = FakeRedis()
+    loop = run(client, settings(tmp_path, **POLICIES[policy]), 60)
+    told_or_live(loop)
+    assert any(stream.head.summary or stream.archived for stream in loop.mind.streams.values())
+    replayed = replay(client, "heath", FakeRedis())
+    assert (replayed.ticks, replayed.digest) == (60, loop.digest)
+    assert audit(client, "heath") == []
+
+
+@pytest.mark.parametrize("policy", ["cells", "tokens", "mixed"])
+def test_a_resumed_run_comes_to_the_same_digest(policy: str, tmp_path: Path) -> None:
+    chosen = settings(tmp_path, **POLICIES[policy])
+    whole = run(FakeRedis(), chosen, 40)
+    client = FakeRedis()
+    first = run(client, chosen, 40, stop=17)
+    assert first.tick == 17
+    assert any(stream.head.waiting or stream.head.summary for stream in first.mind.streams.values())
+    # What the environment says then does not matter: a run keeps the policy it was created with.
+    resumed = run(client, settings(tmp_path), 40, resume=True)
+    assert resumed.digest == whole.digest
+    assert replay(client, "heath", FakeRedis()).digest == whole.digest
+
+
+@pytest.mark.parametrize("policy", ["cells", "tokens"])
+def test_the_town_lives_within_either_policy(policy: str, tmp_path: Path) -> None:
+    chosen, client, town = settings(tmp_path, **POLICIES[policy]), FakeRedis(), Town(agents=3, seed=3)
+    loop = TickLoop(
+        run="town", owners=town.owners(), settings=chosen, locations=town.locations, brief=town.brief, ticks=700,
+        inline=True, client=client,
+    )  # fmt: skip
+    with loop:
+        drive(loop, town)
+    check_ticks(client, "town", loop)
+    assert any(stream.head.summary for stream in loop.mind.streams.values())
+    assert replay(client, "town", FakeRedis()).digest == loop.digest
+
+
+# -- models ------------------------------------------------------------------------------------------------
+
+
+def with_model(tmp_path: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
+    return settings(
+        tmp_path, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10_000_000, claim_cap=1,
+        latency={"summarise": 1}, limits={}, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["cells", "tokens"])
+def test_a_model_writes_the_summaries(policy: str, tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        loop = run(client, with_model(tmp_path, endpoint, **{**POLICIES[policy], "token_limit": 300}), 30)
+    assert loop.ended["summarise", "llm", "none"] > 5
+    assert "What matters" in loop.mind.streams[OGILVY].head.summary  # the stand-in's words
+    assert replay(client, "heath", FakeRedis()).digest == loop.digest
+
+
+def test_no_llm_call_when_space_available(tmp_path: Path) -> None:
+    with FakeEndpoint() as endpoint:
+        loop = run(FakeRedis(), with_model(tmp_path, endpoint, policy="cells", cells=1_000), 10)
+        assert endpoint.stats().requests == 0
+    assert sum(stream.observed() for stream in loop.mind.streams.values()) > 20
+
+
+def test_usage_tracked_after_summarization(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        run(client, with_model(tmp_path, endpoint, **POLICIES["cells"]), 20)
+        served = endpoint.stats()
+    usage = usage_by_owner(client, "heath")
+    assert sorted(usage) == sorted(OWNERS)
+    still_open = client.scard(prefix_of(client, "heath") + "jobs")  # asked in the last tick, and not applied yet
+    assert sum(cost.calls for cost in usage.values()) == served.requests - still_open
+    assert all(cost.tokens > 0 for cost in usage.values())
+
+
+@pytest.mark.parametrize("on_failure", ["heuristic", "unchanged"])
+@pytest.mark.parametrize("policy", ["cells", "tokens", "mixed"])
+def test_a_model_that_always_fails(policy: str, on_failure: str, tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint(faults={"refusal": 1.0}) as endpoint:
+        loop = run(client, with_model(tmp_path, endpoint, on_failure=on_failure, **POLICIES[policy]), 25)
+        assert endpoint.stats().requests > 0
+    told_or_live(loop)
+    summary = summarise_run(client, "heath")
+    assert summary.jobs["summarise"]["reason"]["failed"] > 0
+    forgotten = summary.warnings.get("memory.forgotten", 0)
+    ogilvy = loop.mind.streams[OGILVY]
+    observed = sum(1 for tick in range(1, 26) for _ in seen(OGILVY, tick))
+    if on_failure == "unchanged" and policy != "tokens":
+        assert forgotten > 0
+        assert ogilvy.head.summary == ""
+        assert len(ogilvy.entries) == ogilvy.observed() == loop.settings.cells
+    else:
+        assert forgotten == 0 or policy == "mixed"
+        assert ogilvy.head.summary
+        assert len(ogilvy.entries) + len(ogilvy.head.waiting) == observed
+    assert replay(client, "heath", FakeRedis()).digest == loop.digest
+
+
+def test_a_model_that_fails_half_of_the_time_forgets_only_what_it_failed_to_make_room_for(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint(faults={"refusal": 0.5}) as endpoint:
+        loop = run(client, with_model(tmp_path, endpoint, on_failure="unchanged", **POLICIES["cells"]), 40)
+    forgotten = summarise_run(client, "heath").warnings["memory.forgotten"]
+    observed = sum(1 for owner in OWNERS for tick in range(1, 41) for _ in seen(owner, tick))
+    kept = sum(len(stream.entries) + len(stream.head.waiting) for stream in loop.mind.streams.values())
+    assert 0 < forgotten == observed - kept
+    assert all(stream.head.summary for stream in loop.mind.streams.values())
+
+
+def test_character_not_in_simulation_is_refused_and_nobody_else_affected(tmp_path: Path) -> None:
+    client = FakeRedis()
+    loop = TickLoop(
+        run="heath", owners=OWNERS, settings=settings(tmp_path, policy="cells"), ticks=3, inline=True, client=client
+    )
+    with loop:
+        for tick in loop:
+            loop.observe(OGILVY, {"text": f"Event {tick.number}.", "minute": tick.minute})
+            with pytest.raises(InputError, match="agent:nobody"):
+                loop.observe("agent:nobody", {"text": "Who is there?", "minute": tick.minute})
+    assert loop.mind.streams[OGILVY].observed() == 3
+    assert loop.mind.streams[HENDERSON].observed() == 0  # nothing to add, nothing done
+
+
+def test_an_owner_that_leaves_takes_along_what_waits(tmp_path: Path) -> None:
+    client = FakeRedis()
+    loop = TickLoop(
+        run="heath", owners=OWNERS, settings=settings(tmp_path, policy="cells", cells=1), ticks=4, inline=True,
+        client=client,
+    )  # fmt: skip
+    with loop:
+        for tick in loop:
+            if tick.number < 3:
+                loop.observe(OGILVY, {"text": f"Event {tick.number}.", "minute": tick.minute})
+            if tick.number == 3:
+                loop.leave(OGILVY)
+    lines = list(read_journal(client, prefix_of(client, "heath"), 1, 4))
+    assert [owner for line in lines for owner, _ in line.core.waiting] == [OGILVY]
+    assert replay(client, "heath", FakeRedis()).digest == loop.digest
+
+
+def test_a_resumed_world_says_again_what_waited(tmp_path: Path) -> None:
+    chosen, client = settings(tmp_path, policy="cells", cells=1, latency={"summarise": 9}), FakeRedis()
+    run(client, chosen, 30, stop=6)
+    loop = TickLoop(run="heath", owners={}, settings=chosen, ticks=30, inline=True, client=client, resume=True)
+    waited = 0
+    with loop:
+        for tick in islice(loop, 6):
+            assert tick.replayed
+            for owner in OWNERS:
+                for observation in seen(owner, tick.number):
+                    loop.observe(owner, observation)
+            if tick.number == 5:
+                loop.ask(SetCharacter(OGILVY, KNOWN))
+            waited += 1
+    assert waited == 6
