@@ -15,6 +15,7 @@ import msgspec
 
 from memory.clock import day_of
 from memory.entry import Entry, Marks
+from memory.routing import INTEGRATE
 from memory.stream import Stream
 from memory.text import normal, stem, words
 
@@ -30,10 +31,12 @@ RepeatKey = tuple[str, ...]
 def repeat_key(entry: Entry) -> RepeatKey | None:
     """Under this key two entries tell the same; None for entries that are never coalesced.
 
-    Only observations are, and no lines of dialogue: who says "yes" twice has said two things. Place, quest, encounter
-    and tags must agree as well.
+    Only observations are, and no lines of dialogue: who says "yes" twice has said two things. Nor are events that are
+    to be integrated: each is on its own. Place, quest, encounter and tags must agree as well.
     """
     if entry.type != "observation" or entry.source == "dialogue" or entry.since_minute is not None:
+        return None
+    if INTEGRATE in entry.tags:
         return None
     told = " ".join(stem(w) for w in words(entry.text) if w not in _EMPTY)
     return (told or normal(entry.text), entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
