@@ -620,6 +620,36 @@ def test_a_resumed_host_knows_what_the_first_knew(client: Redis) -> None:
     assert (second.facts, second.facts_at, second.retired) == (first.facts, first.facts_at, first.retired)
 
 
+@pytest.mark.parametrize("apply", ["due", "ready"])
+def test_nothing_is_left_of_jobs_that_ended(client: Redis, apply: Any) -> None:
+    host = Host(client, apply=apply, limits={"tick.run.calls": 4}, owners=[OWNER, OTHER, "agent:cy"])
+    claims = worker(client)
+    host.turn()
+    jobs = host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER), ("think", "agent:cy"))
+    settle(claims, claimed(claims, jobs[-1]))
+    host.loop.leave("agent:cy")
+    for job in host.turn(("think", OWNER)):
+        settle(claims, claimed(claims, job))
+    host.turn(("doze", OTHER))
+    host.until(12)
+    assert host.loop.mind.open == {}
+    left: Any = client.keys(host.ledger.prefix + "*")
+    names = {key.decode().removeprefix(host.ledger.prefix).partition(":")[0] for key in left}
+    assert names.isdisjoint({"job", "jobs", "due", "ready", "waiting", "unclaimed", "staged", "attempts", "open"}), (
+        names
+    )
+    assert client.smembers(host.ledger.prefix + "windows") == {b"day:0", b"run:0"}
+
+
+def test_a_tick_is_committed_after_the_one_before(client: Redis) -> None:
+    host = Host(client)
+    host.turn()
+    client.hset(host.ledger.prefix + "state", "tick", 7)
+    with pytest.raises(Fenced):
+        host.turn()
+    assert client.llen(host.ledger.prefix + "journal") == 1
+
+
 def test_a_run_that_is_gone_is_not_brought_back(client: Redis) -> None:
     host = Host(client, limits={"tick.run.calls": 5})
     first, second = host.turn(("think", OWNER), ("think", OTHER))
