@@ -25,7 +25,7 @@ from tasks.day_plan import LOW
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, World
 from tasks.places import place_meant, places_shown
-from tasks.recall import accessed, brief, display_names, recall, share_of, shown
+from tasks.recall import accessed, brief, display_names, lasting, recall, share_of, shown
 
 SHOWN = 8  # memories (spec 3)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
@@ -86,6 +86,7 @@ class Act:
                 "item": _told(_item(situation, "item"), names),
                 "later": _told(_item(situation, "later"), names),
                 "memories": [shown(e) for e in memories],
+                **lasting(case, memory_share),
             },
         )
         return Prompt(

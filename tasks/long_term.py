@@ -14,11 +14,11 @@ from memory.clock import clock_time, day_of
 from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCounter, TakeWaiting
 from memory.entry import Entry
 from memory.limits import Policy
-from memory.long_term import cut_oldest, estimate_tokens, told
+from memory.long_term import estimate_tokens, told
 from prompts.render import Rendered, Templates
 from tasks.job import Request
 from tasks.kind import Case, Moment
-from tasks.recall import brief, display_names, share_of, when
+from tasks.recall import brief, display_names, lasting, share_of, when
 
 PRIORITY = 3
 MOST_SHOWN = 900  # tokens of the entries that one job compresses: more do not fit its prompt
@@ -75,19 +75,13 @@ def render(case: Case, templates: Templates, share: float) -> tuple[Rendered, tu
         "name": case.profile.name,
         "day": day_of(case.job.minute),
         "time": clock_time(case.job.minute),
-        "summary": _shown_summary(case.job.summary, share),
+        **lasting(case, share),
         "memories": [{"when": when(e.minute), "text": brief(told([e], names))} for e in ordered],
     }
     if policy_of(case.job.params) == "cells":
         return templates.render("summarise_cells", values), tuple(sorted(e.number for e in kept))
-    values["character"] = window.format_character(case.job.character).splitlines()
     values["words"] = max(10, _room(case) * 10 // 13)
     return templates.render("compress", values), tuple(sorted(e.number for e in kept))
-
-
-def _shown_summary(summary: str, share: float) -> str:
-    """The summary; its newest part only where hardly anything fits."""
-    return summary if share >= 0.25 else cut_oldest(summary, int(4 * share * estimate_tokens(summary)))
 
 
 def _room(case: Case) -> int:

@@ -14,6 +14,7 @@ from memory.clock import DAY, clock_time, day_of, next_morning
 from memory.conversations import named
 from memory.effects import Append, Effect
 from memory.entry import Entry, EntryType, PlanItem
+from memory.sentences import split_sentences
 from memory.times import parse_clock
 from prompts.answers import DailyPlan
 from prompts.render import Templates
@@ -22,11 +23,12 @@ from tasks.day_plan import FEWEST, MOST, Slot, build
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.places import place_meant, places_shown
-from tasks.recall import accessed, brief, recall, replaced, share_of, shown
+from tasks.recall import accessed, brief, lasting, recall, replaced, share_of, shown
 
 QUERY = "plan today tomorrow want need goal"  # spec 3, task 7
 SHOWN = 15  # memories (spec 3)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
+_DAY = re.compile(r"\b(?:day|день) \d", re.IGNORECASE)
 LATE = 30  # minutes: an item that was to begin this long ago begins now; an older one is over
 
 
@@ -82,6 +84,7 @@ class Plan:
                 "status": [f"{name} {value:g}" for name, value in _status(case).items()],
                 "unfinished": [str(item.get("description", "")) for item in _unfinished(case)],
                 "memories": [shown(e) for e in memories],
+                **lasting(case, memory_share),
             },
         )
         return Prompt(
@@ -122,7 +125,7 @@ class Plan:
         # What the agent says of itself counts as said this morning.
         said = Entry(type="observation", text=profile.currently, minute=start)
         # Reflections only say again what was said, and perhaps in another's words.
-        told = [_from_own_view(e, case) for e in case.entries if e.type != "reflection"]
+        told = [_from_own_view(e, case) for e in (_dated(case), *case.entries) if e.type != "reflection"]
         booked = appointments([said, *told], case.world.locations, start, end)
         slots = build(
             profile=profile,
@@ -178,7 +181,13 @@ class Plan:
             items=items,
             valid_until=end,
         )
-        return Append(owner=owner, entry=entry, replaces=replaced(case)), *accessed(case, used)
+        return Append(owner=owner, entry=entry, replaces=replaced(case.job)), *accessed(case, used)
+
+
+def _dated(case: Case) -> Entry:
+    """The sentences of the long-term summary that name a day; of the others nobody knows which day they mean."""
+    dated = [s for s in split_sentences(case.job.summary) if _DAY.search(s)]
+    return Entry(type="summary", text=" ".join(dated), minute=case.job.minute)
 
 
 def _from_own_view(entry: Entry, case: Case) -> Entry:

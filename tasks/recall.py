@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from memory.clock import clock_time, day_of
 from memory.effects import Effect, MarkAccessed
 from memory.entry import Entry, EntryType
+from memory.long_term import cut_oldest, estimate_tokens
 from memory.retrieval import Query, retrieve
 from memory.text import normal
+from memory.window import format_character
+from tasks.job import Job
 from tasks.kind import Case, World
 
+LITTLE = 0.25  # share of the memories below which the long-term summary gives way too
 MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an identity
 
 
@@ -39,6 +44,17 @@ def shown(entry: Entry) -> dict[str, str]:
     return {"when": when(entry.minute), "text": brief(entry.text)}
 
 
+def lasting(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
+    """What a template shows of the long term: the summary, and what the host states as known of the owner.
+
+    Of the summary only the newest part where hardly any memories fit.
+    """
+    summary = case.job.summary
+    if memory_share < LITTLE:
+        summary = cut_oldest(summary, int(memory_share / LITTLE * estimate_tokens(summary)))
+    return {"summary": summary, "known": format_character(case.job.character).splitlines()}
+
+
 def brief(text: str) -> str:
     """Text cut at a word, so that one long entry cannot crowd out all others."""
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN].rsplit(" ", 1)[0] + "…"
@@ -62,7 +78,13 @@ def accessed(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
     return (MarkAccessed(owner=case.job.key.owner, numbers=used, minute=case.job.minute),)
 
 
-def replaced(case: Case) -> int:
+def replaced(job: Job) -> int:
     """The provisional entry that this job repairs (parameter "replaces"), or 0."""
-    number = case.job.params.get("replaces", 0)
+    number = job.params.get("replaces", 0)
     return number if isinstance(number, int) else 0
+
+
+def dated(job: Job) -> int:
+    """The game time of what the job writes: its own, or that of the entry it repairs (parameter "minute")."""
+    minute = job.params.get("minute")
+    return minute if replaced(job) and isinstance(minute, int) else job.minute

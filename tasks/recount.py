@@ -119,7 +119,7 @@ class Recount:
 
     def _recorded(self, case: Case, text: str) -> tuple[Effect, ...]:
         span, messages = _told(case)
-        owner, repairs = case.job.key.owner, replaced(case)
+        owner, repairs = case.job.key.owner, replaced(case.job)
         entry = Entry(
             type="summary",
             text=text,

@@ -32,7 +32,7 @@ from tasks import timing
 from tasks.insight import QUIET, notice
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.recall import accessed, display_names, replaced, share_of, shown, without_repeats
+from tasks.recall import accessed, dated, display_names, lasting, replaced, share_of, shown, without_repeats
 
 SHOWN = 20  # observations (spec 3)
 ENOUGH = 3  # observations; fewer give a minimal reflection (spec 3)
@@ -90,9 +90,10 @@ class Reflect:
                 "occupation": case.profile.occupation,
                 "traits": case.profile.traits,
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
-                "day": day_of(case.job.minute),
-                "time": clock_time(case.job.minute),
+                "day": day_of(dated(case.job)),
+                "time": clock_time(dated(case.job)),
                 "memories": [shown(e) for e in memories],
+                **lasting(case, memory_share),
             },
         )
         return Prompt(
@@ -167,14 +168,17 @@ class Reflect:
         entry = Entry(
             type="reflection",
             text=text,
-            minute=case.job.minute,
+            minute=dated(case.job),
             importance=min(10, importance),
             source="internal",
             subjects=tuple(dict.fromkeys(s for e in shown_by for s in e.subjects)),
             evidence=tuple(sorted(evidence)),
         )
+        append = Append(owner=owner, entry=entry, replaces=replaced(case.job))
+        if append.replaces:  # a repair is no new reflection: the next is due when it would have been
+            return (append,)
         return (
-            Append(owner=owner, entry=entry, replaces=replaced(case)),
+            append,
             SetCounter(owner=owner, name=MINUTE, value=case.job.minute),
             SetCounter(owner=owner, name=NUMBER, value=upto),
             *((SetCounter(owner=owner, name=COUNTED, value=counted),) if isinstance(counted, int) else ()),

@@ -139,7 +139,7 @@ class Summarise:
         return talks[0].entries if talks else ()
 
     def _replaced(self, case: Case, group: Sequence[Entry], text: str) -> tuple[Effect, ...]:
-        owner, repairs = case.job.key.owner, replaced(case)
+        owner, repairs = case.job.key.owner, replaced(case.job)
         entry = summary_entry(group, text, max(map(rating, group)))
         append = Append(owner=owner, entry=entry, replaces=repairs)
         # A repair writes again what stands for entries that were archived with the first attempt.
