@@ -641,6 +641,32 @@ def test_nothing_is_left_of_jobs_that_ended(client: Redis, apply: Any) -> None:
     assert client.smembers(host.ledger.prefix + "windows") == {b"day:0", b"run:0"}
 
 
+def test_a_window_that_is_gone_stays_gone(client: Redis) -> None:
+    host = Host(client, limits={"tick.run.calls": 5})
+    (job,) = host.turn(("think", OWNER))
+    claims = worker(client)
+    claim = claimed(claims, job)
+    host.until(6)
+    host.ledger.collect(6, "due", [claim.token])
+    host.until(8)
+    window = f"{host.ledger.prefix}window:tick:{job.key.tick}"
+    assert not client.exists(window)
+    assert settle(claims, claim, used=Cost(calls=3)) == "accounted"
+    assert not client.exists(window)
+    assert host.window("run:0") == {"spent": 3, "overrun": 2}
+    sound(client)
+
+
+def test_only_identical_bytes_were_sent_already(client: Redis) -> None:
+    host = Host(client)
+    host.ledger.collect(1, "due")
+    host.ledger._seq -= 1
+    assert host.ledger.collect(1, "due").rows == []
+    host.ledger._seq -= 1
+    with pytest.raises(Fenced):
+        host.ledger.collect(1, "ready")
+
+
 def test_a_tick_is_committed_after_the_one_before(client: Redis) -> None:
     host = Host(client)
     host.turn()
