@@ -50,10 +50,11 @@ def shorten(text: str, limit: int) -> str:
         return text
     most = limit - len(ELLIPSIS)
     end = next((at for at in range(most, 0, -1) if _between_words(text, at)), 0)
+    after = next((at for at in range(most + 1, len(text)) if _between_words(text, at)), len(text))
+    if len(text[end:after].strip()) > limit:  # the word in the way
+        end = _whole_characters(text, most)
     kept = text[:end].rstrip().rstrip(".,;:… ")
-    if not kept:
-        kept = text[: _whole_characters(text, most)]
-    return kept + ELLIPSIS
+    return (kept or text[:end]) + ELLIPSIS
 
 
 def _between_words(text: str, at: int) -> bool:

@@ -65,6 +65,11 @@ def test_a_cut_leaves_no_mark_before_the_dots() -> None:
     assert shorten("All is said. Nothing more to say.", 16) == "All is said..."
 
 
+def test_a_word_longer_than_the_limit_is_split_wherever_it_stands() -> None:
+    assert shorten("see " + "x" * 50, 20) == "see " + "x" * 13 + ELLIPSIS
+    assert shorten("see " + "x" * 18 + " there", 20) == "see..."
+
+
 def test_characters_stay_whole_in_a_word_longer_than_the_limit() -> None:
     family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
     assert shorten(family * 10, 15) == family * 2 + ELLIPSIS
