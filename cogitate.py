@@ -16,11 +16,12 @@ from memory.effects import (
     Effect,
     MarkAccessed,
     ReplaceSummary,
+    SetCharacter,
     SetCounter,
     SetPlanStatus,
     Tell,
 )
-from memory.entry import Entry, PlanItem
+from memory.entry import Character, Entry, PlanItem
 from memory.profile import Location, Profile
 from memory.routing import Event, EventRule
 from ops.host import TickLoop
@@ -41,6 +42,7 @@ __all__ = [
     "Archive",
     "Case",
     "Change",
+    "Character",
     "ConfigurationError",
     "Effect",
     "Entry",
@@ -63,6 +65,7 @@ __all__ = [
     "Request",
     "RunExists",
     "RunMissing",
+    "SetCharacter",
     "SetCounter",
     "SetPlanStatus",
     "Settings",

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memory.effects import Append, Effect
+from memory.effects import Append, Effect, ReplaceSummary, SetCharacter
 from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
 from memory.profile import Profile
+from memory.window import format_character
 from tasks.job import Request
 
 MAX_OWNER = 200  # characters
@@ -86,8 +87,15 @@ def check_effect(effect: Effect) -> Effect:
     """
     what = f"effect for {str(getattr(effect, 'owner', '?'))[:80]!r}"
     checked: Effect = _as_read(what, effect, Effect)
-    if isinstance(checked, Append) and len(checked.entry.text) > MAX_TEXT:
-        raise InputError(f"{what}: its text has {len(checked.entry.text)} characters, at most {MAX_TEXT} fit")
+    text = ""
+    if isinstance(checked, Append):
+        text = checked.entry.text
+    elif isinstance(checked, ReplaceSummary):
+        text = checked.text
+    elif isinstance(checked, SetCharacter):
+        text = format_character(checked.character)
+    if len(text) > MAX_TEXT:
+        raise InputError(f"{what}: its text has {len(text)} characters, at most {MAX_TEXT} fit")
     return checked
 
 

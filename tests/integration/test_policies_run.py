@@ -11,10 +11,9 @@ from zlib import crc32
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import InputError, Profile, Settings, TickLoop
+from cogitate import Character, InputError, Profile, SetCharacter, Settings, TickLoop
 from memory.cells import most_waiting
-from memory.effects import SetCharacter
-from memory.entry import INTO_SUMMARY, Character
+from memory.entry import INTO_SUMMARY
 from memory.stream import Stream
 from memory.window import total_tokens
 from ops.drive import drive
@@ -219,6 +218,13 @@ def test_character_not_in_simulation_is_refused_and_nobody_else_affected(tmp_pat
                 loop.observe("agent:nobody", {"text": "Who is there?", "minute": tick.minute})
     assert loop.mind.streams[OGILVY].observed() == 3
     assert loop.mind.streams[HENDERSON].observed() == 0  # nothing to add, nothing done
+
+
+def test_more_than_can_be_kept_of_a_character_is_refused_at_the_edge(tmp_path: Path) -> None:
+    with TickLoop(
+        run="heath", owners=OWNERS, settings=settings(tmp_path), ticks=1, inline=True
+    ) as loop, pytest.raises(InputError, match="at most 4000 fit"):  # fmt: skip
+        loop.ask(SetCharacter(OGILVY, Character(inventory=("a lantern",) * 1_000)))
 
 
 def test_an_owner_that_leaves_takes_along_what_waits(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ import cogitate
 from cogitate import InputError, Profile, Settings, TickLoop
 
 NAMES = [
-    "AdvanceCursor", "Append", "Archive", "Case", "Change", "ConfigurationError", "Effect", "Entry", "Event",
-    "EventRule", "Fenced", "InputError", "JournalError", "Kind", "LedgerError", "Location", "MarkAccessed", "Moment",
-    "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt", "ReplaceSummary", "Request", "RunExists",
-    "RunMissing", "SetCounter", "SetPlanStatus", "Settings", "Tell", "TemplateError", "Tick", "TickLoop",
-    "WorldDiverged", "register",
+    "AdvanceCursor", "Append", "Archive", "Case", "Change", "Character", "ConfigurationError", "Effect", "Entry",
+    "Event", "EventRule", "Fenced", "InputError", "JournalError", "Kind", "LedgerError", "Location", "MarkAccessed",
+    "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt", "ReplaceSummary", "Request",
+    "RunExists", "RunMissing", "SetCharacter", "SetCounter", "SetPlanStatus", "Settings", "Tell", "TemplateError",
+    "Tick", "TickLoop", "WorldDiverged", "register",
 ]  # fmt: skip
 
 
