@@ -92,7 +92,9 @@ class TickLoop(NarratedLoop):
                 from workers.inline import InlinePublisher
 
                 client = client or FakeRedis()
-                publish = InlinePublisher(client, settings).publish
+                publisher = InlinePublisher(client, settings)
+                self._resources.callback(publisher.close)
+                publish = publisher.publish
             else:
                 from workers.processes import open_processes
 

@@ -15,8 +15,10 @@ from scheduler.claims import Reason, Result, Source
 from scheduler.journal import Ended, EndNote
 from scheduler.ledger import Row
 from scheduler.open_jobs import OpenJob, whole
+from scheduler.repairs import given_up
 from tasks.job import Cost, JobKey
 from tasks.kind import Case, Kind
+from tasks.recall import replaced
 
 _WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead", "held": "denied"}
 
@@ -80,7 +82,11 @@ def _close(
         counts_as = whole(item)
     else:
         counts_as = result.usage
-    effects = result.effects if result.reason == "none" else provisional(result.effects)
+    effects = result.effects
+    if result.reason != "none" and replaced(item.job):
+        effects = (given_up(row.key.owner, item.job.minute),)
+    elif result.reason != "none" and kind.output_cap:  # a kind that never asks a model has said what it could
+        effects = provisional(effects)
     failed = unmet(streams, effects)
     note = EndNote(
         key=row.key,

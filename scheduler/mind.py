@@ -12,11 +12,11 @@ from functools import partial
 import msgspec
 
 from memory.apply import apply, unmet
-from memory.compaction import enforce_limits
 from memory.effects import Effect, losses
 from memory.entry import as_known
 from memory.profile import Profile
 from memory.stream import Stream
+from scheduler import upkeep
 from scheduler.admission import Decided, admit
 from scheduler.boundary import Change, Closing, close_due
 from scheduler.budget import BudgetView
@@ -27,9 +27,10 @@ from scheduler.ledger import Row
 from scheduler.open_jobs import OpenJob, open_job, read_numbers, whole
 from scheduler.rating import Rater
 from scheduler.remembering import Remembering
+from scheduler.repairs import AT_ONCE, is_time, repairs
 from scheduler.triggers import Trigger, recounts
 from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
-from tasks.job import Job, JobKey, Reads, Request
+from tasks.job import Cost, Job, JobKey, Reads, Request
 from tasks.kind import Case, Moment
 from tasks.recall import display_names
 
@@ -88,10 +89,13 @@ class Mind:
         remembered = self._remembering.take_in(self.streams, turn.observed, tick, self.facts.limits)
         changed = {effect.owner for closing in self._closings for effect in closing.ended.effects}
         changed |= {effect.owner for effect in asked} | {owner for owner, _ in turn.observed}
-        rated = self.rater.rate(self.streams, sorted(changed & self.streams.keys()), tick)
-        cuts = self._cut(tick, minute, sorted(changed & self.streams.keys()))
-        deleted = self._forget(tick, minute)
-        for owner in changed & self.streams.keys():
+        here = sorted(changed & self.streams.keys())
+        rated = self.rater.rate(self.streams, here, tick)
+        names = self._display_names()
+        cuts = upkeep.cut(self.streams, here, self.facts.limits, tick=tick, minute=minute, names=names)
+        self._count_losses(cuts)
+        deleted = upkeep.forget(self.streams, self.facts, self.open.values(), tick)
+        for owner in here:
             self.cadence.touch(owner)
         for owner in leaves:
             self.cadence.forget(owner)
@@ -197,15 +201,6 @@ class Mind:
             asked.append(effect)
         return asked
 
-    def _cut(self, tick: int, minute: int, owners: Iterable[str]) -> tuple[Effect, ...]:
-        cuts: list[Effect] = []
-        for owner in owners:
-            effects = enforce_limits(self.streams[owner], self.facts.limits, minute, self._display_names())
-            apply(self.streams, effects, tick)
-            cuts += effects
-        self._count_losses(cuts)
-        return tuple(cuts)
-
     def _count_losses(self, effects: Iterable[Effect]) -> None:
         for loss in losses(effects):
             self.warnings[loss.name] += loss.amount
@@ -215,25 +210,6 @@ class Mind:
         if self._names[0] != self.facts_version:
             self._names = (self.facts_version, display_names(self.facts.world()))
         return self._names[1]
-
-    def _forget(self, tick: int, minute: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """Delete archived entries whose retention is over; once a day, and never what an open job may read."""
-        if self.facts.minute(tick - 1) // 1440 == minute // 1440:
-            return ()
-        oldest = min((key.tick for key in self.open), default=tick)
-        before = tick - self.facts.limits.retention // self.facts.minutes_per_tick
-        named = {
-            (reads.owner, n) for item in self.open.values() for reads in item.job.reads for n in reads.numbers or ()
-        }
-        deleted = []
-        for owner, stream in sorted(self.streams.items()):
-            old = sorted(n for n, a in stream.archived.items() if a.tick < before and a.tick <= oldest)
-            numbers = [n for n in old if (owner, n) not in named]
-            for number in numbers:
-                stream.delete(number)
-            if numbers:
-                deleted.append((owner, tuple(numbers)))
-        return tuple(deleted)
 
     def _recounts(self, new: Iterable[Trigger]) -> list[Request]:
         """What scopes have to tell now; one that is busy tells it later."""
@@ -256,6 +232,7 @@ class Mind:
             cost_of=self.rules.cost_of,
             last_served=self._last_served,
         )
+        decided += self._repair(tick, minute, {(d.key.kind, d.key.owner) for d in decided})
         for d in decided:
             if d.successor is not None:
                 request = msgspec.structs.replace(d.request, trial=d.successor.trial)
@@ -263,6 +240,27 @@ class Mind:
             elif d.decision == "admitted":
                 note_served(self.streams, d.key)
         return decided
+
+    def _repair(self, tick: int, minute: int, taken: set[tuple[str, str]]) -> list[Decided]:
+        """Give what nobody else wanted of today's budget to the most valuable provisional entries."""
+        found: list[Decided] = []
+        if not is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
+            return found
+        busy = self._busy(())
+        for request in repairs(self.streams, minute):
+            kind, at = self.rules.kind_of(request.kind), (request.kind, request.owner)
+            if len(found) == AT_ONCE:
+                break
+            if not self.rules.model_of(kind) or at in taken or busy(*at):
+                continue
+            cost, key = self.rules.cost_of(kind), JobKey(tick, *at, 0, 0)
+            if self.view.refusal(key, minute, cost) is not None:
+                continue
+            cells = tuple(self.view.cells(key, minute))
+            self.view.move(cells, Cost(), cost)
+            found.append(Decided(key=key, request=request, decision="admitted", cost=cost, cells=cells))
+            taken.add(at)
+        return found
 
     def _open(self, tick: int, minute: int, decided: Iterable[Decided]) -> list[OpenJob]:
         opened = []

@@ -41,6 +41,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief) -> Rules:
         model_of=model_of,
         brief=brief,
         rate_share=settings.rate_share if settings.llm == "openai" else 0.0,
+        repair_from=settings.repair_from if settings.llm == "openai" else 1440,
         coalesce=settings.coalesce,
     )
 
@@ -72,8 +73,8 @@ KEPT = frozenset(
         "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call", "claim_cap", "max_observations",
         "max_reflections", "max_plans", "importance_threshold", "reflection_interval", "summary_threshold",
         "retention_days", "policy", "policies", "on_failure", "cells", "token_limit", "compress_at", "compress_to",
-        "retain", "passes", "act_interval", "act_per_tick", "rate_share", "coalesce", "reflection_trigger",
-        "reflection_trigger_max",
+        "retain", "passes", "act_interval", "act_per_tick", "rate_share", "repair_from", "coalesce",
+        "reflection_trigger", "reflection_trigger_max",
         "public_history_max_length", "recount_on_failure", "guidance_style", "statement_max_length",
         "reasoning_max_length", "enable_truncation",
     }

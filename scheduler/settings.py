@@ -100,6 +100,9 @@ class Settings(BaseSettings):
     act_interval: int = Field(120, ge=0)  # ticks between two choices of an agent; 0: none are made
     act_per_tick: int = Field(5, ge=1)  # calls a tick for all of them, further attempts included
 
+    # What is left of a day's budget repairs what had to be made by heuristic, from this minute after 00:00; 1440: never
+    repair_from: int = Field(1200, ge=0, le=1440)
+
     # Safety of attempts
     lease: float = Field(15.0, gt=0)  # seconds without a heartbeat after which the host expires an attempt
     hint_interval: float = Field(1.0, gt=0)  # seconds after which an unclaimed job's message is repeated

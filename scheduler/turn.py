@@ -36,6 +36,7 @@ class Rules:
     model_of: Callable[[Kind], str]  # empty: the heuristic is what is asked for
     brief: Callable[[str], Mapping[str, Any]]
     rate_share: float = 0.0  # of entries without a rating: those that a model is asked about
+    repair_from: int = 1440  # minutes after 00:00 from which provisional entries are repaired; 1440: never
     coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
 
     def kind_of(self, name: str) -> Kind:

@@ -28,3 +28,7 @@ class InlinePublisher:
         for job in jobs:
             self._runner.run(job.id)
         return len(jobs)
+
+    def close(self) -> None:
+        """Close what jobs have opened."""
+        self._runner.close()

@@ -51,6 +51,13 @@ class Runner:
         self._model: ModelClient | None = None
         self._model_lock = threading.Lock()
 
+    def close(self) -> None:
+        """Close the model's client, if one was needed."""
+        with self._model_lock:
+            model, self._model = self._model, None
+        if model is not None:
+            model.close()
+
     def run(self, job_id: str) -> Settled | Refusal:
         """Run a job as often as its attempts fail in a way that another may mend, within its deadline."""
         deadline = time.monotonic() + self._settings.job_deadline

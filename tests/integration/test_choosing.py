@@ -40,7 +40,8 @@ def live(
         run="town", owners=world.owners(), settings=Settings(data_dir=data_dir, **chosen), locations=world.locations,
         brief=world.brief, ticks=ticks, start_minute=world.start_minute, inline=True, client=FakeRedis(),
     )  # fmt: skip
-    drive(loop, world, on_tick=on_tick)
+    with loop:
+        drive(loop, world, on_tick=on_tick)
     return loop
 
 

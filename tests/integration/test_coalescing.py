@@ -40,11 +40,12 @@ def live(
         run="seen", owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")}, ticks=until, resume=resume,
         settings=Settings(data_dir=tmp_path, minutes_per_tick=LONG, **settings), inline=True, client=client,
     )  # fmt: skip
-    for tick in loop:
-        for owner, entry in seen(tick.number, tick.minute):
-            loop.observe(owner, entry)
-        if also:
-            loop.observe(ANN, Entry(type="observation", text=also, minute=tick.minute))
+    with loop:
+        for tick in loop:
+            for owner, entry in seen(tick.number, tick.minute):
+                loop.observe(owner, entry)
+            if also:
+                loop.observe(ANN, Entry(type="observation", text=also, minute=tick.minute))
     return loop
 
 

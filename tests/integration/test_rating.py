@@ -38,9 +38,10 @@ def live(tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool 
         run="rated", owners={ANN: Profile(name="Ann"), BEN: Profile(name="Ben")}, ticks=until, resume=resume,
         settings=Settings(data_dir=tmp_path, **settings), inline=True, client=client, start_minute=600,
     )  # fmt: skip
-    for tick in loop:
-        for owner, entry in seen(tick.number, tick.minute):
-            loop.observe(owner, entry)
+    with loop:
+        for tick in loop:
+            for owner, entry in seen(tick.number, tick.minute):
+                loop.observe(owner, entry)
     return loop
 
 

@@ -1,0 +1,52 @@
+"""Upkeep of the streams at the end of a tick: limits are made to hold, and what was archived long ago is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from memory.apply import apply
+from memory.compaction import enforce_limits
+from memory.effects import Effect
+from memory.limits import MemoryLimits
+from memory.stream import Stream
+from scheduler.facts import Facts
+from scheduler.open_jobs import OpenJob
+
+
+def cut(
+    streams: Mapping[str, Stream],
+    owners: Iterable[str],
+    limits: MemoryLimits,
+    *,
+    tick: int,
+    minute: int,
+    names: Mapping[str, str],
+) -> tuple[Effect, ...]:
+    """Make the limits of these owners hold; returns what that took."""
+    cuts: list[Effect] = []
+    for owner in owners:
+        effects = enforce_limits(streams[owner], limits, minute, names)
+        apply(streams, effects, tick)
+        cuts += effects
+    return tuple(cuts)
+
+
+def forget(
+    streams: Mapping[str, Stream], facts: Facts, open_jobs: Iterable[OpenJob], tick: int
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Delete archived entries whose retention is over; once a day, and never what an open job may read."""
+    if facts.minute(tick - 1) // 1440 == facts.minute(tick) // 1440:
+        return ()
+    jobs = [item.job for item in open_jobs]
+    oldest = min((job.key.tick for job in jobs), default=tick)
+    before = tick - facts.limits.retention // facts.minutes_per_tick
+    named = {(reads.owner, n) for job in jobs for reads in job.reads for n in reads.numbers or ()}
+    deleted = []
+    for owner, stream in sorted(streams.items()):
+        old = sorted(n for n, a in stream.archived.items() if a.tick < before and a.tick <= oldest)
+        numbers = [n for n in old if (owner, n) not in named]
+        for number in numbers:
+            stream.delete(number)
+        if numbers:
+            deleted.append((owner, tuple(numbers)))
+    return tuple(deleted)
