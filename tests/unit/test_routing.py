@@ -135,6 +135,13 @@ def test_a_statement_becomes_dialogue_with_its_metadata() -> None:
     assert entry.tags == ("event:discussion_statement", "round:3")
 
 
+def test_a_whole_experiment_stays_below_20000_characters_an_agent() -> None:
+    statement = "I believe we should maximize the floor because it protects the most vulnerable of us. " * 6
+    event = Event(kind="discussion_statement", speaker="Speaker 1", topic="", text=statement)
+    texts = [route(event, minute=minute).entry.text for minute in range(7 * 8)]  # seven rounds of eight agents
+    assert 16_000 < sum(map(len, texts)) < 20_000
+
+
 def test_routing_is_pure_and_unicode_safe() -> None:
     event = Event(kind="discussion_statement", speaker="Зоя", topic="пол", text="Мы должны защитить слабых. " * 40)
     assert route(event, minute=1) == route(event, minute=1)
