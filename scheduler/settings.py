@@ -144,6 +144,17 @@ class Settings(BaseSettings):
         LimitTable(value)
         return value
 
+    @field_validator("policies")
+    @classmethod
+    def _policies(cls, value: dict[str, Policy]) -> dict[str, Policy]:
+        for name in value:
+            if name.partition(":")[0] not in ("agent", "npc", "location"):
+                raise ValueError(
+                    f"{name[:80]!r} has no policy of its own: name an owner such as 'npc:smith', or a scope: agent, "
+                    "npc, location (groups and the world keep a shared history)"
+                )
+        return dict(sorted(value.items()))
+
     @field_validator("redis_url", "broker_url")
     @classmethod
     def _url(cls, value: SecretStr | None) -> SecretStr | None:
@@ -151,6 +162,15 @@ class Settings(BaseSettings):
             return value
         shown = value.get_secret_value().partition("@")[2] or value.get_secret_value()
         raise ValueError(f"{shown!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://")
+
+    @model_validator(mode="after")
+    def _compression(self) -> Settings:
+        if self.compress_to > self.compress_at:
+            raise ValueError(
+                f"compress_to {self.compress_to:g} must not be above compress_at {self.compress_at:g}: compression "
+                "would never bring the tokens below where it begins"
+            )
+        return self
 
     @model_validator(mode="after")
     def _guarantees(self) -> Settings:
@@ -194,7 +214,7 @@ class Settings(BaseSettings):
             summary_threshold=self.summary_threshold,
             retention=self.retention_days * 1440,
             policy=self.policy,
-            policies=dict(sorted(self.policies.items())),
+            policies=self.policies,
             on_failure=self.on_failure,
             cells=self.cells,
             token_limit=self.token_limit,

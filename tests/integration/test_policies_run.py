@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -10,9 +11,10 @@ from zlib import crc32
 
 import pytest
 from fakeredis import FakeRedis
+from structlog.testing import capture_logs
 
 from cogitate import Character, InputError, Profile, SetCharacter, Settings, TickLoop
-from memory.cells import most_waiting
+from memory.cells import cells, most_waiting
 from memory.entry import INTO_SUMMARY
 from memory.stream import Stream
 from memory.window import total_tokens
@@ -150,6 +152,44 @@ def test_a_model_writes_the_summaries(policy: str, tmp_path: Path) -> None:
     assert loop.ended["summarise", "llm", "none"] > 5
     assert "What matters" in loop.mind.streams[OGILVY].head.summary  # the stand-in's words
     assert replay(client, "heath", FakeRedis()).digest == loop.digest
+
+
+def test_summarize_memory_and_shift_the_cells(tmp_path: Path) -> None:
+    with FakeEndpoint() as endpoint:
+        summarized_and_shifted(with_model(tmp_path, endpoint, policy="cells", cells=3))
+
+
+@pytest.mark.skipif("OPENAI_API_KEY" not in os.environ, reason="OPENAI_API_KEY is not set: no real model to ask")
+def test_summarize_memory_real_llm(tmp_path: Path) -> None:
+    summarized_and_shifted(
+        settings(
+            tmp_path, llm="openai", limit_tokens=50_000, latency={"summarise": 1}, limits={}, policy="cells", cells=3
+        )
+    )  # fmt: skip
+
+
+def summarized_and_shifted(chosen: Settings) -> None:
+    client = FakeRedis()
+    loop = TickLoop(run="heath", owners={OGILVY: OWNERS[OGILVY]}, settings=chosen, ticks=5, inline=True, client=client)
+    with loop:
+        for tick in loop:
+            if tick.number < 5:
+                loop.observe(OGILVY, {"text": f"I walked {tick.number} steps around the cylinder.", "minute": 0})
+    assert loop.ended["summarise", "llm", "none"] == 1
+    stream = loop.mind.streams[OGILVY]
+    assert stream.head.summary
+    assert [cell.text.split()[2] for cell in cells(stream)] == ["4", "3", "2"]
+    assert usage_by_owner(client, "heath")[OGILVY].tokens > 0
+
+
+def test_what_is_forgotten_is_logged(tmp_path: Path) -> None:
+    with FakeEndpoint(faults={"refusal": 1.0}) as endpoint, capture_logs() as logged:
+        run(FakeRedis(), with_model(tmp_path, endpoint, on_failure="unchanged", **POLICIES["cells"]), 12)
+    forgotten = [entry for entry in logged if entry["event"] == "memory.forgotten"]
+    assert {entry["owner"] for entry in forgotten} == set(OWNERS)
+    assert all(entry["log_level"] == "warning" and entry["amount"] > 0 for entry in forgotten)
+    degraded = [entry for entry in logged if entry["event"] == "job.degraded"]
+    assert any(OGILVY in entry["job"] and entry["failure"] == "refused" for entry in degraded)
 
 
 def test_no_llm_call_when_space_available(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from memory.receive import receive
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
+from scheduler.settings import Settings
 from tasks.kind import Case
 from tasks.summarise import Summarise
 
@@ -98,7 +99,15 @@ def test_add_cell_preserves_order() -> None:
     assert texts(host.streams[OGILVY]) == ["Event 3.", "Event 2.", "Event 1."]
 
 
-def test_k_is_read_from_the_configuration() -> None:
+def test_k_is_read_from_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COGITATE_POLICY", "cells")
+    monkeypatch.setenv("COGITATE_CELLS", "7")
+    assert Settings().memory_limits().cells == 7
+    assert Settings().memory_limits().policy_of(OGILVY) == "cells"
+    assert MemoryLimits().cells == 5
+
+
+def test_summaries_are_due_when_k_are_full() -> None:
     for k in (1, 2, 7):
         limits = MemoryLimits(policy="cells", cells=k)
         host = filled(Host(limits, writes), k)
@@ -113,6 +122,10 @@ def test_a_policy_may_be_an_owners_own_or_its_scopes() -> None:
     )
     assert [limits.policy_of(o) for o in ("agent:ogilvy", "npc:smith", "agent:borin")] == ["cells", "tokens", "stream"]
     assert [limits.policy_of(o) for o in ("location:crypt", "location:inn", "world")] == ["cells", "stream", "stream"]
+    with pytest.raises(ValidationError, match="name an owner such as 'npc:smith'"):
+        Settings(policies={"smith": "cells"})
+    with pytest.raises(ValidationError, match="compress_to"):
+        Settings(compress_at=0.5, compress_to=0.6)
 
 
 # -- where memory K+1 waits -------------------------------------------------------------------------------

@@ -552,14 +552,8 @@ def test_any_interleaving_stays_within_the_limit_and_loses_nothing_silently(
         assert total_tokens(stream) <= limit
         assert enforce_limits(stream, limits, host.tick) == ()
         assert all(record.into == INTO_SUMMARY for record in stream.archived.values())
-        told = any(stream.entries[number].text.strip() for number in stream.archived)
-        if told and not stream.head.summary:
-            assert host.lost["memory.summary_cut"] > 0 or not any(
-                any(c.isalnum() for c in stream.entries[n].text) for n in stream.archived
-            )
-        newest = [e.text for e in stream.live()][-retain:] if retain else []
-        if buffer_tokens(e for e in stream.live()) and total_tokens(stream) <= limit // 2:
-            assert len(newest) == min(retain, len(stream.live()))
+        told = any(estimate_tokens(stream.entries[number].text) for number in stream.archived)
+        assert stream.head.summary or not told or host.lost["memory.summary_cut"]
     assert set(host.ends) <= {"applied", "stale"}
 
 
