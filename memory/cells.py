@@ -37,10 +37,10 @@ def most_waiting(limits: MemoryLimits) -> int:
     return 2 * limits.cells
 
 
-def oldest(stream: Stream, limits: MemoryLimits) -> tuple[int, ...]:
-    """The numbers of the cells that must go into the summary for those that wait: one for each, at most K."""
+def leaving(stream: Stream, limits: MemoryLimits) -> list[Entry]:
+    """The cells that must go into the summary for those that wait, oldest first: one for each, at most K."""
     wanted = min(len(stream.head.waiting), limits.cells)
-    return tuple(entry.number for entry in cells(stream)[::-1][:wanted])
+    return cells(stream)[::-1][:wanted]
 
 
 def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> tuple[Effect, ...]:
@@ -59,10 +59,10 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     return tuple(effects)
 
 
-def retell(summary: str, leaving: Sequence[Entry], names: Mapping[str, str]) -> str:
-    """The summary with the cells that leave told in it, without a model."""
-    text = fold(summary, leaving, names, SUMMARY_TOKENS)
-    return text or cut_oldest(f"{summary} {told(leaving, names)}".strip(), SUMMARY_TOKENS)
+def retell(summary: str, gone: Sequence[Entry], names: Mapping[str, str]) -> str:
+    """The summary with the cells that are gone told in it, without a model."""
+    text = fold(summary, gone, names, SUMMARY_TOKENS)
+    return text or cut_oldest(f"{summary} {told(gone, names)}".strip(), SUMMARY_TOKENS)
 
 
 def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], count: int) -> tuple[Effect, ...]:
@@ -70,9 +70,9 @@ def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], coun
     head, owner = stream.head, stream.owner
     arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting[:count], start=1)]
     all_cells = [(entry.number, entry) for entry in reversed(cells(stream))] + arriving
-    leaving = all_cells[: max(0, len(all_cells) - limits.cells)]
-    text = retell(head.summary, [entry for _, entry in leaving], names)
+    surplus = all_cells[: max(0, len(all_cells) - limits.cells)]
+    text = retell(head.summary, [entry for _, entry in surplus], names)
     effects: list[Effect] = [TakeWaiting(owner, count)] if count else []
-    effects.append(Archive(owner=owner, numbers=tuple(number for number, _ in leaving), into_summary=True))
+    effects.append(Archive(owner=owner, numbers=tuple(number for number, _ in surplus), into_summary=True))
     effects.append(ReplaceSummary(owner=owner, text=text, version=head.summary_version))
     return tuple(effects)

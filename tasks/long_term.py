@@ -32,9 +32,9 @@ def due(moment: Moment, kind: str) -> Iterable[Request]:
     """
     owner, stream, limits = moment.owner, moment.stream, moment.world.limits
     if limits.policy_of(owner) == "cells":
-        numbers = cells.oldest(stream, limits)
-        if numbers:
-            yield Request(kind=kind, owner=owner, priority=PRIORITY, params={"policy": "cells"}, numbers=numbers)
+        leaving = _first(cells.leaving(stream, limits))
+        if leaving:
+            yield _request(kind, owner, leaving, {"policy": "cells"})
         return
     live, done = window.buffer(stream.live()), stream.head.counters.get(window.PASSES, 0)
     chosen = _first(window.to_compress(stream, limits))
@@ -46,8 +46,12 @@ def due(moment: Moment, kind: str) -> Iterable[Request]:
         "pass": 1 if chosen else done + 1,
         "room": window.summary_room(live[len(chosen) :], stream.head.character, limits),
     }
-    numbers = tuple(entry.number for entry in chosen)
-    yield Request(kind=kind, owner=owner, priority=PRIORITY, params=params, numbers=numbers)
+    yield _request(kind, owner, chosen, params)
+
+
+def _request(kind: str, owner: str, entries: Iterable[Entry], params: dict[str, Any]) -> Request:
+    numbers = tuple(entry.number for entry in entries)
+    return Request(kind=kind, owner=owner, priority=PRIORITY, params=params, numbers=numbers)
 
 
 def _first(entries: Sequence[Entry]) -> list[Entry]:

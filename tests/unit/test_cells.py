@@ -12,7 +12,7 @@ from policy_cases import HENDERSON, KIND, OGILVY, Host
 from pydantic import ValidationError
 
 from memory.apply import apply, unmet
-from memory.cells import cells, has_space, most_waiting, oldest
+from memory.cells import cells, has_space, leaving, most_waiting
 from memory.compaction import choose, enforce_limits
 from memory.effects import Append, Archive, ForgetWaiting, ReplaceSummary, TakeWaiting
 from memory.entry import INTO_SUMMARY, Entry
@@ -83,7 +83,7 @@ def test_partition_empty_cells() -> None:
     stream = Stream(OGILVY)
     assert has_space(stream, LIMITS)
     assert cells(stream) == []
-    assert oldest(stream, LIMITS) == ()
+    assert leaving(stream, LIMITS) == []
     assert stream.head.summary == ""
 
 
@@ -156,6 +156,14 @@ def test_what_arrives_meanwhile_waits_in_order() -> None:
         host.live()
     assert texts(stream) == ["Event 7.", "Event 6.", "Event 5."]
     assert [entry.minute for entry in reversed(cells(stream))] == [5, 6, 7]
+
+
+def test_a_job_takes_no_more_cells_than_its_prompt_can_show() -> None:
+    host = Host(MemoryLimits(policy="cells", cells=100), writes)
+    host.live({OGILVY: [" ".join(["knock"] * 50)] * 200})
+    assert len(host.open[OGILVY].entries) == 13
+    host.live()
+    assert len(host.streams[OGILVY].head.waiting) == 87
 
 
 def test_no_memory_overtakes_one_that_waits() -> None:
