@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from memory.context import context_window
-from memory.entry import Entry
+from memory.entry import Character, Entry
+from memory.limits import MemoryLimits
 from memory.scope_context import latest, location_memory, memory_line, npc_memory, scope_context, world_memory
 from memory.stream import Stream
+from memory.window import buffer_tokens, is_near_limit, summary_room
 
 
 def entry(text: str, minute: int, **fields: Any) -> Entry:
@@ -45,6 +47,19 @@ def test_a_limit_is_kept_and_the_newest_go_first(limit: int) -> None:
 def test_what_the_owner_remembers_word_for_word_is_not_shown_twice() -> None:
     window = context_window(memories=[entry("Bob  SPOKE.", 6)], history=SHARED)
     assert [e.text for e in window.history] == ["Alice spoke."]
+
+
+@pytest.mark.parametrize("limit", [200, 500, 900])
+def test_memory_compression_starts_at_80_percent_and_aims_at_60(limit: int) -> None:
+    limits = MemoryLimits(policy="tokens", token_limit=limit)
+    stream = Stream("agent:alice")
+    while not is_near_limit(stream, limits):
+        assert buffer_tokens(stream.live()) < 0.8 * limit
+        stream.append(entry("We walked ten miles to the old stone bridge.", stream.head.last_number + 1), 1)
+    assert buffer_tokens(stream.live()) >= 0.8 * limit - 1
+    kept = stream.live()[-limits.retain :]
+    room = summary_room(kept, Character(), limits)
+    assert 0.6 * limit - 1 <= room + buffer_tokens(kept) <= 0.6 * limit
 
 
 def told(owner: str, *texts: str) -> Stream:
