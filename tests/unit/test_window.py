@@ -29,6 +29,7 @@ from memory.window import (
     total_tokens,
 )
 from prompts.render import Templates
+from scheduler.settings import Settings
 from tasks.kind import Case
 from tasks.summarise import Summarise
 
@@ -260,6 +261,14 @@ def test_max_passes_prevents_infinite_loop() -> None:
     assert total_tokens(host.streams[OGILVY]) >= window.near(LIMITS)
     assert len(host.asked) == 2
     assert host.streams[OGILVY].head.counters[window.PASSES] == 2
+
+
+def test_two_passes_three_entries_and_eighty_percent_are_defaults_that_can_be_set() -> None:
+    limits = MemoryLimits()
+    assert (limits.passes, limits.retain, limits.compress_at) == (2, 3, 0.8)
+    assert (window.near(MemoryLimits(token_limit=1_000)), window.near(MemoryLimits(compress_at=0.5))) == (800, 2_000)
+    chosen = Settings(policy="tokens", passes=3, retain=5, compress_at=0.9).memory_limits()
+    assert (chosen.passes, chosen.retain, chosen.compress_at) == (3, 5, 0.9)
 
 
 def test_a_second_pass_that_gets_no_shorter_is_not_used() -> None:
