@@ -1,0 +1,144 @@
+"""`cogitate memory`: what an owner remembers, now or at an earlier tick, and what comes to mind for a query."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from memory.clock import clock_time, day_of
+from memory.entry import INTO_SUMMARY, Entry
+from memory.retrieval import DEFAULT, Scored
+from ops import logs
+from ops.memory_view import MemoryView, read_memory
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+
+EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at the market?'"
+
+
+def memory(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose memory, such as agent:isabella.")],
+    tick: Annotated[int | None, typer.Option("--tick", metavar="N", help="As it was at the end of that tick.")] = None,
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="TEXT", help="Show what comes to mind, and why.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many entries a query finds.")] = 10,
+    profile: Annotated[
+        str, typer.Option("--profile", help="How a query scores: default, dialogue or spec.")
+    ] = DEFAULT.name,
+    last: Annotated[int, typer.Option("--last", min=0, help="Show so many of the newest entries; 0: all.")] = 40,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Show an owner's memory stream: ratings, repeats, what is provisional, what was archived and into what."""
+    logs.configure(verbose)
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        view = read_memory(client, run, owner, tick)
+    found = view.search(query, top, profile) if query is not None else None
+    console = Console(stderr=as_json)
+    _print_head(console, view)
+    console.print(_entries_table(view, last) if found is None else _found_table(found))
+    if as_json:
+        facts = _json(view)
+        if found is not None:
+            facts["query"] = {"text": query, "profile": profile, "found": [_scored(one) for one in found]}
+        print(json.dumps(facts), flush=True)
+    return 0
+
+
+def _print_head(console: Console, view: MemoryView) -> None:
+    entries, live = view.entries(), view.live()
+    types = Counter(e.type for e in live)
+    repeats = sum(view.marks(e).repeats for e in entries)
+    moment = f"day {day_of(view.minute) + 1}, {clock_time(view.minute)}"
+    left = ", has left" if view.retired else ""
+    console.print(
+        f"{view.owner} of run {view.run}{left}: tick {view.tick:,}, {moment}\n"
+        f"{len(live):,} live entries ({', '.join(f'{n} {name}' for name, n in sorted(types.items())) or 'none'}), "
+        f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted",
+        markup=False, highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    if view.stream.head.summary:
+        console.print("Long-term summary:", view.stream.head.summary, markup=False, highlight=False, soft_wrap=True)
+
+
+def _entries_table(view: MemoryView, last: int) -> Table:
+    table = Table("no.", "when", "type", "imp.", "text", "notes")
+    entries = view.entries()
+    for entry in entries[-last:] if last else entries:
+        gone = view.archived(entry) is not None
+        table.add_row(
+            str(entry.number), _when(entry), entry.type, str(entry.importance or "-"),
+            Text(entry.text), Text(_notes(view, entry)), style="dim" if gone else None,
+        )  # fmt: skip
+    return table
+
+
+def _found_table(found: list[Scored]) -> Table:
+    table = Table("no.", "when", "type", "score", "text", "why")
+    for one in found:
+        why = " + ".join(f"{part.name} {part.weight:g}×{part.value:.3f}" for part in one.parts if part.value)
+        table.add_row(
+            str(one.entry.number), _when(one.entry), one.entry.type, f"{one.score:.3f}", Text(one.entry.text), Text(why)
+        )
+    return table
+
+
+def _when(entry: Entry) -> str:
+    return f"day {day_of(entry.minute) + 1}, {clock_time(entry.minute)}"
+
+
+def _notes(view: MemoryView, entry: Entry) -> str:
+    marks, archived = view.marks(entry), view.archived(entry)
+    notes = []
+    if entry.provisional:
+        notes.append("provisional")
+    if marks.repeats:
+        notes.append(f"{marks.repeats + 1} times, last at {clock_time(marks.last_repeat)}")
+    if entry.rated > entry.tick:
+        notes.append(f"rated at tick {entry.rated}")
+    if marks.accesses:
+        notes.append(f"used {marks.accesses} times" if marks.accesses > 1 else "used once")
+    if archived is not None:
+        into = {0: "", INTO_SUMMARY: " into the summary"}.get(archived.into, f" into {archived.into}")
+        notes.append(f"archived{into} at tick {archived.tick}")
+    return ", ".join(notes)
+
+
+def _json(view: MemoryView) -> dict[str, Any]:
+    entries = []
+    for entry in view.entries():
+        archived = view.archived(entry)
+        entries.append(
+            {
+                **msgspec.to_builtins(entry),
+                "importance": entry.importance,
+                "provisional": entry.provisional,
+                "marks": {name: getattr(view.marks(entry), name) for name in view.marks(entry).__struct_fields__},
+                "archived": None if archived is None else {"tick": archived.tick, "into": archived.into},
+            }
+        )
+    return {
+        "run": view.run,
+        "owner": view.owner,
+        "tick": view.tick,
+        "minute": view.minute,
+        "retired": view.retired,
+        "summary": view.stream.head.summary,
+        "plan_status": dict(sorted(view.stream.head.plan_status.items())),
+        "entries": entries,
+    }
+
+
+def _scored(one: Scored) -> dict[str, Any]:
+    parts = [{"name": part.name, "weight": part.weight, "value": part.value} for part in one.parts]
+    return {"number": one.entry.number, "text": one.entry.text, "score": one.score, "parts": parts}
