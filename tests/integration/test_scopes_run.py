@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fakeredis import FakeRedis
+from structlog.testing import capture_logs
 
 from cogitate import Event, InputError, Profile, Settings, Tick, TickLoop
 from memory.entry import Entry
@@ -448,9 +449,10 @@ def test_on_context_overflow_the_call_is_tried_once_more_without_the_oldest_half
             loop.event(ALICE, Event(kind="quest_found", text="The map is old."))
 
     monkeypatch.setattr(ModelClient, "ask", narrow)
-    with FakeEndpoint() as endpoint:
+    with FakeEndpoint() as endpoint, capture_logs() as logged:
         loop = played(script, ticks=6, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=1_000_000)
     assert shown == [17, 9]
+    assert [line["event"] for line in logged if line["log_level"] == "warning"] == ["prompt.halved"]
     assert loop.ended["integrate", "llm", "none"] == 1
 
 
