@@ -57,7 +57,8 @@ class Integrate:
     def due(self, moment: Moment) -> Iterable[Request]:
         """One request for the oldest events that wait."""
         head = moment.stream.head
-        if head.counters.get(ASKED, 0) <= head.counters.get(DONE, -1) or ASKED not in head.counters:
+        asked = head.counters.get(ASKED, -1)
+        if asked <= head.counters.get(DONE, -1):
             return ()
         start = head.cursors.get(CURSOR, 0)
         newer = list(takewhile(lambda e: e.number > start, reversed(moment.stream.entries.values())))[::-1]
@@ -67,11 +68,9 @@ class Integrate:
         taken = _fitting(waiting)
         rest = waiting[len(taken) :]
         groups = sorted({e.source_id for e in taken if is_shared(e.source_id) and e.source_id != moment.owner})
-        params = {
-            "start": start,
-            "end": taken[-1].number if rest else head.last_number,
-            "done": rest[0].tick - 1 if rest else moment.tick,
-        }
+        later = any(INTEGRATE in e.tags for e in head.waiting)  # not in the stream yet: no cell is free
+        done = rest[0].tick - 1 if rest else asked - 1 if later else moment.tick
+        params = {"start": start, "end": taken[-1].number if rest else head.last_number, "done": done}
         reads = tuple(Reads(group, 0) for group in groups)
         return (Request(kind=self.name, owner=moment.owner, priority=3, params=params, reads=reads),)
 

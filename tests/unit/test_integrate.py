@@ -179,6 +179,18 @@ def test_a_summary_that_somebody_else_replaced_makes_the_job_stale_and_due_again
     assert stream.head.summary.startswith("Compressed. Final results")
 
 
+def test_an_event_that_waits_for_a_free_cell_is_integrated_when_it_has_one() -> None:
+    stream = stream_of()
+    happened(stream, RESULT, 3)
+    stream.wait(route(RESULT.model_copy(update={"text": "A second vote."}), minute=3).entry)
+    carried_out(stream, INTEGRATE.heuristic(case(stream, 3)))
+    assert requested(stream, 13) is None
+    stream.take_waiting(1, 20)
+    assert "A second vote." in INTEGRATE.prompt(case(stream, 20)).user
+    carried_out(stream, INTEGRATE.heuristic(case(stream, 20)))
+    assert requested(stream, 21) is None
+
+
 def test_simple_events_ask_for_nothing() -> None:
     stream = stream_of()
     stream.append(route(Event(kind="voting_initiated"), minute=3).entry, 3)
