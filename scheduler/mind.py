@@ -6,7 +6,7 @@ Everything here can be dropped and read back from the ledger; the tick loop does
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -25,12 +25,13 @@ from scheduler.facts import Facts
 from scheduler.journal import Core, DecidedLine, Ended, EndNote
 from scheduler.ledger import Row
 from scheduler.open_jobs import OpenJob, open_job, read_numbers, whole
+from scheduler.opening import job_of
 from scheduler.rating import Rater
 from scheduler.remembering import Remembering
-from scheduler.repairs import AT_ONCE, is_time, repairs
+from scheduler.repairs import admit_repairs, is_time
 from scheduler.triggers import Trigger, recounts
 from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
-from tasks.job import Cost, Job, JobKey, Reads, Request
+from tasks.job import JobKey, Request
 from tasks.kind import Case, Moment
 from tasks.recall import display_names
 
@@ -102,7 +103,7 @@ class Mind:
             self._remembering.forget(owner)
         requests = [request for request in turn.requests if request.owner not in leaves]
         decided = self._decide(tick, minute, [*requests, *self._recounts(turn.triggers)])
-        opened = self._open(tick, minute, decided)
+        opened = self._open(minute, decided)
         closings, self._closings = self._closings + cancelled, []
         core = Core(
             tick=tick,
@@ -122,7 +123,7 @@ class Mind:
                 DecidedLine(
                     key=d.key,
                     decision=d.decision,
-                    due=tick + self._latency(d.key.kind) if d.decision in ("admitted", "heuristic") else 0,
+                    due=tick + self.rules.latency(d.key.kind) if d.decision in ("admitted", "heuristic") else 0,
                     refused=d.refused,
                     successor=d.successor,
                 )
@@ -232,7 +233,11 @@ class Mind:
             cost_of=self.rules.cost_of,
             last_served=self._last_served,
         )
-        decided += self._repair(tick, minute, {(d.key.kind, d.key.owner) for d in decided})
+        if is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
+            busy = self._busy(d.request for d in decided)
+            decided += admit_repairs(
+                self.streams, tick=tick, minute=minute, view=self.view, rules=self.rules, busy=busy
+            )
         for d in decided:
             if d.successor is not None:
                 request = msgspec.structs.replace(d.request, trial=d.successor.trial)
@@ -241,63 +246,22 @@ class Mind:
                 note_served(self.streams, d.key)
         return decided
 
-    def _repair(self, tick: int, minute: int, taken: set[tuple[str, str]]) -> list[Decided]:
-        """Give what nobody else wanted of today's budget to the most valuable provisional entries."""
-        found: list[Decided] = []
-        if not is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
-            return found
-        busy = self._busy(())
-        for request in repairs(self.streams, minute):
-            kind, at = self.rules.kind_of(request.kind), (request.kind, request.owner)
-            if len(found) == AT_ONCE:
-                break
-            if not self.rules.model_of(kind) or at in taken or busy(*at):
-                continue
-            cost, key = self.rules.cost_of(kind), JobKey(tick, *at, 0, 0)
-            if self.view.refusal(key, minute, cost) is not None:
-                continue
-            cells = tuple(self.view.cells(key, minute))
-            self.view.move(cells, Cost(), cost)
-            found.append(Decided(key=key, request=request, decision="admitted", cost=cost, cells=cells))
-            taken.add(at)
-        return found
-
-    def _open(self, tick: int, minute: int, decided: Iterable[Decided]) -> list[OpenJob]:
+    def _open(self, minute: int, decided: Iterable[Decided]) -> list[OpenJob]:
         opened = []
         for d in decided:
-            if d.decision not in ("admitted", "heuristic"):
-                continue
-            kind = self.rules.kind_of(d.key.kind)
-            job = Job(
-                run=self.run,
-                key=d.key,
-                minute=minute,
-                due=tick + self._latency(d.key.kind),
-                reads=tuple(self._reads(d.request)),
-                params=d.request.params,
-                priority=d.request.priority,
-                model=self.rules.model_of(kind),
-                prompt_cap=kind.prompt_cap,
-                output_cap=kind.output_cap,
-                facts=self.facts_version,
-                summary=self.streams[d.key.owner].head.summary,
-                summary_version=self.streams[d.key.owner].head.summary_version,
-                character=self.streams[d.key.owner].head.character,
-                reserved=d.cost,
-            )
-            opened.append(open_job(d, job))
-            self.open[d.key] = opened[-1]
+            if d.decision in ("admitted", "heuristic"):
+                job = job_of(
+                    d,
+                    run=self.run,
+                    minute=minute,
+                    rules=self.rules,
+                    streams=self.streams,
+                    retired=self.retired,
+                    facts=self.facts_version,
+                )
+                opened.append(open_job(d, job))
+                self.open[d.key] = opened[-1]
         return opened
-
-    def _reads(self, request: Request) -> Iterator[Reads]:
-        """What a job reads, as of now; of others, those that are still here."""
-        for reads in (Reads(request.owner, 0, request.numbers), *request.reads):
-            if reads.owner in self.streams and reads.owner not in self.retired:
-                newest = self.streams[reads.owner].head.last_number
-                yield Reads(reads.owner, min(reads.upto or newest, newest), reads.numbers)
-
-    def _latency(self, kind: str) -> int:
-        return max(1, self.rules.latency_of(self.rules.kind_of(kind)))
 
     def _busy(self, again: Iterable[Request]) -> Callable[[str, str], bool]:
         taken = {(key.kind, key.owner) for key in self.open}

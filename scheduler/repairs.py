@@ -12,14 +12,17 @@ repaired where they stand for a conversation whose lines are still kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from memory.clock import DAY, day_of
 from memory.compaction import rating
 from memory.effects import SetCounter
 from memory.entry import Entry
 from memory.stream import Stream
-from tasks.job import Request
+from scheduler.admission import Decided
+from scheduler.budget import BudgetView
+from scheduler.turn import Rules
+from tasks.job import Cost, JobKey, Request
 
 EVERY = 10  # game minutes between two looks
 AT_ONCE = 2  # repairs asked for at one look: what comes later that day finds budget too
@@ -50,6 +53,35 @@ def repairs(streams: Mapping[str, Stream], minute: int) -> list[Request]:
             if request is not None:
                 found.append(((-rating(entry), entry.minute, owner, entry.number), request))
     return [request for _, request in sorted(found, key=lambda pair: pair[0])]
+
+
+def admit_repairs(
+    streams: Mapping[str, Stream],
+    *,
+    tick: int,
+    minute: int,
+    view: BudgetView,
+    rules: Rules,
+    busy: Callable[[str, str], bool],
+) -> list[Decided]:
+    """The repairs of this tick, held in `view`: at most `AT_ONCE`, and only where there is room for them.
+
+    Args:
+        busy: whether a job of (kind, owner) is open, waits to be tried again, or was decided in this tick.
+    """
+    found: list[Decided] = []
+    for request in repairs(streams, minute):
+        kind = rules.kind_of(request.kind)
+        key, cost = JobKey(tick, request.kind, request.owner, 0, 0), rules.cost_of(kind)
+        if not rules.model_of(kind) or busy(request.kind, request.owner) or any(d.key == key for d in found):
+            continue
+        if view.refusal(key, minute, cost) is None:
+            cells = tuple(view.cells(key, minute))
+            view.move(cells, Cost(), cost)
+            found.append(Decided(key=key, request=request, decision="admitted", cost=cost, cells=cells))
+            if len(found) == AT_ONCE:
+                break
+    return found
 
 
 def given_up(owner: str, minute: int) -> SetCounter:

@@ -50,6 +50,10 @@ class Rules:
                 return kind
         raise LookupError(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
 
+    def latency(self, name: str) -> int:
+        """Ticks from enqueue to due of the kind of that name."""
+        return max(1, self.latency_of(self.kind_of(name)))
+
 
 @dataclass(kw_only=True)
 class WorldTurn:
