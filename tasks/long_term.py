@@ -72,7 +72,7 @@ def policy_of(params: Mapping[str, Any]) -> Policy | None:
 
 def render(case: Case, templates: Templates, share: float) -> tuple[Rendered, tuple[int, ...]]:
     """The prompt of such a job, and the numbers of the entries it shows: where not all fit, the most important."""
-    group, names = case.entries, display_names(case.world)
+    group, names = window.buffer(case.entries), display_names(case.world)
     kept = share_of(sorted(group, key=lambda e: (-e.importance, -e.number)), share) if group else []
     ordered = sorted(kept, key=lambda e: (e.minute, e.number))
     values = {
@@ -104,7 +104,7 @@ def effects(case: Case, text: str) -> tuple[Effect, ...]:
     Raises:
         ValueError: when there is nothing left to summarise, or a summary that was to be compressed got longer.
     """
-    owner, job, group = case.job.key.owner, case.job, case.entries
+    owner, job, group = case.job.key.owner, case.job, window.buffer(case.entries)
     numbers = tuple(entry.number for entry in group)
     replaced = ReplaceSummary(owner=owner, text=text, version=job.summary_version)
     if policy_of(job.params) == "cells":
@@ -123,7 +123,8 @@ def heuristic(case: Case) -> tuple[Effect, ...]:
     The memories that waited for the summary are forgotten then (spec 1); entries of a token window stay where they are
     (spec 4), until the boundary itself must cut.
     """
-    owner, job, group, names = case.job.key.owner, case.job, case.entries, display_names(case.world)
+    owner, job, names = case.job.key.owner, case.job, display_names(case.world)
+    group = window.buffer(case.entries)
     unchanged = bool(job.model) and case.world.limits.on_failure == "unchanged"
     if policy_of(job.params) == "cells":
         if not group:

@@ -22,6 +22,7 @@ from memory.receive import receive
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
+from scheduler.rules import rules_of
 from scheduler.settings import Settings
 from tasks.kind import Case
 from tasks.summarise import Summarise
@@ -164,6 +165,18 @@ def test_a_job_takes_no_more_cells_than_its_prompt_can_show() -> None:
     assert len(host.open[OGILVY].entries) == 13
     host.live()
     assert len(host.streams[OGILVY].head.waiting) == 87
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_at_one_memory_a_tick_a_job_may_take_k_ticks(k: int) -> None:
+    limits = MemoryLimits(policy="cells", cells=k)
+    host = Host(limits, writes, latency=k)
+    for number in range(20 * k):
+        host.live({OGILVY: [f"Event {number}."]})
+    assert host.ends["applied"] == len(host.asked) > 0
+    assert host.ends["stale"] == 0
+    chosen = Settings(policy="cells", cells=k)
+    assert rules_of(chosen, [KIND], lambda owner: {}).latency_of(KIND) == k  # the default
 
 
 def test_no_memory_overtakes_one_that_waits() -> None:
