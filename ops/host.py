@@ -18,6 +18,7 @@ from scheduler.ledger import HostLedger, Value
 from scheduler.narration import NarratedLoop
 from scheduler.rules import (
     Brief,
+    check_limits,
     check_spending,
     facts_of,
     keep_settings,
@@ -80,6 +81,7 @@ class TickLoop(NarratedLoop):
         check_spending(settings)
         use_prompts(settings)
         load_kinds(settings)
+        check_limits(settings, kinds())
         asks_here = inline or settings.workers > 0  # otherwise the key and the endpoint are other machines' matter
         if asks_here:
             _check_model(settings)

@@ -57,8 +57,8 @@ def window_of(period: Period, tick: int, minute: int) -> str:
 
 
 def retry_pool(limit: int, share: float) -> int:
-    """How much of a limit is kept for further attempts: at least 1 of any limit above 1."""
-    return 0 if limit < 2 else max(1, int(limit * share))
+    """How much of a limit is kept for further attempts: at least 1 of any limit above 1, unless the share is 0."""
+    return 0 if limit < 2 or share == 0 else max(1, int(limit * share))
 
 
 class BudgetView:

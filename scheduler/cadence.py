@@ -13,7 +13,7 @@ from tasks.kind import Kind, Moment
 
 
 class Cadence:
-    """Remembers when to ask. Holds no truth: it is made anew on resume, by asking about everybody."""
+    """Remembers when to ask. Holds no truth: on resume `rewake` makes it anew."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._kinds = sorted(kinds, key=lambda kind: kind.order)
@@ -49,7 +49,17 @@ class Cadence:
                 if kind.name not in by_owner[owner] or busy(kind.name, owner):
                     continue
                 requests += kind.due(moment)
-                wake = kind.wake(moment)
-                if wake is not None:
-                    self._wakes.setdefault(max(wake, tick + 1), set()).add((owner, kind.name))
+                self._wake(kind, moment)
         return requests
+
+    def rewake(self, moments: Iterable[Moment], busy: Callable[[str, str], bool]) -> None:
+        """Make the wakes anew from what each owner is at the end of the last tick; nobody is asked for requests."""
+        for moment in moments:
+            for kind in self._kinds:
+                if not busy(kind.name, moment.owner):
+                    self._wake(kind, moment)
+
+    def _wake(self, kind: Kind, moment: Moment) -> None:
+        tick = kind.wake(moment)
+        if tick is not None:
+            self._wakes.setdefault(max(tick, moment.tick + 1), set()).add((moment.owner, kind.name))

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-import msgspec
 import structlog
 
 from memory.effects import Effect
@@ -27,6 +26,7 @@ from memory.entry import Entry
 from memory.profile import Profile
 from scheduler.boundary import Change
 from scheduler.budget import BudgetView
+from scheduler.commit import Committer
 from scheduler.facts import Facts
 from scheduler.history import changes_of, observed_again, read_journal
 from scheduler.intake import (
@@ -38,14 +38,10 @@ from scheduler.intake import (
     check_profile,
     check_request,
 )
-from scheduler.journal import Notes, OpenNote, write_line
-from scheduler.keys import SCHEMA
-from scheduler.ledger import Apply, Commit, HostLedger, Row, Write
+from scheduler.ledger import Apply, HostLedger, Row
 from scheduler.mind import Mind
-from scheduler.open_jobs import job_writes
-from scheduler.restore import loop_state, restore
-from scheduler.streams import chunked, stream_writes
-from scheduler.turn import Outcome, Rules, WorldTurn
+from scheduler.restore import restore
+from scheduler.turn import Rules, WorldTurn
 from scheduler.waiting import Publish, Waiting
 from tasks.job import Reads, Request
 
@@ -93,7 +89,6 @@ class TickLoop:
         self._turn = WorldTurn()
         self._checkpoint: bytes | None = None
         self._rows: list[Row] | None = None
-        self._loop_written: bytes = b""
         self._redelivering = False
         self.stopping = False  # the present tick is the last one of this host
         self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
@@ -105,7 +100,7 @@ class TickLoop:
         self.digest, self.chain = state.digest, state.chain
         self.restored = state.checkpoint  # what the world gave to its last checkpoint, or None
         self._restored_tick = state.checkpoint_tick
-        self._windows = state.windows
+        self._committer = Committer(ledger, self.mind, state.windows)
         if self.tick == 0:
             for owner, profile in owners.items():
                 self.join(owner, profile)
@@ -234,6 +229,8 @@ class TickLoop:
                     f"{known} in the journal; it must be deterministic from its last checkpoint"
                 )
         self._redelivering = False
+        if self.tick:
+            self.mind.rewake(self.tick)
 
     def _close(self, number: int) -> None:
         turn, self._turn = self._turn, WorldTurn()
@@ -249,70 +246,13 @@ class TickLoop:
         )
         for loss in outcome.losses():
             log.warning(loss.name, run=self.ledger.run, tick=number, owner=loss.owner, amount=loss.amount)
-        commit, chain = self._commit(number, outcome)
+        commit = self._committer.commit(number, outcome, self._checkpoint, self.digest, self.chain)
+        self._checkpoint = None
         advanced = self.ledger.advance(commit, self._apply)
-        self.tick, self.digest, self.chain = number, commit.digest, chain
+        self.tick, self.digest, self.chain = number, commit.digest, commit.chain
         self._rows = advanced.rows if advanced is not None else None
-        for window in advanced.deleted if advanced is not None else ():
-            self._windows.discard(window)
+        if advanced is not None:
+            self._committer.windows.difference_update(advanced.deleted)
         jobs = [item.job for item in outcome.opened if item.admitted]
         if jobs:
             self._waiting.hint(jobs)
-
-    def _commit(self, number: int, outcome: Outcome) -> tuple[Commit, str]:
-        """Everything that this tick writes."""
-        mind = self.mind
-        writes = stream_writes(outcome.streams) + job_writes(outcome.opened, mind.view)
-        self._windows |= {cell.window for item in outcome.opened if item.admitted for cell in item.cells}
-        named = {key.tick for key in mind.open}
-        windows = [(window, *span) for window in sorted(self._windows) if (span := self._closed(window, number, named))]
-        forgotten = [field for window, *_ in windows for field in mind.view.forget(window)]
-        view = mind.view.take_changes()
-        writes += chunked("HSET", "view", [part for field in view for part in field], 2)
-        writes += chunked("HDEL", "view", list(forgotten))
-        for owner, profile in outcome.core.joined:
-            writes.append(Write("HSET", "owners", (owner, msgspec.json.encode(profile))))
-        for owner in outcome.core.left:
-            writes += [Write("HDEL", "owners", (owner,)), Write("HSET", "retired", (owner, number))]
-        if outcome.core.facts is not None:
-            writes.append(Write("HSET", "facts", (number, msgspec.json.encode(outcome.core.facts))))
-            writes += chunked("HDEL", "facts", list(mind.take_stale_facts()))
-        writes += mind.rater.writes()
-        kept = loop_state(mind)
-        if kept != self._loop_written:
-            writes.append(Write("HSET", "state", ("loop", kept)))
-            self._loop_written = kept
-        if self._checkpoint is not None:
-            writes.append(Write("HSET", "checkpoint", ("tick", number, "world", self._checkpoint)))
-            self._checkpoint = None
-        notes = Notes(
-            epoch=self.ledger.epoch,
-            ended=outcome.notes,
-            opened=tuple(
-                OpenNote(key=item.job.key, reserved=item.job.reserved, cells=item.cells)
-                for item in outcome.opened
-                if item.admitted
-            ),
-            warnings=dict(sorted(mind.warnings.items())),
-            view=tuple(view),
-        )
-        mind.warnings.clear()
-        line, digest, chain = write_line(outcome.core, notes, self.digest, self.chain, SCHEMA)
-        return (
-            Commit(
-                tick=number,
-                line=line,
-                digest=digest,
-                chain=chain,
-                closed=outcome.closed,
-                windows=windows,
-                writes=writes,
-            ),
-            chain,
-        )
-
-    def _closed(self, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
-        """The enqueue ticks that may name a tick's window that is over; None while an open job of `named` does."""
-        period, _, index = window.partition(":")
-        tick = int(index)
-        return None if period != "tick" or tick >= number or tick in named else (tick, tick)

@@ -156,6 +156,12 @@ class Mind:
         profile = self.profiles[job.key.owner]
         return Case(job=job, profile=profile, world=self.facts_at[job.facts].world(), memories=memories)
 
+    def rewake(self, tick: int) -> None:
+        """After a restore: find out anew when each kind wants to be asked about each owner."""
+        minute = self.facts.minute(tick)
+        moments = (self._moment(owner, tick, minute) for owner in sorted(self.streams))
+        self.cadence.rewake(moments, self._busy(()))
+
     # -- its parts ---------------------------------------------------------------------------------
 
     def _join(self, tick: int, joins: Mapping[str, Profile]) -> bool:

@@ -61,8 +61,6 @@ def restore(ledger: HostLedger, mind: Mind) -> Restored:
     view: Any = client.hgetall(prefix + "view")
     mind.view.held = {field.decode(): int(value) for field, value in view.items()}
     mind.rater.load(client, prefix)
-    for owner in mind.streams:
-        mind.cadence.touch(owner)
     checkpoint: Any = client.hmget(prefix + "checkpoint", ["tick", "world"])
     windows: Any = client.smembers(prefix + "windows")
     return Restored(

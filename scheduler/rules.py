@@ -101,6 +101,20 @@ def use_prompts(settings: Settings) -> None:
         register_builtin(settings.prompts)
 
 
+def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
+    """A limit or a guarantee for a kind that does not exist would be kept in silence for ever.
+
+    Raises:
+        ConfigurationError: naming the kind and those that there are.
+    """
+    known = {kind.name for kind in kinds}
+    named = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
+    for unknown in sorted((named | settings.guarantees.keys() | settings.last_call.keys()) - known - {"*"}):
+        raise ConfigurationError(
+            f"limits or guarantees name the kind {unknown!r}, which does not exist; there are {', '.join(sorted(known))}"
+        )
+
+
 def check_spending(settings: Settings) -> None:
     """A model is called only with a limit for the whole run.
 

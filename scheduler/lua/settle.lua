@@ -46,7 +46,8 @@ if result == '' then
   return 'freed'
 end
 -- The newest attempt counts even if its lease has run out: nobody has claimed the job since.
-redis.call('HSET', name, 'state', 'staged', 'token', '', 'result', result)
+redis.call('HSET', name, 'state', 'staged', 'token', '', 'result', result,
+  'arrival', redis.call('HINCRBY', run .. 'state', 'arrivals', 1))
 redis.call('SREM', run .. 'unclaimed', key)
 redis.call('SADD', run .. 'staged', key)
 arrived(run, job[4])

@@ -11,14 +11,15 @@ from scheduler.cadence import Cadence
 
 
 class Asked:
-    """Moments that record who was asked."""
+    """Moments of one tick that record who was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, tick: int) -> None:
+        self.tick = tick
         self.owners: list[str] = []
 
     def moment(self, owner: str) -> Any:
         self.owners.append(owner)
-        return type("Moment", (), {"owner": owner})()
+        return type("Moment", (), {"owner": owner, "tick": self.tick})()
 
 
 def free(kind: str, owner: str) -> bool:
@@ -29,7 +30,7 @@ def due(
     cadence: Cadence, tick: int, busy: Callable[[str, str], bool] = free
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """Who was asked at a tick, and what was wanted."""
-    asked = Asked()
+    asked = Asked(tick)
     requests = cadence.due(tick, asked.moment, busy)
     return asked.owners, [(request.kind, request.owner) for request in requests]
 
@@ -81,3 +82,15 @@ def test_who_has_left_is_never_asked() -> None:
     cadence.touch(ANN)
     cadence.forget(ANN)
     assert [due(cadence, tick)[0] for tick in (2, 3, 4)] == [[], [], [BOB]]
+
+
+def test_a_resumed_host_asks_when_an_uninterrupted_one_would() -> None:
+    def wants(moment: Any) -> bool:
+        return True
+
+    def every_tenth(moment: Any) -> int:
+        return int(moment.tick) + 10 - moment.tick % 10
+
+    cadence = Cadence([Thinker("think", when=wants, next=every_tenth)])
+    cadence.rewake([Asked(14).moment(ANN), Asked(14).moment(BOB)], lambda kind, owner: owner == BOB)
+    assert [due(cadence, tick)[1] for tick in range(15, 21)] == [[]] * 5 + [[("think", ANN)]]

@@ -9,8 +9,9 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from ops.config_command import masked, origin
-from scheduler.rules import KEPT, check_spending, keep_settings, kept_settings
+from scheduler.rules import KEPT, check_limits, check_spending, keep_settings, kept_settings
 from scheduler.settings import ConfigurationError, Settings, check_run_name
+from tasks.registry import kinds
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +131,9 @@ def test_names_that_no_run_can_have(name: str) -> None:
 
 def test_a_template_folder_is_found_from_everywhere() -> None:
     assert Settings(prompts=Path("mine")).prompts == Path.cwd() / "mine"
+
+
+def test_a_limit_for_a_kind_that_does_not_exist_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="'relfect'"):
+        check_limits(Settings(limits={"day.kind:relfect.calls": 5}), kinds())
+    check_limits(Settings(limits={"day.kind:*.calls": 5, "day.kind:reflect.calls": 5}), kinds())

@@ -1,0 +1,92 @@
+"""One finished tick as the ledger writes it: every command, the journal's line, the windows that may be deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from memory.clock import DAY, day_of
+from scheduler.journal import Notes, OpenNote, write_line
+from scheduler.keys import SCHEMA
+from scheduler.ledger import Commit, HostLedger, Write
+from scheduler.mind import Mind
+from scheduler.open_jobs import job_writes
+from scheduler.restore import loop_state
+from scheduler.streams import chunked, stream_writes
+from scheduler.turn import Outcome
+
+KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
+
+
+class Committer:
+    """Turns a run's finished ticks into commits."""
+
+    def __init__(self, ledger: HostLedger, mind: Mind, windows: set[str]) -> None:
+        self._ledger = ledger
+        self._mind = mind
+        self.windows = windows  # that exist in the ledger
+        self._loop_written = b""
+
+    def commit(self, number: int, outcome: Outcome, checkpoint: bytes | None, digest: str, chain: str) -> Commit:
+        """Everything that this tick writes. `digest` and `chain` are those of the tick before."""
+        mind, core = self._mind, outcome.core
+        writes = stream_writes(outcome.streams) + job_writes(outcome.opened, mind.view)
+        self.windows |= {cell.window for item in outcome.opened if item.admitted for cell in item.cells}
+        named = {key.tick for key in mind.open}
+        windows = [(window, *span) for window in sorted(self.windows) if (span := self._over(window, number, named))]
+        forgotten = [field for window, *_ in windows for field in mind.view.forget(window)]
+        view = mind.view.take_changes()
+        writes += chunked("HSET", "view", [part for field in view for part in field], 2)
+        writes += chunked("HDEL", "view", list(forgotten))
+        for owner, profile in core.joined:
+            writes.append(Write("HSET", "owners", (owner, msgspec.json.encode(profile))))
+        for owner in core.left:
+            writes += [Write("HDEL", "owners", (owner,)), Write("HSET", "retired", (owner, number))]
+        if core.facts is not None:
+            writes.append(Write("HSET", "facts", (number, msgspec.json.encode(core.facts))))
+            writes += chunked("HDEL", "facts", list(mind.take_stale_facts()))
+        writes += mind.rater.writes()
+        kept = loop_state(mind)
+        if kept != self._loop_written:
+            writes.append(Write("HSET", "state", ("loop", kept)))
+            self._loop_written = kept
+        if checkpoint is not None:
+            writes.append(Write("HSET", "checkpoint", ("tick", number, "world", checkpoint)))
+        notes = Notes(
+            epoch=self._ledger.epoch,
+            ended=outcome.notes,
+            opened=tuple(
+                OpenNote(key=item.job.key, reserved=item.job.reserved, cells=item.cells)
+                for item in outcome.opened
+                if item.admitted
+            ),
+            warnings=dict(sorted(mind.warnings.items())),
+            view=tuple(view),
+        )
+        mind.warnings.clear()
+        line, digest, chain = write_line(core, notes, digest, chain, SCHEMA)
+        return Commit(
+            tick=number, line=line, digest=digest, chain=chain, closed=outcome.closed, windows=windows, writes=writes
+        )
+
+    def _over(self, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
+        """The enqueue ticks that may name a window that may be deleted; None while it is kept or an open job names it.
+
+        A tick's window is deleted when the tick is over, a day's some days later, the run's never. The ledger keeps
+        it all the same while an attempt that names it is unsettled.
+        """
+        facts = self._mind.facts
+        period, _, index = window.partition(":")
+        if period == "tick":
+            first = last = int(index)
+            kept_until = first
+        elif period == "day" and int(index) + KEPT_DAYS < day_of(facts.minute(number)):
+            first = -(-(int(index) * DAY - facts.start_minute) // facts.minutes_per_tick)
+            last = -(-((int(index) + 1) * DAY - facts.start_minute) // facts.minutes_per_tick) - 1
+            kept_until = last
+        else:
+            return None
+        if kept_until >= number or any(first <= tick <= last for tick in named):
+            return None
+        return first, last
