@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from bench import enqueue
+from bench import enqueue, memory
 from bench.quality import SECTIONS, report
 
 
@@ -26,9 +26,13 @@ def main() -> int:
         "--section", action="append", choices=tuple(SECTIONS), help="only this section (may be repeated)"
     )
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
+    commands.add_parser("memory", help="what memory operations cost on a full stream")
     arguments = parser.parse_args()
     if arguments.command == "enqueue":
         enqueue.main()
+        return 0
+    if arguments.command == "memory":
+        print(memory.table())
         return 0
     if arguments.data is None:
         parser.error("no recordings: give --data or set COGITATE_RECORDINGS")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from memory.candidates import Candidates, importance
 from memory.scoring import HALF_LIFE, keyword_relevance, log_age, normal_importance, recency, scaled
@@ -23,7 +24,12 @@ def plain_importance(candidates: Candidates) -> list[float]:
 def keyword_overlap(candidates: Candidates) -> list[float]:
     """Spec 3, task 5: Jaccard overlap of keywords; an entry without keywords of its own has those of its text."""
     terms = candidates.keywords
-    return [keyword_relevance(e.keywords or extract_keywords(e.text), terms) for e in candidates.entries]
+    return [keyword_relevance(e.keywords or _keywords(e.text), terms) for e in candidates.entries]
+
+
+@lru_cache(maxsize=8192)
+def _keywords(text: str) -> tuple[str, ...]:
+    return tuple(extract_keywords(text))
 
 
 def scaled_recency(candidates: Candidates) -> list[float]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from memory.entry import (
+    ENTRY_TYPES,
     OBSERVED_TYPES,
     UNRATED,
     Archived,
@@ -94,6 +95,23 @@ class Stream:
             record = self.archived.get(number)
             if record is None or record.tick > tick:
                 yield as_known(entry, tick)
+
+    def between(self, start: int, end: int) -> list[Entry]:
+        """Live entries whose game time is in [start, end), in order of number."""
+        return [e for e in self._live.values() if start <= e.minute < end]
+
+    def about(self, subject: str) -> list[Entry]:
+        """Live entries that involve this owner or name, in order of number."""
+        return [e for e in self._live.values() if subject in e.subjects]
+
+    def stats(self) -> dict[str, int]:
+        """How many live entries there are of each type, and how many are archived, unrated and provisional."""
+        return {
+            **{name: self.count(name) for name in ENTRY_TYPES},
+            "archived": len(self.archived),
+            "unrated": len(self._unrated),
+            "provisional": len(self._provisional),
+        }
 
     def is_unrated(self, number: int) -> bool:
         """Whether the entry is live and nobody has rated it."""

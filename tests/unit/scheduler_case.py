@@ -32,7 +32,7 @@ class Thinker:
     next: Callable[[Moment], int | None] = lambda moment: None
     latency: int = 1
     prompt_cap: int = 0
-    output_cap: int = 0
+    output_cap: int = 10
 
     def due(self, moment: Moment) -> Iterable[Request]:
         return [Request(kind=self.name, owner=moment.owner)] if self.when(moment) else []

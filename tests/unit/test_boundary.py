@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_case import ANN, BOB, Thinker, open_job, seen
 
-from memory.effects import Append, Archive, Effect, Tell
+from memory.effects import Append, Archive, Effect, SetCounter, Tell
 from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
@@ -17,6 +18,7 @@ from scheduler.boundary import Closing, close_due
 from scheduler.claims import Result
 from scheduler.ledger import JobState, Row
 from scheduler.open_jobs import OpenJob
+from scheduler.repairs import FAILED
 from tasks.job import Cost, JobKey
 from tasks.kind import Case, World
 
@@ -149,3 +151,20 @@ def test_the_world_is_told_each_change_with_its_entry() -> None:
     assert [change.entry.number if change.entry else None for change in closing.changes] == [4, None, 4]
     assert {(change.kind, change.source, change.reason) for change in closing.changes} == {("first", "llm", "none")}
     assert isinstance(closing.ended.key, JobKey)
+
+
+def test_a_kind_that_never_asks_a_model_leaves_nothing_to_repair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KINDS["first"], "output_cap", 0)
+    job = open_job("first", admitted=False)
+    on = streams()
+    close([Row(job.job.key, "held", None, 0)], [job], on)
+    assert [e.provisional for e in on[ANN].live("reflection")] == [False]
+
+
+def test_a_repair_without_a_result_of_its_own_changes_nothing() -> None:
+    job = open_job("first")
+    repair = msgspec.structs.replace(job, job=msgspec.structs.replace(job.job, params={"replaces": 1}))
+    on = streams()
+    (closing,) = close([Row(job.job.key, "open", None, 1)], [repair], on)
+    assert closing.ended.effects == (SetCounter(owner=ANN, name=FAILED, value=1),)
+    assert on[ANN].live("reflection") == []

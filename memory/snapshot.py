@@ -1,0 +1,44 @@
+"""A stream as one JSON document: an export for people and tools. Nothing reads it back as the truth of a run."""
+
+from __future__ import annotations
+
+import msgspec
+
+from memory.entry import Archived, Entry, Head, Marks
+from memory.stream import Stream
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a stream holds."""
+
+    owner: str
+    entries: list[Entry]
+    archived: dict[int, Archived]
+    marks: dict[int, Marks]
+    head: Head
+
+
+def dump(stream: Stream) -> bytes:
+    """The stream as JSON."""
+    return msgspec.json.encode(
+        Snapshot(
+            owner=stream.owner,
+            entries=list(stream.entries.values()),
+            archived=stream.archived,
+            marks=stream.marks,
+            head=stream.head,
+        )
+    )
+
+
+def load(data: bytes) -> Stream:
+    """The stream that `dump` was given.
+
+    Raises:
+        ValueError: when the data is none.
+    """
+    try:
+        kept = msgspec.json.decode(data, type=Snapshot)
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"this is not a snapshot of a stream: {error}") from error
+    return Stream(kept.owner, entries=kept.entries, archived=kept.archived, marks=kept.marks, head=kept.head)
