@@ -111,7 +111,7 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
     named = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
     for unknown in sorted((named | settings.guarantees.keys() | settings.last_call.keys()) - known - {"*"}):
         raise ConfigurationError(
-            f"limits or guarantees name the kind {unknown!r}, which does not exist; there are {', '.join(sorted(known))}"
+            f"limits or guarantees name the kind {unknown!r}, which is not known; there are {', '.join(sorted(known))}"
         )
 
 
