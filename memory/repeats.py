@@ -11,6 +11,8 @@ numbers, negations and particles count, so "turning the TV on" never meets "turn
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from memory.clock import day_of
@@ -38,8 +40,12 @@ def repeat_key(entry: Entry) -> RepeatKey | None:
         return None
     if INTEGRATE in entry.tags:
         return None
-    told = " ".join(stem(w) for w in words(entry.text) if w not in _EMPTY)
-    return (told or normal(entry.text), entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
+    return (_told(entry.text), entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
+
+
+@lru_cache(maxsize=16_384)
+def _told(text: str) -> str:
+    return " ".join(stem(w) for w in words(text) if w not in _EMPTY) or normal(text)
 
 
 class RepeatIndex:

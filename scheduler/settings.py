@@ -85,9 +85,9 @@ class Settings(BaseSettings):
     limits: dict[str, int] = Field(
         default_factory=lambda: {
             "tick.run.calls": 20,
-            "day.run.calls": 480,
+            "day.run.calls": 600,
             "day.kind:reflect.calls": 60,
-            "day.kind:act.calls": 150,
+            "day.kind:act.calls": 240,
         }
     )
     limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
