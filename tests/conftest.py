@@ -1,4 +1,4 @@
-"""What all tests share: recorded runs, and skips that are failures where everything must be there."""
+"""What all tests share: recorded runs, skips that are failures where everything must be there, tests named in docs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 import structlog
+from named_tests import NamedTests
 
 RECORDINGS = "COGITATE_RECORDINGS"
 REQUIRE = "COGITATE_REQUIRE_SYSTEM"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Whole sessions fail where a test that a document names was not seen to pass."""
+    config.pluginmanager.register(NamedTests(config))
 
 
 @pytest.fixture(scope="session")

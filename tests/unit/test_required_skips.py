@@ -37,7 +37,8 @@ def test_ordinary():
 def test_a_skip_is_a_failure_where_what_it_lacks_must_be_there(
     environment: dict[str, str], outcome: str, tmp_path: Path
 ) -> None:
-    shutil.copy(Path(__file__).parent.parent / "conftest.py", tmp_path)
+    for name in ("conftest.py", "named_tests.py"):
+        shutil.copy(Path(__file__).parent.parent / name, tmp_path)
     (tmp_path / "test_it.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  system\n  recordings\n")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))}

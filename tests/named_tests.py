@@ -1,0 +1,77 @@
+"""The tests that documents name: which they are, which exist, and whether a whole session showed them.
+
+A document names a test by its path from the project's root: `tests/unit/test_apply.py::test_effects_happen_once`, or a
+whole file. That each exists is a test of its own (tests/unit/test_specs_page.py). Here a session that ran everything
+fails where a named test was not collected, or neither passed nor was skipped for a reason: that it was written does not
+show anything.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+#: A test or a file of tests, as documents name them.
+NAME = re.compile(r"\btests/[\w/]+\.py(?:::\w+)*")
+
+
+def pages(root: Path) -> list[Path]:
+    """Every document of the project."""
+    return [page for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))) if page.is_file()]
+
+
+def named(root: Path) -> set[str]:
+    """The tests and files of tests that the documents name."""
+    return {name for page in pages(root) for name in NAME.findall(page.read_text())}
+
+
+def defined(file: Path) -> set[str]:
+    """The test functions of a file, those of its classes as `TestClass::test_name`."""
+    return set(_functions(ast.parse(file.read_text()), ""))
+
+
+def _functions(within: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]:
+    for node in within.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            yield prefix + node.name
+        elif isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            yield from _functions(node, f"{prefix}{node.name}::")
+
+
+class NamedTests:
+    """A plugin that remembers how each test ended, and fails a whole session that leaves a named test unshown."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._root = config.rootpath
+        self._whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+        self._passed: set[str] = set()
+        self._skipped: dict[str, str] = {}
+        self._unshown: list[str] = []
+
+    def pytest_deselected(self) -> None:
+        """Some tests were left out on purpose: no whole session."""
+        self._whole = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember a test, and its file, under the names that documents may use; parameters are left out."""
+        test = report.nodeid.partition("[")[0]
+        if report.when == "call" and report.passed:
+            self._passed |= {test, test.partition("::")[0]}
+        elif report.skipped and not hasattr(report, "wasxfail"):
+            self._skipped[test] = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """The verdict, only where everything was asked for and nothing else went wrong."""
+        if self._whole and session.exitstatus == pytest.ExitCode.OK:
+            self._unshown = sorted(named(self._root) - self._passed - self._skipped.keys())
+            if self._unshown:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """What the documents name and nobody saw pass."""
+        for name in self._unshown:
+            terminalreporter.write_line(f"UNSHOWN {name}: a document names it, but it neither passed nor was skipped")

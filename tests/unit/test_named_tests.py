@@ -1,0 +1,73 @@
+"""A session that ran everything fails where a test that a document names was not seen to pass."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_passes(number):
+    pass
+
+def test_skips():
+    pytest.skip("no server here")
+
+@pytest.mark.xfail
+def test_is_known_to_fail():
+    assert False
+
+class TestNotCollected:
+    def __init__(self):
+        pass
+
+    def test_within(self):
+        pass
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with documents and tests, and ours that watch them."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "docs").mkdir()
+    for name in ("conftest.py", "named_tests.py"):
+        shutil.copy(Path(__file__).parent.parent / name, tmp_path / "tests")
+    (tmp_path / "tests" / "test_it.py").write_text(TESTS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
+    return tmp_path
+
+
+def session(project: Path, page: str, *arguments: str) -> tuple[int, str]:
+    """The exit code and the output of pytest over a project with that page."""
+    (project / "docs" / "page.md").write_text(page)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        cwd=project, env=clean, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def test_tests_that_passed_or_were_skipped_are_shown(project: Path) -> None:
+    code, out = session(project, "`tests/test_it.py::test_passes`, `tests/test_it.py::test_skips`, `tests/test_it.py`")
+    assert (code, "UNSHOWN" in out) == (0, False)
+
+
+def test_tests_that_were_not_seen_to_pass_fail_the_session(project: Path) -> None:
+    names = {"test_it.py::test_is_known_to_fail", "test_it.py::TestNotCollected::test_within", "test_gone.py"}
+    code, out = session(project, "".join(f"| a row | `tests/{name}` |\n" for name in names))
+    assert code == 1
+    assert all(f"UNSHOWN tests/{name}: a document names it" in out for name in names)
+
+
+@pytest.mark.parametrize("part", [("tests/test_it.py",), ("-k", "passes")])
+def test_a_session_over_a_part_says_nothing(project: Path, part: tuple[str, ...]) -> None:
+    assert session(project, "tests/test_gone.py::test_gone", *part)[0] == 0
