@@ -1,4 +1,4 @@
-"""The command line: `cogitate run`, `worker`, `replay`, `status`, `memory`, `config`.
+"""The command line: `cogitate run`, `worker`, `replay`, `audit`, `status`, `memory`, `config`.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a run or a verification failed, 2 the command or
 the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
@@ -12,7 +12,15 @@ from typing import Annotated
 
 import typer
 
-from ops import config_command, memory_command, replay_command, run_command, status_command, worker_command
+from ops import (
+    audit_command,
+    config_command,
+    memory_command,
+    replay_command,
+    run_command,
+    status_command,
+    worker_command,
+)
 from ops.complaints import FAILED, complaint_of
 
 app = typer.Typer(
@@ -30,6 +38,7 @@ app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(worker_command.worker)
 app.command("replay", epilog=replay_command.EXAMPLE)(replay_command.replay_run)
+app.command("audit", epilog=audit_command.EXAMPLE)(audit_command.audit_run)
 app.command("status", epilog=status_command.EXAMPLE)(status_command.status)
 app.command("memory", epilog=memory_command.EXAMPLE)(memory_command.memory)
 app.command("config", epilog=config_command.EXAMPLE)(config_command.config)

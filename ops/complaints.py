@@ -16,6 +16,7 @@ from pydantic_settings import SettingsError
 from redis.exceptions import RedisError
 from typer.exceptions import TyperException
 
+from ops.audit_command import AuditFailed
 from prompts.render import TemplateError
 from scheduler.intake import InputError
 from scheduler.journal import JournalError
@@ -28,7 +29,7 @@ USAGE, FAILED = 2, 1
 SECRET = ("redis_url", "broker_url", "api_key")  # their values are never shown
 
 _REFUSED = (ConfigurationError, InputError, RecordingError, TemplateError, RunExists, RunMissing, NewerSchema)
-_BROKEN = (LedgerError, JournalError, WorldDiverged)
+_BROKEN = (LedgerError, JournalError, WorldDiverged, AuditFailed)
 
 
 class Complaint(NamedTuple):

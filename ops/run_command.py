@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from rich.console import Console
 
 from ops import logs
+from ops.audit_command import audit_whole, auditing
 from ops.drive import drive
 from ops.host import TickLoop
 from ops.options import AsJson, DataDir, Verbose, again, program, read_settings
@@ -25,6 +26,7 @@ from ops.state import open_state
 from ops.worlds import DEFAULT_AGENTS, WorldChoice, warnings_of
 from prompts.render import check_templates
 from scheduler.ledger import LedgerError, RunExists
+from scheduler.loop import Tick
 from scheduler.rules import check_spending
 from scheduler.settings import ConfigurationError, Settings, check_run_name
 from scheduler.summary import RunSummary, summarise_run
@@ -57,6 +59,9 @@ def run(
     tick_rate: Annotated[str | None, typer.Option(metavar="HZ|max", help="Ticks a second (default max).")] = None,
     data_dir: DataDir = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run named by --run.")] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Check every budget window after every tick, and everything at the end.")
+    ] = False,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
@@ -100,10 +105,12 @@ def run(
                     else:
                         made = resumed_run(client, name or "", days, ticks)
                     try:
-                        loop = _live(made, settings, interruption, err)
+                        loop = _live(made, settings, interruption, err, audit)
                     except RunExists:
                         if name is not None:
                             raise  # otherwise another process was given the same free name: take the next
+                if audit:
+                    audit_whole(client, made.name)
                 summary = _with_warnings(summarise_run(client, made.name), made.world)
         except KeyboardInterrupt as stopped:
             err.print(
@@ -120,7 +127,7 @@ def run(
         return interruption.exit_code if summary.status == "stopped" else 0
 
 
-def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: Console) -> TickLoop:
+def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: Console, audit: bool) -> TickLoop:
     """Run to the end, or until interrupted; the loop is closed on every way out."""
     try:
         with TickLoop(
@@ -130,7 +137,14 @@ def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: 
         ) as loop:  # fmt: skip
             progress = RunProgress(loop, made.ticks, err)
             with interruption.softened(loop.stop), progress.shown():
-                drive(loop, made.world, on_tick=progress.update)
+                check = auditing(loop) if audit else None
+
+                def watch(tick: Tick) -> None:
+                    progress.update(tick)
+                    if check is not None:
+                        check(tick)
+
+                drive(loop, made.world, on_tick=watch)
             return loop
     except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
         if not isinstance(error, RunExists):

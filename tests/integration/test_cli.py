@@ -173,7 +173,7 @@ def test_a_mistake_in_a_process_of_its_own_is_one_line_too(tmp_path: Path) -> No
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
 
 
-@pytest.mark.parametrize("name", ["run", "worker", "replay", "status", "config"])
+@pytest.mark.parametrize("name", ["run", "worker", "replay", "audit", "status", "memory", "config"])
 def test_every_command_has_help_with_an_example(name: str, in_process: InProcess) -> None:
     code, out, _ = in_process([name, "--help"], {})
     assert code == 0

@@ -21,7 +21,7 @@ from workers.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 
-TOWN = ("run", "--town", 5, "--ticks", 1150, "--run", "town")  # plans, reflections, cuts and prunes of a day
+TOWN = ("run", "--town", 5, "--ticks", 1150, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,20 @@ def test_workers_killed_in_mid_job_leave_one_end_per_job(tmp_path: Path, eventua
 
 
 def test_a_model_with_jitter_gives_the_same_digest_in_another_order(tmp_path: Path) -> None:
-    town = ("run", "--town", 8, "--ticks", 600, "--run", "town", "--llm", "openai", "--limit-tokens", 10_000_000)
+    town = (
+        "run",
+        "--town",
+        8,
+        "--ticks",
+        600,
+        "--run",
+        "town",
+        "--audit",
+        "--llm",
+        "openai",
+        "--limit-tokens",
+        10_000_000,
+    )
     digests, orders = set(), []
     for workers, jitter in ((1, 0.0), (3, 0.5)):
         data_dir = tmp_path / f"data-{workers}"

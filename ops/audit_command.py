@@ -1,0 +1,76 @@
+"""`cogitate audit`: every invariant that can be seen in a run's ledger, streams and journal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+from redis import Redis
+from rich.console import Console
+
+from ops import logs
+from ops.host import TickLoop
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.audit import audit, audit_budget
+from scheduler.loop import Tick
+
+EXAMPLE = "Example: cogitate audit town-1"
+
+
+class AuditFailed(RuntimeError):
+    """A run broke a promise; the message says which."""
+
+
+def audit_run(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Check every invariant of a run, while it lives or afterwards: ends, budgets, streams, numbering, hashes.
+
+    Exit code 1 when something is found; each finding is a line.
+    """
+    logs.configure(verbose)
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        findings = audit(client, run)
+    console = Console(stderr=as_json)
+    for finding in findings:
+        console.print(finding, highlight=False, soft_wrap=True, markup=False)
+    console.print(f"Run {run}: {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}", highlight=False)
+    if as_json:
+        print(json.dumps({"run": run, "findings": findings}), flush=True)
+    return 1 if findings else 0
+
+
+def auditing(loop: TickLoop) -> Callable[[Tick], None]:
+    """What to call in each turn of the world: reads every budget window as the tick before has left it.
+
+    Raises (when called):
+        AuditFailed: when a window holds more than its limit.
+    """
+    table = loop.settings.limit_table()
+
+    def check(tick: Tick) -> None:
+        refuse(audit_budget(loop.ledger.client, loop.ledger.prefix, table), f"after tick {tick.number - 1}")
+
+    return check
+
+
+def audit_whole(client: Redis, run: str) -> None:
+    """Check everything once a run is left.
+
+    Raises:
+        AuditFailed: naming the first finding.
+    """
+    refuse(audit(client, run), "at the end")
+
+
+def refuse(findings: list[str], when: str) -> None:
+    """Raises AuditFailed when there are findings."""
+    if findings:
+        more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+        raise AuditFailed(f"the audit {when} found: {findings[0]}{more}")
