@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench import enqueue, memory
 from bench.quality import SECTIONS, report
+from ops import logs
 
 
 def main() -> int:
@@ -28,6 +29,7 @@ def main() -> int:
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
     commands.add_parser("memory", help="what memory operations cost on a full stream")
     arguments = parser.parse_args()
+    logs.quiet()
     if arguments.command == "enqueue":
         enqueue.main()
         return 0
