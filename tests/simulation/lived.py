@@ -1,0 +1,134 @@
+"""A run that is checked against spec 3's success criteria while it is lived, and what it brought about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+
+from memory.clock import DAY, clock_time, day_of
+from memory.compaction import rating
+from memory.conversations import conversations
+from memory.effects import Append
+from memory.entry import Entry
+from memory.stream import Stream
+from ops.drive import drive
+from ops.host import TickLoop
+from scheduler.audit import audit, audit_budget
+from scheduler.boundary import Change
+from scheduler.loop import Tick
+from scheduler.settings import Settings
+from simulation.world import World
+from tasks.registry import kind_of
+
+RUN = "days"
+UNSUMMARISED = 48 * 60  # game minutes (success criterion 4)
+
+
+class CheckedLoop(TickLoop):
+    """Checks after each commit what must hold at every tick."""
+
+    act_prompts = 0  # that name the present plan item
+
+    def _close(self, number: int) -> None:
+        super()._close(number)
+        minute, limits = self.mind.facts.minute(number), self.mind.facts.limits
+        for owner, stream in self.mind.streams.items():
+            counts = stream.observed(), stream.count("reflection"), stream.count("plan")
+            most = limits.max_observations, limits.max_reflections, limits.max_plans
+            assert all(n <= limit for n, limit in zip(counts, most, strict=True)), f"{owner}, tick {number}: {counts}"
+            if minute % 60 == 0:
+                ages = [minute - talk.oldest for talk in conversations(owner, stream.live())]
+                assert max(ages, default=0) <= UNSUMMARISED, f"{owner}, tick {number}: {max(ages)} minutes"
+        for key, item in self.mind.open.items():
+            if key.kind == "act" and key.tick == number:
+                prompt = kind_of("act").prompt(self.mind.case_of(item))
+                if present := present_item(self.mind.streams[key.owner], minute):
+                    assert f"Present plan item: {present}" in prompt.user
+                    self.act_prompts += 1
+        if minute % 60 == 0:
+            table = self.settings.limit_table()
+            assert audit_budget(self.ledger.client, self.ledger.prefix, table) == []
+
+
+def present_item(stream: Stream, minute: int) -> str:
+    """When and what the plan has an agent do now; "" when that is over or nothing is planned."""
+    plan = stream.current_plan(minute)
+    begun = [item for item in stream.plan_items(plan) if (item.minute or 0) <= minute] if plan is not None else []
+    last = max(begun, key=lambda item: item.minute or 0, default=None)
+    if last is None or last.status not in ("pending", "active"):
+        return ""
+    return f"{clock_time(last.minute or 0)} {last.description}"
+
+
+@dataclass
+class Lived:
+    """What a run brought about."""
+
+    loop: CheckedLoop
+    mornings: list[int]  # game minutes
+    changes: list[tuple[int, Change]] = field(default_factory=list)  # with the minute of their tick
+
+    def sources(self, *, since: int = 0, before: int = 10**9) -> Counter[tuple[str, str, str]]:
+        """Entries appended in [since, before) game minutes, by kind, source and reason."""
+        return Counter(
+            (change.kind, change.source, change.reason)
+            for minute, change in self.changes
+            if isinstance(change.effect, Append) and since <= minute < before
+        )
+
+    def check(self) -> None:
+        """Success criteria 1, 3 and 4 of spec 3, that nothing important is lost, and what the auditor says."""
+        days = len(self.mornings)
+        for owner, stream in self.loop.mind.streams.items():
+            plans = self._made("plan", owner)
+            assert [plan.minute for plan in plans] == self.mornings, owner
+            for plan in plans:
+                times = [item.minute or 0 for item in plan.items]
+                assert 5 <= len(times) <= 8
+                assert times == sorted(times)
+            assert days <= len(self._made("reflect", owner)) <= 2 * days, owner
+            assert not lost(stream, self.loop.settings.importance_threshold), owner
+        assert audit(self.loop.ledger.client, RUN) == []
+
+    def _made(self, kind: str, owner: str) -> list[Entry]:
+        """What jobs of a kind appended for an owner, repairs left out."""
+        appends = ((c, c.effect) for _, c in self.changes if c.kind == kind and c.owner == owner)
+        return [c.entry for c, effect in appends if isinstance(effect, Append) and not effect.replaces and c.entry]
+
+
+def lost(stream: Stream, threshold: int) -> list[Entry]:
+    """Entries of at least this importance that were archived into nothing. Plans end; they are not summarised."""
+    archived = ((stream.entries[number], record) for number, record in stream.archived.items())
+    return [e for e, record in archived if not record.into and e.type != "plan" and rating(e) >= threshold]
+
+
+def live(
+    world: World,
+    client: Redis,
+    data_dir: Path,
+    *,
+    days: int,
+    on_tick: Callable[[Tick], None] = lambda tick: None,
+    **settings: Any,
+) -> Lived:
+    """Let a world live for some days in this process, checked at every tick."""
+    loop = CheckedLoop(
+        run=RUN, owners=world.owners(), settings=Settings(data_dir=data_dir, **settings), locations=world.locations,
+        brief=world.brief, ticks=days * world.ticks_per_day, start_minute=world.start_minute, inline=True,
+        client=client,
+    )  # fmt: skip
+    first, morning = day_of(world.start_minute), loop.settings.morning
+    lived = Lived(loop, [max(world.start_minute, (first + day) * DAY + morning) for day in range(days)])
+
+    def note(tick: Tick) -> None:
+        lived.changes += ((tick.minute, change) for change in tick.applied)
+        on_tick(tick)
+
+    with loop:
+        drive(loop, world, on_tick=note)
+    return lived
