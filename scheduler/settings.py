@@ -87,7 +87,7 @@ class Settings(BaseSettings):
             "tick.run.calls": 20,
             "day.run.calls": 600,
             "day.kind:reflect.calls": 60,
-            "day.kind:act.calls": 240,
+            "day.kind:act.calls": 200,
         }
     )
     limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
