@@ -105,7 +105,7 @@ def summarise_run(client: Redis, run: str) -> RunSummary:
             kind = decided.key.kind
             count(kind, "decision", decided.decision)
             if decided.refused:
-                refused[_limit_name(limits, decided.refused)] += 1
+                refused[limit_name(limits, decided.refused)] += 1
             if decided.decision in ("deferred", "dropped"):
                 count(kind, "end", decided.decision)
                 count(kind, "source", "none")
@@ -189,7 +189,7 @@ def lines_of(accounts: Accounts, limits: LimitTable) -> list[BudgetLine]:
     return lines
 
 
-def _limit_name(limits: LimitTable, cell: str) -> str:
+def limit_name(limits: LimitTable, cell: str) -> str:
     """The limit behind a refusing cell such as "day:3 kind:reflect calls"; its wildcard where that is what is set."""
     window, rest = cell.split(" ", 1)
     scope, unit = rest.rsplit(" ", 1)

@@ -1,0 +1,151 @@
+"""What the newest ticks of a run decided and ended, read from the end of its journal.
+
+For screens that are drawn again and again while a run goes on: the cost is that of the ticks asked for, however long
+the run is. The lines are not verified (`scheduler.history` does that) and nothing a memory says is decoded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from scheduler.journal import EndNote
+from scheduler.limits import LimitTable
+from scheduler.summary import limit_name
+from tasks.job import Cost, JobKey
+
+MOST_OWNERS = 20  # with the most calls
+MOST_FAILURES = 10  # the newest
+
+
+class KindTally(msgspec.Struct, kw_only=True):
+    """One kind's jobs."""
+
+    decisions: Counter[str] = msgspec.field(default_factory=Counter)  # admitted, heuristic, deferred, dropped
+    ends: Counter[str] = msgspec.field(default_factory=Counter)
+    sources: Counter[str] = msgspec.field(default_factory=Counter)
+    reasons: Counter[str] = msgspec.field(default_factory=Counter)  # why not what was asked for; without "none"
+    attempts: int = 0  # of all its ended jobs
+    most_attempts: int = 0  # of one of them
+    spent: Cost = Cost()  # by the winning attempts
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that did not get what it asked for because something failed."""
+
+    id: str
+    kind: str
+    owner: str
+    tick: int  # that enqueued it
+    ended: int  # the tick that ended it
+    failure: str  # class of the failure: the model's, or late or dead
+    attempts: int
+
+
+class Recent(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest ticks in figures."""
+
+    first: int  # tick; above `last` when there is none
+    last: int
+    minute: int  # game time of the last tick, total minutes
+    kinds: dict[str, KindTally]
+    refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
+    owners: dict[str, Cost]  # those that spent most, by their winning attempts
+    failures: dict[str, int]  # class -> jobs
+    failed: tuple[Failed, ...]  # the newest first
+
+
+class _Ended(msgspec.Struct):
+    key: JobKey
+    end: str
+    reason: str = "none"
+
+
+class _Decided(msgspec.Struct):
+    key: JobKey
+    decision: str
+    refused: str = ""
+
+
+class _Core(msgspec.Struct):
+    tick: int
+    minute: int
+    ended: tuple[_Ended, ...] = ()
+    decided: tuple[_Decided, ...] = ()
+
+
+class _Notes(msgspec.Struct):
+    ended: tuple[EndNote, ...] = ()
+
+
+class _Line(msgspec.Struct):
+    core: _Core
+    notes: _Notes
+
+
+_LINE = msgspec.json.Decoder(_Line)
+
+
+def recent_ticks(client: Redis, prefix: str, run: str, limits: LimitTable, count: int) -> Recent:
+    """The newest `count` ticks of a run, or as many as there are."""
+    stored: Any = client.lrange(prefix + "journal", -count, -1)
+    return tally((line.partition(b" ")[2] for line in stored), run, limits)
+
+
+def tally(lines: Iterable[bytes], run: str, limits: LimitTable) -> Recent:
+    """Count lines of the journal, given without their chains, the oldest first."""
+    kinds: dict[str, KindTally] = {}
+    refused: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
+    owners: dict[str, Cost] = {}
+    failed: list[Failed] = []
+    first, last, minute = 1, 0, 0
+    for raw in lines:
+        line = _LINE.decode(raw)
+        if last == 0:
+            first = line.core.tick
+        last, minute = line.core.tick, line.core.minute
+        for decided in line.core.decided:
+            kind = kinds.setdefault(decided.key.kind, KindTally())
+            kind.decisions[decided.decision] += 1
+            if decided.refused:
+                refused[limit_name(limits, decided.refused)] += 1
+            if decided.decision in ("deferred", "dropped"):
+                kind.ends[decided.decision] += 1
+                kind.reasons["denied"] += 1
+        notes = {note.key: note for note in line.notes.ended}
+        for ended in line.core.ended:
+            note = notes[ended.key]
+            kind = kinds.setdefault(ended.key.kind, KindTally())
+            kind.ends[ended.end] += 1
+            kind.sources[note.source] += 1
+            kind.attempts += note.attempts
+            kind.most_attempts = max(kind.most_attempts, note.attempts)
+            kind.spent = _sum(kind.spent, note.usage)
+            owners[ended.key.owner] = _sum(owners.get(ended.key.owner, Cost()), note.usage)
+            if ended.reason != "none":
+                kind.reasons[ended.reason] += 1
+            if ended.reason in ("failed", "late", "dead"):
+                failure = note.failure or ended.reason
+                failures[failure] += 1
+                failed.append(
+                    Failed(
+                        id=f"{run}/{ended.key.text()}", kind=ended.key.kind, owner=ended.key.owner,
+                        tick=ended.key.tick, ended=last, failure=failure, attempts=note.attempts,
+                    )
+                )  # fmt: skip
+    most = sorted(owners.items(), key=lambda item: (-item[1].tokens, -item[1].calls, item[0]))[:MOST_OWNERS]
+    return Recent(
+        first=first, last=last, minute=minute, kinds=dict(sorted(kinds.items())), refused=dict(sorted(refused.items())),
+        owners=dict(most), failures=dict(failures.most_common()), failed=tuple(reversed(failed[-MOST_FAILURES:])),
+    )  # fmt: skip
+
+
+def _sum(one: Cost, other: Cost) -> Cost:
+    return Cost(
+        calls=one.calls + other.calls, tokens=one.tokens + other.tokens, usd_micros=one.usd_micros + other.usd_micros
+    )
