@@ -10,17 +10,27 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from named_tests import pages
 
 from scheduler.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+PAGES = {str(page.relative_to(ROOT)): page.read_text() for page in pages(ROOT)}
 
 
-def blocks(language: str) -> list[str]:
-    """The README's examples in one language, in order."""
-    return [body for name, body in BLOCKS if name == language]
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    """The README's or another page's examples in one language, in order."""
+    found = re.findall(r"^```(\w+)\n(.*?)^```$", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+    return [body for name, body in found if name == language]
+
+
+def commands(page: str) -> list[str]:
+    """Calls of `cogitate` that a page shows, in blocks and between backticks."""
+    lines = [line.partition("#")[0] for body in blocks("sh", page) for line in body.splitlines()]
+    text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+    shown = [*lines, *re.findall(r"`([^`\n]+)`", text)]
+    return [found[0] for line in shown if (found := re.search(r"\bcogitate [a-z]\w+.*", line))]
 
 
 def run(*command: str, cwd: Path) -> str:
@@ -58,25 +68,53 @@ def test_the_configuration_file_of_the_readme_can_be_read() -> None:
         assert Settings(**tomllib.loads(body)).workers == 4
 
 
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [(page, number) for page in PAGES if page != "README.md" for number in range(len(blocks("python", page)))],
+)
+def test_the_examples_of_the_other_pages_run(page: str, number: int, tmp_path: Path) -> None:
+    (tmp_path / "example.py").write_text(blocks("python", page)[number])
+    run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
+
+
+def test_the_story_that_is_shown_is_remembered(tmp_path: Path) -> None:
+    (tmp_path / "story.py").write_text(
+        next(body for body in blocks("python", "docs/extending.md") if "left_location" in body)
+    )
+    out = run(sys.executable, "story.py", cwd=tmp_path)
+    assert out.count("Bob promised us his boat.") == 3
+
+
 def test_every_command_and_option_that_is_shown_exists(tmp_path: Path) -> None:
-    shown = [line for body in blocks("sh") for line in body.splitlines() if re.search(r"\bcogitate \w", line)]
-    for name in sorted({re.search(r"\bcogitate (\w+)", line)[1] for line in shown}):  # type: ignore[index]
+    shown = [line for page in PAGES for line in commands(page)]
+    names = sorted({line.split()[1] for line in shown})
+    assert {"run", "worker", "replay", "audit", "status", "memory", "config"} <= set(names)
+    for name in names:
         known = run(sys.executable, "-m", "ops", name, "--help", cwd=tmp_path)
         for line in shown:
-            if re.search(rf"\bcogitate {name}\b", line) and name != "worker":
-                assert [
-                    option for option in re.findall(r"--[a-z-]+", line.partition("cogitate")[2]) if option not in known
-                ] == []
+            if line.split()[1] == name and name != "worker":  # whose further options are Celery's
+                assert [option for option in re.findall(r"--[a-z-]+", line) if option not in known] == [], line
 
 
-def test_every_variable_that_is_shown_is_a_setting() -> None:
-    shown = set(re.findall(r"COGITATE_([A-Z_]+)", README))
-    assert {name.lower() for name in shown} <= set(Settings.model_fields)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_variable_that_is_shown_is_a_setting(page: str) -> None:
+    shown = {name.partition("__")[0].lower() for name in re.findall(r"\bCOGITATE_([A-Z]\w*)", PAGES[page])}
+    assert shown - {"recordings"} <= set(Settings.model_fields)
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(((?!https?:)[^)#]+)", README))))
-def test_every_page_that_is_linked_exists(target: str) -> None:
-    assert (ROOT / target).is_file()
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_that_is_linked_exists(page: str) -> None:
+    for target in re.findall(r"\]\(((?!https?:)[^)]+)", PAGES[page]):
+        file, _, heading = target.partition("#")
+        linked = (ROOT / page).parent / file if file else ROOT / page
+        assert linked.is_file(), target
+        headings = re.findall(r"^#+ (.+)$", linked.read_text(), flags=re.MULTILINE)
+        slugs = {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}
+        assert not heading or heading in slugs, target
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    assert {page for page in PAGES if page.startswith("docs/")} <= set(re.findall(r"\]\(([^)]+)\)", README))
 
 
 def test_make_without_a_target_lists_the_targets_that_the_readme_names() -> None:
