@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -86,3 +87,11 @@ def test_kinds_are_listed_in_their_order_and_with_what_follows_a_refusal() -> No
     }  # fmt: skip
     assert (DEFER_TICKS, MAX_TRIALS - 1) == (10, 2)
     assert "recount is deferred by ten ticks, twice at most" in said
+
+
+def test_the_newest_release_of_the_changelog_is_this_version() -> None:
+    releases = re.findall(r"^## \[(.+?)\](.*)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert releases[0] == ("Unreleased", "")
+    assert releases[1][0] == project["version"]
+    assert all(re.fullmatch(r" - \d{4}-\d\d-\d\d", date) for _, date in releases[1:])
