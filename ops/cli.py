@@ -1,4 +1,4 @@
-"""The command line: `cogitate run`, `worker`, `replay`, `audit`, `status`, `memory`, `config`.
+"""The command line: `cogitate run`, `worker`, `flower`, `replay`, `audit`, `status`, `memory`, `config`.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a run or a verification failed, 2 the command or
 the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
@@ -15,6 +15,7 @@ import typer
 from ops import (
     audit_command,
     config_command,
+    flower_command,
     memory_command,
     replay_command,
     run_command,
@@ -37,6 +38,11 @@ app.command(
     epilog=worker_command.EXAMPLE,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(worker_command.worker)
+app.command(
+    "flower",
+    epilog=flower_command.EXAMPLE,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(flower_command.flower)
 app.command("replay", epilog=replay_command.EXAMPLE)(replay_command.replay_run)
 app.command("audit", epilog=audit_command.EXAMPLE)(audit_command.audit_run)
 app.command("status", epilog=status_command.EXAMPLE)(status_command.status)

@@ -15,10 +15,11 @@ import msgspec
 from redis import Redis
 
 from scheduler.forecast import Forecast, forecast
+from scheduler.ledger import RunMissing
 from scheduler.recent import Recent, recent_ticks
 from scheduler.rules import kept_settings
 from scheduler.settings import Settings
-from scheduler.summary import BudgetLine, budget_lines, prefix_of, run_names
+from scheduler.summary import BudgetLine, budget_lines, limits_of, prefix_of, run_names
 from tasks.job import JobKey
 
 RECENT = 240  # ticks
@@ -98,7 +99,7 @@ def budget_vitals(client: Redis, run: str) -> BudgetVitals:
     """
     prefix = prefix_of(client, run)
     status, tick, settings = _state(client, prefix)
-    limits = settings.limit_table()
+    limits = limits_of(client, prefix)
     recent = recent_ticks(client, prefix, run, limits, RECENT)
     start = recent.minute - recent.last * settings.minutes_per_tick
 
@@ -121,8 +122,8 @@ def cadence_vitals(client: Redis, run: str) -> CadenceVitals:
         RunMissing: when there is no such run.
     """
     prefix = prefix_of(client, run)
-    status, tick, settings = _state(client, prefix)
-    recent = recent_ticks(client, prefix, run, settings.limit_table(), RECENT)
+    status, tick, _ = _state(client, prefix)
+    recent = recent_ticks(client, prefix, run, limits_of(client, prefix), RECENT)
     return CadenceVitals(
         run=run,
         status=status,
@@ -136,6 +137,8 @@ def cadence_vitals(client: Redis, run: str) -> CadenceVitals:
 
 def _state(client: Redis, prefix: str) -> tuple[str, int, Settings]:
     state: Any = client.hmget(prefix + "state", "status", "tick", "settings")
+    if state[1] is None:
+        raise RunMissing("the run was deleted meanwhile")
     return (state[0] or b"").decode(), int(state[1]), kept_settings(state[2])
 
 

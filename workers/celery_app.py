@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from typing import Any
 
 import click
@@ -22,6 +23,8 @@ from workers.broker_url import kombu_url, tls
 transport.register()
 flower_broker.register()
 lifeline.register()
+
+FLOWER_PAGES = "cogitate.flower"  # entry points that complete Flower: what they load must not be imported from here
 
 
 def make_app(broker: str | None = None) -> Celery:
@@ -51,6 +54,9 @@ def _make_app_for_command() -> Celery:
         context = click.get_current_context(silent=True)
         if context is not None and context.find_root().command.name == "celery":
             made.conf.broker_url  # noqa: B018  # looked up now, see celeryconfig
+            if context.find_root().invoked_subcommand == "flower":
+                for pages in entry_points(group=FLOWER_PAGES):
+                    pages.load()()
     except ConfigurationError as error:
         raise SystemExit(f"cogitate: {error}") from None
     return made

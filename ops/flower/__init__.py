@@ -1,0 +1,1 @@
+"""Two pages more in Flower: what a run spends, and what it waits for."""

@@ -1,0 +1,107 @@
+"""The pages Budgets and Cadence: Flower's own handlers, authentication, prefix and style, with our data.
+
+`register` is found by `workers.celery_app` through the entry point group "cogitate.flower" when the command is Flower.
+Everything here only reads.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, ClassVar
+
+from flower import urls
+from flower.utils.tasks import get_task_by_id
+from flower.views import BaseHandler
+from redis.exceptions import RedisError
+from tornado import web
+from tornado.ioloop import IOLoop
+
+from ops.flower.loader import PagesLoader
+from ops.flower.readings import Readings
+from scheduler.ledger import RunMissing
+from scheduler.settings import ConfigurationError, Settings
+from tasks.registry import kind_names
+
+TABS = {"budgets": "Budgets", "cadence": "Cadence"}
+INTERVAL = 2000  # milliseconds between two readings of an open page
+
+
+@cache
+def _readings(prefix: str) -> Readings:
+    """This process's readings; `prefix` is that of the broker's keys."""
+    return Readings(Settings(), {kind: prefix + kind for kind in kind_names()})
+
+
+class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
+    """What the pages and their data have in common."""
+
+    page: ClassVar[str]
+
+    def initialize(self, page: str) -> None:
+        """`page` is a name of `TABS`."""
+        self.page = page  # type: ignore[misc]  # tornado makes one handler a request
+
+    async def reading(self) -> dict[str, Any]:
+        """What the page shows now.
+
+        Raises:
+            web.HTTPError: 404 for a run that is not there, 503 when the state or the broker does not answer.
+        """
+        run = self.get_argument("run", None, escape=False) or None
+        readings = _readings(self.capp.conf.broker_transport_options["global_keyprefix"])
+        read = readings.budgets if self.page == "budgets" else readings.cadence
+        try:
+            found: dict[str, Any] = await IOLoop.current().run_in_executor(None, read, run)
+        except RunMissing as error:
+            raise web.HTTPError(404, str(error)) from error
+        except (RedisError, OSError, ConfigurationError) as error:
+            raise web.HTTPError(503, f"the runs cannot be read: {type(error).__name__}: {error}") from error
+        self._mark_known(found)
+        return found
+
+    def _mark_known(self, found: dict[str, Any]) -> None:
+        """Say of each job named whether Flower has a page of its task: one that began before Flower did has none."""
+        failed = found.get("recent", {}).get("failed", ())
+        oldest = [kind["oldest"] for kind in found.get("open", {}).values() if kind["oldest"]]
+        ids = [*(job["id"] for job in failed), *oldest]
+        found["known"] = [one for one in ids if get_task_by_id(self.application.events, one) is not None]
+
+
+class PageView(PageHandler):
+    """A page, with its first reading in it."""
+
+    @web.authenticated
+    async def get(self) -> None:
+        """Render it."""
+        found = await self.reading()
+        self.render(
+            f"{self.page}.html",
+            reading=json.dumps(found).replace("<", "\\u003c"),  # it stands in a script element
+            page=self.page,
+            title=TABS[self.page],
+            interval=INTERVAL,
+        )
+
+
+class PageData(PageHandler):
+    """The same reading as JSON, for the open page to renew itself."""
+
+    @web.authenticated
+    async def get(self) -> None:
+        """Write it."""
+        self.set_header("Cache-Control", "no-store")
+        self.write(await self.reading())
+
+
+def register() -> None:
+    """Add the pages to Flower in this process, before it is started. Doing so twice changes nothing."""
+    if "template_loader" in urls.settings:
+        return
+    urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], TABS)
+    ours = [
+        web.url(path, handler, {"page": page}, name=name)
+        for page in TABS
+        for path, handler, name in ((f"/{page}", PageView, page), (f"/{page}/data", PageData, f"{page}-data"))
+    ]
+    urls.handlers[-1:-1] = ours  # before the last, which answers 404 to everything

@@ -1,0 +1,94 @@
+"""What the pages show, read from the ledger and the broker: plain values, ready for JSON.
+
+Owners that have windows of their own can be many: the fullest are shown, and how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from memory.clock import clock_time, day_of
+from scheduler.connect import connect
+from scheduler.settings import Settings
+from scheduler.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
+
+MOST_OWNERS = 20
+
+
+class Readings:
+    """One server's runs. Thread-safe: the clients pool their connections."""
+
+    def __init__(self, settings: Settings, queues: dict[str, str]) -> None:
+        """`queues`: kind -> the key of its list in the broker."""
+        self._settings = settings
+        self._queues = queues
+
+    @cached_property
+    def _state(self) -> Redis:
+        return connect(self._settings.state_url(), self._settings.socket_timeout)
+
+    @cached_property
+    def _messages(self) -> Redis:
+        return connect(self._settings.messages_url(), self._settings.socket_timeout)
+
+    def budgets(self, run: str | None) -> dict[str, Any]:
+        """One run's budget: "windows" of the run and its kinds, "owners", "recent".
+
+        Without a name it is the first that is running. Where there is no run at all, only "runs" is there.
+
+        Raises:
+            RunMissing: when there is no such run.
+            RedisError: when the state cannot be reached.
+        """
+
+        def read(chosen: str) -> dict[str, Any]:
+            vitals = budget_vitals(self._state, chosen)
+            own = [window for window in vitals.windows if window.line.scope.startswith("owner:")]
+            own.sort(key=lambda window: (-(window.forecast.share if window.forecast else 0.0), -window.line.spent))
+            found: dict[str, Any] = msgspec.to_builtins(vitals)
+            found["windows"] = [_flat(window) for window in vitals.windows if window not in own]
+            found["owners"] = {"all": len(own), "fullest": [_flat(window) for window in own[:MOST_OWNERS]]}
+            return found
+
+        return self._of(run, read)
+
+    def cadence(self, run: str | None) -> dict[str, Any]:
+        """One run's open jobs, queues, workers and failures; otherwise as `budgets`."""
+
+        def read(chosen: str) -> dict[str, Any]:
+            found: dict[str, Any] = msgspec.to_builtins(cadence_vitals(self._state, chosen))
+            pipeline = self._messages.pipeline(transaction=False)
+            for key in self._queues.values():
+                pipeline.llen(key)
+            found["queues"] = dict(zip(self._queues, pipeline.execute(), strict=True))
+            return found
+
+        return self._of(run, read)
+
+    def _of(self, run: str | None, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+        heads = run_heads(self._state)
+        listed: dict[str, Any] = {"runs": msgspec.to_builtins([{"run": h.run, "status": h.status} for h in heads])}
+        chosen = run or _first(heads)
+        if chosen is None:
+            return listed
+        found = listed | read(chosen)
+        found["clock"] = f"day {day_of(found['minute']) + 1}, {clock_time(found['minute'])}"
+        return found
+
+
+def _first(heads: list[RunHead]) -> str | None:
+    return heads[0].run if heads else None
+
+
+def _flat(window: Window) -> dict[str, Any]:
+    forecast = window.forecast
+    out: dict[str, Any] = msgspec.structs.asdict(window.line)
+    out["forecast"] = None if forecast is None else msgspec.structs.asdict(forecast)
+    if forecast is not None and forecast.out_at is not None:
+        out["forecast"]["out_clock"] = f"day {day_of(forecast.out_at) + 1}, {clock_time(forecast.out_at)}"
+    return out

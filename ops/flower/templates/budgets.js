@@ -1,0 +1,97 @@
+const UNIT = {calls: "calls", tokens: "tokens", usd_micros: "$"};
+const amount = (line, value) => line.unit === "usd_micros" ? (value / 1e6).toFixed(4) : figure(value);
+const periodOf = (window) => {
+  const [period, index] = window.split(":");
+  return period === "run" ? "whole run" : period === "day" ? "day " + (Number(index) + 1) : "tick " + figure(index);
+};
+
+function used(line) {
+  if (!line.forecast) { return element("span", "muted", "no limit"); }
+  const {share, outlook} = line.forecast;
+  const made = element("div", "cogitate-used");
+  const bar = element("div", "cogitate-bar" + (outlook === "full" ? " full" : ""));
+  bar.title = "spent " + amount(line, line.spent) + ", reserved " + amount(line, line.reserved);
+  const whole = Math.max(line.limit, line.spent + line.reserved, 1);
+  for (const part of ["spent", "reserved"]) {
+    const piece = element("span", part);
+    piece.style.width = 100 * line[part] / whole + "%";
+    bar.append(piece);
+  }
+  made.append(bar, element("span", "number", percent(share)));
+  return made;
+}
+
+function pace(line) {
+  if (!line.forecast || line.window.startsWith("tick:")) { return "—"; }
+  if (line.forecast.pace === null) { return amount(line, line.forecast.rate) + " an hour"; }
+  return element("span", line.forecast.pace > 1 ? "warn" : "", line.forecast.pace.toFixed(2) + "×");
+}
+
+function outlook(line) {
+  if (!line.forecast) { return element("span", "muted", "—"); }
+  const words = {full: ["bad", "full"], lasts: ["good", "lasts"], "runs out": ["warn", line.forecast.out_clock]};
+  return element("span", ...words[line.forecast.outlook]);
+}
+
+const money = (name, take) => [name, "number", (line) => {
+  const value = take(line);
+  if (value === null) { return "—"; }
+  const made = element("span", name === "Overrun" && value ? "bad" : "", amount(line, value));
+  made.dataset.value = value;
+  return made;
+}];
+
+const columns = (scoped) => [
+  ["Window", "", (line) => periodOf(line.window)],
+  ...(scoped ? [["Scope", "", (line) => line.scope.startsWith("kind:") ? kindLink(line.scope.slice(5)) : line.scope.slice(6)]] : []),
+  ["Unit", "", (line) => UNIT[line.unit]],
+  ["Used", "", used],
+  money("Limit", (line) => line.limit),
+  ["Reserved", "number minor", money("Reserved", (line) => line.reserved)[2]],
+  money("Spent", (line) => line.spent),
+  ["Overrun", "number minor", money("Overrun", (line) => line.overrun)[2]],
+  ["Pace", "number minor", pace],
+  ["Runs out", "number", outlook],
+];
+const keyOf = (line) => [line.window, line.scope, line.unit].join(" ");
+
+function draw(reading) {
+  const own = reading.windows.filter((line) => line.scope === "run");
+  const kinds = reading.windows.filter((line) => line.scope.startsWith("kind:"));
+  table("windows", columns(false), own, "Nothing was spent yet.", keyOf);
+  table("kinds", columns(true), kinds, "Nothing was spent yet.", keyOf);
+  byId("owners-section").hidden = !reading.owners.all;
+  byId("owners-count").textContent = "the fullest " + reading.owners.fullest.length + " of " + reading.owners.all;
+  table("owners", columns(true), reading.owners.fullest, "None has one.", keyOf);
+
+  const limited = [...own, ...kinds, ...reading.owners.fullest].filter((line) => line.forecast && !line.window.startsWith("tick:"));
+  const fullest = limited.sort((a, b) => b.forecast.share - a.forecast.share)[0];
+  byId("tightest").textContent = fullest ? percent(fullest.forecast.share) : "—";
+  byId("tightest-label").textContent = fullest
+    ? "Fullest limit · " + periodOf(fullest.window) + (fullest.scope === "run" ? "" : ", " + fullest.scope.replace(/^\w+:/, "")) + ", " + UNIT[fullest.unit]
+    : "Fullest limit";
+  byId("refused").textContent = figure(sum(Object.values(reading.recent.refused)));
+  const over = own.filter((line) => line.window === "run:0" && line.overrun);
+  byId("overrun").textContent = over.length ? over.map((line) => amount(line, line.overrun) + " " + UNIT[line.unit]).join(", ") : "none";
+
+  const cut = ["denied", "late", "failed", "dead"];
+  const rows = Object.entries(reading.recent.kinds);
+  const count = (facts, name) => ([, tally]) => tally[facts][name] || 0;
+  table("cuts", [
+    ["Kind", "", ([kind]) => kindLink(kind)],
+    ["Ended", "number", ([, tally]) => sum(Object.values(tally.ends))],
+    ...cut.map((name) => [name, "number" + (name === "dead" ? " minor" : ""), count("reasons", name)]),
+    ["deferred", "number", count("decisions", "deferred")],
+    ["dropped", "number", count("decisions", "dropped")],
+  ], rows, "No job ended.", ([kind]) => kind);
+  table("limits", [
+    ["Limit", "", ([name]) => name],
+    ["Refused", "number", ([, times]) => times],
+  ], Object.entries(reading.recent.refused).sort((a, b) => b[1] - a[1]), "No request was refused.", ([name]) => name);
+  table("spenders", [
+    ["Owner", "", ([owner]) => owner],
+    ["Calls", "number", ([, cost]) => cost.calls || 0],
+    ["Tokens", "number", ([, cost]) => cost.tokens || 0],
+    ["$", "number", ([, cost]) => ((cost.usd_micros || 0) / 1e6).toFixed(4)],
+  ], Object.entries(reading.recent.owners), "Nobody spent anything.", ([owner]) => owner);
+}

@@ -1,0 +1,69 @@
+const STATES = ["waiting", "running", "staged", "dead", "held"];
+const SOURCES = ["llm", "cached", "heuristic", "none"];
+const beats = {};  // worker -> heartbeats at the last reading
+
+function stack(tally) {
+  const total = sum(SOURCES.map((name) => tally.sources[name] || 0));
+  const made = element("div", "cogitate-stack");
+  for (const name of SOURCES) {
+    const piece = element("span", name);
+    piece.style.width = total ? 100 * (tally.sources[name] || 0) / total + "%" : "0";
+    made.append(piece);
+  }
+  made.title = SOURCES.map((name) => name + " " + (tally.sources[name] || 0)).join(", ");
+  return made;
+}
+
+function heartbeat(worker) {
+  const before = beats[worker.worker];
+  beats[worker.worker] = worker.beats;
+  if (!worker.running) { return element("span", "muted", "idle"); }
+  if (before === undefined || worker.beats > before) { return element("span", "good", "at work"); }
+  return element("span", "warn", "at work, no beat since");
+}
+
+function oldest(reading, kind) {
+  if (!kind.oldest) { return element("span", "muted", "—"); }
+  return jobLink(reading, kind.oldest, figure(kind.age) + (kind.age === 1 ? " tick" : " ticks"));
+}
+
+function draw(reading) {
+  const none = {oldest: "", age: 0};
+  const names = Array.from(new Set([...Object.keys(reading.queues), ...Object.keys(reading.open)])).sort();
+  const kinds = names.map((name) => [name, reading.open[name] || none, reading.queues[name] || 0]);
+  table("queues", [
+    ["Kind", "", ([name]) => kindLink(name)],
+    ["Queue", "number", ([, , depth]) => depth],
+    ["Oldest", "number", ([, kind]) => oldest(reading, kind)],
+    ...STATES.map((name) => [name, "number" + (name === "dead" || name === "held" ? " minor" : ""), ([, kind]) => kind[name] || 0]),
+  ], kinds, "No kinds.", ([name]) => name);
+  byId("open").textContent = figure(sum(kinds.map(([, kind]) => sum(STATES.map((name) => kind[name] || 0)))));
+  byId("oldest").textContent = figure(Math.max(0, ...kinds.map(([, kind]) => kind.age)));
+  byId("failures").textContent = figure(sum(Object.values(reading.recent.failures)));
+
+  const ended = ([, tally]) => sum(Object.values(tally.ends));
+  const tries = ([, tally]) => tally.attempts / Math.max(1, sum(Object.values(tally.sources)));
+  table("sources", [
+    ["Kind", "", ([name]) => kindLink(name)],
+    ["Share", "", ([, tally]) => stack(tally)],
+    ["Ended", "number minor", ended],
+    ...SOURCES.map((name) => [name, "number" + (name === "none" || name === "cached" ? " minor" : ""), ([, tally]) => tally.sources[name] || 0]),
+    ["late", "number", ([, tally]) => tally.reasons.late || 0],
+    ["Attempts a job", "number minor", (row) => tries(row).toFixed(2)],
+    ["most", "number minor", ([, tally]) => tally.most_attempts],
+  ], Object.entries(reading.recent.kinds).sort((a, b) => tries(b) - tries(a) || ended(b) - ended(a)), "No job ended.", ([name]) => name);
+
+  byId("classes").textContent = Object.entries(reading.recent.failures).map(([name, times]) => name + " " + times + "×").join(" · ");
+  table("failed", [
+    ["Job", "", (job) => jobLink(reading, job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick)],
+    ["Class", "", (job) => job.failure],
+    ["Ended", "number", (job) => "tick " + figure(job.ended)],
+    ["Attempts", "number minor", (job) => job.attempts],
+  ], reading.recent.failed, "Nothing failed.", (job) => job.id);
+  table("workers", [
+    ["Process", "", (worker) => worker.worker.split(":").slice(0, 2).join(" · pid ")],
+    ["State", "", heartbeat],
+    ["Attempts", "number", (worker) => worker.running],
+    ["Beats", "number minor", (worker) => worker.beats],
+  ], reading.workers, "No worker has claimed a job.", (worker) => worker.worker);
+}
