@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -16,6 +17,9 @@ REQUIRE = "COGITATE_REQUIRE_SYSTEM"
 
 def pytest_configure(config: pytest.Config) -> None:
     """Whole sessions fail where a test that a document names was not seen to pass."""
+    # In a shell's background SIGINT is ignored, and every process that a test starts would inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(NamedTests(config))
 
 
