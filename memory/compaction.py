@@ -136,12 +136,13 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
         where = f"At {named(place, names)}" if place else "Elsewhere"
         seen = [e for e in group if e.type != "summary"] or group
         best = max(seen, key=lambda e: (rating(e), e.number))
-        told = anchor_days(best.text, best.minute)
-        told = told if len(told) <= 200 else told[:200].rsplit(" ", 1)[0] + "…"
+        told = " ".join(anchor_days(best.text, best.minute).split())
+        told = told if len(told) <= 200 else told[:200].rsplit(" ", 1)[0].rstrip(" .,;:") + "…"
         count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)
         if best.type != "summary" and count > 1:
             told = f"{count} routine events occurred, such as: {told}"
-        parts.append(f"{told.rstrip(' .')}." if best.type == "summary" else f"{where}: {told.rstrip(' .')}.")
+        told = told if told.endswith(("…", "!", "?")) else f"{told.rstrip(' .')}."
+        parts.append(told if best.type == "summary" else f"{where}: {told}")
     text = " ".join(parts)
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1].rsplit(" ", 1)[0] + "…"
 

@@ -48,6 +48,17 @@ _ACTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("thanked", r"^(?:thanks|thank you|thx)\b|\bappreciat|\b(?:grateful|thankful) (?:for|to) (?:you|all)"),
     )
 )
+#: "Nice to meet you at last", "How are you today?", "I had better get on", "So had I".
+_FORMULA = re.compile(
+    r"(?:(?:it(?:'s| is| was) )?(?:so |very |really )?(?:nice|good|great|lovely|pleased|glad) "
+    r"to (?:meet|talk to|see) you"
+    r"|how (?:are|have) you(?: been| doing)?"
+    r"|(?:i|we) (?:had better|must|should|have to|need to) (?:get on|get going|get back|go|be going|be off|run)"
+    r"|i (?:will not|won't) keep you|so (?:am|was|do|did|have|had|can|will|would) i)"
+    r"(?: (?:at last|again|too|all|both|here|now|soon|then|home|any longer|today|this (?:morning|evening)|on day \d+))*"
+    r"[\s.!?…]*",
+    re.IGNORECASE,
+)
 _EMPTY_WORDS = frozenset(
     words(
         "hey hi hello bye goodbye wow oh yeah yes yep ok okay thanks thank thx congrats congratulations awesome "
@@ -72,7 +83,13 @@ def acts(sentence: str) -> list[str]:
 
 
 def is_small_talk(sentence: str, names: Sequence[str]) -> bool:
-    """Whether a sentence says nothing beyond courtesy: all its words are names, function words or polite ones."""
+    """Whether a sentence says nothing beyond courtesy: it is a formula, or all its words are names, function words or
+    polite ones."""
+    formula = sentence.replace("’", "'")
+    for name in names:
+        formula = formula.replace(name, "you")
+    if _FORMULA.fullmatch(formula.strip()):
+        return True
     own = {w for name in names for w in words(name)}
     return all(w in FUNCTION_WORDS or w in _EMPTY_WORDS or w in own or own_form(w, own) for w in words(sentence))
 

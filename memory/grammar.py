@@ -51,11 +51,15 @@ _FINITE = (
     )
 )
 _SAME_PAST = listed("put read set let hit cut cost hurt quit shut spread split")  # left alone: reads as the past
-_NO_VERBS = listed("guys all both two and or to in at so too for with on as but is was has who that")
+_NO_VERBS = listed(
+    "guys all both two and or to in at so too for with on as but is was has who that the a an this these those my your "
+    "our his her their some any"
+)
 #: After these, "you" is an object; otherwise it is a subject.
 _BEFORE_OBJECT = listed(
     "to for of with about at from on by than like and see love thank help tell give show let make wish hear miss "
-    "support know remind ask get keep teach send call join back beside behind without"
+    "support know remind ask get keep teach send call join back beside behind without "
+    "lend bring offer buy pay owe hand invite visit meet follow trust"
 )
 
 

@@ -75,7 +75,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     if first in _FIRST or (not lead and subject == "i"):
         told = replace_persons(tokens, speaker, listener, named=False)
         return told[0].upper() + told[1:]
-    if not (opening or first in _YOU or tokens[0].removesuffix("'s") in names or tokens[0] == "I"):
+    if not (opening or first in _YOU or tokens[0] == "I" or _is_name(tokens, names)):
         tokens = [_uncapital(tokens[0]), *tokens[1:]]
     if first == "that's" or (first == "that" and lowered[1:2] != [] and lowered[1] in _ABOUT_THAT):
         tokens = ["it" + tokens[0][4:], *tokens[1:]]
@@ -90,9 +90,24 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
 
 
 def is_english(sentence: str) -> bool:
-    """Whether the rules here may be applied: the sentence is short, or holds an English function word."""
+    """Whether the rules here may be applied: the sentence is short, or holds an English function word.
+
+    One that opens with a foreign word, as with a name, must be full of them.
+    """
     found = words(sentence)
-    return all(w.isascii() for w in found[:1]) and (len(found) < 4 or any(w in FUNCTION_WORDS for w in found))
+    common = sum(w in FUNCTION_WORDS for w in found)
+    return 3 * common >= len(found) if not all(w.isascii() for w in found[:1]) else len(found) < 4 or common > 0
+
+
+def _is_name(tokens: list[str], names: Collection[str]) -> bool:
+    """Whether a sentence opens with a name: one that is known, or a word before one that is ("Fatima Benali").
+
+    A foreign word in an English sentence is taken for one.
+    """
+    first, *others = [token.removesuffix("'s") for token in tokens if token[0].isalnum()][:2]
+    low = first.lower()
+    follows = bool(others) and tokens[1:2] == [" "] and others[0] in names
+    return first in names or not first.isascii() or (follows and not (low in FUNCTION_WORDS or low in _REQUESTS or has_verb([low])))
 
 
 def _courtesy(tokens: list[str], speaker: str, listener: str) -> str:

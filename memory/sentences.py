@@ -21,7 +21,7 @@ _POLITE = (
     r"(?:thanks|thank you|thx|congrats|congratulations|sorry|good morning|good night|cool|great|nice|awesome|sure)"
 )
 _OPENING = re.compile(
-    rf"^(?:{_CALL}\b[,.!\s]*|(?:and|but|plus|also|anyway|by the way|btw|guess what)\b[,.!\s]+|"
+    rf"^(?:{_CALL}\b[,.!\s]*|(?:and|but|plus|also|anyway|by the way|btw|guess what|tell me)\b[,.!\s]+|"
     rf"(?:{_POLITE}|man|totally|definitely|absolutely|exactly|right|so|actually|honestly|of course|for sure|"
     r"unfortunately|hopefully|you know|i mean)\b(?:[,.!]+\s*|\s+(?=(?:I|we|my|our)\b)))+",
     re.IGNORECASE,
@@ -38,7 +38,7 @@ def split_sentences(text: str) -> list[str]:
         last = piece.rsplit(None, 1)[-1].lstrip("(\"'") if piece else ""
         short = last.rstrip(".").casefold()
         goes_on = text[match.end() :].lstrip()[:1].islower()
-        if short in _ABBREVIATIONS or re.fullmatch(r"[^\W\d_]\.", last) or (goes_on and short in _MAY_END):
+        if short in _ABBREVIATIONS or re.fullmatch(r"(?!I)[^\W\d_]\.", last) or (goes_on and short in _MAY_END):
             continue
         if piece:
             found.append(piece)

@@ -23,6 +23,7 @@ _PROMISE = re.compile(
     r"scheduled|deadline|owes?|обеща\w+)\b",
     re.IGNORECASE,
 )
+_VOW = re.compile(r"^I promise[,:]? (?:that )?I(?:'ll| will) ", re.IGNORECASE)
 #: A clause that opens so cannot stand alone, unless a comma brings its main clause.
 _SUBORDINATE = frozenset(
     words(
@@ -95,13 +96,13 @@ def units(lines: Sequence[Line], style: Style) -> list[Unit]:
 def _told(clause: str, speaker: str, others: Sequence[str], speakers: Sequence[str], names: Collection[str]) -> str:
     """The clause as reported, "" if it is not worth reporting."""
     listener = others[0] if len(others) == 1 else ""
-    text = clean(clause, others)
+    text = _VOW.sub("I promised to ", clean(clause, others))
     if is_small_talk(text, speakers):
         return ""
     said = _WORD.findall(text)
     named = any(w in names or any(c.isdigit() for c in w) for w in said if w not in speakers)
     if text.endswith("?"):
-        return f'{speaker} asked "{text}"' if named and len(said) > 2 else ""
+        return f'{speaker} asked "{text[0].upper()}{text[1:]}"' if named and len(said) > 2 else ""
     verbal = has_verb([w.lower() for w in re.findall(r"[\w']+", text)])
     if said[0].lower() in _SUBORDINATE and "," not in text:
         return ""

@@ -101,7 +101,12 @@ def _free_time(profile: Profile, places: Sequence[Location], *, after: int, dinn
     """What is done after work: what occupies the agent, if it does not work on that, and company."""
     meet, pursuit = _social_place(places), pursuit_of(profile)
     wanted = [Slot(0, _with_place("Relax and meet people", meet, places), meet, 3, 5)]
-    if pursuit and pursuit not in (_working(profile, places), _continuing(profile, places)):
+    place = _name(work_of(profile, places), places)  # an occupation that names it is the work itself
+    if (
+        pursuit
+        and pursuit not in (_working(profile, places), _continuing(profile, places))
+        and not (place and place in pursuit)
+    ):
         wanted.insert(0, Slot(0, pursuit, None, 3, 4))
     minutes = [minute for minute in (max(after, 960), dinner + 75, dinner + 150) if minute <= bed - 45]
     minutes = [minute for minute in minutes if not -60 < minute - dinner < 60]
@@ -176,7 +181,8 @@ def _continuing(profile: Profile, places: Sequence[Location]) -> str:
     own = not work or work == profile.home or "student" in role_of(profile).lower()
     if own and pursuit.startswith("Spend time") and pursuit != _working(profile, places):
         return pursuit
-    return "Continue working" + (f" at {_name(work, places)}" if work and work != profile.home else "")
+    going_on = "Continue studying" if "student" in role_of(profile).lower() else "Continue working"
+    return going_on + (f" at {_name(work, places)}" if work and work != profile.home else "")
 
 
 def _article(role: str) -> str:

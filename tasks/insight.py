@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from memory.compaction import rating
-from memory.conversations import line, listing, named
+from memory.conversations import is_dialogue, line, listing, named
 from memory.entry import Entry
 from memory.sentences import split_sentences
 from memory.text import normal, stems
@@ -23,7 +24,8 @@ STRIKING = 7  # importance from which an event is told by itself
 TRIVIAL = 1  # importance of what is not worth telling however often it happens
 EVIDENCE = 20  # entries at most (spec 3)
 LONGEST = 900  # characters
-_REFUSAL = re.compile(r"\b(?:not|never|won['’]t|can['’]t)\b", re.I)
+_REFUSAL = re.compile(r"\b(?:not|never|won['’]t|can['’]t|unfortunately|pity|already promised)\b", re.I)
+_AGAIN_TOLD = re.compile(r"\bconversing about (?:(?:[\w' ]{1,60} (?:is|are) )?conversing about )+")
 _PROMISE = re.compile(
     r"\b(?:promis\w*|(?<!as )agreed? to|invit\w*|remember to|"
     r"plan(?:s|ned|ning)? to|look(?:s|ing)? forward to|swore|vow\w*)\b"
@@ -56,9 +58,9 @@ def notice(
     events = [e for e in recent if e.type in ("observation", "message")]
     told: list[tuple[str, list[Entry]]] = [
         *_people(owner, events, before, names),
-        *_striking(events, names, fresh),
-        *_promises(events, names, fresh),
-        *_repeated(events, repeats or {}, fresh),
+        *_striking(owner, events, names, fresh),
+        *_promises(owner, events, names, fresh),
+        *_repeated(owner, events, repeats or {}, names, fresh),
         *_places(events, before, names),
     ]
     if not told:
@@ -107,15 +109,25 @@ class _Fresh:
         return True
 
 
-def _striking(recent: Sequence[Entry], names: Mapping[str, str], fresh: _Fresh) -> Iterable[tuple[str, list[Entry]]]:
-    found = (e for e in recent if rating(e) >= STRIKING and fresh(line(e, names).text))
-    for opening, entry in zip(("What stays with me", "And also"), found, strict=False):
+def _striking(
+    owner: str, recent: Sequence[Entry], names: Mapping[str, str], fresh: _Fresh
+) -> Iterable[tuple[str, list[Entry]]]:
+    """What matters most of what was seen, or said by others: what the owner said itself is no news to it."""
+    said = ((e, _speaker(owner, e, names)) for e in recent if rating(e) >= STRIKING)
+    found = ((e, speaker) for e, speaker in said if speaker != "I" and fresh(line(e, names).text))
+    for at, (entry, speaker) in enumerate(islice(found, 2)):
         statements = [s for s in split_sentences(line(entry, names).text) if not s.endswith("?")]
         if statements:
-            yield f"{opening}: {_quoted(entry, names, ' '.join(statements))}", [entry]
+            words = _words(owner, entry, " ".join(statements), names)
+            if speaker:
+                yield f"What {speaker} said {'also stays' if at else 'stays'} with me: {words}", [entry]
+            else:
+                yield f"{'And also' if at else 'What stays with me'}: {words}", [entry]
 
 
-def _promises(recent: Sequence[Entry], names: Mapping[str, str], fresh: _Fresh) -> Iterable[tuple[str, list[Entry]]]:
+def _promises(
+    owner: str, recent: Sequence[Entry], names: Mapping[str, str], fresh: _Fresh
+) -> Iterable[tuple[str, list[Entry]]]:
     found = (
         (entry, sentence)
         for entry in recent
@@ -126,22 +138,30 @@ def _promises(recent: Sequence[Entry], names: Mapping[str, str], fresh: _Fresh) 
         and not _REFUSAL.search(sentence)
         and fresh(sentence)
     )
-    for opening, (entry, sentence) in zip(("I should keep in mind", "Likewise"), found, strict=False):
-        yield f"{opening}: {_quoted(entry, names, sentence)}", [entry]
+    for at, (entry, sentence) in enumerate(islice(found, 2)):
+        words, speaker = _words(owner, entry, sentence, names), _speaker(owner, entry, names)
+        opening = "Nor should I forget" if at else "I should keep in mind"
+        yield (f"{opening} what {speaker} said: {words}" if speaker else f"{opening}: {words}"), [entry]
 
 
-def _repeated(recent: Sequence[Entry], repeats: Mapping[int, int], fresh: _Fresh) -> Iterable[tuple[str, list[Entry]]]:
+def _repeated(
+    owner: str, recent: Sequence[Entry], repeats: Mapping[int, int], names: Mapping[str, str], fresh: _Fresh
+) -> Iterable[tuple[str, list[Entry]]]:
+    """The event that happened most often; lines of talk are no events."""
+
     def times(group: Sequence[Entry]) -> int:
         return sum(1 + repeats.get(e.number, 0) for e in group)
 
     by_text: dict[str, list[Entry]] = {}
     for entry in recent:
-        if rating(entry) > TRIVIAL:
+        if rating(entry) > TRIVIAL and not is_dialogue(entry):
             by_text.setdefault(normal(entry.text), []).append(entry)
     often = [entries for entries in by_text.values() if times(entries) >= 3 and fresh(entries[0].text)]
     if often:
         entries = max(often, key=lambda g: (rating(g[0]), times(g), -g[0].number))
-        yield f"Again and again ({times(entries)} times): {_ended(entries[0].text)}", entries[:5]
+        text = _ended(_own(owner, entries[0].text, names))
+        how_often = f"Again and again ({times(entries)} times)"
+        yield (f"{how_often} {text}" if text.startswith("I ") else f"{how_often}: {text}"), entries[:5]
 
 
 def _places(
@@ -169,11 +189,23 @@ def _whereabouts(owner: str, recent: Sequence[Entry], names: Mapping[str, str]) 
     return [(" ".join(parts), list(recent))] if parts else []
 
 
-def _quoted(entry: Entry, names: Mapping[str, str], text: str) -> str:
-    """The words, and whose they are if they were spoken; days by their number, for it will be read later."""
+def _speaker(owner: str, entry: Entry, names: Mapping[str, str]) -> str:
+    """Whose words an entry holds: a name, "I", or "" where nobody spoke."""
     speaker = line(entry, names).speaker
-    words = _ended(anchor_days(text, entry.minute))
-    return f"{speaker} said: “{words}”" if speaker else words
+    return "I" if speaker == named(owner, names) else speaker
+
+
+def _words(owner: str, entry: Entry, text: str, names: Mapping[str, str]) -> str:
+    """What was said, in quotation marks, or seen; days by their number, for it will be read later."""
+    text = anchor_days(text, entry.minute)
+    return f"“{_ended(text)}”" if line(entry, names).speaker else _ended(_own(owner, text, names))
+
+
+def _own(owner: str, text: str, names: Mapping[str, str]) -> str:
+    """What the owner saw or did as it would say it itself: "Saw Maria", "Klaus is reading" are "I saw", "I was"."""
+    text = _AGAIN_TOLD.sub("conversing about ", text).replace(" engaged in an activity: ", " ")
+    text = re.sub(r"^Saw (?=\w)", "I saw ", text)
+    return re.sub(rf"^{re.escape(named(owner, names))} (?:is|was) (?=\w+ing\b)", "I was ", text)
 
 
 def _ended(text: str) -> str:

@@ -164,6 +164,17 @@ def test_routine_events_are_told_place_by_place() -> None:
     assert text == "At Hobbs Cafe: 2 routine events occurred, such as: Saw a cat. At library: Read a page."
 
 
+def test_routine_events_are_told_with_one_mark_at_their_end() -> None:
+    entries = stream_of(
+        observation("The bell rang!", 1, location="cafe"),
+        observation("The shelf is\nfull...", 2),
+        observation("word " * 60, 3, location=""),
+    ).live()
+    told = by_place(entries, {})
+    assert told.startswith("At cafe: The bell rang! At library: The shelf is full. Elsewhere: word word")
+    assert told.endswith("word…")
+
+
 def test_the_choice_leaves_alone_what_open_jobs_read() -> None:
     entries = [observation(f"Event {i}.", i, importance=2) for i in range(195)]
     entries += [message("Hello.", 10), message("Bye.", 11)]

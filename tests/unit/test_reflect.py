@@ -217,7 +217,23 @@ def test_what_is_quoted_still_means_the_same_day_later() -> None:
         *(observation(f"Read page {i}.", 700 + i) for i in range(3)),
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
-    assert "What stays with me: Maria Lopez said: “Come to my party on day 1 at 5 pm!”" in entry.text
+    assert "What Maria Lopez said stays with me: “Come to my party on day 1 at 5 pm!”" in entry.text
+
+
+def test_an_insight_is_told_in_the_first_person() -> None:
+    stream = stream_of(
+        message("I will bring the red chairs to the party.", 600, speaker=KLAUS, hearer=MARIA),
+        message("The mayor is ill and the party is off.", 601, importance=9),
+        *(observation("Saw Maria Lopez engaged in an activity: reading.", 700 + i) for i in range(3)),
+        observation("Klaus Mueller is hanging up lanterns.", 710, importance=8),
+    )
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
+    assert entry.text == (
+        "What Maria Lopez said stays with me: “The mayor is ill and the party is off.” "
+        "And also: I was hanging up lanterns. "
+        "I should keep in mind what I said: “I will bring the red chairs to the party.” "
+        "Again and again (3 times) I saw Maria Lopez reading."
+    )
 
 
 def test_an_uneventful_time_is_told_by_place_and_company() -> None:

@@ -124,6 +124,23 @@ def test_courtesies_are_recognised_and_told_together() -> None:
     assert not is_small_talk("Good to see you in Paris", ["Melanie"])
 
 
+@pytest.mark.parametrize(
+    ("sentence", "empty"),
+    [
+        ("Nice to meet you at last.", True),
+        ("It was good to talk to Ann Lee again!", True),
+        ("How are you today?", True),
+        ("I had better get on.", True),
+        ("I must go to the harbour.", False),
+        ("I will not keep you any longer.", True),
+        ("I will not keep the dog.", False),
+        ("So had I.", True),
+    ],
+)
+def test_formulas_of_meeting_and_parting_say_nothing(sentence: str, empty: bool) -> None:
+    assert is_small_talk(sentence, ["Jon", "Ann Lee"]) is empty
+
+
 def test_the_closing_sentence_names_who_did_what() -> None:
     counts = {"Jon": Counter({"thanked": 2}), "Gina": Counter({"praised": 1, "encouraged": 3})}
     assert tell_acts(counts, ["Jon", "Gina"]) == "Gina praised and encouraged Jon, who thanked her."

@@ -55,6 +55,25 @@ def test_courtesies_are_told_in_one_sentence() -> None:
     assert text.endswith("Gina consoled, praised and encouraged Jon, who thanked her.")
 
 
+def test_a_talk_of_two_townspeople_reads_well() -> None:
+    talk = [
+        Line("Ann Lee", "Nice to meet you at last, Bo.", 1),
+        Line("Bo", "How are you today?", 1),
+        Line("Ann Lee", "Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. ", 2),
+        Line("Bo", "Of course, I promise: I will lend you the tall ladder.", 3),
+        Line("Ann Lee", "Tell me, what do you think of Henrik Vestergaard?", 4),
+        Line("Bo", "Björn is the first I would ask for help.", 5),
+        Line("Ann Lee", "I had better get on.", 6),
+        Line("Bo", "So had I. Have a good day, Ann Lee.", 6),
+    ]
+    assert summarise(talk, max_words=80) == (
+        "Ann Lee mentioned that Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. "
+        "Bo promised to lend Ann Lee the tall ladder. "
+        'Ann Lee asked "What do you think of Henrik Vestergaard?" '
+        "Bo mentioned that Björn is the first they would ask for help."
+    )
+
+
 def test_what_was_seen_is_not_reworded() -> None:
     seen = [
         Line("", "stove is burning", 1),
