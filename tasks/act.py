@@ -89,13 +89,7 @@ class Act:
                 **lasting(case, memory_share),
             },
         )
-        return Prompt(
-            system=rendered.system,
-            user=rendered.user,
-            answer=ActionAnswer,
-            version=rendered.version,
-            used=tuple(sorted(e.number for e in memories)),
-        )
+        return Prompt.of(rendered, ActionAnswer, memories)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """The action as a message to the world; the present plan item is completed if the answer says so.

@@ -95,13 +95,7 @@ class Integrate:
                 "events": [{"when": when(e.minute), "text": e.text} for e in events],
             },
         )
-        return Prompt(
-            system=rendered.system,
-            user=rendered.user,
-            answer=IntegratedAnswer,
-            version=rendered.version,
-            used=tuple(sorted(e.number for e in (*window.memories, *events))),
-        )
+        return Prompt.of(rendered, IntegratedAnswer, (*window.memories, *events))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """The new long-term summary in the place of the one that the prompt showed.

@@ -14,6 +14,7 @@ from memory.importance import rate_by_rule
 from memory.limits import MemoryLimits
 from memory.profile import Location, Profile
 from memory.stream import Stream
+from prompts.render import Rendered
 from tasks.job import Job, Request
 
 OnDenied = Literal["heuristic", "defer", "drop"]
@@ -69,6 +70,12 @@ class Prompt:
     answer: type[BaseModel]
     version: str  # content hash of the template
     used: tuple[int, ...] = ()  # numbers of the owner's entries that were shown
+
+    @classmethod
+    def of(cls, rendered: Rendered, answer: type[BaseModel], shown: Iterable[Entry] = ()) -> Prompt:
+        """A rendered template, the answer it promises, and the owner's entries that it shows."""
+        used = tuple(sorted(entry.number for entry in shown))
+        return cls(system=rendered.system, user=rendered.user, answer=answer, version=rendered.version, used=used)
 
 
 class Kind(Protocol):

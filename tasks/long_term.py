@@ -70,8 +70,8 @@ def policy_of(params: Mapping[str, Any]) -> Policy | None:
     return policy if policy in ("cells", "tokens") else None
 
 
-def render(case: Case, templates: Templates, share: float) -> tuple[Rendered, tuple[int, ...]]:
-    """The prompt of such a job, and the numbers of the entries it shows: where not all fit, the most important."""
+def render(case: Case, templates: Templates, share: float) -> tuple[Rendered, list[Entry]]:
+    """The prompt of such a job, and the entries it shows: where not all fit, the most important."""
     group, names = window.buffer(case.entries), display_names(case.world)
     kept = share_of(sorted(group, key=lambda e: (-e.importance, -e.number)), share) if group else []
     ordered = sorted(kept, key=lambda e: (e.minute, e.number))
@@ -83,9 +83,9 @@ def render(case: Case, templates: Templates, share: float) -> tuple[Rendered, tu
         "memories": [{"when": when(e.minute), "text": brief(told([e], names))} for e in ordered],
     }
     if policy_of(case.job.params) == "cells":
-        return templates.render("summarise_cells", values), tuple(sorted(e.number for e in kept))
+        return templates.render("summarise_cells", values), kept
     values["words"] = max(10, _room(case) * 10 // 13)
-    return templates.render("compress", values), tuple(sorted(e.number for e in kept))
+    return templates.render("compress", values), kept
 
 
 def _room(case: Case) -> int:

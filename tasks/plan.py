@@ -87,13 +87,7 @@ class Plan:
                 **lasting(case, memory_share),
             },
         )
-        return Prompt(
-            system=rendered.system,
-            user=rendered.user,
-            answer=DailyPlan,
-            version=rendered.version,
-            used=tuple(sorted(e.number for e in memories)),
-        )
+        return Prompt.of(rendered, DailyPlan, memories)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """The plan as an entry.

@@ -63,13 +63,7 @@ class RateImportance:
                 "memories": [{"number": e.number, "text": brief(e.text)} for e in entries],
             },
         )
-        return Prompt(
-            system=rendered.system,
-            user=rendered.user,
-            answer=RatingsAnswer,
-            version=rendered.version,
-            used=tuple(e.number for e in entries),
-        )
+        return Prompt.of(rendered, RatingsAnswer, entries)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """The ratings given, for all entries of the same text; predictions for the rest.

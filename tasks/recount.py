@@ -96,7 +96,7 @@ class Recount:
         if template == "recount_world":
             values |= {"events": [event.replace("_", " ") for event in span.events], "related": span.tags}
         rendered = self._templates.render(template, values)
-        return Prompt(system=rendered.system, user=rendered.user, answer=SummaryAnswer, version=rendered.version)
+        return Prompt.of(rendered, SummaryAnswer)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """One memory of the scope, and its cursor moved.

@@ -96,13 +96,7 @@ class Reflect:
                 **lasting(case, memory_share),
             },
         )
-        return Prompt(
-            system=rendered.system,
-            user=rendered.user,
-            answer=ReflectionAnswer,
-            version=rendered.version,
-            used=tuple(sorted(e.number for e in memories)),
-        )
+        return Prompt.of(rendered, ReflectionAnswer, memories)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """The insight as a reflection, and what it changes between people.

@@ -75,10 +75,8 @@ class Summarise:
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """The lines of the conversation; where not all fit, the least important are left out."""
         if long_term.policy_of(case.job.params):
-            rendered, used = long_term.render(case, self._templates, memory_share)
-            return Prompt(
-                system=rendered.system, user=rendered.user, answer=SummaryAnswer, version=rendered.version, used=used
-            )
+            rendered, shown = long_term.render(case, self._templates, memory_share)
+            return Prompt.of(rendered, SummaryAnswer, shown)
         group, names = self._group(case), display_names(case.world)
         kept = share_of(sorted(group, key=lambda e: (-rating(e), e.minute, e.number)), memory_share) if group else []
         told = [(e, line(e, names)) for e in sorted(kept, key=lambda e: (e.minute, e.number))]
@@ -96,13 +94,7 @@ class Summarise:
                 ],
             },
         )
-        return Prompt(
-            system=rendered.system,
-            user=rendered.user,
-            answer=SummaryAnswer,
-            version=rendered.version,
-            used=tuple(sorted(e.number for e in kept)),
-        )
+        return Prompt.of(rendered, SummaryAnswer, kept)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """The summary in the place of its sources; all of them are archived, whether the prompt showed them or not.
