@@ -105,9 +105,11 @@ def _is_name(tokens: list[str], names: Collection[str]) -> bool:
     A foreign word in an English sentence is taken for one.
     """
     first, *others = [token.removesuffix("'s") for token in tokens if token[0].isalnum()][:2]
+    if first in names or not first.isascii():
+        return True
     low = first.lower()
-    follows = bool(others) and tokens[1:2] == [" "] and others[0] in names
-    return first in names or not first.isascii() or (follows and not (low in FUNCTION_WORDS or low in _REQUESTS or has_verb([low])))
+    common = low in FUNCTION_WORDS or low in _REQUESTS or has_verb([low])
+    return bool(others) and tokens[1:2] == [" "] and others[0] in names and not common
 
 
 def _courtesy(tokens: list[str], speaker: str, listener: str) -> str:

@@ -205,7 +205,12 @@ def _own(owner: str, text: str, names: Mapping[str, str]) -> str:
     """What the owner saw or did as it would say it itself: "Saw Maria", "Klaus is reading" are "I saw", "I was"."""
     text = _AGAIN_TOLD.sub("conversing about ", text).replace(" engaged in an activity: ", " ")
     text = re.sub(r"^Saw (?=\w)", "I saw ", text)
-    return re.sub(rf"^{re.escape(named(owner, names))} (?:is|was) (?=\w+ing\b)", "I was ", text)
+    text = re.sub(rf"^{re.escape(named(owner, names))} (?:is|was) (?=\w+ing\b)", "I was ", text)
+    if re.fullmatch(r"I was [^A-Z]*", text):  # nobody else is named, so that "her" is the owner's
+        text = re.sub(r"\b(?:him|her)self\b", "myself", text)
+        text = re.sub(r"\bhim\b|\bher\b(?! \w)", "me", text)
+        text = re.sub(r"\b(?:his|her)\b", "my", text)
+    return re.sub(r" (?:is|was) conversing about ", " talked about ", text)
 
 
 def _ended(text: str) -> str:

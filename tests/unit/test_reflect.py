@@ -225,12 +225,12 @@ def test_an_insight_is_told_in_the_first_person() -> None:
         message("I will bring the red chairs to the party.", 600, speaker=KLAUS, hearer=MARIA),
         message("The mayor is ill and the party is off.", 601, importance=9),
         *(observation("Saw Maria Lopez engaged in an activity: reading.", 700 + i) for i in range(3)),
-        observation("Klaus Mueller is hanging up lanterns.", 710, importance=8),
+        observation("Klaus Mueller is asking his neighbours to join him at his stall.", 710, importance=8),
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
     assert entry.text == (
         "What Maria Lopez said stays with me: “The mayor is ill and the party is off.” "
-        "And also: I was hanging up lanterns. "
+        "And also: I was asking my neighbours to join me at my stall. "
         "I should keep in mind what I said: “I will bring the red chairs to the party.” "
         "Again and again (3 times) I saw Maria Lopez reading."
     )
