@@ -19,13 +19,13 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def dump(stream: Stream) -> bytes:
-    """The stream as JSON."""
+    """The stream as JSON: the same bytes for the same stream."""
     return msgspec.json.encode(
         Snapshot(
             owner=stream.owner,
             entries=list(stream.entries.values()),
-            archived=stream.archived,
-            marks=stream.marks,
+            archived=dict(sorted(stream.archived.items())),
+            marks=dict(sorted(stream.marks.items())),
             head=stream.head,
         )
     )

@@ -1,4 +1,4 @@
-"""The command line: `cogitate run`, `worker`, `flower`, `replay`, `audit`, `status`, `memory`, `config`.
+"""The command line: each command of `cogitate`, by its name.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a run or a verification failed, 2 the command or
 the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
@@ -15,10 +15,17 @@ import typer
 from ops import (
     audit_command,
     config_command,
+    delete_command,
+    export_command,
+    fake_llm_command,
     flower_command,
+    job_command,
+    jobs_command,
     memory_command,
+    plan_command,
     replay_command,
     run_command,
+    runs_command,
     status_command,
     worker_command,
 )
@@ -45,8 +52,15 @@ app.command(
 )(flower_command.flower)
 app.command("replay", epilog=replay_command.EXAMPLE)(replay_command.replay_run)
 app.command("audit", epilog=audit_command.EXAMPLE)(audit_command.audit_run)
+app.command("runs", epilog=runs_command.EXAMPLE)(runs_command.runs)
 app.command("status", epilog=status_command.EXAMPLE)(status_command.status)
 app.command("memory", epilog=memory_command.EXAMPLE)(memory_command.memory)
+app.command("plan", epilog=plan_command.EXAMPLE)(plan_command.plan)
+app.command("jobs", epilog=jobs_command.EXAMPLE)(jobs_command.jobs)
+app.command("job", epilog=job_command.EXAMPLE)(job_command.job)
+app.command("export", epilog=export_command.EXAMPLE)(export_command.export)
+app.command("delete", epilog=delete_command.EXAMPLE)(delete_command.delete)
+app.command("fake-llm", epilog=fake_llm_command.EXAMPLE)(fake_llm_command.fake_llm)
 app.command("config", epilog=config_command.EXAMPLE)(config_command.config)
 
 

@@ -17,7 +17,9 @@ from redis.exceptions import RedisError
 from typer.exceptions import TyperException
 
 from ops.audit_command import AuditFailed
+from ops.fake_faults import FaultError
 from prompts.render import TemplateError
+from scheduler.deletion import RunHeld
 from scheduler.intake import InputError
 from scheduler.journal import JournalError
 from scheduler.ledger import LedgerError, NewerSchema, RunExists, RunMissing
@@ -28,7 +30,17 @@ from simulation.recording import RecordingError
 USAGE, FAILED = 2, 1
 SECRET = ("redis_url", "broker_url", "api_key")  # their values are never shown
 
-_REFUSED = (ConfigurationError, InputError, RecordingError, TemplateError, RunExists, RunMissing, NewerSchema)
+_REFUSED = (
+    ConfigurationError,
+    InputError,
+    RecordingError,
+    TemplateError,
+    RunExists,
+    RunMissing,
+    RunHeld,
+    NewerSchema,
+    FaultError,
+)
 _BROKEN = (LedgerError, JournalError, WorldDiverged, AuditFailed)
 
 

@@ -93,10 +93,10 @@ def print_summary(console: Console, summary: RunSummary, took: Took | None = Non
         ms = tick_ms(took.tick_seconds)
         console.print(f"{took.wall_s:.1f} s; the host's own work took {ms['p50']} ms a tick, "
                       f"{ms['p99']} ms at the 99th percentile")  # fmt: skip
-    console.print(_jobs_table(summary))
+    console.print(jobs_table(summary))
     for line in degraded_lines(summary):
         console.print(line, highlight=False, soft_wrap=True)
-    budget = _budget_table(summary)
+    budget = budget_table(summary)
     if budget.row_count:
         console.print(budget)
     console.print(_memories_table(summary))
@@ -105,7 +105,8 @@ def print_summary(console: Console, summary: RunSummary, took: Took | None = Non
     console.print(f"Digest {summary.digest}", highlight=False)
 
 
-def _jobs_table(summary: RunSummary) -> Table:
+def jobs_table(summary: RunSummary) -> Table:
+    """Jobs by kind: what was decided, how they ended, where results came from."""
     table = Table(title="Jobs", title_justify="left")
     table.add_column("kind")
     columns = (("decision", "admitted"), ("end", "applied"), ("end", "stale"), ("source", "llm"), ("source", "cached"),
@@ -119,7 +120,7 @@ def _jobs_table(summary: RunSummary) -> Table:
     return table
 
 
-def _budget_table(summary: RunSummary) -> Table:
+def budget_table(summary: RunSummary) -> Table:
     """Windows that have a limit; those of single ticks are too many to list."""
     table = Table(title="Budget", title_justify="left")
     for name in ("window", "scope", "unit"):

@@ -7,6 +7,8 @@ bytes again and the ledger says "already"; any mismatch raises `Fenced` and this
 from __future__ import annotations
 
 import hashlib
+import os
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -138,16 +140,16 @@ class HostLedger:
 
     @classmethod
     def _acquire(cls, client: Redis, run: str, mode: str, cap: int, state: dict[str, Value]) -> HostLedger:
-        holder = new_nonce()
+        holder, host = new_nonce(), f"{platform.node()}:{os.getpid()}"
         fields: list[Value] = [part for pair in state.items() for part in pair]
         answer: list[bytes] = script(client, "acquire")(
-            keys=[incarnation_key(run)], args=[run_base(run), mode, new_nonce(), holder, SCHEMA, *fields]
+            keys=[incarnation_key(run)], args=[run_base(run), mode, new_nonce(), holder, SCHEMA, host, *fields]
         )
         match answer[0]:
             case b"exists":
                 raise RunExists(f"run {run!r} exists already: go on with it (--resume), or choose another name (--run)")
             case b"none":
-                raise RunMissing(f"there is no run {run!r} to resume; `cogitate status` lists the runs there are")
+                raise RunMissing(f"there is no run {run!r} to resume; `cogitate runs` lists the runs there are")
             case b"newer":
                 raise NewerSchema(
                     f"run {run!r} has schema {int(answer[1])}, this version knows {SCHEMA}: upgrade Cogitate"

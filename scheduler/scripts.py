@@ -17,6 +17,7 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "collect": ("fence", "accounts", "rows"),
     "advance": ("fence", "accounts", "rows"),
     "finish": ("fence",),
+    "delete": (),
 }
 
 

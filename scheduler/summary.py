@@ -10,7 +10,9 @@ import msgspec
 from redis import Redis
 
 from memory.entry import ENTRY_TYPES
+from scheduler.budget import window_of
 from scheduler.history import read_journal
+from scheduler.journal import ReadLine
 from scheduler.keys import RUNS, incarnation_key, run_prefix
 from scheduler.ledger import RunMissing
 from scheduler.limits import UNITS, LimitTable
@@ -20,6 +22,7 @@ from tasks.job import Cost
 
 Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
 
+WHOLE_RUN = window_of("run", 0, 0)
 FACTS = ("decision", "end", "source", "reason")
 
 
@@ -40,6 +43,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     status: str
+    host: str  # the last that took it: machine and process id
     tick: int
     minute: int
     agents: int
@@ -50,6 +54,12 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     budget: list[BudgetLine]
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
+
+    @property
+    def spent(self) -> Cost:
+        """What all its jobs have spent so far."""
+        whole = {line.unit: line.spent for line in self.budget if (line.window, line.scope) == (WHOLE_RUN, "run")}
+        return Cost(**whole)
 
 
 def run_names(client: Redis) -> list[str]:
@@ -77,6 +87,81 @@ def limits_of(client: Redis, prefix: str) -> LimitTable:
     return kept_settings(raw).limit_table()
 
 
+class RunReader:
+    """A run in figures, again and again: each time only the ticks that are new are read from its journal.
+
+    Raises:
+        RunMissing: when there is no such run.
+    """
+
+    def __init__(self, client: Redis, run: str) -> None:
+        self._client = client
+        self._run = run
+        self._prefix = prefix_of(client, run)
+        self._limits = limits_of(client, self._prefix)
+        self._jobs: dict[str, dict[str, Counter[str]]] = {}
+        self._warnings: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+        self._agents: set[str] = set()
+        self._tick = self._minute = 0
+
+    def read(self) -> RunSummary:
+        """Everything as it is now.
+
+        Raises:
+            RunMissing: when the run was deleted.
+            JournalError: when its journal was changed.
+        """
+        state: Any = self._client.hgetall(self._prefix + "state")
+        if not state:
+            raise RunMissing(f"run {self._run!r} was deleted")
+        tick = int(state[b"tick"])
+        for line in read_journal(self._client, self._prefix, self._tick + 1, tick):
+            self._add(line)
+        return RunSummary(
+            run=self._run,
+            status=state.get(b"status", b"").decode(),
+            host=state.get(b"host", b"").decode(),
+            tick=tick,
+            minute=self._minute,
+            agents=len(self._agents),
+            digest=state[b"digest"].decode(),
+            chain=state[b"chain"].decode(),
+            jobs={
+                kind: {fact: dict(sorted(c.items())) for fact, c in facts.items()}
+                for kind, facts in sorted(self._jobs.items())
+            },
+            refused=dict(sorted(self._refused.items())),
+            budget=budget_lines(self._client, self._prefix, self._limits),
+            memories=_memories(self._client, self._prefix),
+            warnings=dict(sorted(self._warnings.items())),
+        )
+
+    def _add(self, line: ReadLine) -> None:
+        core, notes = line.core, line.notes
+        self._tick, self._minute = core.tick, core.minute
+        self._agents |= {owner for owner, _ in core.joined if owner.startswith("agent:")}
+        self._agents -= set(core.left)
+        self._warnings.update(notes.warnings)
+        for decided in core.decided:
+            kind = decided.key.kind
+            self._count(kind, "decision", decided.decision)
+            if decided.refused:
+                self._refused[limit_name(self._limits, decided.refused)] += 1
+            if decided.decision in ("deferred", "dropped"):
+                self._count(kind, "end", decided.decision)
+                self._count(kind, "source", "none")
+                self._count(kind, "reason", "denied")
+        sources = {note.key: note.source for note in notes.ended}
+        for ended in core.ended:
+            self._count(ended.key.kind, "end", ended.end)
+            self._count(ended.key.kind, "source", sources[ended.key])
+            self._count(ended.key.kind, "reason", ended.reason)
+
+    def _count(self, kind: str, fact: str, value: str) -> None:
+        self._jobs.setdefault(kind, {name: Counter() for name in FACTS})[fact][value] += 1
+
+
 def summarise_run(client: Redis, run: str) -> RunSummary:
     """Everything in figures. Reads the whole journal.
 
@@ -84,53 +169,7 @@ def summarise_run(client: Redis, run: str) -> RunSummary:
         RunMissing: when there is no such run.
         JournalError: when its journal was changed.
     """
-    prefix = prefix_of(client, run)
-    state: Any = client.hgetall(prefix + "state")
-    tick = int(state[b"tick"])
-    jobs: dict[str, dict[str, Counter[str]]] = {}
-    warnings: Counter[str] = Counter()
-    refused: Counter[str] = Counter()
-    limits = limits_of(client, prefix)
-    minute, agents = 0, set[str]()
-
-    def count(kind: str, fact: str, value: str) -> None:
-        jobs.setdefault(kind, {name: Counter() for name in FACTS})[fact][value] += 1
-
-    for line in read_journal(client, prefix, 1, tick):
-        minute = line.core.minute
-        agents |= {owner for owner, _ in line.core.joined if owner.startswith("agent:")}
-        agents -= set(line.core.left)
-        warnings.update(line.notes.warnings)
-        for decided in line.core.decided:
-            kind = decided.key.kind
-            count(kind, "decision", decided.decision)
-            if decided.refused:
-                refused[limit_name(limits, decided.refused)] += 1
-            if decided.decision in ("deferred", "dropped"):
-                count(kind, "end", decided.decision)
-                count(kind, "source", "none")
-                count(kind, "reason", "denied")
-        sources = {note.key: note.source for note in line.notes.ended}
-        for ended in line.core.ended:
-            count(ended.key.kind, "end", ended.end)
-            count(ended.key.kind, "source", sources[ended.key])
-            count(ended.key.kind, "reason", ended.reason)
-    return RunSummary(
-        run=run,
-        status=state.get(b"status", b"").decode(),
-        tick=tick,
-        minute=minute,
-        agents=len(agents),
-        digest=state[b"digest"].decode(),
-        chain=state[b"chain"].decode(),
-        jobs={
-            kind: {fact: dict(sorted(c.items())) for fact, c in facts.items()} for kind, facts in sorted(jobs.items())
-        },
-        refused=dict(sorted(refused.items())),
-        budget=budget_lines(client, prefix, limits),
-        memories=_memories(client, prefix),
-        warnings=dict(sorted(warnings.items())),
-    )
+    return RunReader(client, run).read()
 
 
 def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:

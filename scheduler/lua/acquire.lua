@@ -2,7 +2,7 @@
 --   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
 --   <run>state                               hash
 -- ARGV  1 prefix without nonce  2 'create' or 'resume'  3 nonce of a new incarnation  4 holder nonce
---       5 schema version  6… fields of a new state
+--       5 schema version  6 who the host is, for people  7… fields of a new state
 -- Answers {'ok', incarnation, epoch, seq} | {'exists'} | {'none'} | {'newer', schema}.
 
 local incarnation = redis.call('GET', KEYS[1])
@@ -12,7 +12,7 @@ if ARGV[2] == 'create' then
     incarnation = ARGV[3]
     redis.call('SET', KEYS[1], incarnation)
     redis.call('HSET', ARGV[1] .. incarnation .. ':state', 'schema', ARGV[5], 'epoch', 0, 'seq', 0, 'step', '', 'tick', 0,
-      'digest', '', 'chain', '', unpack(ARGV, 6))
+      'digest', '', 'chain', '', unpack(ARGV, 7))
   end
 elseif not incarnation then
   return {'none'}
@@ -22,6 +22,6 @@ local schema = redis.call('HGET', state, 'schema')
 if tonumber(schema) > tonumber(ARGV[5]) then return {'newer', schema} end
 if redis.call('HGET', state, 'holder') ~= ARGV[4] then
   redis.call('HINCRBY', state, 'epoch', 1)
-  redis.call('HSET', state, 'holder', ARGV[4], 'status', 'running')
+  redis.call('HSET', state, 'holder', ARGV[4], 'host', ARGV[6], 'status', 'running')
 end
 return {'ok', incarnation, redis.call('HGET', state, 'epoch'), redis.call('HGET', state, 'seq')}

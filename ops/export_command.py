@@ -1,0 +1,91 @@
+"""`cogitate export`: what a run holds as JSON Lines, for people and tools. Nothing reads it back as truth."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import typer
+from redis import Redis
+from rich.console import Console
+
+from memory.snapshot import dump
+from ops import logs
+from ops.job_command import job_json
+from ops.options import DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.history import read_journal
+from scheduler.job_history import JobHistory
+from scheduler.streams import load_streams
+from scheduler.summary import prefix_of
+
+EXAMPLE = "Example: cogitate export town-1 --what memories --out memories.jsonl"
+
+What = Literal["memories", "jobs", "journal"]
+
+
+def export(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    what: Annotated[What, typer.Option("--what", help="Streams, one owner a line; jobs; or ticks of the journal.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where to write; default: stdout.", show_default=False)
+    ] = None,
+    data_dir: DataDir = None,
+    verbose: Verbose = 0,
+) -> int:
+    """Write a run's memories, jobs or journal as JSON Lines, in an order that is the same each time.
+
+    Owners come by name, ended jobs in the order of their ends and then open ones, ticks in their order. The journal is
+    verified on the way. Exit code 1 when it was changed.
+    """
+    logs.configure(verbose)
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        lines = _LINES[what](client, run)
+        if out is None:
+            count = _to_stdout(lines)
+        else:
+            with out.open("wb") as file:
+                count = sum(1 for line in lines if file.write(line + b"\n"))
+    Console(stderr=True).print(f"{count:,} lines of {what} of run {run}", highlight=False)
+    return 0
+
+
+def _to_stdout(lines: Iterator[bytes]) -> int:
+    """Write until the reader has seen enough (`… | head`)."""
+    count = 0
+    try:
+        for line in lines:
+            sys.stdout.buffer.write(line + b"\n")
+            count += 1
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered has nowhere to go
+    return count
+
+
+def _memories(client: Redis, run: str) -> Iterator[bytes]:
+    """Every owner's stream, of those that have left too."""
+    prefix = prefix_of(client, run)
+    names: Any = {*client.hkeys(prefix + "owners"), *client.hkeys(prefix + "retired")}
+    for owner in sorted(name.decode() for name in names):
+        yield dump(load_streams(client, prefix, [owner])[owner])
+
+
+def _jobs(client: Redis, run: str) -> Iterator[bytes]:
+    return (msgspec.json.encode(job_json(one)) for one in JobHistory(client, run).all())
+
+
+def _journal(client: Redis, run: str) -> Iterator[bytes]:
+    prefix = prefix_of(client, run)
+    tick: Any = client.hget(prefix + "state", "tick")
+    for line in read_journal(client, prefix, 1, int(tick)):
+        yield msgspec.json.encode(
+            {"tick": line.core.tick, "digest": line.digest, "chain": line.chain, "core": line.core, "notes": line.notes}
+        )
+
+
+_LINES = {"memories": _memories, "jobs": _jobs, "journal": _journal}

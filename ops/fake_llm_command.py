@@ -1,0 +1,61 @@
+"""`cogitate fake-llm`: a stand-in for a model's endpoint that answers validly, slowly or wrongly, as told."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ops import logs
+from ops.fake_faults import parse_faults
+from ops.fake_llm import Options, serve
+from ops.options import Verbose, program
+from ops.signals import interruptible
+from scheduler.settings import ConfigurationError
+
+EXAMPLE = "Example: cogitate fake-llm --port 8000 --latency 0.8 --jitter 0.4 --fault 429=0.1 --fault hang=0.01"
+
+
+def fake_llm(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0: any free port.")] = 8000,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Anybody who reaches it may use it.")
+    ] = "127.0.0.1",
+    latency: Annotated[
+        float, typer.Option("--latency", metavar="SECONDS", min=0, help="How long an answer takes.")
+    ] = 0.0,
+    jitter: Annotated[float, typer.Option("--jitter", metavar="SECONDS", min=0, help="Up to so much longer.")] = 0.0,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault", metavar="NAME=RATE", help="A failure and its share of requests; an unknown name lists all."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of answers, delays and failures.")] = 0,
+    verbose: Verbose = 0,
+) -> int:
+    """Serve an OpenAI-compatible endpoint without a model: for load tests, and to see failures before they happen.
+
+    The same request gets the same answer. What was served is counted at /stats. Ctrl-C ends it.
+    """
+    logs.configure(verbose)
+    options = Options(latency=latency, jitter=jitter, faults=parse_faults(fault or ()), seed=seed)
+    said = Console(stderr=True)
+
+    def ready(url: str) -> None:
+        print(url, flush=True)
+        said.print(
+            f"Counts: {url.removesuffix('/v1')}/stats. Ctrl-C ends it. Point a run at it with:\n"
+            f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program()} run --llm openai --limit-tokens 1000000",
+            highlight=False, markup=False, soft_wrap=True,
+        )  # fmt: skip
+
+    with interruptible(lambda _: None):
+        try:
+            serve(options, host=host, port=port, ready=ready)
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+            raise ConfigurationError(f"cannot listen on {host}:{port}: {reason}; choose another --port") from error
+    return 0

@@ -1,0 +1,91 @@
+"""`cogitate job`: the whole life of one job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+
+from ops import logs
+from ops.amounts import by_unit, in_words
+from ops.effect_words import effects_in_words
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.run_report import MEANING
+from ops.state import open_state
+from scheduler.intake import InputError
+from scheduler.job_history import JobHistory, JobRecord
+from tasks.job import split_job_id
+
+EXAMPLE = "Example: cogitate job town-1/360/plan/agent:isabella/0/0"
+
+_STATES = {
+    "open": "waits for a result",
+    "staged": "has its result, which is applied at the due tick",
+    "dead": "given up; its heuristic is applied at the due tick",
+    "held": "was refused; its heuristic is applied at the due tick",
+}
+
+
+def job(
+    job_id: Annotated[str, typer.Argument(metavar="ID", help="As `cogitate jobs` and Flower show it.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Show a job from its admission to its effects: budget, attempts, model, prompt, failure, end, source, reason."""
+    logs.configure(verbose)
+    try:
+        run, key = split_job_id(job_id)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        found = JobHistory(client, run).find(key)
+    console = Console(stderr=as_json)
+    for name, text in _life(found):
+        console.print(f"{name:<10} {text}", markup=False, highlight=False, soft_wrap=True)
+    if as_json:
+        print(json.dumps(job_json(found)), flush=True)
+    return 0
+
+
+def job_json(one: JobRecord) -> dict[str, Any]:
+    """A job with every name it can have, as machines read it."""
+    facts: dict[str, Any] = msgspec.to_builtins(one)
+    return facts | {"reserved": by_unit(one.reserved), "usage": by_unit(one.usage)}
+
+
+def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
+    yield "job", one.id
+    yield "asked for", f"{one.kind} for {one.owner} at tick {one.tick:,}"
+    yield "decision", one.decision + (f": refused by {one.refused}" if one.refused else "")
+    if one.successor:
+        yield "next try", one.successor
+    if one.due:
+        yield "due", f"tick {one.due:,}"
+    if one.cells:
+        yield "reserved", f"{in_words(one.reserved)} of {', '.join(one.cells)}"
+    if one.decision == "admitted":
+        now = f", now with {', '.join(one.workers)}" if one.workers else ""
+        yield "attempts", f"{one.claims}{now}"
+    if one.ended:
+        yield "end", f"{one.state} at tick {one.ended:,}"
+        yield "source", one.source
+    else:
+        yield "state", f"{one.state}: {_STATES[one.state]}"
+    if one.reason != "none":
+        yield "reason", one.reason + (f": {MEANING[one.reason]}" if one.reason in MEANING else "")
+    if one.failure:
+        yield "failure", one.failure
+    if one.model:
+        yield "model", one.model
+    if one.prompt:
+        yield "prompt", one.prompt
+    if one.ended:
+        yield "used", in_words(one.usage)
+    would = "would" if one.state == "stale" else "effects"
+    for line in effects_in_words(one.effects, one.appended):
+        yield would, line

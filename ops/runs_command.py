@@ -1,0 +1,71 @@
+"""`cogitate runs`: the runs of a data folder, one line each."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from redis import Redis
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from memory.clock import clock_time, day_of
+from ops import logs
+from ops.amounts import by_unit, in_words
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.summary import RunSummary, run_names, summarise_run
+
+EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
+
+
+def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
+    """List the runs of a data folder: where each stands, what it has spent, and which host had it last."""
+    logs.configure(verbose)
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        show_runs(client, as_json)
+    return 0
+
+
+def show_runs(client: Redis, as_json: bool) -> None:
+    """Print the list."""
+    found = [summarise_run(client, name) for name in run_names(client)]
+    console = Console(stderr=as_json)
+    if found:
+        console.print(_table(found))
+    else:
+        console.print("no runs yet; make one with: cogitate run", highlight=False)
+    if as_json:
+        print(json.dumps({"runs": [_json(one) for one in found]}), flush=True)
+
+
+def moment(minute: int) -> str:
+    """Game time as people read it."""
+    return f"day {day_of(minute) + 1}, {clock_time(minute)}"
+
+
+def ended_jobs(summary: RunSummary) -> int:
+    """How many jobs have had their end."""
+    return sum(sum(facts["end"].values()) for facts in summary.jobs.values())
+
+
+def _json(one: RunSummary) -> dict[str, Any]:
+    facts = {name: getattr(one, name) for name in ("run", "status", "tick", "minute", "agents")}
+    return {
+        **facts,
+        "jobs": ended_jobs(one),
+        "spent": by_unit(one.spent),
+        "host": one.host,
+        "digest": one.digest,
+    }
+
+
+def _table(found: list[RunSummary]) -> Table:
+    table = Table("run", "status", "tick", "game time", "agents", "jobs", "spent", "last host")
+    for one in found:
+        table.add_row(
+            one.run, one.status, f"{one.tick:,}", moment(one.minute), str(one.agents), f"{ended_jobs(one):,}",
+            in_words(one.spent), Text(one.host),
+        )  # fmt: skip
+    return table

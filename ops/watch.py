@@ -1,0 +1,61 @@
+"""Following a run until it ends: redrawn on a terminal, a line per change anywhere else."""
+
+from __future__ import annotations
+
+import time
+
+from redis import Redis
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from ops.amounts import in_words
+from ops.run_report import budget_table, degraded, jobs_table
+from ops.runs_command import ended_jobs, moment
+from scheduler.summary import RunReader, RunSummary
+
+EVERY = 0.5  # seconds between two looks
+
+
+def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
+    """Show a run until its host has left it. Returns it as it is then.
+
+    A run whose host was killed stands still and is watched until Ctrl-C.
+
+    Raises:
+        RunMissing: when there is no such run, or it is deleted meanwhile.
+    """
+    reader = RunReader(client, run)
+    summary = reader.read()
+    if not console.is_terminal:
+        said = ""
+        while True:
+            line = one_line(summary)
+            if line != said:
+                console.print(line, highlight=False, markup=False, soft_wrap=True)
+                said = line
+            if summary.status != "running":
+                return summary
+            time.sleep(EVERY)
+            summary = reader.read()
+    with Live(_drawn(summary), console=console, auto_refresh=False, transient=True) as live:
+        while summary.status == "running":
+            time.sleep(EVERY)
+            summary = reader.read()
+            live.update(_drawn(summary), refresh=True)
+    return summary
+
+
+def one_line(summary: RunSummary) -> str:
+    """Where a run stands."""
+    reasons, _ = degraded(summary)
+    return (
+        f"{summary.run}  {summary.status}  tick {summary.tick:,}  {moment(summary.minute)}  "
+        f"jobs {ended_jobs(summary):,}, {reasons.total():,} degraded  spent {in_words(summary.spent)}"
+    )
+
+
+def _drawn(summary: RunSummary) -> RenderableType:
+    parts: list[RenderableType] = [Text(one_line(summary)), jobs_table(summary)]
+    budget = budget_table(summary)
+    return Group(*parts, budget) if budget.row_count else Group(*parts)

@@ -1,0 +1,232 @@
+"""Jobs as people ask for them: those without an end from the ledger, ended ones from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from redis import Redis
+
+from memory.effects import Effect
+from scheduler.history import PAGE, read_journal
+from scheduler.intake import InputError
+from scheduler.journal import DecidedLine, Ended, EndNote, JournalError, OpenNote, ReadLine
+from scheduler.summary import prefix_of
+from tasks.job import Cost, Job, JobKey
+
+#: What can be asked for: the state of an open job, the end of another, or the reason why it got less than it wanted.
+JobState = Literal[
+    "open", "staged", "dead", "held", "applied", "stale", "cancelled", "deferred", "dropped", "denied", "late", "failed"
+]
+_OPEN_REASON = {"held": "denied", "dead": "dead"}
+_JOB = msgspec.json.Decoder(Job)
+
+Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
+
+
+class Opening(NamedTuple):
+    """How a job began, as the journal has it."""
+
+    decided: DecidedLine
+    note: OpenNote | None  # of an admitted one
+
+
+class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is known of one job."""
+
+    id: str
+    kind: str
+    owner: str
+    tick: int  # that asked for it
+    state: str  # open, staged, dead or held; afterwards its end: applied, stale, cancelled, deferred or dropped
+    decision: str  # admitted, heuristic, deferred or dropped
+    refused: str  # the budget cell that refused it: window, scope and unit; "" when none did
+    due: int  # the tick at whose boundary it is applied; 0 for one that was put off or dropped
+    ended: int = 0  # the tick of its end; 0: it has none
+    successor: str  # id of the next try of a deferred job
+    reason: str  # none, denied, late, failed, dead or cancelled
+    source: str = "none"  # llm, cached, heuristic or none
+    reserved: Cost = Cost()  # for its first attempt
+    cells: tuple[str, ...] = ()  # windows and scopes that it is charged to
+    claims: int = 0  # attempts that were begun
+    workers: tuple[str, ...] = ()  # with an attempt whose usage has not arrived
+    usage: Cost = Cost()  # of the attempt whose result was taken
+    model: str = ""
+    prompt: str = ""  # content hash of the prompt's template
+    failure: str = ""  # class of a model's failure, or the precondition that did not hold
+    effects: tuple[Effect, ...] = ()  # for `stale`: what it would have changed
+    appended: tuple[int, ...] = ()  # numbers of the entries that it appended
+
+    def matches(self, state: str | None, kind: str | None, owner: str | None) -> bool:
+        """Whether this is what was asked for; None asks for anything."""
+        return (
+            (state is None or state in (self.state, self.reason))
+            and (kind is None or self.kind == kind)
+            and (owner is None or self.owner == owner)
+        )
+
+
+class JobHistory:
+    """The jobs of one run. Every line of the journal that is read is verified.
+
+    Raises:
+        RunMissing: when there is no such run.
+    """
+
+    def __init__(self, client: Redis, run: str) -> None:
+        self._client = client
+        self._run = run
+        self._prefix = prefix_of(client, run)
+        self._openings: dict[JobKey, Opening] = {}
+
+    def newest(
+        self, last: int, *, state: str | None = None, kind: str | None = None, owner: str | None = None
+    ) -> list[JobRecord]:
+        """Up to `last` jobs (0: all), newest first: open ones by the tick that asked for them, then ended ones by
+        the tick of their end.
+
+        Raises:
+            JournalError: when the journal was changed.
+        """
+        still = {record.id: record for record in self._open_records()}
+        ended: list[JobRecord] = []
+        for record in self._backwards(kind, owner, state):
+            still.pop(record.id, None)  # it has ended while this was read
+            ended.append(record)
+            if len(ended) == last:
+                break
+        found = [record for record in still.values() if record.matches(state, kind, owner)]
+        found.sort(key=lambda record: (-record.tick, record.id))
+        return (found + ended)[: last or None]
+
+    def find(self, key: JobKey) -> JobRecord:
+        """One job.
+
+        Raises:
+            InputError: when the run never had it.
+            JournalError: when the journal was changed.
+        """
+        record = next((one for one in self._open_records([key.text()]) if one.id == self._id(key)), None)
+        if record is not None:
+            return record
+        opening = self._opening(key)
+        if opening is not None:
+            last = max(key.tick, min(opening.decided.due, self._now()))
+            for line in read_journal(self._client, self._prefix, key.tick, last):
+                for _, record in self._ends(line, lambda ended, *_: ended == key):
+                    return record
+        raise InputError(f"run {self._run!r} has no job {self._id(key)!r}; `cogitate jobs {self._run}` lists them")
+
+    def all(self) -> Iterator[JobRecord]:
+        """Every job: ended ones in the order of their ends, then open ones by their keys.
+
+        Raises:
+            JournalError: when the journal was changed.
+        """
+        still = {record.id: record for record in sorted(self._open_records(), key=lambda one: (one.tick, one.id))}
+        for line in read_journal(self._client, self._prefix, 1, self._now()):
+            self._learn(line)
+            for key, record in self._ends(line, _any):
+                still.pop(record.id, None)
+                self._openings.pop(key)
+                yield record
+        yield from still.values()
+
+    def _backwards(self, kind: str | None, owner: str | None, state: str | None) -> Iterator[JobRecord]:
+        def wanted(key: JobKey, end: str, reason: str) -> bool:
+            return kind in (None, key.kind) and owner in (None, key.owner) and state in (None, end, reason)
+
+        last = self._now()
+        while last >= 1:
+            first = max(1, last - PAGE + 1)
+            for line in reversed(list(read_journal(self._client, self._prefix, first, last))):
+                yield from (record for _, record in self._ends(line, wanted))
+            last = first - 1
+
+    def _ends(self, line: ReadLine, wanted: Wanted) -> Iterator[tuple[JobKey, JobRecord]]:
+        """The jobs that ended with a tick, as far as they are wanted."""
+        notes = {note.key: note for note in line.notes.ended}
+        for ended in line.core.ended:
+            if wanted(ended.key, ended.end, ended.reason):
+                yield ended.key, self._ended_record(line.core.tick, ended, notes[ended.key])
+        for decided in line.core.decided:
+            if decided.decision in ("deferred", "dropped") and wanted(decided.key, decided.decision, "denied"):
+                yield (
+                    decided.key,
+                    self._record(decided.key, state=decided.decision, ended=line.core.tick, reason="denied"),
+                )
+
+    def _open_records(self, only: list[str] | None = None) -> list[JobRecord]:
+        members: Any = self._client.smembers(self._prefix + "jobs")
+        keys = sorted(raw.decode() for raw in members)
+        keys = [key for key in keys if only is None or key in only]
+        pipeline = self._client.pipeline(transaction=True)
+        pipeline.hgetall(self._prefix + "attempts")
+        for text in keys:
+            pipeline.hmget(f"{self._prefix}job:{text}", "job", "state", "claims", "cells")
+        attempts, *rows = pipeline.execute()
+        running: dict[str, list[str]] = {}
+        for attempt in map(msgspec.json.decode, attempts.values()):
+            running.setdefault(attempt["job"], []).append(attempt["worker"])
+        found = []
+        for text, (raw, state, claims, cells) in zip(keys, rows, strict=True):
+            if raw is None:
+                continue  # closed since the keys were read
+            job = _JOB.decode(raw)
+            flat = msgspec.json.decode(cells, type=list[str])
+            reason = _OPEN_REASON.get(state.decode(), "none")
+            found.append(
+                self._record(
+                    job.key, state=state.decode(), due=job.due, reason=reason, claims=int(claims), model=job.model,
+                    reserved=job.reserved, workers=tuple(sorted(running.get(text, ()))),
+                    cells=tuple(f"{flat[i]} {flat[i + 1]}" for i in range(0, len(flat), 2)),
+                )
+            )  # fmt: skip
+        return found
+
+    def _ended_record(self, tick: int, ended: Ended, note: EndNote) -> JobRecord:
+        return self._record(
+            ended.key, state=ended.end, ended=tick, reason=ended.reason, source=note.source,
+            claims=note.attempts, usage=note.usage, model=note.model, prompt=note.prompt, failure=note.failure,
+            effects=ended.effects, appended=note.appended,
+        )  # fmt: skip
+
+    def _record(self, key: JobKey, **facts: Any) -> JobRecord:
+        opening = self._opening(key)
+        if opening is None:
+            raise JournalError(f"tick {key.tick}: the journal does not say that job {key.text()} was asked for")
+        decided, note = opening
+        if note is not None:
+            facts = {
+                "reserved": note.reserved,
+                "cells": tuple(f"{window} {scope}" for window, scope in note.cells),
+                **facts,
+            }
+        return JobRecord(
+            id=self._id(key), kind=key.kind, owner=key.owner, tick=key.tick, decision=decided.decision,
+            refused=decided.refused, due=decided.due,
+            successor=self._id(decided.successor) if decided.successor is not None else "", **facts,
+        )  # fmt: skip
+
+    def _opening(self, key: JobKey) -> Opening | None:
+        if key not in self._openings and 1 <= key.tick <= self._now():
+            for line in read_journal(self._client, self._prefix, key.tick, key.tick):
+                self._learn(line)
+        return self._openings.get(key)
+
+    def _learn(self, line: ReadLine) -> None:
+        notes = {note.key: note for note in line.notes.opened}
+        for decided in line.core.decided:
+            self._openings[decided.key] = Opening(decided, notes.get(decided.key))
+
+    def _id(self, key: JobKey) -> str:
+        return f"{self._run}/{key.text()}"
+
+    def _now(self) -> int:
+        tick: Any = self._client.hget(self._prefix + "state", "tick")
+        return int(tick or 0)
+
+
+def _any(key: JobKey, end: str, reason: str) -> bool:
+    return True
