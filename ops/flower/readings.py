@@ -48,10 +48,11 @@ class Readings:
 
         def read(chosen: str) -> dict[str, Any]:
             vitals = budget_vitals(self._state, chosen)
-            own = [window for window in vitals.windows if window.line.scope.startswith("owner:")]
-            own.sort(key=lambda window: (-(window.forecast.share if window.forecast else 0.0), -window.line.spent))
+            rest = [window for window in vitals.windows if not _of_owner(window)]
+            own = sorted(filter(_of_owner, vitals.windows), key=_share, reverse=True)
+            own = [window for window in own if window.forecast is not None]
             found: dict[str, Any] = msgspec.to_builtins(vitals)
-            found["windows"] = [_flat(window) for window in vitals.windows if window not in own]
+            found["windows"] = [_flat(window) for window in rest]
             found["owners"] = {"all": len(own), "fullest": [_flat(window) for window in own[:MOST_OWNERS]]}
             return found
 
@@ -79,6 +80,14 @@ class Readings:
         found = listed | read(chosen)
         found["clock"] = f"day {day_of(found['minute']) + 1}, {clock_time(found['minute'])}"
         return found
+
+
+def _of_owner(window: Window) -> bool:
+    return window.line.scope.startswith("owner:")
+
+
+def _share(window: Window) -> float:
+    return window.forecast.share if window.forecast is not None else 0.0
 
 
 def _first(heads: list[RunHead]) -> str | None:

@@ -6,7 +6,11 @@ const periodOf = (window) => {
 };
 
 function used(line) {
-  if (!line.forecast) { return element("span", "muted", "no limit"); }
+  if (!line.forecast) {
+    const cell = element("span", "muted", "no limit");
+    cell.append(element("span", "narrow", amount(line, line.spent) + " spent"));
+    return cell;
+  }
   const {share, outlook} = line.forecast;
   const made = element("div", "cogitate-used");
   const bar = element("div", "cogitate-bar" + (outlook === "full" ? " full" : ""));
@@ -18,7 +22,9 @@ function used(line) {
     bar.append(piece);
   }
   made.append(bar, element("span", "number", percent(share)));
-  return made;
+  const cell = element("div");
+  cell.append(made, element("span", "narrow", amount(line, line.spent) + " of " + amount(line, line.limit)));
+  return cell;
 }
 
 function pace(line) {
@@ -33,7 +39,7 @@ function outlook(line) {
   return element("span", ...words[line.forecast.outlook]);
 }
 
-const money = (name, take) => [name, "number", (line) => {
+const money = (name, take) => [name, "number minor", (line) => {
   const value = take(line);
   if (value === null) { return "—"; }
   const made = element("span", name === "Overrun" && value ? "bad" : "", amount(line, value));
@@ -47,17 +53,18 @@ const columns = (scoped) => [
   ["Unit", "", (line) => UNIT[line.unit]],
   ["Used", "", used],
   money("Limit", (line) => line.limit),
-  ["Reserved", "number minor", money("Reserved", (line) => line.reserved)[2]],
+  money("Reserved", (line) => line.reserved),
   money("Spent", (line) => line.spent),
-  ["Overrun", "number minor", money("Overrun", (line) => line.overrun)[2]],
+  money("Overrun", (line) => line.overrun),
   ["Pace", "number minor", pace],
   ["Runs out", "number", outlook],
 ];
 const keyOf = (line) => [line.window, line.scope, line.unit].join(" ");
 
 function draw(reading) {
-  const own = reading.windows.filter((line) => line.scope === "run");
-  const kinds = reading.windows.filter((line) => line.scope.startsWith("kind:"));
+  const lines = reading.windows.filter((line) => line.limit !== null || line.spent || line.reserved || line.overrun);
+  const own = lines.filter((line) => line.scope === "run");
+  const kinds = lines.filter((line) => line.scope.startsWith("kind:"));
   table("windows", columns(false), own, "Nothing was spent yet.", keyOf);
   table("kinds", columns(true), kinds, "Nothing was spent yet.", keyOf);
   byId("owners-section").hidden = !reading.owners.all;

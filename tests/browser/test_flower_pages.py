@@ -1,0 +1,225 @@
+"""Flower's pages Budgets and Cadence in a real Chromium, during a live run whose model fails now and then.
+
+Pictures of what was seen are kept in `artefacts/`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from live_flower import flower, started, until
+
+from ops.fake_llm import MODEL, FakeEndpoint
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+pytestmark = pytest.mark.system
+
+CHROMIUM = Path("/usr/bin/chromium")  # Debian's
+ARTEFACTS = Path(__file__).parents[2] / "artefacts"
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-default-apps", "--disable-sync", "--no-first-run",
+]  # fmt: skip
+LIMITS = {"tick.run.calls": 8, "day.run.calls": 120, "day.run.tokens": 120_000, "day.kind:reflect.calls": 12}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A live run, and where Flower shows it."""
+
+    address: str
+    data_dir: Path
+    host: subprocess.Popen[bytes]
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """The host holds its breath for a block: no tick, so every figure stays as it is once workers are done."""
+        os.kill(self.host.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self.host.pid, signal.SIGCONT)
+
+    def status(self) -> dict[str, Any]:
+        """`cogitate status --json` of the run."""
+        done = subprocess.run(
+            [sys.executable, "-m", "ops", "status", "town-1", "--json", "--data-dir", str(self.data_dir)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """A town at eight ticks a second, its workers and model, and Flower."""
+    folder = tmp_path_factory.mktemp("scene")
+    data_dir = folder / "data"
+    with FakeEndpoint(latency=0.02, faults={"503": 0.1, "refusal": 0.2}) as endpoint:
+        run = started(
+            "run", "--town", 5, "--days", 60, "--tick-rate", 8, "--workers", 1, "--llm", "openai",
+            *("--limit-usd", 1), data_dir=data_dir, log=folder / "run.log",
+            COGITATE_BASE_URL=endpoint.url, COGITATE_API_KEY="any", COGITATE_MODEL=MODEL,
+            COGITATE_MINUTES_PER_TICK="10", COGITATE_MORNING="60", COGITATE_REFLECTION_INTERVAL="120",
+            COGITATE_ACT_INTERVAL="6", COGITATE_LIMITS=json.dumps(LIMITS),
+        )  # fmt: skip
+        with run as host:
+            until(lambda: (data_dir / "server.json").exists() or host.poll() is not None, "the run to start")
+            assert host.poll() is None, (folder / "run.log").read_text()
+            with flower(data_dir) as address:
+                yield Scene(address, data_dir, host)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A headless Chromium."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}: install Debian's chromium")
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser: Any, scene: Scene, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A browser's page. At the end of every test: no error in its console, and no other host was asked for anything."""
+    options = getattr(request, "param", {})
+    context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
+    opened = context.new_page()
+    opened.set_default_timeout(20_000)
+    errors: list[str] = []
+    hosts: set[str] = set()
+    opened.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("request", lambda asked: hosts.add(urlsplit(asked.url).netloc))
+    yield opened
+    context.close()
+    assert errors == []
+    assert hosts <= {urlsplit(scene.address).netloc}
+
+
+def keep(page: Any, name: str) -> None:
+    ARTEFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=str(ARTEFACTS / f"flower-{name}.png"))
+
+
+def accounts(page: Any) -> dict[str, dict[str, int]]:
+    """The accounts as they stand on the page: "window scope unit" -> column -> figure."""
+    found: dict[str, dict[str, int]] = page.evaluate(
+        """() => Object.fromEntries(Array.from(document.querySelectorAll("#windows tr[data-key], #kinds tr[data-key]"),
+            (row) => [row.dataset.key, Object.fromEntries(Array.from(row.querySelectorAll("td[data-name]"),
+                (cell) => [cell.dataset.name.toLowerCase(), cell.querySelector("[data-value]")])
+                .filter(([, value]) => value).map(([name, value]) => [name, Number(value.dataset.value)]))]))"""
+    )
+    return found
+
+
+def expected(status: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """The same from `cogitate status --json`, with what the page leaves out: owners, and cells without any figure."""
+    names = ("limit", "reserved", "spent", "overrun")
+    return {
+        f"{line['window']} {line['scope']} {line['unit']}": {
+            name: line[name] for name in names if line[name] is not None
+        }
+        for line in status["budget"]
+        if not line["scope"].startswith("owner:") and any(line[name] or line["limit"] is not None for name in names)
+    }
+
+
+def test_both_pages_are_in_the_navigation(page: Any, scene: Scene) -> None:
+    page.goto(scene.address)
+    for title in ("Budgets", "Cadence"):
+        page.get_by_role("link", name=title, exact=True).click()
+        page.wait_for_selector("#page:not([hidden])")
+        assert page.locator(".app-navbar [aria-current=page]").inner_text() == title
+        assert page.locator("#run").input_value() == "town-1"
+
+
+def test_the_figures_are_those_of_the_status_and_change_while_the_page_is_open(page: Any, scene: Scene) -> None:
+    page.goto(f"{scene.address}/budgets")
+    page.wait_for_selector('#windows tr[data-key="day:0 run calls"], #windows tr[data-key="run:0 run usd_micros"]')
+    before = accounts(page)
+    with scene.still():
+        until(lambda: accounts(page) == expected(scene.status()), "the page to say what the status says")
+        standing = accounts(page)
+        assert standing["run:0 run usd_micros"]["limit"] == 1_000_000
+    page.wait_for_function(
+        "(tick) => Number(document.getElementById('tick').dataset.value) > tick", arg=scene.status()["tick"]
+    )
+    until(lambda: accounts(page) != standing, "the figures to change")
+    assert before.keys() & accounts(page).keys()
+    keep(page, "budgets")
+
+
+def test_cadence_shows_what_fails_and_leads_to_the_task(page: Any, scene: Scene) -> None:
+    page.goto(f"{scene.address}/cadence")
+    page.wait_for_selector("#failed tr[data-key] a")
+    page.wait_for_selector("#workers tr[data-key]")
+    assert re.search(r"\w+ \d+×", page.locator("#classes").inner_text())
+    keep(page, "cadence")
+    job = page.locator("#failed tr[data-key] a").first
+    said = job.inner_text()
+    assert re.fullmatch(r"[a-z]+ · [\w:-]+ · tick \d+", said)
+    job.click()
+    page.wait_for_url("**/task/**")
+    assert said.partition(" · ")[0] in page.locator("main").inner_text()
+
+
+def test_tasks_read_like_the_simulations_log_and_search_finds_an_agent(page: Any, scene: Scene) -> None:
+    page.goto(f"{scene.address}/tasks")
+    page.wait_for_selector("#tasks-table tbody td:nth-child(2)")
+    until(lambda: "tick" in page.locator("#tasks-table tbody").inner_text(), "a task to be listed")
+    agent = re.findall(r"([\w-]+) · tick \d+", page.locator("#tasks-table tbody").inner_text())[0]
+    page.locator("input[type=search]").fill(agent)
+    until(lambda: set(_owners(page)) == {agent}, f"only {agent}'s tasks to be listed")
+    heads = [text.strip().lower() for text in page.locator("#tasks-table thead th").all_inner_texts()]
+    cells = page.locator("#tasks-table tbody tr").first.locator("td").all_inner_texts()
+    row = dict(zip(heads, cells, strict=False))
+    assert re.match(rf"[a-z]+ · {agent} · tick \d+", f"{row['name'].strip()} · {row['args'].strip()}")
+
+
+def _owners(page: Any) -> list[str]:
+    return re.findall(r"([\w-]+) · tick \d+", page.locator("#tasks-table tbody").inner_text())
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        {"viewport": {"width": 400, "height": 800}, "color_scheme": "light"},
+        {"viewport": {"width": 400, "height": 800}, "color_scheme": "dark"},
+    ],
+    ids=["light", "dark"],
+    indirect=True,
+)
+@pytest.mark.parametrize("name", ["budgets", "cadence"])
+def test_a_narrow_screen_is_enough(page: Any, scene: Scene, name: str) -> None:
+    page.goto(f"{scene.address}/{name}")
+    page.wait_for_selector("#page:not([hidden]) tr[data-key]")
+    theme = page.evaluate("document.documentElement.dataset.bsTheme")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    ink, paper = page.evaluate(
+        """() => [getComputedStyle(document.querySelector("#page td")).color,
+                  getComputedStyle(document.body).backgroundColor]"""
+    )
+    assert abs(_light(ink) - _light(paper)) > 120  # of 255: readable in this theme
+    assert (_light(paper) < 128) == (theme == "dark")
+    keep(page, f"{name}-narrow-{theme}")
+
+
+def _light(color: str) -> float:
+    red, green, blue = map(float, re.findall(r"[\d.]+", color)[:3])
+    return 0.299 * red + 0.587 * green + 0.114 * blue

@@ -1,0 +1,80 @@
+"""A live Flower, and a live run for it to show: processes that a test starts and stops by their own ids."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+STARTING = 40.0  # seconds in which a process must be ready, on a busy machine
+OURS = ("COGITATE_", "OPENAI_", "FLOWER_")
+
+
+def until(condition: Callable[[], object], what: str, timeout: float = STARTING) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {timeout:.0f} seconds for {what}"
+        time.sleep(0.02)
+
+
+@contextmanager
+def started(*arguments: object, data_dir: Path, log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """`cogitate …` for a block; it is interrupted as by Ctrl-C, and killed if that is not enough."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    command = [sys.executable, "-m", "ops", *(str(part) for part in arguments), "--data-dir", str(data_dir)]
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, env=clean | environment, cwd=log.parent, stdout=out, stderr=out)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(30)
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def flower(data_dir: Path, *options: str) -> Iterator[str]:
+    """`cogitate flower` on a free port of this machine; its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = data_dir.parent / f"flower-{port}.log"
+    address = f"http://127.0.0.1:{port}"
+    with started("flower", f"--port={port}", *options, data_dir=data_dir, log=log) as process:
+        until(lambda: process.poll() is not None or _answers(address), "Flower to answer")
+        assert process.poll() is None, log.read_text()
+        yield address
+
+
+def get(address: str, login: str = "") -> tuple[int, str]:
+    """Status and text of a page; `login` is "user:password"."""
+    request = urllib.request.Request(address)
+    if login:
+        request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def _answers(address: str) -> bool:
+    try:
+        get(address)
+    except OSError:
+        return False
+    return True
