@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test simulate bench
+.PHONY: help venv demo test simulate chaos bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -30,6 +30,10 @@ test: $(READY) ## Style, types, import directions, and every test
 
 simulate: $(READY) ## The protocol under seeded faults
 	$(BIN)/pytest tests/simulation
+
+N ?= 1
+chaos: $(READY) ## Real processes under real faults, N times over (N=20)
+	@for i in $$(seq $(N)); do echo "chaos $$i of $(N)"; $(BIN)/pytest tests/faults || exit 1; done
 
 bench: $(READY) ## Measurements: publishing, and quality without a model when COGITATE_RECORDINGS is set
 	$(BIN)/python -m bench enqueue

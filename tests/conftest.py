@@ -1,16 +1,18 @@
-"""What all tests share: recorded runs, skips that are failures where everything must be there, tests named in docs."""
+"""What all tests share: waiting, recorded runs, skips that are failures where all must be there, named tests."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 import structlog
 from named_tests import NamedTests
 
+Eventually = Callable[..., None]
 RECORDINGS = "COGITATE_RECORDINGS"
 REQUIRE = "COGITATE_REQUIRE_SYSTEM"
 
@@ -40,6 +42,19 @@ def own_logging() -> Generator[None]:
     structlog.reset_defaults()
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session")
+def eventually() -> Eventually:
+    """Wait for a condition: `eventually(lambda: …, "what is waited for")`."""
+
+    def wait(condition: Callable[[], object], what: str, timeout: float = 20.0) -> None:
+        deadline = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < deadline, f"waited {timeout:.0f} seconds for {what}"
+            time.sleep(0.02)
+
+    return wait
 
 
 @pytest.hookimpl(wrapper=True)

@@ -21,7 +21,7 @@ from tasks.job import Job
 from workers.embedded import EmbeddedServer
 from workers.heartbeat import Heartbeat
 
-TICKS, START, STEP = 32, 320, 20  # ticks of twenty minutes from before the morning, when plans are made
+TICKS, START, STEP = 28, 320, 20  # ticks of twenty minutes from before the morning, when plans are made
 SETTINGS = Settings(
     minutes_per_tick=STEP,
     limits={"tick.run.calls": 12, "day.run.calls": 48},  # they bind

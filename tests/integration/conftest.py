@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,19 +28,6 @@ def valkey(valkey_server: EmbeddedServer) -> EmbeddedServer:
     with valkey_server.client() as client:
         client.flushall()
     return valkey_server
-
-
-@pytest.fixture(scope="session")
-def eventually() -> Eventually:
-    """Wait for a condition: `eventually(lambda: …, "what is waited for")`."""
-
-    def wait(condition: Callable[[], object], what: str, timeout: float = 20.0) -> None:
-        deadline = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < deadline, f"waited {timeout:.0f} seconds for {what}"
-            time.sleep(0.02)
-
-    return wait
 
 
 @pytest.fixture(scope="session")
