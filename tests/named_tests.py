@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-#: A test or a file of tests, as documents name them.
-NAME = re.compile(r"\btests/[\w/]+\.py(?:::\w+)*")
+#: A test or a file of tests, as documents name them; other files beside the tests are none.
+NAME = re.compile(r"\btests/(?:\w+/)*test_\w+\.py(?:::\w+)*")
 
 
 def pages(root: Path) -> list[Path]:

@@ -57,7 +57,8 @@ def session(project: Path, page: str, *arguments: str) -> tuple[int, str]:
 
 
 def test_tests_that_passed_or_were_skipped_are_shown(project: Path) -> None:
-    code, out = session(project, "`tests/test_it.py::test_passes`, `tests/test_it.py::test_skips`, `tests/test_it.py`")
+    page = "`tests/test_it.py::test_passes`, `tests/test_it.py::test_skips`, `tests/test_it.py`, `tests/named_tests.py`"
+    code, out = session(project, page)
     assert (code, "UNSHOWN" in out) == (0, False)
 
 
