@@ -1,0 +1,191 @@
+"""Any interleaving of writes, archives, compactions, answers and failures, over days, in the state of a whole run.
+
+Owners of every policy live side by side. What a model answers, whether it fails, is late or was never asked, and what
+the world writes and archives meanwhile is drawn by hypothesis. It must keep every owner's limits, lose nothing
+important that no summary tells, never summarise anything twice, and come back the same from the journal and from JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lived import UNSUMMARISED, lost
+
+from memory import cells
+from memory.compaction import enforce_limits
+from memory.conversations import conversations
+from memory.effects import Archive, Effect
+from memory.entry import Entry
+from memory.profile import Profile
+from memory.snapshot import dump, load
+from memory.stream import Stream
+from memory.window import total_tokens
+from prompts.answers import Activity, DailyPlan, ReflectionAnswer, SummaryAnswer
+from scheduler.claims import Result
+from scheduler.history import redo
+from scheduler.journal import Notes, read_line, write_line
+from scheduler.ledger import Row
+from scheduler.mind import Mind
+from scheduler.open_jobs import OpenJob
+from scheduler.rules import facts_of, rules_of, view_of
+from scheduler.settings import Settings
+from scheduler.turn import WorldTurn
+from tasks.registry import kind_of, kinds
+
+ANN, BO, CELLS, WINDOW = "agent:ann", "agent:bo", "npc:cells", "npc:window"
+OWNERS = (ANN, BO, CELLS, WINDOW)
+SETTINGS = Settings(
+    minutes_per_tick=60, latency={"plan": 1, "reflect": 2, "summarise": 3, "prune": 1, "act": 1}, llm="openai",
+    limits={"tick.run.calls": 3}, limit_tokens=10_000_000, max_observations=14, max_reflections=2, max_plans=2,
+    policies={CELLS: "cells", WINDOW: "tokens"}, cells=3, token_limit=120, retention_days=0,
+)  # fmt: skip
+ANSWERS: dict[str, Any] = {
+    "plan": DailyPlan(
+        activities=[Activity(time=f"{h}:00", description=f"Deed {h}", location="", priority=3) for h in range(8, 14)]
+    ),
+    "reflect": ReflectionAnswer(insight="The bridge will not hold.", significance=8, relationship_changes=[]),
+    "summarise": SummaryAnswer(summary="They spoke of the bridge."),
+}
+TEXTS = ("Saw a heron.", "Maria promised 12 planks.", "The bridge is down!", "Мост закрыт.", "Read " + "on and " * 20)
+
+Fate = Literal["answers", "fails", "is late", "dies"]
+
+
+class Written(NamedTuple):
+    """What one owner takes in."""
+
+    owner: str
+    text: str
+    importance: int  # 0: not rated
+    talk: bool
+
+
+class Turn(NamedTuple):
+    """What happens in one tick."""
+
+    written: Sequence[Written]
+    fates: Sequence[Fate]  # of the jobs that are due, in turn
+    archived: int | None  # the host archives one of Ann's memories by itself
+
+
+written = st.builds(
+    Written, st.sampled_from(OWNERS), st.sampled_from(TEXTS), st.integers(0, 10), st.booleans()
+)  # fmt: skip
+fate: st.SearchStrategy[Fate] = st.sampled_from(["answers", "fails", "is late", "dies"])
+turns = st.lists(
+    st.builds(
+        Turn, st.lists(written, max_size=6), st.lists(fate, min_size=1, max_size=3), st.none() | st.integers(0, 9)
+    ),
+    min_size=60,
+    max_size=80,
+)
+
+
+class Run:
+    """The state of a run, what was done to it by hand, and a second one that is made of its journal."""
+
+    def __init__(self) -> None:
+        self.mind = Mind(
+            run="any", rules=rules_of(SETTINGS, kinds(), lambda owner: {"free": True}), facts=facts_of(SETTINGS, (), 0),
+            view=view_of(SETTINGS),
+        )  # fmt: skip
+        self.tick = 0
+        self.digest = self.chain = ""
+        self.redone: dict[str, Stream] = {}
+        self.by_hand: set[int] = set()
+        self.told: dict[tuple[str, int], int] = {}  # which summary stands for an entry
+        self.world = WorldTurn()
+        self.world.joins.update({owner: Profile(name=owner.partition(":")[2].title()) for owner in OWNERS})
+        self.live(Turn((), ("answers",), None))
+
+    def live(self, turn: Turn) -> None:
+        """One tick."""
+        self.tick += 1
+        due = [item for item in self.mind.open.values() if item.job.due <= self.tick]
+        fates = (turn.fates[i % len(turn.fates)] for i in range(len(due)))
+        self.mind.begin(self.tick, [self._row(item, fate) for item, fate in zip(due, fates, strict=False)])
+        minute = self.mind.facts.minute(self.tick)
+        for owner, text, importance, talk in turn.written:
+            source: Any = "dialogue" if talk else "perception"
+            subjects = (owner, BO if owner == ANN else ANN)
+            entry = Entry(
+                type="observation", text=text, minute=minute, importance=importance, source=source, subjects=subjects
+            )
+            self.world.observed.append((owner, entry))
+        if turn.archived is not None and (live := self.mind.streams[ANN].live("observation")):
+            number = live[turn.archived % len(live)].number
+            self.by_hand.add(number)
+            self.world.asked.append(Archive(owner=ANN, numbers=(number,)))
+        core = self.mind.end(self.tick, self.world).core
+        self.world = WorldTurn()
+        stored, digest, chain = write_line(core, Notes(epoch=1), self.digest, self.chain, 1)
+        line = read_line(stored, self.tick, self.digest, self.chain)
+        self.digest, self.chain = digest, chain
+        redo(line, self.redone)
+        for owner, stream in self.mind.streams.items():
+            changed = stream.take_changes()
+            self._note_told(owner, stream, changed.archived)
+
+    def _row(self, item: OpenJob, fate: Fate) -> Row:
+        key = item.job.key
+        if not item.admitted:
+            return Row(key, "held", None, 0)
+        if fate in ("is late", "dies"):
+            return Row(key, "open" if fate == "is late" else "dead", None, 1)
+        kind, case = kind_of(key.kind), self.mind.case_of(item)
+        effects: tuple[Effect, ...] = ()
+        if fate == "answers" and key.kind in ANSWERS:
+            try:
+                effects = kind.effects(case, ANSWERS[key.kind], ())
+            except ValueError:
+                fate = "fails"
+        if fate == "answers" and key.kind in ANSWERS:
+            return Row(key, "staged", Result(effects=effects, source="llm"), 1, 1)
+        return Row(key, "staged", Result(effects=kind.heuristic(case), source="heuristic", reason="failed"), 1, 1)
+
+    def _note_told(self, owner: str, stream: Stream, archived: Sequence[int]) -> None:
+        """Each entry goes into one summary, which says so; a repair takes the place of the summary it repairs."""
+        for number in archived:
+            into = stream.archived[number].into
+            if into > 0:
+                assert self.told.setdefault((owner, number), into) == into
+                summary = stream.entries[into]
+                replaced = stream.entries[number].evidence and summary.evidence == stream.entries[number].evidence
+                assert number in summary.evidence or replaced or summary.type == stream.entries[number].type
+
+
+def check(run: Run) -> None:
+    """What holds after every tick."""
+    limits, minute = run.mind.facts.limits, run.mind.facts.minute(run.tick)
+    for owner, stream in run.mind.streams.items():
+        assert enforce_limits(stream, limits, minute) == ()
+        assert stream.count("reflection") <= limits.max_reflections
+        assert stream.count("plan") <= limits.max_plans
+        if owner == CELLS:
+            assert stream.observed() <= limits.cells
+            assert len(stream.head.waiting) <= cells.most_waiting(limits)
+        elif owner == WINDOW:
+            assert total_tokens(stream) <= limits.token_limit
+        else:
+            assert stream.observed() <= limits.max_observations
+            ages = [minute - talk.oldest for talk in conversations(owner, stream.live())]
+            assert max(ages, default=0) <= UNSUMMARISED
+        missing = {e.number for e in lost(stream, limits.importance_threshold)}
+        assert missing <= (run.by_hand if owner == ANN else set())
+
+
+@given(turns)
+@settings(max_examples=8, deadline=None, derandomize=True)
+def test_any_interleaving_over_days_keeps_what_matters(turns: Sequence[Turn]) -> None:
+    run = Run()
+    for turn in turns:
+        run.live(turn)
+        check(run)
+    assert run.redone.keys() == run.mind.streams.keys()
+    for owner, stream in run.mind.streams.items():
+        data = dump(stream)
+        assert dump(run.redone[owner]) == data
+        assert dump(load(data)) == data
