@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from flower import urls
+from flower.options import options
 from flower.utils.tasks import get_task_by_id
 from flower.views import BaseHandler
 from redis.exceptions import RedisError
@@ -24,6 +25,7 @@ from scheduler.settings import ConfigurationError, Settings
 from tasks.registry import kind_names
 
 TABS = {"budgets": "Budgets", "cadence": "Cadence"}
+COLUMNS = "name,args,state,received,runtime,uuid"  # of the task list: "reflect", "isabella · tick 420 · ≤ 1 call"
 INTERVAL = 2000  # milliseconds between two readings of an open page
 
 
@@ -95,7 +97,7 @@ class PageData(PageHandler):
 
 
 def register() -> None:
-    """Add the pages to Flower in this process, before it is started. Doing so twice changes nothing."""
+    """Add the pages to Flower in this process, before it reads its options. Doing so twice changes nothing."""
     if "template_loader" in urls.settings:
         return
     urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], TABS)
@@ -104,4 +106,5 @@ def register() -> None:
         for page in TABS
         for path, handler, name in ((f"/{page}", PageView, page), (f"/{page}/data", PageData, f"{page}-data"))
     ]
+    options.tasks_columns = COLUMNS  # Flower's own list leaves the arguments out; --tasks-columns goes before it
     urls.handlers[-1:-1] = ours  # before the last, which answers 404 to everything

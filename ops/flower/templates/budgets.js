@@ -1,3 +1,5 @@
+const DAY = 1440;  // minutes
+const PERIODS = ["day", "run", "tick"];
 const UNIT = {calls: "calls", tokens: "tokens", usd_micros: "$"};
 const amount = (line, value) => line.unit === "usd_micros" ? (value / 1e6).toFixed(4) : figure(value);
 const periodOf = (window) => {
@@ -8,7 +10,7 @@ const periodOf = (window) => {
 function used(line) {
   if (!line.forecast) {
     const cell = element("span", "muted", "no limit");
-    cell.append(element("span", "narrow", amount(line, line.spent) + " spent"));
+    cell.append(element("span", "narrow", amount(line, line.spent) + " " + UNIT[line.unit]));
     return cell;
   }
   const {share, outlook} = line.forecast;
@@ -23,7 +25,7 @@ function used(line) {
   }
   made.append(bar, element("span", "number", percent(share)));
   const cell = element("div");
-  cell.append(made, element("span", "narrow", amount(line, line.spent) + " of " + amount(line, line.limit)));
+  cell.append(made, element("span", "narrow", amount(line, line.spent) + " of " + amount(line, line.limit) + " " + UNIT[line.unit]));
   return cell;
 }
 
@@ -33,9 +35,9 @@ function pace(line) {
   return element("span", line.forecast.pace > 1 ? "warn" : "", line.forecast.pace.toFixed(2) + "×");
 }
 
-function outlook(line) {
+function outlook(line, minute) {
   if (!line.forecast) { return element("span", "muted", "—"); }
-  const words = {full: ["bad", "full"], lasts: ["good", "lasts"], "runs out": ["warn", line.forecast.out_clock]};
+  const words = {full: ["bad", "full"], lasts: ["good", "lasts"], "runs out": [line.forecast.out_at - minute < DAY ? "warn" : "", line.forecast.out_clock]};
   return element("span", ...words[line.forecast.outlook]);
 }
 
@@ -47,29 +49,34 @@ const money = (name, take) => [name, "number minor", (line) => {
   return made;
 }];
 
-const columns = (scoped) => [
+const columns = (scoped, minute) => [
   ["Window", "", (line) => periodOf(line.window)],
   ...(scoped ? [["Scope", "", (line) => line.scope.startsWith("kind:") ? kindLink(line.scope.slice(5)) : line.scope.slice(6)]] : []),
-  ["Unit", "", (line) => UNIT[line.unit]],
+  ["Unit", "minor", (line) => UNIT[line.unit]],
   ["Used", "", used],
   money("Limit", (line) => line.limit),
   money("Reserved", (line) => line.reserved),
   money("Spent", (line) => line.spent),
   money("Overrun", (line) => line.overrun),
   ["Pace", "number minor", pace],
-  ["Runs out", "number", outlook],
+  ["Runs out", "number", (line) => outlook(line, minute)],
 ];
+// The newest day first, then the run, then single ticks.
+function byWindow(a, b) {
+  const [one, other] = [a, b].map((line) => line.window.split(":"));
+  return PERIODS.indexOf(one[0]) - PERIODS.indexOf(other[0]) || Number(other[1]) - Number(one[1]);
+}
 const keyOf = (line) => [line.window, line.scope, line.unit].join(" ");
 
 function draw(reading) {
-  const lines = reading.windows.filter((line) => line.limit !== null || line.spent || line.reserved || line.overrun);
+  const lines = reading.windows.filter((line) => line.limit !== null || line.spent || line.reserved || line.overrun).sort(byWindow);
   const own = lines.filter((line) => line.scope === "run");
   const kinds = lines.filter((line) => line.scope.startsWith("kind:"));
-  table("windows", columns(false), own, "Nothing was spent yet.", keyOf);
-  table("kinds", columns(true), kinds, "Nothing was spent yet.", keyOf);
+  table("windows", columns(false, reading.minute), own, "Nothing was spent yet.", keyOf);
+  table("kinds", columns(true, reading.minute), kinds, "Nothing was spent yet.", keyOf);
   byId("owners-section").hidden = !reading.owners.all;
   byId("owners-count").textContent = "the fullest " + reading.owners.fullest.length + " of " + reading.owners.all;
-  table("owners", columns(true), reading.owners.fullest, "None has one.", keyOf);
+  table("owners", columns(true, reading.minute), reading.owners.fullest, "None has one.", keyOf);
 
   const limited = [...own, ...kinds, ...reading.owners.fullest].filter((line) => line.forecast && !line.window.startsWith("tick:"));
   const fullest = limited.sort((a, b) => b.forecast.share - a.forecast.share)[0];
