@@ -25,7 +25,7 @@ from ops.signals import Interruption, interruptible
 from ops.state import open_state
 from ops.worlds import DEFAULT_AGENTS, WorldChoice, warnings_of
 from prompts.render import check_templates
-from scheduler.ledger import LedgerError, RunExists
+from scheduler.ledger import Fenced, LedgerError, RunExists
 from scheduler.loop import Tick
 from scheduler.rules import check_spending
 from scheduler.settings import ConfigurationError, Settings, check_run_name
@@ -147,7 +147,7 @@ def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: 
                 drive(loop, made.world, on_tick=watch)
             return loop
     except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
-        if not isinstance(error, RunExists):
+        if not isinstance(error, RunExists | Fenced):  # who was fenced must not take the run back unasked
             error.add_note(f"go on with: {_resume_command(made.name, settings)}")
         raise
 

@@ -163,6 +163,7 @@ def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint
     said, code = town.outcome(first)
     assert code == 1
     assert ["another host has taken it" in line for line in complaints(said)] == [True], said
+    assert "--resume" not in said, "it would take the run from the host that has it"
     town.is_over(digest)
 
 
