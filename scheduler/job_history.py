@@ -178,7 +178,7 @@ class JobHistory:
             reason = _OPEN_REASON.get(state.decode(), "none")
             found.append(
                 self._record(
-                    job.key, state=state.decode(), due=job.due, reason=reason, claims=int(claims), model=job.model,
+                    job.key, state=state.decode(), reason=reason, claims=int(claims), model=job.model,
                     reserved=job.reserved, workers=tuple(sorted(running.get(text, ()))),
                     cells=tuple(f"{flat[i]} {flat[i + 1]}" for i in range(0, len(flat), 2)),
                 )

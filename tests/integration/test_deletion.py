@@ -1,0 +1,92 @@
+"""Deleting a run: nothing of it stays, nobody brings it back, and a host at work is not robbed of it unasked."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from ledger_case import OTHER, OWNER, Host, claimed, settle, worker
+from redis import Redis
+
+from scheduler import deletion
+from scheduler.deletion import RunHeld, delete_run
+from scheduler.keys import RUNS, incarnation_key
+from scheduler.ledger import Fenced, RunMissing
+from workers.embedded import EmbeddedServer
+
+
+def keys_of(client: Redis, run: str) -> list[bytes]:
+    """All that the server holds under a run's name."""
+    return [key for key in client.scan_iter(count=1000) if b"{%s}" % run.encode() in key]
+
+
+def test_every_key_and_the_name_are_gone_and_workers_bring_none_back(valkey: EmbeddedServer) -> None:
+    with valkey.client() as client:
+        host, other = Host(client, run="gone"), Host(client, run="gone.too")
+        jobs = host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER))
+        claims = worker(client)
+        settled, running = claimed(claims, jobs[0]), claimed(claims, jobs[1])
+        assert settle(claims, settled) == "staged"
+        host.until(3)
+        kept = keys_of(client, "gone.too")
+        assert keys_of(client, "gone")
+
+        assert delete_run(client, "gone", force=True) > 10
+        assert (settle(claims, running), claims.claim(jobs[2].id)) == ("gone", "gone")
+        claims.beat("gone", running.incarnation)
+        with pytest.raises(Fenced, match="or it was deleted"):
+            host.turn()
+        assert keys_of(client, "gone") == []
+        assert client.smembers(RUNS) == {b"gone.too"}
+        assert keys_of(client, "gone.too") == kept
+        other.turn()
+
+
+def test_a_run_is_not_taken_from_a_host_that_goes_on(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with valkey.client() as client:
+        host = Host(client, run="held")
+        monkeypatch.setattr(time, "sleep", lambda _: host.turn())
+        with pytest.raises(RunHeld, match="'held' is held by a host"):
+            delete_run(client, "held", watched=60)
+        host.turn()
+        assert delete_run(client, "held", force=True)
+        assert keys_of(client, "held") == []
+
+
+def test_a_run_whose_host_was_killed_can_be_deleted(valkey: EmbeddedServer) -> None:
+    with valkey.client() as client:
+        Host(client, run="left")
+        assert delete_run(client, "left", watched=0.01)
+        assert keys_of(client, "left") == []
+
+
+def test_a_deletion_that_was_interrupted_is_completed(valkey: EmbeddedServer) -> None:
+    with valkey.client() as client:
+        host = Host(client, run="half")
+        host.turn(("think", OWNER))
+        client.delete(incarnation_key("half"), host.ledger.prefix + "state")
+        assert keys_of(client, "half")
+        assert delete_run(client, "half")
+        assert keys_of(client, "half") == []
+        with pytest.raises(RunMissing, match="no run 'half'; there are: none"):
+            delete_run(client, "half")
+
+
+def test_a_new_run_of_the_name_is_spared(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with valkey.client() as client:
+        Host(client, run="again")
+        created: list[Host] = []
+        batches = deletion._batches
+
+        def create_meanwhile(*args: object) -> object:
+            created.append(Host(client, run="again"))
+            return batches(*args)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(deletion, "_batches", create_meanwhile)
+        delete_run(client, "again", force=True)
+        created[0].turn(("think", OWNER))
+        prefix = created[0].ledger.prefix.encode()
+        assert all(
+            key.startswith(prefix) or key == incarnation_key("again").encode() for key in keys_of(client, "again")
+        )
+        assert client.smembers(RUNS) == {b"again"}
