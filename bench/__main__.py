@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from bench import enqueue, memory
+from bench import day, enqueue, memory
 from bench.quality import SECTIONS, report
 from ops import logs
 
@@ -28,6 +28,8 @@ def main() -> int:
     )
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
     commands.add_parser("memory", help="what memory operations cost on a full stream")
+    shown = commands.add_parser("day", help="a day of one agent by heuristics and by the model of the settings")
+    shown.add_argument("--agent", default="agent:amara-okafor", help="an owner of the built-in town")
     arguments = parser.parse_args()
     logs.quiet()
     if arguments.command == "enqueue":
@@ -35,6 +37,9 @@ def main() -> int:
         return 0
     if arguments.command == "memory":
         print(memory.table())
+        return 0
+    if arguments.command == "day":
+        print(day.markdown(arguments.agent))
         return 0
     if arguments.data is None:
         parser.error("no recordings: give --data or set COGITATE_RECORDINGS")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from lived import UNSUMMARISED, lost
 
@@ -178,7 +178,7 @@ def check(run: Run) -> None:
 
 
 @given(turns)
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True, database=None, phases=[Phase.generate])
 def test_any_interleaving_over_days_keeps_what_matters(turns: Sequence[Turn]) -> None:
     run = Run()
     for turn in turns:
