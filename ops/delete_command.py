@@ -37,7 +37,7 @@ def delete(
             raise ConfigurationError(
                 f"delete asks before it removes run {run!r}, and nobody can answer here: give --yes"
             )
-        if not typer.confirm(f"Remove run {run}, its memories and its journal?", err=True):
+        if not _agreed(run):
             console.print("nothing was removed")
             return 1
     with open_state(read_settings(data_dir=data_dir)) as client:
@@ -46,3 +46,11 @@ def delete(
     if as_json:
         print(json.dumps({"run": run, "keys": keys}), flush=True)
     return 0
+
+
+def _agreed(run: str) -> bool:
+    """Ask. Ctrl-C and the end of the input mean no."""
+    try:
+        return typer.confirm(f"Remove run {run}, its memories and its journal?", err=True)
+    except typer.Abort:
+        return False

@@ -17,7 +17,6 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
-import typer
 from command import command, summary
 from ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from redis import Redis
@@ -289,11 +288,13 @@ def test_delete_asks_and_leaves_nothing(facts_of: Facts, cogitate: Typed, client
     assert (twice.returncode, twice.stderr) == (2, "cogitate: there is no run 'small'; there are: town-1\n")
 
 
+@pytest.mark.parametrize("typed", ["n\n", "", "perhaps\nn\n"])
 def test_nothing_is_removed_when_the_answer_is_no(
-    facts_of: Facts, lived: Path, monkeypatch: pytest.MonkeyPatch
+    facts_of: Facts, lived: Path, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(typer, "confirm", lambda *_, **__: False)
+    answers = io.StringIO(typed)
+    monkeypatch.setattr(answers, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", answers)
     assert delete_command.delete(RUN, data_dir=lived) == 1
     assert [run["run"] for run in facts_of("runs")["runs"]] == [RUN]
 
