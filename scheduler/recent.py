@@ -126,7 +126,8 @@ def tally(lines: Iterable[bytes], run: str, limits: LimitTable) -> Recent:
             kind.attempts += note.attempts
             kind.most_attempts = max(kind.most_attempts, note.attempts)
             kind.spent = _sum(kind.spent, note.usage)
-            owners[ended.key.owner] = _sum(owners.get(ended.key.owner, Cost()), note.usage)
+            if note.usage != Cost():
+                owners[ended.key.owner] = _sum(owners.get(ended.key.owner, Cost()), note.usage)
             if ended.reason != "none":
                 kind.reasons[ended.reason] += 1
             if ended.reason in ("failed", "late", "dead"):

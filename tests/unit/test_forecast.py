@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.forecast import Forecast, forecast
@@ -54,6 +54,7 @@ def test_a_limit_of_nothing_is_full_from_the_start() -> None:
 
 
 @pytest.mark.parametrize("period", ["day", "run"])
+@settings(deadline=None)
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10 * DAY), st.floats(0, 0.9))
 def test_what_runs_out_does_so_later_than_now_and_within_its_window(
     period: str, used: int, limit: int, minute: int, retry_share: float

@@ -102,7 +102,8 @@ def test_what_was_refused_and_degraded_is_counted_as_in_the_status(server: Embed
         assert tally["ends"] == facts["end"]
         reasons = {name: count for name, count in facts["reason"].items() if name != "none"}
         assert tally["reasons"] == reasons
-    assert set(recent["owners"]) <= {line["scope"].removeprefix("owner:") for line in status["budget"]} | {"world"}
+    spent = {line["scope"].removeprefix("owner:") for line in status["budget"] if line["spent"]}
+    assert set(recent["owners"]) == {owner for owner in spent if owner.startswith("agent:")} != set()
 
 
 def test_a_shorter_look_back_counts_only_the_newest_ticks(server: EmbeddedServer) -> None:
