@@ -53,13 +53,14 @@ def markdown(agent: str) -> str:
     asked: dict[str, Any] = {"llm": "openai", "limit_tokens": 10_000_000, "limits": limits, "repair_from": 1440}
     right = list(_live(agent, asked))
     model = Settings().model
+    left, right = ([t for t in thoughts if day_of(t.minute) == 0] for thoughts in (left, right))
     lines = [f"## {name}, day 0"]
     for kind, title in SECTIONS.items():
-        pair = [[t for t in thoughts if t.kind == kind and day_of(t.minute) == 0] for thoughts in (left, right)]
+        pair = [[t for t in thoughts if t.kind == kind] for thoughts in (left, right)]
         lines += ["", f"### {title}", "", f"| by heuristics | by {model} |", "| --- | --- |"]
         lines += (f"| {_cell(a)} | {_cell(b)} |" for a, b in zip_longest(*pair))
     by_model = sum(t.maker == "model" for t in right)
-    return "\n".join([*lines, "", f"Of {len(right)} thoughts in the right column's run, the model made {by_model}."])
+    return "\n".join([*lines, "", f"Of the {len(right)} thoughts on the right, the model made {by_model}."])
 
 
 def _live(agent: str, settings: dict[str, Any]) -> Iterator[Thought]:
