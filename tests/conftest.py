@@ -8,11 +8,16 @@ import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 
+import hypothesis
 import pytest
 import structlog
 from named_tests import NamedTests
 
 Eventually = Callable[..., None]
+# No test asserts a time. In CI examples are the same in every run; elsewhere they differ, to find more.
+hypothesis.settings.register_profile("cogitate", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("cogitate")
+
 RECORDINGS = "COGITATE_RECORDINGS"
 REQUIRE = "COGITATE_REQUIRE_SYSTEM"
 
