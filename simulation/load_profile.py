@@ -44,7 +44,7 @@ def job_demand(recording: Recording) -> str:
             calls[when] += CALLS_PER_REFLECTION
         for node in persona.nodes:
             step = str(node.created)
-            ratings[step] += node.type == "event" and "is idle" not in node.text
+            ratings[step] += node.type == "event" and "idle" not in node.text
             chats[step] += node.type == "chat"
             calls[step] += CALLS_PER_INSIGHT * (node.type == "thought" and bool(node.evidence) and step in times)
     lines = ["sim_time,importance_jobs,chat_nodes,reflect_jobs,reflect_llm_calls"]
