@@ -47,10 +47,10 @@ class Think:
         return None
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        raise NotImplementedError
+        raise AssertionError("no test asks a model for this kind")
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        raise NotImplementedError
+        raise AssertionError("no test asks a model for this kind")
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         return (thought(case.job, f"read {[e.number for e in case.entries]}"),)

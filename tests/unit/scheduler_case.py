@@ -41,10 +41,10 @@ class Thinker:
         return self.next(moment)
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        raise NotImplementedError
+        raise AssertionError("no test asks a model for this kind")
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        raise NotImplementedError
+        raise AssertionError("no test asks a model for this kind")
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         return (Append(owner=case.job.key.owner, entry=Entry(type="reflection", text="a guess", minute=0)),)
