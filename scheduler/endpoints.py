@@ -1,0 +1,73 @@
+"""Endpoints and models as they are configured, and a model as a run keeps it.
+
+An endpoint is where calls go: its key, and what it allows. It is the affair of this machine's configuration and never
+enters the ledger. A model is what a job names: it has prices, and the run keeps it, so that every worker charges the
+same whatever its own configuration says.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+DEFAULT = "default"  # the endpoint and the model of the short settings: base_url, api_key, model, prices
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+class Endpoint(BaseModel):
+    """One OpenAI-compatible server. Limits that are None are not enforced."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base_url: str | None = None  # None: OPENAI_BASE_URL, else the client's own default
+    api_key: SecretStr | None = None  # None: the variable named below
+    api_key_variable: str = "OPENAI_API_KEY"
+    concurrency: int | None = Field(None, ge=1)  # calls in flight, of all workers together
+    requests_per_minute: int | None = Field(None, ge=1)  # of all workers together
+    tokens_per_minute: int | None = Field(None, ge=1)  # reserved and then used, of all workers together
+
+
+class ModelSettings(BaseModel):
+    """One model of an endpoint and what it costs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    endpoint: str = DEFAULT
+    model: str  # as the endpoint calls it
+    input_price: int = Field(0, ge=0)  # micro-dollars per million tokens
+    cached_input_price: int | None = Field(None, ge=0)  # None: as other input
+    output_price: int = Field(0, ge=0)  # reasoning included
+    context: int | None = Field(None, ge=256)  # tokens of prompt and answer together
+
+    @field_validator("model")
+    @classmethod
+    def _model(cls, value: str) -> str:
+        if not value.strip() or len(value) > 200:
+            raise ValueError(f"{value[:80]!r} is not a model's name: use 1 to 200 characters, as the endpoint calls it")
+        return value
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A model as a run keeps it and a job names it."""
+
+    name: str  # as jobs, the journal and tiers call it
+    model: str  # as its endpoint calls it
+    endpoint: str = DEFAULT
+    input_price: int = 0  # micro-dollars per million tokens
+    cached_input_price: int = 0
+    output_price: int = 0
+    context: int = 0  # tokens; 0: not known
+
+
+def check_name(name: str) -> str:
+    """The name, if an endpoint or a model can be called so in the configuration.
+
+    Raises:
+        ValueError: when it cannot.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name[:80]!r} names no endpoint or model: use lower-case letters, digits, '.', '_' or '-'")
+    return name
