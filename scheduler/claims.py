@@ -12,16 +12,18 @@ from redis.exceptions import RedisError
 from memory.effects import Effect
 from memory.entry import Entry, as_known
 from memory.profile import Profile
+from scheduler.endpoints import Model
 from scheduler.facts import Facts
 from scheduler.keys import incarnation_key, new_nonce, run_base, run_prefix
 from scheduler.scripts import script
+from scheduler.versions import SCHEMA
 from tasks.job import Cost, Job, JobKey, split_job_id
 from tasks.kind import Case
 
 Source = Literal["llm", "cached", "heuristic", "none"]
 Reason = Literal["none", "denied", "late", "failed", "dead", "cancelled"]
 Settled = Literal["staged", "freed", "accounted", "already", "unknown", "gone"]
-Refusal = Literal["gone", "paused", "closed", "claimed", "late", "dead"]
+Refusal = Literal["gone", "paused", "newer", "closed", "claimed", "late", "dead"]
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -42,7 +44,14 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     incarnation: str
     token: str
     number: int  # 1 for the first attempt
+    cap: int  # claims that the run allows of one job
     case: Case
+    model: Model | None = None  # the model that the job names; None: it names none, or one that the run does not have
+
+    @property
+    def last(self) -> bool:
+        """Whether no further attempt is allowed."""
+        return self.number >= self.cap
 
     @property
     def job(self) -> Job:
@@ -50,11 +59,16 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claims:
-    """The ledger as a worker process sees it. Thread-safe: the client pools its connections."""
+    """The ledger as a worker process sees it. Thread-safe: the client pools its connections.
 
-    def __init__(self, client: Redis, *, worker: str, claim_cap: int) -> None:
+    Args:
+        worker: the name under which this process beats.
+        schema: the newest version that this worker reads; jobs and runs of a newer one are refused.
+    """
+
+    def __init__(self, client: Redis, *, worker: str, schema: int = SCHEMA) -> None:
         self._worker = worker
-        self._cap = claim_cap
+        self._schema = schema
         self._client = client
         self._facts: dict[tuple[str, int], Facts] = {}  # by prefix and version: they never change
         self._claim = script(client, "claim")
@@ -72,7 +86,7 @@ class Claims:
         run, key = split_job_id(job_id)
         self._withdraw()
         token = new_nonce()
-        args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._cap]
+        args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._schema]
         try:
             answer: list[Any] = self._claim(keys=[incarnation_key(run)], args=args)
         except RedisError:
@@ -81,15 +95,23 @@ class Claims:
         if answer[0] != b"ok":
             refusal: Refusal = answer[0].decode()
             return refusal
-        _, incarnation, number, raw_job, profile, memories = answer
+        _, incarnation, number, cap, raw_job, profile, memories = answer
         job = msgspec.json.decode(raw_job, type=Job)
+        facts = self._facts_of(run_prefix(run, incarnation.decode()), job.facts)
         case = build_case(
             job,
             msgspec.json.decode(profile, type=Profile) if profile else Profile(name=key.owner),
-            self._facts_of(run_prefix(run, incarnation.decode()), job.facts),
+            facts,
             {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)},
         )
-        return Claim(incarnation=incarnation.decode(), token=token, number=int(number), case=case)
+        return Claim(
+            incarnation=incarnation.decode(),
+            token=token,
+            number=int(number),
+            cap=int(cap),
+            case=case,
+            model=facts.model(job.model),
+        )
 
     def _facts_of(self, prefix: str, version: int) -> Facts:
         known = self._facts.get((prefix, version))
@@ -127,7 +149,7 @@ class Claims:
     def _report(self, run: str, incarnation: str, key: JobKey, token: str, payload: bytes, used: Cost) -> Settled:
         args: list[str | int | bytes] = [run_base(run), incarnation, key.text(), token, payload]
         answer: Any = self._settle(
-            keys=[incarnation_key(run)], args=[*args, used.calls, used.tokens, used.usd_micros, self._cap]
+            keys=[incarnation_key(run)], args=[*args, used.calls, used.tokens, used.usd_micros]
         )
         settled: Settled = answer.decode()
         return settled

@@ -8,13 +8,13 @@ import msgspec
 
 from memory.clock import DAY, day_of
 from scheduler.journal import Notes, OpenNote, write_line
-from scheduler.keys import SCHEMA
 from scheduler.ledger import Commit, HostLedger, Write
 from scheduler.mind import Mind
 from scheduler.open_jobs import job_writes
 from scheduler.restore import loop_state
 from scheduler.streams import chunked, stream_writes
 from scheduler.turn import Outcome
+from scheduler.versions import SCHEMA
 
 KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
 

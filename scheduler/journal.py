@@ -19,6 +19,7 @@ from scheduler.admission import Decision
 from scheduler.budget import Cell
 from scheduler.claims import Reason, Source
 from scheduler.facts import Facts
+from scheduler.versions import SCHEMA
 from tasks.job import Cost, JobKey
 
 End = Literal["applied", "dropped", "deferred", "stale", "cancelled"]
@@ -120,12 +121,19 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
+class Versioned(msgspec.Struct, frozen=True):
+    """All that can be said of a line that a newer version wrote."""
+
+    v: int
+
+
 class JournalError(ValueError):
     """A line of the journal is not what was written; the message names its tick."""
 
 
 _CORE = msgspec.json.Decoder(Core)
 _LINE = msgspec.json.Decoder(Line)
+_VERSION = msgspec.json.Decoder(Versioned)
 
 
 def next_digest(previous: str, core: bytes) -> str:
@@ -160,13 +168,18 @@ def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
     """Verify and decode the line of `tick`, given digest and chain before it.
 
     Raises:
-        JournalError: when a byte is not what was written.
+        JournalError: when a byte is not what was written, or a newer version wrote it.
     """
     found, _, body = stored.partition(b" ")
     now = next_chain(chain, body)
     if found.decode("ascii", "replace") != now:
         raise JournalError(f"tick {tick}: the journal was changed: chain {now} where {found[:40]!r} was written")
     try:
+        version = _VERSION.decode(body).v
+        if version > SCHEMA:
+            raise JournalError(
+                f"tick {tick}: written with schema {version}, this version knows {SCHEMA}: upgrade Cogitate"
+            )
         line = _LINE.decode(body)
         core = _CORE.decode(line.core)
     except msgspec.DecodeError as error:

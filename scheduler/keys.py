@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 
 RUNS = "cogitate:runs"  # set of run names
-SCHEMA = 1  # version of everything written; a newer one is refused
 
 
 def new_nonce() -> str:

@@ -17,8 +17,9 @@ import msgspec
 from redis import Redis
 
 from scheduler.claims import Result
-from scheduler.keys import RUNS, SCHEMA, incarnation_key, new_nonce, run_base, run_prefix
+from scheduler.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefix
 from scheduler.scripts import script
+from scheduler.versions import SCHEMA
 from tasks.job import JobKey
 
 Apply = Literal["due", "ready"]
@@ -44,6 +45,9 @@ class RunMissing(LedgerError):
 
 class NewerSchema(LedgerError):
     """The run was written by a newer version of Cogitate."""
+
+    def __init__(self, run: str, found: int) -> None:
+        super().__init__(f"run {run!r} has schema {found}, this version knows {SCHEMA}: upgrade Cogitate")
 
 
 class Write(NamedTuple):
@@ -151,9 +155,7 @@ class HostLedger:
             case b"none":
                 raise RunMissing(f"there is no run {run!r} to resume; `cogitate runs` lists the runs there are")
             case b"newer":
-                raise NewerSchema(
-                    f"run {run!r} has schema {int(answer[1])}, this version knows {SCHEMA}: upgrade Cogitate"
-                )
+                raise NewerSchema(run, int(answer[1]))
         client.sadd(RUNS, run)
         return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]), cap)
 

@@ -12,6 +12,7 @@ from scheduler.admission import Decided
 from scheduler.budget import BudgetView, Cell, amounts
 from scheduler.ledger import Value, Write
 from scheduler.streams import chunked
+from scheduler.versions import SCHEMA
 from tasks.job import Cost, Job, JobKey
 
 _JOB = msgspec.json.Decoder(Job)
@@ -42,7 +43,7 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
             "reads", msgspec.json.encode(job.reads),
             "calls", cost[0], "tokens", cost[1], "usd_micros", cost[2], "last", "[0,0,0]",
             "cells", msgspec.json.encode([part for cell in item.cells for part in cell]),
-            "pools", msgspec.json.encode(view.pools(item.cells)),
+            "pools", msgspec.json.encode(view.pools(item.cells)), "schema", SCHEMA,
         ]  # fmt: skip
         writes.append(Write("HSET", f"job:{text}", tuple(fields)))
         due.setdefault(job.due, []).append(text)

@@ -14,10 +14,11 @@ from scheduler.budget import window_of
 from scheduler.history import read_journal
 from scheduler.journal import ReadLine
 from scheduler.keys import RUNS, incarnation_key, run_prefix
-from scheduler.ledger import RunMissing
+from scheduler.ledger import NewerSchema, RunMissing
 from scheduler.limits import UNITS, LimitTable
 from scheduler.rules import kept_settings
 from scheduler.streams import load_streams
+from scheduler.versions import SCHEMA
 from tasks.job import Cost
 
 Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
@@ -73,12 +74,21 @@ def prefix_of(client: Redis, run: str) -> str:
 
     Raises:
         RunMissing: naming the runs that there are.
+        NewerSchema: when a newer version wrote it.
     """
     incarnation: Any = client.get(incarnation_key(run))
     if incarnation is None:
         there = ", ".join(run_names(client)) or "none"
         raise RunMissing(f"there is no run {run!r}; there are: {there}")
-    return run_prefix(run, incarnation.decode())
+    prefix = run_prefix(run, incarnation.decode())
+    schema: Any = client.hget(prefix + "state", "schema")
+    _check_schema(run, schema)
+    return prefix
+
+
+def _check_schema(run: str, found: bytes | None) -> None:
+    if found is not None and int(found) > SCHEMA:
+        raise NewerSchema(run, int(found))
 
 
 def limits_of(client: Redis, prefix: str) -> LimitTable:
@@ -110,11 +120,13 @@ class RunReader:
 
         Raises:
             RunMissing: when the run was deleted.
+            NewerSchema: when a newer version has taken it over.
             JournalError: when its journal was changed.
         """
         state: Any = self._client.hgetall(self._prefix + "state")
         if not state:
             raise RunMissing(f"run {self._run!r} was deleted")
+        _check_schema(self._run, state.get(b"schema"))
         tick = int(state[b"tick"])
         for line in read_journal(self._client, self._prefix, self._tick + 1, tick):
             self._add(line)

@@ -15,7 +15,7 @@ import msgspec
 from redis import Redis
 
 from scheduler.forecast import Forecast, forecast
-from scheduler.ledger import RunMissing
+from scheduler.ledger import NewerSchema, RunMissing
 from scheduler.recent import Recent, recent_ticks
 from scheduler.rules import kept_settings
 from scheduler.settings import Settings
@@ -86,7 +86,10 @@ def run_heads(client: Redis) -> list[RunHead]:
     """The runs of this data folder or server, those that are running first."""
     heads = []
     for run in run_names(client):
-        status: Any = client.hget(prefix_of(client, run) + "state", "status")
+        try:
+            status: Any = client.hget(prefix_of(client, run) + "state", "status")
+        except (RunMissing, NewerSchema):
+            continue  # deleted since, or not for this version to show
         heads.append(RunHead(run, (status or b"").decode()))
     return sorted(heads, key=lambda head: (head.status != "running", head.run))
 

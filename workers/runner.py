@@ -19,6 +19,7 @@ from scheduler.connect import connect
 from scheduler.keys import new_nonce
 from scheduler.rules import use_prompts
 from scheduler.settings import Settings
+from scheduler.versions import SCHEMA
 from tasks.job import Cost, split_job_id
 from tasks.kind import Kind
 from tasks.registry import UnknownKind, kind_of
@@ -50,6 +51,7 @@ class Runner:
         self._settings = settings
         self._model: ModelClient | None = None
         self._model_lock = threading.Lock()
+        self._newer: set[str] = set()  # runs of a newer version: told of once
 
     def close(self) -> None:
         """Close the model's client, if one was needed."""
@@ -66,6 +68,8 @@ class Runner:
             claim = self._claims.claim(job_id)
             if not isinstance(claim, Claim):
                 log.debug("job.refused", job=job_id, why=claim)
+                if claim == "newer":
+                    self._warn_of_newer(job_id)
                 return claim
             with self._heartbeat.of(claim.job.run, claim.incarnation):
                 result, used, pause, failure = self._attempt(claim, deadline, halved)
@@ -78,6 +82,12 @@ class Runner:
                 return settled
             halved = halved or failure == OVERFLOW
             time.sleep(pause)
+
+    def _warn_of_newer(self, job_id: str) -> None:
+        run, _ = split_job_id(job_id)
+        if run not in self._newer:
+            self._newer.add(run)
+            log.warning("run.newer_schema", run=run, known=SCHEMA)
 
     def _attempt(self, claim: Claim, deadline: float, halved: bool) -> _Attempt:
         job = claim.job

@@ -20,6 +20,7 @@ end
 local state = ARGV[1] .. incarnation .. ':state'
 local schema = redis.call('HGET', state, 'schema')
 if tonumber(schema) > tonumber(ARGV[5]) then return {'newer', schema} end
+if tonumber(schema) < tonumber(ARGV[5]) then redis.call('HSET', state, 'schema', ARGV[5]) end
 if redis.call('HGET', state, 'holder') ~= ARGV[4] then
   redis.call('HINCRBY', state, 'epoch', 1)
   redis.call('HSET', state, 'holder', ARGV[4], 'host', ARGV[6], 'status', 'running')

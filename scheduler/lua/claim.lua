@@ -1,28 +1,31 @@
 -- A worker asks for a job. Takes a reservation from the retry pool when this is not the first attempt.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
 -- and under cogitate:{<name>}:<nonce>: (the run's prefix) the keys of accounts.lua, and
---   state         hash    tick, status
+--   state         hash    tick, status, schema
 --   beats         hash    worker -> heartbeat counter
 --   owners        hash    owner -> profile JSON
 --   entries:<o>   hash    number -> JSON of a live entry
 --   archive:<o>   hash    number -> JSON of an archived entry
 --   archived:<o>  zset    number, scored by the tick that archived it
--- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 cap on claims
+-- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 cap on claims  6 newest schema that the worker knows
 -- Answers {'ok', incarnation, attempt number, job JSON, profile JSON, {owner, {entry JSON, …}, …}}
---      or {reason}: gone, paused, closed, claimed, late, dead.
+--      or {reason}: gone, paused, newer, closed, claimed, late, dead.
 
 local incarnation = redis.call('GET', KEYS[1])
 if not incarnation then return {'gone'} end
 local run = ARGV[1] .. incarnation .. ':'
 local key, worker, token = ARGV[2], ARGV[3], ARGV[4]
-local state = redis.call('HMGET', run .. 'state', 'tick', 'status')
+local state = redis.call('HMGET', run .. 'state', 'tick', 'status', 'schema')
 if not state[1] then return {'gone'} end
 if state[2] ~= 'running' then return {'paused'} end
+local known = tonumber(ARGV[6])
+if tonumber(state[3]) > known then return {'newer'} end
 
 local name = run .. 'job:' .. key
 local job = redis.call('HMGET', name, 'state', 'token', 'claims', 'due', 'job', 'owner', 'calls', 'tokens', 'usd_micros',
-  'cells', 'pools', 'last', 'latest', 'tick', 'reads')
+  'cells', 'pools', 'last', 'latest', 'tick', 'reads', 'schema')
 if not job[1] or job[1] ~= 'open' then return {'closed'} end
+if tonumber(job[16] or '1') > known then return {'newer'} end  -- of before jobs said it: 1
 if tonumber(job[4]) <= tonumber(state[1]) then return {'late'} end
 local claims = tonumber(job[3])
 

@@ -1,0 +1,15 @@
+"""The schema version of everything a run writes: one number, raised whenever a reader of before would misread it.
+
+What carries it, and who refuses a newer one:
+
+* **Ledger and memory entries**: `schema` in the run's state. A host that takes a run over raises it to its own, as it
+  writes entries and keys in its own way from then on. Hosts refuse to resume, readers to read, workers to claim.
+* **Jobs**: `schema` in a job's record. A worker leaves a newer one to others and spends nothing.
+* **Journal**: `v` in each line, so that a line can be read long after its run was taken over by a newer version. An
+  entry is written as the line of its tick says.
+
+A result is written in the version of its job; today there is one. A run of an older version is read and resumed: see
+`tests/fixtures/`.
+"""
+
+SCHEMA = 1
