@@ -8,8 +8,8 @@ What carries it, and who refuses a newer one:
 * **Journal**: `v` in each line, so that a line can be read long after its run was taken over by a newer version. An
   entry is written as the line of its tick says.
 
-A result is written in the version of its job; today there is one. A run of an older version is read and resumed: see
-`tests/fixtures/`.
+A result is written in the version of its job; today there is one. A run of an older version is read and resumed:
+`tests/fixtures/` keeps one of each.
 """
 
 SCHEMA = 1

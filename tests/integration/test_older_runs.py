@@ -1,0 +1,72 @@
+"""Runs that were written by versions before: audited, replayed and gone on with by the code of today."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+from written_run import FOLDER, live, load, settings_for, write
+
+from cogitate import TickLoop
+from scheduler.audit import audit
+from scheduler.replay import replay
+from scheduler.summary import summarise_run
+from scheduler.versions import SCHEMA
+from workers.embedded import EmbeddedServer
+
+FILES = sorted(FOLDER.glob("run-schema-*.json"))
+MORE = 15  # ticks: every job that was open has its end by then
+
+
+@pytest.fixture
+def client(valkey: EmbeddedServer) -> Iterator[Redis]:
+    with valkey.client() as client:
+        yield client
+
+
+def read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def test_there_is_a_file_of_each_version() -> None:
+    assert [path.name for path in FILES] == [f"run-schema-{number}.json" for number in range(1, SCHEMA + 1)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_an_older_run_is_audited_replayed_and_resumed(client: Redis, tmp_path: Path, path: Path) -> None:
+    written = read(path)
+    run, tick = written["run"], written["tick"]
+    load(client, written)
+    assert audit(client, run) == []
+    assert replay(client, run, FakeRedis())[:2] == (tick, written["digest"])
+    left = {key.partition(":job:")[2] for key in written["keys"]} - {""}
+    assert {"open", "held", "staged"} == {
+        fields["state"] for key, (_, fields) in written["keys"].items() if ":job:" in key
+    }
+
+    settings = settings_for(tmp_path)
+    with TickLoop(run=run, owners={}, settings=settings, inline=True, client=client, resume=True, ticks=400) as loop:
+        assert (loop.tick, loop.digest, loop.restored) == (tick, written["digest"], b'{"tick": %d}' % tick)
+        assert {key.text() for key in loop.mind.open} == left
+        live(loop, tick + MORE)
+        assert loop.tick == tick + MORE
+        assert not {key.text() for key in loop.mind.open} & left
+    assert summarise_run(client, run).tick == tick + MORE
+    assert audit(client, run) == []
+    assert replay(client, run, FakeRedis()).ticks == tick + MORE
+
+
+def test_the_next_one_can_be_written(tmp_path: Path) -> None:
+    write(tmp_path / "run.json")
+    fresh, kept = read(tmp_path / "run.json"), read(FOLDER / f"run-schema-{SCHEMA}.json")
+    assert {_name(key) for key in fresh["keys"]} >= {_name(key) for key in kept["keys"]} - {"lost"}
+
+
+def _name(key: str) -> str:
+    return key.split(":")[-1] if key.count(":") < 3 else key.split(":")[3]
