@@ -28,7 +28,7 @@ from scheduler.settings import ConfigurationError
 from simulation.recording import RecordingError
 
 USAGE, FAILED = 2, 1
-SECRET = ("redis_url", "broker_url", "api_key")  # their values are never shown
+SECRET = ("redis_url", "broker_url", "api_key", "endpoints")  # their values are never shown
 
 _REFUSED = (
     ConfigurationError,
@@ -96,7 +96,8 @@ def _unreadable(error: SettingsError) -> str:
     found = re.search(r'field "(\w+)"', str(error))
     field = found[1] if found else "settings"
     variable = f"COGITATE_{field.upper()}"
-    return f"{variable}={os.environ.get(variable, '')[:80]!r} cannot be read: it must be JSON, such as '{{\"a\": 1}}'"
+    value = "" if field in SECRET else f"={os.environ.get(variable, '')[:80]!r}"
+    return f"{variable}{value} cannot be read: it must be JSON, such as '{{\"a\": 1}}'"
 
 
 def _named(field: str, name: str) -> str:

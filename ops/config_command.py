@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 from rich.console import Console
 from rich.table import Table
 
@@ -38,8 +38,14 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
 
 def masked(name: str, value: Any) -> Any:
     """A value as it may be shown, as JSON: no key, no password."""
+    if isinstance(value, BaseModel):
+        return {key: masked(key, part) for key, part in value if part is not None}
+    if isinstance(value, dict):
+        return {key: masked(key, part) for key, part in value.items()}
     if isinstance(value, SecretStr):
         return shown(value.get_secret_value()) if name in SECRET and name.endswith("_url") else "********"
+    if name == "base_url" and value is not None:
+        return shown(value)
     return str(value) if isinstance(value, Path) else value
 
 

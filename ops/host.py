@@ -27,7 +27,7 @@ from scheduler.rules import (
     use_prompts,
     view_of,
 )
-from scheduler.settings import Settings, check_run_name
+from scheduler.settings import ConfigurationError, Settings, check_run_name
 from scheduler.summary import prefix_of
 from scheduler.waiting import Publish
 from tasks.registry import kinds
@@ -140,15 +140,20 @@ class TickLoop(NarratedLoop):
 
 
 def _check_model(settings: Settings) -> None:
-    """Where a model is to be asked, its key and endpoint must be usable before anything is started.
+    """Where models are to be asked, their keys and endpoints must be usable before anything is started.
 
     Raises:
         ConfigurationError: saying what is missing.
     """
-    if settings.llm == "openai":
-        from workers.llm import ModelClient
+    if settings.llm != "openai":
+        return
+    from workers.llm import ModelClient
 
-        ModelClient(settings).close()
+    endpoints = settings.endpoint_table()
+    for name in sorted({model.endpoint for model in settings.model_table().values()}):
+        if name not in endpoints:
+            raise ConfigurationError(f"the run asks models at the endpoint {name!r}, which is not configured any more")
+        ModelClient(endpoints[name], settings.concurrency).close()
 
 
 def _nothing(owner: str) -> Mapping[str, Any]:
@@ -167,6 +172,6 @@ def description_of(client: Redis, run: str) -> dict[str, str]:
 
 def _acquire(client: Redis, run: str, settings: Settings, resume: bool, describe: Mapping[str, str]) -> HostLedger:
     if resume:
-        return HostLedger.resume(client, run, claim_cap=settings.claim_cap)
+        return HostLedger.resume(client, run)
     state: dict[str, Value] = {"settings": keep_settings(settings), "describe": json.dumps(dict(describe))}
-    return HostLedger.create(client, run, claim_cap=settings.claim_cap, state=state)
+    return HostLedger.create(client, run, state=state)

@@ -148,9 +148,7 @@ class Claims:
 
     def _report(self, run: str, incarnation: str, key: JobKey, token: str, payload: bytes, used: Cost) -> Settled:
         args: list[str | int | bytes] = [run_base(run), incarnation, key.text(), token, payload]
-        answer: Any = self._settle(
-            keys=[incarnation_key(run)], args=[*args, used.calls, used.tokens, used.usd_micros]
-        )
+        answer: Any = self._settle(keys=[incarnation_key(run)], args=[*args, used.calls, used.tokens, used.usd_micros])
         settled: Settled = answer.decode()
         return settled
 

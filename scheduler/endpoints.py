@@ -49,6 +49,19 @@ class ModelSettings(BaseModel):
             raise ValueError(f"{value[:80]!r} is not a model's name: use 1 to 200 characters, as the endpoint calls it")
         return value
 
+    def kept_as(self, name: str) -> Model:
+        """The model as a run keeps it under this name."""
+        cached = self.input_price if self.cached_input_price is None else self.cached_input_price
+        return Model(
+            name=name,
+            model=self.model,
+            endpoint=self.endpoint,
+            input_price=self.input_price,
+            cached_input_price=cached,
+            output_price=self.output_price,
+            context=self.context or 0,
+        )
+
 
 class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A model as a run keeps it and a job names it."""

@@ -6,6 +6,7 @@ import msgspec
 
 from memory.limits import MemoryLimits
 from memory.profile import Location
+from scheduler.endpoints import Model
 from tasks.kind import World
 
 
@@ -19,6 +20,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     morning: int = 360
     act_interval: int = 0  # ticks; 0: agents are not asked to choose an action
     names: dict[str, str] = msgspec.field(default_factory=dict)
+    models: tuple[Model, ...] = ()  # those that jobs may name; none: nobody is asked
+
+    def model(self, name: str) -> Model | None:
+        """The model of that name, or None."""
+        return next((model for model in self.models if model.name == name), None)
 
     def world(self) -> World:
         """The same as kinds of job see it."""

@@ -108,7 +108,7 @@ class Commit:
 class HostLedger:
     """One run as the host that holds it sees it."""
 
-    def __init__(self, client: Redis, run: str, incarnation: str, epoch: int, holder: str, seq: int, cap: int) -> None:
+    def __init__(self, client: Redis, run: str, incarnation: str, epoch: int, holder: str, seq: int) -> None:
         self.client = client
         self.run = run
         self.incarnation = incarnation
@@ -116,7 +116,6 @@ class HostLedger:
         self.epoch = epoch
         self._holder = holder
         self._seq = seq
-        self._cap = cap
         self._collect = script(client, "collect")
         self._advance = script(client, "advance")
         self._finish = script(client, "finish")
@@ -124,26 +123,26 @@ class HostLedger:
         self._longest_block: float = (client.get_connection_kwargs().get("socket_timeout") or 2.0) / 2
 
     @classmethod
-    def create(cls, client: Redis, run: str, *, claim_cap: int, state: dict[str, Value]) -> HostLedger:
-        """Create a run.
+    def create(cls, client: Redis, run: str, *, state: dict[str, Value]) -> HostLedger:
+        """Create a run. Its `state` holds at least `settings`, those that it keeps as JSON.
 
         Raises:
             RunExists: when there is one of this name.
         """
-        return cls._acquire(client, run, "create", claim_cap, state)
+        return cls._acquire(client, run, "create", state)
 
     @classmethod
-    def resume(cls, client: Redis, run: str, *, claim_cap: int) -> HostLedger:
+    def resume(cls, client: Redis, run: str) -> HostLedger:
         """Take an existing run over; every other host of it is fenced from now on.
 
         Raises:
             RunMissing: when there is no run of this name.
             NewerSchema: when a newer version wrote it.
         """
-        return cls._acquire(client, run, "resume", claim_cap, {})
+        return cls._acquire(client, run, "resume", {})
 
     @classmethod
-    def _acquire(cls, client: Redis, run: str, mode: str, cap: int, state: dict[str, Value]) -> HostLedger:
+    def _acquire(cls, client: Redis, run: str, mode: str, state: dict[str, Value]) -> HostLedger:
         holder, host = new_nonce(), f"{platform.node()}:{os.getpid()}"
         fields: list[Value] = [part for pair in state.items() for part in pair]
         answer: list[bytes] = script(client, "acquire")(
@@ -157,7 +156,7 @@ class HostLedger:
             case b"newer":
                 raise NewerSchema(run, int(answer[1]))
         client.sadd(RUNS, run)
-        return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]), cap)
+        return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]))
 
     def collect(self, tick: int, apply: Apply, expired: Sequence[str] = ()) -> Collected:
         """What is due at `tick`; attempts named in `expired` lose their lease.
@@ -165,7 +164,7 @@ class HostLedger:
         Raises:
             Fenced: when another host has taken the run.
         """
-        rows, attempts, beats, unclaimed = self._step(self._collect, [tick, apply, self._cap, *expired])
+        rows, attempts, beats, unclaimed = self._step(self._collect, [tick, apply, *expired])
         return Collected(
             rows=_rows(rows),
             attempts={attempts[i].decode(): _ATTEMPT.decode(attempts[i + 1]) for i in range(0, len(attempts), 2)},

@@ -8,6 +8,7 @@ from typing import Any
 
 from memory.profile import Location
 from scheduler.budget import BudgetView, Guarantee
+from scheduler.endpoints import DEFAULT, ModelSettings
 from scheduler.facts import Facts
 from scheduler.prices import upper_bound
 from scheduler.settings import ConfigurationError, Settings
@@ -21,12 +22,14 @@ Brief = Callable[[str], Mapping[str, Any]]
 
 def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief) -> Rules:
     """How a run with these settings turns requests into jobs."""
+    models = settings.model_table()
 
     def model_of(kind: Kind) -> str:
-        return settings.model if settings.llm == "openai" and kind.output_cap else ""
+        return DEFAULT if settings.llm == "openai" and kind.output_cap else ""
 
     def cost_of(kind: Kind) -> Cost:
-        return upper_bound(kind.prompt_cap, kind.output_cap, settings) if model_of(kind) else Cost(calls=1)
+        model = models.get(model_of(kind))
+        return upper_bound(model, kind.prompt_cap, kind.output_cap) if model is not None else Cost(calls=1)
 
     def latency_of(kind: Kind) -> int:
         default = kind.latency
@@ -63,20 +66,20 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         start_minute=start_minute,
         morning=settings.morning,
         act_interval=settings.act_interval,
+        models=tuple(settings.model_table().values()) if settings.llm == "openai" else (),
     )
 
 
 #: Settings that a run is created with and keeps: on resume they go before the environment's.
 KEPT = frozenset(
     {
-        "llm", "model", "input_price", "output_price", "minutes_per_tick", "morning", "apply", "latency", "limits",
-        "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call", "claim_cap", "max_observations",
-        "max_reflections", "max_plans", "importance_threshold", "reflection_interval", "summary_threshold",
-        "retention_days", "policy", "policies", "on_failure", "cells", "token_limit", "compress_at", "compress_to",
-        "retain", "passes", "act_interval", "act_per_tick", "rate_share", "repair_from", "coalesce",
-        "reflection_trigger", "reflection_trigger_max",
-        "public_history_max_length", "recount_on_failure", "guidance_style", "statement_max_length",
-        "reasoning_max_length", "enable_truncation",
+        "llm", "model", "models", "input_price", "output_price", "minutes_per_tick", "morning", "apply", "latency",
+        "limits", "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call", "claim_cap",
+        "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",
+        "summary_threshold", "retention_days", "policy", "policies", "on_failure", "cells", "token_limit",
+        "compress_at", "compress_to", "retain", "passes", "act_interval", "act_per_tick", "rate_share", "repair_from",
+        "coalesce", "reflection_trigger", "reflection_trigger_max", "public_history_max_length", "recount_on_failure",
+        "guidance_style", "statement_max_length", "reasoning_max_length", "enable_truncation",
     }
 )  # fmt: skip
 
@@ -88,7 +91,9 @@ def keep_settings(settings: Settings) -> str:
 
 def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
     """The settings that a run was created with; everything else as in `over`, or as the environment says."""
-    return (over or Settings()).model_copy(update=json.loads(raw))
+    kept = json.loads(raw)
+    models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
+    return (over or Settings()).model_copy(update=kept | {"models": models})
 
 
 def use_prompts(settings: Settings) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -18,6 +18,7 @@ from memory.limits import Cause, MemoryLimits, Policy
 from memory.routing import Routing, Style
 from memory.trigger import DEFAULT_TRIGGER
 from memory.truncation import LEAST, Truncation
+from scheduler.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
 from scheduler.limits import LimitTable
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -62,13 +63,15 @@ class Settings(BaseSettings):
     workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
     concurrency: int = Field(8, ge=1, le=1000)  # jobs in flight in each
 
-    # Models
+    # Models. The first five are the endpoint and the model called "default", where the tables name none.
     llm: Literal["heuristic", "openai"] = "heuristic"
     model: str = "gpt-4o-mini"
     base_url: str | None = None  # None: the client's own default endpoint
     api_key: SecretStr | None = None  # None: OPENAI_API_KEY
     input_price: int = Field(150_000, ge=0)  # micro-dollars per million tokens
     output_price: int = Field(600_000, ge=0)
+    endpoints: dict[str, Endpoint] = Field(default_factory=dict)  # by name
+    models: dict[str, ModelSettings] = Field(default_factory=dict)  # by name
     job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
 
     # Time
@@ -163,6 +166,22 @@ class Settings(BaseSettings):
         shown = value.get_secret_value().partition("@")[2] or value.get_secret_value()
         raise ValueError(f"{shown!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://")
 
+    @field_validator("endpoints", "models")
+    @classmethod
+    def _names(cls, value: dict[str, Any]) -> dict[str, Any]:
+        return {check_name(name): value[name] for name in sorted(value)}
+
+    @model_validator(mode="after")
+    def _endpoints(self) -> Settings:
+        known = self.endpoint_table()
+        for name, model in self.models.items():
+            if model.endpoint not in known:
+                raise ValueError(
+                    f"model {name!r} is at the endpoint {model.endpoint!r}, which is not configured; "
+                    f"there are {', '.join(known)}"
+                )
+        return self
+
     @model_validator(mode="after")
     def _compression(self) -> Settings:
         if self.compress_to > self.compress_at:
@@ -200,6 +219,16 @@ class Settings(BaseSettings):
         if self.limit_usd is not None:
             limits["run.run.usd_micros"] = round(self.limit_usd * 1_000_000)
         return LimitTable(limits)
+
+    def endpoint_table(self) -> dict[str, Endpoint]:
+        """The endpoints by name, in order. "default" is that of the short settings, unless the table has one."""
+        short = Endpoint(base_url=self.base_url, api_key=self.api_key)
+        return dict(sorted(({DEFAULT: short} | self.endpoints).items()))
+
+    def model_table(self) -> dict[str, Model]:
+        """The models by name, in order, as a run keeps them. "default" is that of the short settings, as above."""
+        short = ModelSettings(model=self.model, input_price=self.input_price, output_price=self.output_price)
+        return {name: model.kept_as(name) for name, model in sorted(({DEFAULT: short} | self.models).items())}
 
     def memory_limits(self) -> MemoryLimits:
         """The limits of every owner's memory."""

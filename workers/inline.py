@@ -20,7 +20,7 @@ class InlinePublisher:
     """Takes the place of the broker: a published job is run before `publish` returns."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
-        claims = Claims(client, worker="inline", claim_cap=settings.claim_cap)
+        claims = Claims(client, worker="inline")
         self._runner = Runner(claims, Heartbeat(claims.beat, settings.lease / 5), settings)
 
     def publish(self, jobs: Sequence[Job]) -> int:

@@ -22,8 +22,9 @@ import openai
 import structlog
 from pydantic import BaseModel, ValidationError
 
+from scheduler.endpoints import Endpoint, Model
 from scheduler.prices import call_cost
-from scheduler.settings import ConfigurationError, Settings
+from scheduler.settings import ConfigurationError
 from tasks.job import Cost
 from tasks.kind import Prompt
 from workers import llm_failures as failures
@@ -70,29 +71,27 @@ class _Reply:
 class ModelClient:
     """One endpoint, through one pool of connections. Build it once per process, after any fork, and share it.
 
-    Safe to use from many threads; more than `settings.concurrency` at once wait for a connection, within their
-    deadlines.
+    Safe to use from many threads; more than `concurrency` at once wait for a connection, within their deadlines.
 
     Raises:
         ConfigurationError: when the key or the endpoint's URL is missing or cannot be used.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        own_endpoint = settings.base_url is None and not os.environ.get("OPENAI_BASE_URL")
-        base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    def __init__(self, endpoint: Endpoint, concurrency: int) -> None:
+        own_endpoint = endpoint.base_url is None and not os.environ.get("OPENAI_BASE_URL")
+        base_url = endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
         self._http = httpx2.Client(
-            transport=DeadlineTransport(settings.concurrency, _proxy(base_url)), headers={"Accept-Encoding": "identity"}
+            transport=DeadlineTransport(concurrency, _proxy(base_url)), headers={"Accept-Encoding": "identity"}
         )
         self._openai = openai.OpenAI(
-            api_key=_key(settings, own_endpoint), base_url=base_url, max_retries=0, http_client=self._http
+            api_key=_key(endpoint, own_endpoint), base_url=base_url, max_retries=0, http_client=self._http
         )
         # OpenAI's newer models know only max_completion_tokens; others may ignore it and write without end.
         self._dialects = Dialects(Dialect(cap="max_completion_tokens" if own_endpoint else "max_tokens"))
         for name in ("openai", "httpx2", "httpcore2"):  # at DEBUG these write whole prompts, at INFO whole URLs
             logging.getLogger(name).setLevel(logging.WARNING)
 
-    def ask(self, prompt: Prompt, *, model: str, max_output_tokens: int, deadline: float) -> Answer:
+    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> Answer:
         """Ask once: one request, since each needs a reservation of its own.
 
         What the endpoint refuses (a schema, a parameter) is learned: the failure is `unsupported`, and the next ask of
@@ -107,13 +106,13 @@ class ModelClient:
             TypeError: when the prompt's answer model cannot be said as a plain schema.
         """
         schema = plain_schema(prompt.answer)
-        dialect = self._dialects.of(model)
+        dialect = self._dialects.of(model.model)
         body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
         call = Call(deadline)
-        reply = self._exchange({"model": model, **body}, call)
-        spent, estimated = self._cost(prompt, reply, call.sent, max_output_tokens)
+        reply = self._exchange({"model": model.model, **body}, call)
+        spent, estimated = _cost(model, prompt, reply, call.sent, max_output_tokens)
         better = self._better(dialect, reply)
-        if better is not None and self._dialects.learn(model, dialect, better):
+        if better is not None and self._dialects.learn(model.model, dialect, better):
             reply = replace(reply, failure=Failure(kind="unsupported", detail=f"{dialect.form}, {dialect.cap}"))
         value, failure = _validated(reply, prompt.answer)
         if failure is not None:
@@ -121,14 +120,14 @@ class ModelClient:
             log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
             log(
                 "llm.failed",
-                model=model,
+                model=model.name,
                 kind=failure.kind,
                 status=failure.status,
                 retry_after=failure.retry_after,
                 detail=failure.detail,
             )
         elif estimated:
-            _log.info("llm.no_usage", model=model)
+            _log.info("llm.no_usage", model=model.name)
         return Answer(usage=spent, estimated=estimated, value=value, failure=failure)
 
     def close(self) -> None:
@@ -155,23 +154,6 @@ class ModelClient:
             )
         return _read_completion(raw.http_response.content, raw.http_response.headers)
 
-    def _cost(self, prompt: Prompt, reply: _Reply, sent: int, max_output_tokens: int) -> tuple[Cost, bool]:
-        """What the exchange cost, and whether that is an estimate.
-
-        Without reported usage an answer costs the estimate of its prompt and text; an exchange that ended who knows
-        where costs its upper bound; an error response costs a call.
-        """
-        if sent == 0:
-            return Cost(), False
-        if reply.usage is not None:
-            return call_cost(reply.usage.prompt, reply.usage.output, self._settings, calls=sent), False
-        if reply.unreported == "nothing":
-            return Cost(calls=sent), False
-        output = max_output_tokens
-        if reply.unreported == "text":  # the server was told to stop at the cap, and the estimate is a high one
-            output = min(output, estimate_tokens(reply.thought) + estimate_tokens(reply.text))
-        return call_cost(prompt_tokens(prompt), output, self._settings, calls=sent), True
-
     def _better(self, dialect: Dialect, reply: _Reply) -> Dialect | None:
         """What to ask instead when the endpoint refused the way of asking, and not the question."""
         failure = reply.failure
@@ -181,6 +163,24 @@ class ModelClient:
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._openai.api_key, "[key]")
+
+
+def _cost(model: Model, prompt: Prompt, reply: _Reply, sent: int, max_output_tokens: int) -> tuple[Cost, bool]:
+    """What the exchange cost, and whether that is an estimate.
+
+    Without reported usage an answer costs the estimate of its prompt and text; an exchange that ended who knows
+    where costs its upper bound; an error response costs a call.
+    """
+    if sent == 0:
+        return Cost(), False
+    if reply.usage is not None:
+        return call_cost(model, reply.usage.prompt, reply.usage.output, reply.usage.cached, calls=sent), False
+    if reply.unreported == "nothing":
+        return Cost(calls=sent), False
+    output = max_output_tokens
+    if reply.unreported == "text":  # the server was told to stop at the cap, and the estimate is a high one
+        output = min(output, estimate_tokens(reply.thought) + estimate_tokens(reply.text))
+    return call_cost(model, prompt_tokens(prompt), output, calls=sent), True
 
 
 def _read_completion(content: bytes, headers: Mapping[str, str]) -> _Reply:
@@ -253,14 +253,19 @@ def _validated(reply: _Reply, model: type[BaseModel]) -> tuple[BaseModel | None,
     return None, Failure(kind="wrong_schema", detail=failures.describe_places(list(errors)))
 
 
-def _key(settings: Settings, own_endpoint: bool) -> str:
-    """The key to send: the configured one, else OPENAI_API_KEY; another endpoint may need none."""
-    configured = settings.api_key.get_secret_value() if settings.api_key is not None else None
-    key = (configured or os.environ.get("OPENAI_API_KEY") or "").strip()
+def _key(endpoint: Endpoint, own_endpoint: bool) -> str:
+    """The key to send: the configured one, else that of the environment; another endpoint may need none."""
+    configured = endpoint.api_key.get_secret_value() if endpoint.api_key is not None else None
+    key = (configured or os.environ.get(endpoint.api_key_variable) or "").strip()
     if not key and own_endpoint:
-        raise ConfigurationError("no API key: set COGITATE_API_KEY or OPENAI_API_KEY, or base_url for a local server")
+        raise ConfigurationError(
+            f"no API key: set COGITATE_API_KEY or {endpoint.api_key_variable}, or base_url for a local server"
+        )
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ConfigurationError("the API key holds characters that no key has; check COGITATE_API_KEY")
+        raise ConfigurationError(
+            "the API key holds characters that no key has; check COGITATE_API_KEY, api_key of the endpoint, or "
+            f"{endpoint.api_key_variable}"
+        )
     return key or "none"
 
 

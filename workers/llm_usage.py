@@ -13,13 +13,15 @@ class Usage(NamedTuple):
 
     prompt: int
     output: int
+    cached: int = 0  # of the prompt, what the provider had in its cache
 
 
 def read_usage(response: Mapping[str, Any]) -> Usage | None:
     """The usage in a chat completion, or None when it is missing, negative, NaN, absurd or all zero.
 
-    Some providers leave reasoning out of `completion_tokens` and count it only in `total_tokens`: what the total
-    has beyond prompt and completion is output.
+    Some providers leave reasoning out of `completion_tokens`. Where the total has more than prompt and completion, or
+    the reasoning alone is more than the completion, that is output too. Cached input that is more than the prompt is a
+    mistake, and nothing is taken to be cached.
     """
     usage = response.get("usage")
     if not isinstance(usage, Mapping):
@@ -28,7 +30,17 @@ def read_usage(response: Mapping[str, Any]) -> Usage | None:
     if prompt is None or output is None or prompt + output == 0:
         return None
     total = _count(usage.get("total_tokens"))
-    return Usage(prompt, max(output, (total or 0) - prompt))
+    reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
+    if reasoning > output:
+        output += reasoning
+    cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
+    return Usage(prompt, max(output, (total or 0) - prompt), cached if cached <= prompt else 0)
+
+
+def _detail(usage: Mapping[str, Any], group: str, name: str) -> int:
+    """A count of OpenAI's usage details; 0 when it is not told."""
+    details = usage.get(group)
+    return (_count(details.get(name)) or 0) if isinstance(details, Mapping) else 0
 
 
 def _count(value: object) -> int | None:

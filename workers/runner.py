@@ -49,16 +49,17 @@ class Runner:
         self._claims = claims
         self._heartbeat = heartbeat
         self._settings = settings
-        self._model: ModelClient | None = None
-        self._model_lock = threading.Lock()
+        self._endpoints = settings.endpoint_table()
+        self._clients: dict[str, ModelClient] = {}  # by endpoint
+        self._clients_lock = threading.Lock()
         self._newer: set[str] = set()  # runs of a newer version: told of once
 
     def close(self) -> None:
-        """Close the model's client, if one was needed."""
-        with self._model_lock:
-            model, self._model = self._model, None
-        if model is not None:
-            model.close()
+        """Close the clients that were needed."""
+        with self._clients_lock:
+            clients, self._clients = self._clients, {}
+        for client in clients.values():
+            client.close()
 
     def run(self, job_id: str) -> Settled | Refusal:
         """Run a job as often as its attempts fail in a way that another may mend, within its deadline."""
@@ -99,12 +100,16 @@ class Runner:
         if not job.model:
             used = Cost(calls=1)
             return _Attempt(Result(effects=kind.heuristic(claim.case), source="heuristic", usage=used), used)
+        model = claim.model
+        if model is None or model.endpoint not in self._endpoints:
+            return self._unknown_endpoint(kind, claim)
         try:
             prompt = fit(kind, claim.case, job.prompt_cap, halved=halved)
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return _Attempt(self._fallback(kind, claim, Cost(), "prompt_too_long"), Cost())
-        answer = self._client().ask(prompt, model=job.model, max_output_tokens=job.output_cap, deadline=deadline)
+        client = self._client(model.endpoint)
+        answer = client.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
         failure: str = answer.failure.kind if answer.failure is not None else ""
         if answer.value is not None:
             try:
@@ -114,7 +119,7 @@ class Runner:
                 failure = "unusable"
             else:
                 result = Result(
-                    effects=effects, source="llm", usage=answer.usage, model=job.model, prompt=prompt.version
+                    effects=effects, source="llm", usage=answer.usage, model=model.name, prompt=prompt.version
                 )
                 return _Attempt(result, answer.usage)
         pause = _pause(answer, claim.number)
@@ -122,7 +127,7 @@ class Runner:
         if failure == OVERFLOW and not halved:  # spec 2, "Emergency Truncation": once, without the oldest half
             log.warning("prompt.halved", job=job.id)
             again, pause = True, 0.0
-        if again and claim.number < self._settings.claim_cap and time.monotonic() + pause < deadline:
+        if again and not claim.last and time.monotonic() + pause < deadline:
             return _Attempt(None, answer.usage, pause, failure)
         return _Attempt(self._fallback(kind, claim, answer.usage, failure), answer.usage)
 
@@ -143,11 +148,17 @@ class Runner:
                 time.sleep(backoff)
         return self._claims.settle(claim, result, used)
 
-    def _client(self) -> ModelClient:
-        with self._model_lock:
-            if self._model is None:
-                self._model = ModelClient(self._settings)
-            return self._model
+    def _unknown_endpoint(self, kind: Kind, claim: Claim) -> _Attempt:
+        """A model that this worker cannot ask: nothing is spent, and another attempt would fare no better here."""
+        job, endpoint = claim.job, claim.model.endpoint if claim.model is not None else ""
+        log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
+        return _Attempt(self._fallback(kind, claim, Cost(), "unknown_endpoint"), Cost())
+
+    def _client(self, endpoint: str) -> ModelClient:
+        with self._clients_lock:
+            if endpoint not in self._clients:
+                self._clients[endpoint] = ModelClient(self._endpoints[endpoint], self._settings.concurrency)
+            return self._clients[endpoint]
 
 
 def _pause(answer: Answer, attempt: int) -> float:
@@ -165,7 +176,7 @@ def _runner(pid: int) -> Runner:
     use_prompts(settings)
     client = connect(settings.state_url(), settings.socket_timeout)
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
-    claims = Claims(client, worker=worker, claim_cap=settings.claim_cap)
+    claims = Claims(client, worker=worker)
     return Runner(claims, Heartbeat(claims.beat, settings.lease / 5), settings)
 
 

@@ -68,7 +68,7 @@ def _as_variable(value: object) -> str:
     if isinstance(value, SecretStr):
         return value.get_secret_value()
     if isinstance(value, dict | list | tuple):
-        return json.dumps(value)
+        return json.dumps(value, default=_as_variable)  # secrets too: workers must be able to ask
     return str(value)
 
 

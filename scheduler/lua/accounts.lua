@@ -4,6 +4,7 @@
 --   <run>attempts         hash  token -> JSON record of an attempt whose usage has not arrived
 --   <run>lost             hash  token -> the same of an attempt given up: booked in full until its usage arrives
 --   <run>job:<key>        hash  an open job
+--   <run>state            hash  settings: JSON of the settings that the run keeps
 --   <run>unclaimed        set   keys of open jobs without a running attempt
 --   <run>waiting          hash  due tick -> admitted jobs whose result is still out
 --   <run>ready:<due>      list  one element when nothing due at that tick is out any more
@@ -57,9 +58,12 @@ local function give_up(run, key, job)
   arrived(run, redis.call('HGET', job, 'due'))
 end
 
+-- How many claims of one job the run allows: it keeps that setting, whatever those of hosts and workers say.
+local function claim_cap(run) return cjson.decode(redis.call('HGET', run .. 'state', 'settings')).claim_cap end
+
 -- The job's running attempt is over without a result: another may be claimed, or the cap on claims is reached.
-local function free_or_give_up(run, key, job, cap)
-  if tonumber(redis.call('HGET', job, 'claims')) >= tonumber(cap) then
+local function free_or_give_up(run, key, job)
+  if tonumber(redis.call('HGET', job, 'claims')) >= claim_cap(run) then
     give_up(run, key, job)
   else
     redis.call('HSET', job, 'token', '')

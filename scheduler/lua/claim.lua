@@ -7,8 +7,8 @@
 --   entries:<o>   hash    number -> JSON of a live entry
 --   archive:<o>   hash    number -> JSON of an archived entry
 --   archived:<o>  zset    number, scored by the tick that archived it
--- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 cap on claims  6 newest schema that the worker knows
--- Answers {'ok', incarnation, attempt number, job JSON, profile JSON, {owner, {entry JSON, …}, …}}
+-- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 newest schema that the worker knows
+-- Answers {'ok', incarnation, attempt number, cap on claims, job JSON, profile JSON, {owner, {entry JSON, …}, …}}
 --      or {reason}: gone, paused, newer, closed, claimed, late, dead.
 
 local incarnation = redis.call('GET', KEYS[1])
@@ -18,7 +18,7 @@ local key, worker, token = ARGV[2], ARGV[3], ARGV[4]
 local state = redis.call('HMGET', run .. 'state', 'tick', 'status', 'schema')
 if not state[1] then return {'gone'} end
 if state[2] ~= 'running' then return {'paused'} end
-local known = tonumber(ARGV[6])
+local known = tonumber(ARGV[5])
 if tonumber(state[3]) > known then return {'newer'} end
 
 local name = run .. 'job:' .. key
@@ -27,11 +27,11 @@ local job = redis.call('HMGET', name, 'state', 'token', 'claims', 'due', 'job', 
 if not job[1] or job[1] ~= 'open' then return {'closed'} end
 if tonumber(job[16] or '1') > known then return {'newer'} end  -- of before jobs said it: 1
 if tonumber(job[4]) <= tonumber(state[1]) then return {'late'} end
-local claims = tonumber(job[3])
+local claims, cap = tonumber(job[3]), claim_cap(run)
 
 if job[2] ~= token then  -- otherwise this very claim was made and its reply lost
   if job[2] ~= '' then return {'claimed'} end
-  if claims >= tonumber(ARGV[5]) then
+  if claims >= cap then
     give_up(run, key, name)
     return {'dead'}
   end
@@ -88,4 +88,4 @@ for _, reads in ipairs(cjson.decode(job[15])) do
   memories[#memories + 1] = owner
   memories[#memories + 1] = found
 end
-return {'ok', incarnation, claims, job[5], redis.call('HGET', run .. 'owners', job[6]) or '', memories}
+return {'ok', incarnation, claims, cap, job[5], redis.call('HGET', run .. 'owners', job[6]) or '', memories}

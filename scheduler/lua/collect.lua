@@ -3,8 +3,8 @@
 --   due:<tick>   set   keys of jobs due at that tick
 --   staged       set   keys of jobs whose result is staged
 --   beats        hash  worker -> heartbeat counter
--- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 'due' or 'ready'  8 cap on claims
---       9… tokens whose lease has run out
+-- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 'due' or 'ready'
+--       8… tokens whose lease has run out
 -- Answers {'ok', rows, attempts, beats, unclaimed}: rows = {key, state, result JSON or '', claims, arrival, …} for the jobs
 -- wanted; attempts = {token, record JSON, …} of all unsettled ones; beats = {worker, counter, …}.
 
@@ -13,7 +13,7 @@ local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
 if stop and stop[1] ~= 'already' then return stop end
 
 if not stop then
-  for i = 9, #ARGV do
+  for i = 8, #ARGV do
     local token = ARGV[i]
     local raw = redis.call('HGET', run .. 'attempts', token)
     if raw then
@@ -25,7 +25,7 @@ if not stop then
       release_window(run, attempt.tick)
       local name = run .. 'job:' .. attempt.job
       local job = redis.call('HMGET', name, 'state', 'token')
-      if job[1] == 'open' and job[2] == token then free_or_give_up(run, attempt.job, name, ARGV[8]) end
+      if job[1] == 'open' and job[2] == token then free_or_give_up(run, attempt.job, name) end
     end
   end
 end

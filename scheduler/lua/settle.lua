@@ -5,7 +5,7 @@
 --   staged  set   keys of jobs whose result is staged
 --   state   hash  arrivals: results staged so far
 -- ARGV  1 prefix without nonce  2 incarnation  3 job key  4 token  5 result JSON, or '' for none
---       6 7 8 calls, tokens, micro-dollars used  9 cap on claims
+--       6 7 8 calls, tokens, micro-dollars used
 -- Answers staged | freed | accounted | already | unknown | gone.
 
 if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 'gone' end
@@ -42,7 +42,7 @@ redis.call('HSET', name, 'last', cjson.encode(used))
 if job[1] ~= 'open' then return 'accounted' end
 if result == '' then
   if job[2] ~= token then return 'accounted' end
-  free_or_give_up(run, key, name, ARGV[9])
+  free_or_give_up(run, key, name)
   return 'freed'
 end
 -- The newest attempt counts even if its lease has run out: nobody has claimed the job since.

@@ -143,7 +143,7 @@ def eventful(server: EmbeddedServer, watch: Watch) -> None:
     def publish(jobs: Sequence[Job]) -> int:
         mishap = next(mishaps, "") if jobs else ""
         if mishap in ("gone", "freed"):
-            claims = Claims(client, worker="unlucky", claim_cap=SETTINGS.claim_cap)
+            claims = Claims(client, worker="unlucky")
             claim = claims.claim(jobs[0].id)
             assert isinstance(claim, Claim), claim
             if mishap == "freed":

@@ -107,10 +107,10 @@ class Host:
         settings = settings_of(limits, retry_share)
         self.client = client
         if resume:
-            ledger = HostLedger.resume(client, run, claim_cap=claim_cap)
+            ledger = HostLedger.resume(client, run)
         else:
-            state: dict[str, Any] = {"settings": keep_settings(settings)}
-            ledger = HostLedger.create(client, run, claim_cap=claim_cap, state=state)
+            state: dict[str, Any] = {"settings": keep_settings(settings.model_copy(update={"claim_cap": claim_cap}))}
+            ledger = HostLedger.create(client, run, state=state)
         self.ledger = ledger
         self.hints: list[Job] = []
         self.loop = TickLoop(
@@ -173,9 +173,9 @@ class Host:
         return found
 
 
-def worker(client: Redis, name: str = "w", cap: int = 4) -> Claims:
+def worker(client: Redis, name: str = "w") -> Claims:
     """A worker."""
-    return Claims(client, worker=name, claim_cap=cap)
+    return Claims(client, worker=name)
 
 
 def claimed(claims: Claims, job: Job) -> Claim:

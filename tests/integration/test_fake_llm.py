@@ -12,13 +12,14 @@ import urllib.request
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from memory.entry import Entry
 from memory.profile import Location, Profile
 from ops.fake_answers import AnswerWriter
 from ops.fake_faults import FAULTS, FaultError, parse_faults
 from ops.fake_llm import FakeEndpoint, Options
-from scheduler.settings import Settings
+from scheduler.endpoints import Endpoint, Model
 from tasks.job import Job, JobKey, Reads
 from tasks.kind import Case, World
 from tasks.registry import kind_of
@@ -178,11 +179,12 @@ def test_every_kind_can_use_what_it_answers(name: str, clock: str) -> None:
     hours, minutes = clock.split(":")
     kind = kind_of(name)
     with FakeEndpoint() as endpoint:
-        client = ModelClient(Settings(base_url=endpoint.url, api_key="any"))
+        client = ModelClient(Endpoint(base_url=endpoint.url, api_key=SecretStr("any")), 1)
         for day in range(1, 4):
             case = case_of(name, day * 1440 + int(hours) * 60 + int(minutes))
             prompt = kind.prompt(case)
-            answer = client.ask(prompt, model="m", max_output_tokens=kind.output_cap, deadline=time.monotonic() + 30)
+            model, deadline = Model(name="default", model="m"), time.monotonic() + 30
+            answer = client.ask(prompt, model=model, max_output_tokens=kind.output_cap, deadline=deadline)
             assert answer.value is not None
             assert kind.effects(case, answer.value, prompt.used)
         client.close()

@@ -61,7 +61,7 @@ def test_a_name_is_taken_once(client: Redis) -> None:
 
 def test_what_is_not_there_cannot_be_resumed(client: Redis) -> None:
     with pytest.raises(RunMissing, match="'nowhere'"):
-        HostLedger.resume(client, "nowhere", claim_cap=4)
+        HostLedger.resume(client, "nowhere")
     assert client.keys("*") == []
 
 
@@ -316,7 +316,7 @@ def test_a_job_is_not_handed_out_after_its_due_tick(client: Redis) -> None:
 def test_the_cap_counts_claims_not_hints(client: Redis) -> None:
     host = Host(client, claim_cap=2)
     (job,) = host.turn(("think", OWNER))
-    claims = worker(client, cap=2)
+    claims = worker(client)
     for _ in range(50):
         host._publish([job])
     for number in (1, 2):

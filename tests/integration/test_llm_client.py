@@ -14,18 +14,20 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, Literal, NamedTuple
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
 
 from ops.fake_llm import FakeEndpoint
+from scheduler.endpoints import Endpoint, Model
 from scheduler.prices import usd_micros
-from scheduler.settings import ConfigurationError, Settings
+from scheduler.settings import ConfigurationError
 from tasks.job import Cost
 from tasks.kind import Prompt
 from workers.llm import Answer, ModelClient
 from workers.llm_failures import FAILURE_KINDS
 from workers.tokens import prompt_tokens
 
+MODEL = Model(name="default", model="stand-in", input_price=150_000, cached_input_price=75_000, output_price=600_000)
 KEY = "sk-planted-5f1d2c"
 CAP = 300  # tokens an answer may have
 
@@ -41,7 +43,7 @@ BOUND = prompt_tokens(PROMPT) + CAP
 
 @contextmanager
 def client_of(url: str, concurrency: int = 8) -> Iterator[ModelClient]:
-    client = ModelClient(Settings(base_url=url, api_key=KEY, concurrency=concurrency))
+    client = ModelClient(Endpoint(base_url=url, api_key=SecretStr(KEY)), concurrency)
     try:
         yield client
     finally:
@@ -49,7 +51,7 @@ def client_of(url: str, concurrency: int = 8) -> Iterator[ModelClient]:
 
 
 def ask(client: ModelClient, seconds: float = 20.0, prompt: Prompt = PROMPT) -> Answer:
-    return client.ask(prompt, model="stand-in", max_output_tokens=CAP, deadline=time.monotonic() + seconds)
+    return client.ask(prompt, model=MODEL, max_output_tokens=CAP, deadline=time.monotonic() + seconds)
 
 
 class Row(NamedTuple):
@@ -140,7 +142,7 @@ def test_an_answer_is_validated_and_costs_what_the_server_counted() -> None:
         stats = endpoint.stats()
     assert isinstance(answer.value, Mood)
     assert answer.failure is None
-    money = usd_micros(stats.prompt_tokens, stats.completion_tokens, Settings())
+    money = usd_micros(MODEL, stats.prompt_tokens, stats.completion_tokens)
     assert answer.usage == Cost(calls=1, tokens=stats.prompt_tokens + stats.completion_tokens, usd_micros=money)
 
 
@@ -306,7 +308,7 @@ def test_answers_are_understood_in_many_dresses(content: object) -> None:
 
 def test_reasoning_outside_completion_tokens_is_paid_for() -> None:
     with server_saying(200, completion(json.dumps(GOOD))) as url, client_of(url) as client:
-        assert ask(client).usage == Cost(calls=1, tokens=40, usd_micros=usd_micros(10, 30, Settings()))
+        assert ask(client).usage == Cost(calls=1, tokens=40, usd_micros=usd_micros(MODEL, 10, 30))
 
 
 @pytest.mark.parametrize(
@@ -372,7 +374,7 @@ def test_the_key_and_the_prompt_leak_nowhere(status: int, caplog: pytest.LogCapt
 
 def test_a_key_that_cannot_be_sent_is_refused_without_being_shown() -> None:
     with pytest.raises(ConfigurationError) as raised:
-        ModelClient(Settings(base_url="http://127.0.0.1:1/v1", api_key="sk-ä\nb"))
+        ModelClient(Endpoint(base_url="http://127.0.0.1:1/v1", api_key=SecretStr("sk-ä\nb")), 1)
     assert "sk-" not in str(raised.value)
 
 
@@ -380,7 +382,7 @@ def test_openai_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ConfigurationError, match="set COGITATE_API_KEY or OPENAI_API_KEY"):
-        ModelClient(Settings())
+        ModelClient(Endpoint(), 1)
 
 
 def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,7 +397,7 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_base_url_that_is_none_is_named() -> None:
     with pytest.raises(ConfigurationError, match="'localhost:8080'"):
-        ModelClient(Settings(base_url="localhost:8080"))
+        ModelClient(Endpoint(base_url="localhost:8080"), 1)
 
 
 def test_a_model_that_no_plain_schema_can_say_is_a_programming_error() -> None:

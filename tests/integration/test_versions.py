@@ -79,7 +79,7 @@ def test_a_worker_leaves_newer_jobs_to_others_and_spends_nothing(client: Redis, 
         assert [runner.run(job.id), runner.run(job.id)] == ["newer", "newer"]
     assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == ["run.newer_schema"]
     assert everything(client) == before
-    upgraded = Claims(client, worker="upgraded", claim_cap=4, schema=NEWER)
+    upgraded = Claims(client, worker="upgraded", schema=NEWER)
     assert settle(upgraded, claimed(upgraded, job)) == "staged"
 
 

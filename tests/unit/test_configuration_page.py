@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from memory.entry import MAX_TEXT
 from memory.truncation import LEAST
+from scheduler.endpoints import Endpoint, ModelSettings
 from scheduler.rules import KEPT, check_limits, check_spending
 from scheduler.settings import Settings
 from tasks.registry import kinds
@@ -68,14 +69,33 @@ def test_bounds_that_the_page_names_are_those_of_the_class() -> None:
     assert f"at least {MAX_TEXT:,}" in DOCUMENTED["public_history_max_length"][4]
 
 
-def test_the_example_of_the_page_can_be_used() -> None:
-    (example,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+def used(example: str) -> Settings:
+    """The settings of an example, which a run could be started with."""
     Path("cogitate.toml").write_text(example)
     settings = Settings()
     assert set(tomllib.loads(example)) == settings.model_fields_set
     check_limits(settings, kinds())
     check_spending(settings)
-    assert settings.memory_limits().policy_of("npc:smith") == "tokens"
+    return settings
+
+
+def test_the_examples_of_the_page_can_be_used() -> None:
+    first, models = re.findall(r"^```toml\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    assert used(first).memory_limits().policy_of("npc:smith") == "tokens"
+    several = used(models)
+    assert several.endpoint_table()["local"].concurrency == 16
+    assert several.model_table()["large"].cached_input_price == 1_250_000
+
+
+@pytest.mark.parametrize(("heading", "model"), [("of an endpoint", Endpoint), ("of a model", ModelSettings)])
+def test_the_tables_of_the_page_have_each_field_and_its_default(heading: str, model: type[BaseModel]) -> None:
+    table = PAGE.split(f"| {heading} |")[1].split("\n\n")[0]
+    cells = [[cell.strip(" `") for cell in line.split("|")] for line in table.splitlines()[2:]]
+    rows = {row[1]: row[2] for row in cells}
+    for name, field in model.model_fields.items():
+        wanted = "must be set" if field.is_required() else "not set" if field.default is None else field.default
+        assert rows.pop(name) == (f'"{wanted}"' if name in ("endpoint", "api_key_variable") else str(wanted))
+    assert not rows
 
 
 def test_one_key_of_a_table_can_be_a_variable_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:

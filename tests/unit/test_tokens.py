@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from scheduler.endpoints import Model
 from scheduler.prices import call_cost, upper_bound, usd_micros
-from scheduler.settings import Settings
 from tasks.job import Cost
 from tasks.kind import Case, Kind, Prompt
 from workers.tokens import PromptDoesNotFit, estimate_tokens, fit, prompt_tokens
@@ -141,8 +141,11 @@ def test_schema_counts_towards_the_prompt() -> None:
 
 
 def test_prices_round_up_and_bounds_add_both_caps() -> None:
-    settings = Settings(input_price=150_000, output_price=600_000)
-    assert usd_micros(1, 0, settings) == 1
-    assert usd_micros(1_000_000, 1_000_000, settings) == 750_000
-    assert upper_bound(2_000, 500, settings) == Cost(calls=1, tokens=2_500, usd_micros=600)
-    assert call_cost(10, 0, settings, calls=2) == Cost(calls=2, tokens=10, usd_micros=2)
+    model = Model(name="m", model="m", input_price=150_000, cached_input_price=15_000, output_price=600_000)
+    assert usd_micros(model, 1, 0) == 1
+    assert usd_micros(model, 1_000_000, 1_000_000) == 750_000
+    assert usd_micros(model, 1_000_000, 1_000_000, cached=500_000) == 682_500
+    assert upper_bound(model, 2_000, 500) == Cost(calls=1, tokens=2_500, usd_micros=600)
+    assert call_cost(model, 10, 0, calls=2) == Cost(calls=2, tokens=10, usd_micros=2)
+    dear = Model(name="m", model="m", input_price=100_000, cached_input_price=200_000)
+    assert upper_bound(dear, 1_000, 500).usd_micros == 200
