@@ -17,6 +17,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -165,10 +166,7 @@ class _Server:
         """How long to wait, the content's digest, and the response."""
         options = self.options
         try:
-            request = json.loads(body)
-            digest = content_digest(request)
-            form = (request.get("response_format") or {}).get("type")
-            answer = complete(request, options.seed, None)
+            request, digest, form, answer = _understood(body, options.seed)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return 0.0, "", error(400, "invalid_request", "this is no request for a completion that can be answered")
         for feature in sorted(options.refuses):
@@ -185,6 +183,14 @@ class _Server:
                 self._faults[fault] += 1
         wait = options.latency + options.jitter * draw(options.seed, digest, attempt, "jitter")
         return wait, digest, answer if fault is None else complete(request, options.seed, fault)
+
+
+@lru_cache(maxsize=1024)  # under load the same is asked again: in rounds, and in further attempts
+def _understood(body: bytes, seed: int) -> tuple[Mapping[str, Any], str, str | None, Response]:
+    """A request, its content's digest, the form of answer it asks for, and the answer."""
+    request = json.loads(body)
+    form = (request.get("response_format") or {}).get("type")
+    return request, content_digest(request), form, complete(request, seed, None)
 
 
 class FakeEndpoint:
