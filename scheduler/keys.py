@@ -6,6 +6,16 @@ import secrets
 
 RUNS = "cogitate:runs"  # set of run names
 
+#: Keys that a run has once, under its prefix; `job:`, `window:`, `due:` and `ready:` it has several of.
+OF_RUN = frozenset({
+    "state", "jobs", "unclaimed", "staged", "waiting", "open", "attempts", "lost", "beats", "arrivals", "windows",
+    "view", "owners", "retired", "heads", "facts", "journal", "checkpoint",
+})  # fmt: skip
+
+#: Keys that each owner has, followed by ":" and its name: see `scheduler.streams`.
+OF_OWNERS = frozenset({"entries", "archive", "archived", "into", "marks"})
+ENDPOINTS = "cogitate:endpoints"  # set of the names of endpoints that were called
+
 
 def new_nonce() -> str:
     """A random nonce: nothing forgotten in a power loss can be confused with something new."""
@@ -25,3 +35,13 @@ def incarnation_key(run: str) -> str:
 def run_prefix(run: str, incarnation: str) -> str:
     """What every key of one incarnation of a run begins with."""
     return f"{run_base(run)}{incarnation}:"
+
+
+def real_day_key(date: str) -> str:
+    """The key of what all runs together spend on a real day, such as "2026-03-01"; it outlives every run."""
+    return f"cogitate:real_day:{date}"
+
+
+def endpoint_keys(endpoint: str) -> list[str]:
+    """The keys of an endpoint: gate, slots and counters. They belong to no run and outlive every run."""
+    return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters")]

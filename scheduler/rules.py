@@ -66,16 +66,16 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         start_minute=start_minute,
         morning=settings.morning,
         act_interval=settings.act_interval,
-        models=tuple(settings.model_table().values()) if settings.llm == "openai" else (),
+        models=settings.asked_models(),
     )
 
 
 #: Settings that a run is created with and keeps: on resume they go before the environment's.
 KEPT = frozenset(
     {
-        "llm", "model", "models", "input_price", "output_price", "minutes_per_tick", "morning", "apply", "latency",
-        "limits", "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call", "claim_cap",
-        "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",
+        "llm", "model", "models", "tiers", "kind_tiers", "input_price", "output_price", "minutes_per_tick", "morning",
+        "apply", "latency", "limits", "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call",
+        "claim_cap", "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",
         "summary_threshold", "retention_days", "policy", "policies", "on_failure", "cells", "token_limit",
         "compress_at", "compress_to", "retain", "passes", "act_interval", "act_per_tick", "rate_share", "repair_from",
         "coalesce", "reflection_trigger", "reflection_trigger_max", "public_history_max_length", "recount_on_failure",

@@ -17,7 +17,9 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "collect": ("fence", "accounts", "rows"),
     "advance": ("fence", "accounts", "rows"),
     "finish": ("fence",),
+    "control": (),
     "delete": (),
+    "real_day": (),
 }
 
 

@@ -5,12 +5,10 @@ Precedence and validation are pydantic-settings'; the command line passes its fl
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from memory.entry import MAX_TEXT
@@ -18,15 +16,12 @@ from memory.limits import Cause, MemoryLimits, Policy
 from memory.routing import Routing, Style
 from memory.trigger import DEFAULT_TRIGGER
 from memory.truncation import LEAST, Truncation
-from scheduler.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
 from scheduler.limits import LimitTable
+from scheduler.model_choice import ModelChoice
+from scheduler.server_settings import SERVER_FILE as SERVER_FILE
+from scheduler.server_settings import ConfigurationError as ConfigurationError
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
-
-
-class ConfigurationError(ValueError):
-    """The configuration cannot be used; the message says which value and what to do."""
 
 
 def check_run_name(name: str) -> str:
@@ -42,37 +37,12 @@ def check_run_name(name: str) -> str:
     return name
 
 
-class Settings(BaseSettings):
+class Settings(ModelChoice):
     """What a run, its workers and its operators need to know. Every field has a working default."""
 
     model_config = SettingsConfigDict(
         env_prefix="COGITATE_", env_nested_delimiter="__", toml_file="cogitate.toml", extra="forbid", frozen=True
     )
-
-    # Where things are
-    data_dir: Path = Path(".cogitate")
-    redis_url: SecretStr | None = None  # state; unset: a Valkey embedded in the data folder
-    broker_url: SecretStr | None = None  # messages; unset: database 1 of the state's server
-    socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
-
-    prompts: Annotated[Path, AfterValidator(Path.absolute)] | None = None  # templates that go before ours of that name
-
-    kinds: tuple[str, ...] = ()  # modules of the host's own that register kinds when they are imported
-
-    # Workers
-    workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
-    concurrency: int = Field(8, ge=1, le=1000)  # jobs in flight in each
-
-    # Models. The first five are the endpoint and the model called "default", where the tables name none.
-    llm: Literal["heuristic", "openai"] = "heuristic"
-    model: str = "gpt-4o-mini"
-    base_url: str | None = None  # None: the client's own default endpoint
-    api_key: SecretStr | None = None  # None: OPENAI_API_KEY
-    input_price: int = Field(150_000, ge=0)  # micro-dollars per million tokens
-    output_price: int = Field(600_000, ge=0)
-    endpoints: dict[str, Endpoint] = Field(default_factory=dict)  # by name
-    models: dict[str, ModelSettings] = Field(default_factory=dict)  # by name
-    job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
 
     # Time
     minutes_per_tick: int = Field(1, ge=1, le=60)
@@ -95,6 +65,8 @@ class Settings(BaseSettings):
     )
     limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
     limit_usd: float | None = Field(None, gt=0)  # the run's limit in dollars
+    real_day_tokens: int | None = Field(None, ge=1)  # limit of all runs together, per real day in UTC
+    real_day_usd: float | None = Field(None, gt=0)
     retry_share: float = Field(0.2, ge=0, lt=1)  # part of each limit kept for further attempts
     guarantees: dict[str, float] = Field(default_factory=lambda: {"plan": 0.15, "reflect": 0.15})  # share of run limits
     last_call: dict[str, int] = Field(default_factory=lambda: {"plan": 720})  # minute of the day a guarantee ends
@@ -110,6 +82,13 @@ class Settings(BaseSettings):
     lease: float = Field(15.0, gt=0)  # seconds without a heartbeat after which the host expires an attempt
     hint_interval: float = Field(1.0, gt=0)  # seconds after which an unclaimed job's message is repeated
     claim_cap: int = Field(4, ge=1, le=20)
+
+    # The circuit breaker before each endpoint
+    breaker_failures: int = Field(10, ge=1)  # in a row, after which it opens
+    breaker_share: float = Field(0.6, gt=0, le=1)  # of the latest calls that failed, at which it opens
+    breaker_window: int = Field(50, ge=1, le=10_000)  # how many calls these are
+    breaker_pause: float = Field(5.0, gt=0)  # seconds until one call tries the endpoint; doubles with each that fails
+    breaker_longest_pause: float = Field(300.0, gt=0)  # seconds
 
     # Memory
     max_observations: int = Field(200, ge=1)
@@ -158,30 +137,6 @@ class Settings(BaseSettings):
                 )
         return dict(sorted(value.items()))
 
-    @field_validator("redis_url", "broker_url")
-    @classmethod
-    def _url(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is None or value.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
-            return value
-        shown = value.get_secret_value().partition("@")[2] or value.get_secret_value()
-        raise ValueError(f"{shown!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://")
-
-    @field_validator("endpoints", "models")
-    @classmethod
-    def _names(cls, value: dict[str, Any]) -> dict[str, Any]:
-        return {check_name(name): value[name] for name in sorted(value)}
-
-    @model_validator(mode="after")
-    def _endpoints(self) -> Settings:
-        known = self.endpoint_table()
-        for name, model in self.models.items():
-            if model.endpoint not in known:
-                raise ValueError(
-                    f"model {name!r} is at the endpoint {model.endpoint!r}, which is not configured; "
-                    f"there are {', '.join(known)}"
-                )
-        return self
-
     @model_validator(mode="after")
     def _compression(self) -> Settings:
         if self.compress_to > self.compress_at:
@@ -220,16 +175,6 @@ class Settings(BaseSettings):
             limits["run.run.usd_micros"] = round(self.limit_usd * 1_000_000)
         return LimitTable(limits)
 
-    def endpoint_table(self) -> dict[str, Endpoint]:
-        """The endpoints by name, in order. "default" is that of the short settings, unless the table has one."""
-        short = Endpoint(base_url=self.base_url, api_key=self.api_key)
-        return dict(sorted(({DEFAULT: short} | self.endpoints).items()))
-
-    def model_table(self) -> dict[str, Model]:
-        """The models by name, in order, as a run keeps them. "default" is that of the short settings, as above."""
-        short = ModelSettings(model=self.model, input_price=self.input_price, output_price=self.output_price)
-        return {name: model.kept_as(name) for name, model in sorted(({DEFAULT: short} | self.models).items())}
-
     def memory_limits(self) -> MemoryLimits:
         """The limits of every owner's memory."""
         return MemoryLimits(
@@ -267,40 +212,3 @@ class Settings(BaseSettings):
         if self.wait is not None:
             return self.wait
         return 60.0 if self.tick_rate is None else 0.0
-
-    def state_url(self) -> str:
-        """Where the state is: the URL given, or the embedded server of the data folder.
-
-        Raises:
-            ConfigurationError: when neither is there.
-        """
-        if self.redis_url is not None:
-            return self.redis_url.get_secret_value()
-        try:
-            record = json.loads((self.data_dir / SERVER_FILE).read_text())
-            return f"unix://{record['socket']}?db=0"
-        except (OSError, ValueError, KeyError) as error:
-            raise ConfigurationError(
-                f"no Redis: COGITATE_REDIS_URL is not set and no embedded server runs in {self.data_dir}; "
-                "start one with `cogitate run`, or set the URL"
-            ) from error
-
-    def messages_url(self) -> str:
-        """Where messages go: the broker URL given, or database 1 beside the state."""
-        if self.broker_url is not None:
-            return self.broker_url.get_secret_value()
-        return _beside(self.state_url())
-
-
-def _beside(url: str) -> str:
-    """The same server's next database."""
-    if url.startswith("unix://"):
-        base, _, query = url.partition("?")
-        found = re.search(r"(?:^|&)db=(\d+)", query)
-        return f"{base}?db={int(found[1]) + 1 if found else 1}"
-    found = re.fullmatch(r"(rediss?://[^/?]+)(?:/(\d*))?(\?.*)?", url)
-    if not found:
-        raise ConfigurationError(
-            f"cannot tell the database of {url.partition('@')[2] or url!r}; set COGITATE_BROKER_URL"
-        )
-    return f"{found[1]}/{int(found[2] or 0) + 1}{found[3] or ''}"

@@ -85,6 +85,7 @@ def test_the_examples_of_the_page_can_be_used() -> None:
     several = used(models)
     assert several.endpoint_table()["local"].concurrency == 16
     assert several.model_table()["large"].cached_input_price == 1_250_000
+    assert [model.name for model in several.asked_models()] == ["large", "small"]
 
 
 @pytest.mark.parametrize(("heading", "model"), [("of an endpoint", Endpoint), ("of a model", ModelSettings)])

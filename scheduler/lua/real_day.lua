@@ -1,0 +1,47 @@
+-- What all runs together spend of models on one real day, under a limit.
+--   KEYS[1]  cogitate:real_day:<YYYY-MM-DD>  hash
+--     reserved:<unit>, spent:<unit>   of the calls in flight, and of those that have ended; unit: tokens, usd_micros
+--     overrun:<unit>                  part of what was spent: beyond what had been reserved for it
+--     refused                         calls that were not made
+--     call:<token>                    what is reserved for a call in flight: "tokens,usd_micros"
+-- ARGV  'reserve', token, tokens, micro-dollars, limits of the two ('' for none), seconds to keep the day
+--    or 'settle', token, tokens, micro-dollars
+-- Answers reserved | refused, or settled | unknown. Both can be sent again: a token counts once.
+
+local day, token, field = KEYS[1], ARGV[2], 'call:' .. ARGV[2]
+local units, amounts = {'tokens', 'usd_micros'}, {tonumber(ARGV[3]), tonumber(ARGV[4])}
+
+local function book(account, amount)
+  if amount ~= 0 then redis.call('HINCRBY', day, account, string.format('%d', amount)) end
+end
+
+local held = redis.call('HGET', day, field)
+if ARGV[1] == 'settle' then
+  if not held then return 'unknown' end
+  local first, second = held:match('^(%d+),(%d+)$')
+  local reserved = {tonumber(first), tonumber(second)}
+  for u, unit in ipairs(units) do
+    book('reserved:' .. unit, -reserved[u])
+    book('spent:' .. unit, amounts[u])
+    book('overrun:' .. unit, math.max(0, amounts[u] - reserved[u]))
+  end
+  redis.call('HDEL', day, field)
+  return 'settled'
+end
+
+if held then return 'reserved' end
+for u, unit in ipairs(units) do
+  local limit = tonumber(ARGV[4 + u])
+  if limit then
+    local taken = redis.call('HMGET', day, 'reserved:' .. unit, 'spent:' .. unit)
+    if tonumber(taken[1] or 0) + tonumber(taken[2] or 0) + amounts[u] > limit then
+      redis.call('HINCRBY', day, 'refused', 1)
+      redis.call('EXPIRE', day, ARGV[7])
+      return 'refused'
+    end
+  end
+end
+for u, unit in ipairs(units) do book('reserved:' .. unit, amounts[u]) end
+redis.call('HSET', day, field, string.format('%d,%d', amounts[1], amounts[2]))
+redis.call('EXPIRE', day, ARGV[7])
+return 'reserved'

@@ -1,0 +1,80 @@
+"""The settings that say where things are, and how many workers there are."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings
+
+SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
+
+
+class ConfigurationError(ValueError):
+    """The configuration cannot be used; the message says which value and what to do."""
+
+
+class ServerSettings(BaseSettings):
+    """The part of `scheduler.settings.Settings` about servers, folders and processes."""
+
+    # Where things are
+    data_dir: Path = Path(".cogitate")
+    redis_url: SecretStr | None = None  # state; unset: a Valkey embedded in the data folder
+    broker_url: SecretStr | None = None  # messages; unset: database 1 of the state's server
+    socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
+
+    prompts: Annotated[Path, AfterValidator(Path.absolute)] | None = None  # templates that go before ours of that name
+
+    kinds: tuple[str, ...] = ()  # modules of the host's own that register kinds when they are imported
+
+    # Workers
+    workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
+    concurrency: int = Field(8, ge=1, le=1000)  # jobs in flight in each
+
+    @field_validator("redis_url", "broker_url")
+    @classmethod
+    def _url(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or value.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
+            return value
+        shown = value.get_secret_value().partition("@")[2] or value.get_secret_value()
+        raise ValueError(f"{shown!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://")
+
+    def state_url(self) -> str:
+        """Where the state is: the URL given, or the embedded server of the data folder.
+
+        Raises:
+            ConfigurationError: when neither is there.
+        """
+        if self.redis_url is not None:
+            return self.redis_url.get_secret_value()
+        try:
+            record = json.loads((self.data_dir / SERVER_FILE).read_text())
+            return f"unix://{record['socket']}?db=0"
+        except (OSError, ValueError, KeyError) as error:
+            raise ConfigurationError(
+                f"no Redis: COGITATE_REDIS_URL is not set and no embedded server runs in {self.data_dir}; "
+                "start one with `cogitate run`, or set the URL"
+            ) from error
+
+    def messages_url(self) -> str:
+        """Where messages go: the broker URL given, or database 1 beside the state."""
+        if self.broker_url is not None:
+            return self.broker_url.get_secret_value()
+        return _beside(self.state_url())
+
+
+def _beside(url: str) -> str:
+    """The same server's next database."""
+    if url.startswith("unix://"):
+        base, _, query = url.partition("?")
+        found = re.search(r"(?:^|&)db=(\d+)", query)
+        return f"{base}?db={int(found[1]) + 1 if found else 1}"
+    found = re.fullmatch(r"(rediss?://[^/?]+)(?:/(\d*))?(\?.*)?", url)
+    if not found:
+        raise ConfigurationError(
+            f"cannot tell the database of {url.partition('@')[2] or url!r}; set COGITATE_BROKER_URL"
+        )
+    return f"{found[1]}/{int(found[2] or 0) + 1}{found[3] or ''}"

@@ -1,0 +1,128 @@
+"""Endpoints, models and tiers as they are configured: what they come to, what is refused, what is never shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from ops.complaints import complaint_of
+from ops.config_command import masked
+from scheduler.rules import KEPT, facts_of, keep_settings, kept_settings
+from scheduler.settings import Settings
+from workers.supervisor import worker_environment
+
+KEY = "sk-planted-77"
+TWO: dict[str, Any] = {
+    "llm": "openai",
+    "redis_url": "redis://localhost:1/0",
+    "endpoints": {"local": {"base_url": "http://user:word-88@localhost:8000/v1", "api_key": KEY, "concurrency": 3}},
+    "models": {
+        "small": {"endpoint": "local", "model": "qwen", "input_price": 10},
+        "large": {"model": "gpt", "input_price": 200, "cached_input_price": 50, "output_price": 900, "context": 8_000},
+    },
+    "tiers": {"routine": "small", "strong": "large"},
+    "kind_tiers": {"act": {"strong": "small"}},
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_short_settings_are_the_default_endpoint_and_model() -> None:
+    settings = Settings(base_url="http://localhost:1/v1", model="m", input_price=3, output_price=4)
+    assert settings.endpoint_table()["default"].base_url == "http://localhost:1/v1"
+    default = settings.model_table()["default"]
+    assert (default.model, default.endpoint) == ("m", "default")
+    assert (default.input_price, default.cached_input_price, default.output_price) == (3, 3, 4)
+    assert settings.tier_models("plan") == {"routine": "default", "strong": "default"}
+
+
+def test_a_table_called_default_goes_before_the_short_settings() -> None:
+    settings = Settings(endpoints={"default": {"concurrency": 2}}, models={"default": {"model": "other"}})
+    assert settings.endpoint_table()["default"].concurrency == 2
+    assert settings.model_table()["default"].model == "other"
+
+
+def test_a_kind_has_its_own_tiers_where_they_differ() -> None:
+    settings = Settings(**TWO)
+    assert settings.tier_models("plan") == {"routine": "small", "strong": "large"}
+    assert settings.tier_models("act") == {"routine": "small", "strong": "small"}
+    assert Settings(models=TWO["models"] | {"small": {"model": "q"}}, tiers={"routine": "small"}).tier_models(
+        "plan"
+    ) == {
+        "routine": "small",
+        "strong": "small",
+    }
+
+
+def test_a_run_has_the_models_of_its_tiers_and_no_others() -> None:
+    assert [model.name for model in facts_of(Settings(**TWO), (), 0).models] == ["large", "small"]
+    assert facts_of(Settings(**TWO | {"llm": "heuristic"}), (), 0).models == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (
+            {"models": {"m": {"model": "x", "endpoint": "nowhere"}}},
+            "'nowhere', which is not configured; there are default",
+        ),
+        ({"tiers": {"strong": "huge"}}, "the strong tier names the model 'huge'"),
+        ({"kind_tiers": {"plan": {"routine": "tiny"}}}, "the routine tier names the model 'tiny'"),
+        ({"tiers": {"middle": "default"}}, "'routine' or 'strong'"),
+        ({"endpoints": {"Big One": {}}}, "'Big One' names no endpoint or model"),
+        ({"models": {"m": {"model": " "}}}, "is not a model's name"),
+        ({"endpoints": {"e": {"concurrency": 0}}}, "greater than or equal to 1"),
+        ({"models": {"m": {"model": "x", "price": 1}}}, "models.m.price"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_at_the_start(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        Settings(**wrong)
+    complaint = complaint_of(raised.value)
+    assert complaint is not None
+    assert said in complaint.line
+    assert complaint.exit_code == 2
+
+
+def test_a_run_keeps_its_models_and_tiers_and_no_endpoint() -> None:
+    raw = keep_settings(Settings(**TWO))
+    assert KEY not in raw
+    assert "word-88" not in raw
+    kept = kept_settings(raw, Settings(model="another"))
+    assert kept.model_table() == Settings(**TWO).model_table()
+    assert kept.tier_models("plan") == {"routine": "small", "strong": "large"}
+    assert kept.endpoints == {}
+    older = {name: value for name, value in json.loads(raw).items() if name not in ("models", "tiers", "kind_tiers")}
+    assert [*kept_settings(json.dumps(older), Settings()).model_table()] == ["default"]
+    assert "endpoints" not in KEPT
+
+
+def test_workers_are_given_keys_that_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(**TWO)
+    environment = worker_environment(settings)
+    shown = json.dumps({name: masked(name, getattr(settings, name)) for name in Settings.model_fields}, default=str)
+    assert KEY not in shown + repr(settings)
+    assert "word-88" not in shown
+    for name, value in environment.items():
+        if name.startswith("COGITATE_"):
+            monkeypatch.setenv(name, value)
+    found = Settings()
+    assert (found.endpoint_table(), found.model_table()) == (settings.endpoint_table(), settings.model_table())
+
+
+def test_a_complaint_about_an_endpoint_shows_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in (f'{{"e": {{"api_key": ["{KEY}"]}}}}', f"api_key = {KEY}"):
+        monkeypatch.setenv("COGITATE_ENDPOINTS", value)
+        with pytest.raises(ValueError) as raised:  # noqa: PT011 - two kinds of error, both complained about
+            Settings()
+        complaint = complaint_of(raised.value)
+        assert complaint is not None
+        assert KEY not in complaint.line
+        assert "COGITATE_ENDPOINTS" in complaint.line
