@@ -147,13 +147,13 @@ def _check_model(settings: Settings) -> None:
     """
     if settings.llm != "openai":
         return
-    from workers.llm import ModelClient
+    from workers.llm_address import address_of
 
     endpoints = settings.endpoint_table()
     for name in sorted({model.endpoint for model in settings.model_table().values()}):
         if name not in endpoints:
             raise ConfigurationError(f"the run asks models at the endpoint {name!r}, which is not configured any more")
-        ModelClient(endpoints[name], settings.concurrency).close()
+        address_of(endpoints[name])
 
 
 def _nothing(owner: str) -> Mapping[str, Any]:

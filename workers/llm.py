@@ -8,35 +8,34 @@ Keys, prompts and what models and providers write never reach a log, a repr or a
 
 from __future__ import annotations
 
-import json
+import asyncio
 import logging
-import os
-import urllib.parse
-import urllib.request
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 import openai
 import structlog
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from scheduler.endpoints import Endpoint, Model
-from scheduler.prices import call_cost
-from scheduler.settings import ConfigurationError
 from tasks.job import Cost
 from tasks.kind import Prompt
 from workers import llm_failures as failures
+from workers.llm_address import address_of
 from workers.llm_dialect import Dialect, Dialects
-from workers.llm_extract import json_objects
+from workers.llm_dialect_store import DialectStore
 from workers.llm_failures import Failure
-from workers.llm_http import Call, DeadlineTransport, Unreadable, calling
+from workers.llm_http import Call, PooledTransport, Unreadable, current
+from workers.llm_loop import EventLoopThread
+from workers.llm_reply import Reply, cost_of, read_completion, validated
 from workers.llm_schema import plain_schema
-from workers.llm_usage import Usage, read_usage
-from workers.tokens import estimate_tokens, prompt_tokens
+from workers.llm_usage import read_usage
 
 CONNECT_TIMEOUT = 10.0  # seconds
+_CLOSED = Failure(kind="connection", detail="closed")
 
 _log = structlog.get_logger()
 
@@ -56,51 +55,45 @@ class Answer:
         return self.failure is not None and self.failure.retryable
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Reply:
-    """One HTTP exchange: the answer's text or the failure, and usage if it was told."""
-
-    text: str = ""
-    failure: Failure | None = None
-    error_text: str = ""  # what an error response said: to learn from, never kept
-    usage: Usage | None = None
-    unreported: Literal["nothing", "text", "all"] = "nothing"  # what to charge when usage is None
-    thought: str = ""  # reasoning that was shown
-
-
 class ModelClient:
-    """One endpoint, through one pool of connections. Build it once per process, after any fork, and share it.
+    """One endpoint, through one pool of connections. `workers.llm_clients` keeps one for each endpoint of a process.
 
-    Safe to use from many threads; more than `concurrency` at once wait for a connection, within their deadlines.
+    Safe to use from many threads; more than `connections` at once wait for a connection, within their deadlines.
+
+    Args:
+        loop: where all calls run; those of other endpoints may run there too.
+        store: where to look up and keep what is learned of the endpoint; None: it is forgotten with the process.
 
     Raises:
         ConfigurationError: when the key or the endpoint's URL is missing or cannot be used.
     """
 
-    def __init__(self, endpoint: Endpoint, concurrency: int) -> None:
-        own_endpoint = endpoint.base_url is None and not os.environ.get("OPENAI_BASE_URL")
-        base_url = endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        self._http = httpx2.Client(
-            transport=DeadlineTransport(concurrency, _proxy(base_url)), headers={"Accept-Encoding": "identity"}
-        )
-        self._openai = openai.OpenAI(
-            api_key=_key(endpoint, own_endpoint), base_url=base_url, max_retries=0, http_client=self._http
-        )
+    def __init__(
+        self, endpoint: Endpoint, connections: int, loop: EventLoopThread, store: DialectStore | None = None
+    ) -> None:
+        self._address = address_of(endpoint)
+        self._connections = connections
+        self._tls = httpx2.create_ssl_context() if self._address.is_encrypted else None
+        self._loop = loop
         # OpenAI's newer models know only max_completion_tokens; others may ignore it and write without end.
-        self._dialects = Dialects(Dialect(cap="max_completion_tokens" if own_endpoint else "max_tokens"))
-        for name in ("openai", "httpx2", "httpcore2"):  # at DEBUG these write whole prompts, at INFO whole URLs
+        first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
+        self._dialects = Dialects(self._address.server, first, store)
+        self._closed = threading.Event()
+        # Touched on the event loop only:
+        self._openai: openai.AsyncOpenAI | None = None
+        self._calls: set[asyncio.Task[Any]] = set()
+        for name in ("openai", "httpx2", "aiohttp"):  # at DEBUG these write whole prompts, at INFO whole URLs
             logging.getLogger(name).setLevel(logging.WARNING)
 
     def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> Answer:
-        """Ask once: one request, since each needs a reservation of its own.
+        """Ask once: one request, since each needs a reservation of its own. The calling thread waits.
 
-        What the endpoint refuses (a schema, a parameter) is learned: the failure is `unsupported`, and the next ask of
-        this process leaves it out.
+        What the endpoint refuses (a schema, a parameter) is learned: the failure is `unsupported`, and the next ask
+        leaves it out, in whichever process and run that shares the store.
 
         Args:
             max_output_tokens: the most the model may write, its reasoning included.
-            deadline: the instant of `time.monotonic()` by which this returns; only the system's resolving of a host
-                name may take longer.
+            deadline: the instant of `time.monotonic()` by which this returns.
 
         Raises:
             TypeError: when the prompt's answer model cannot be said as a plain schema.
@@ -109,14 +102,17 @@ class ModelClient:
         dialect = self._dialects.of(model.model)
         body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
         call = Call(deadline)
-        reply = self._exchange({"model": model.model, **body}, call)
-        spent, estimated = _cost(model, prompt, reply, call.sent, max_output_tokens)
-        better = self._better(dialect, reply)
+        reply = self._loop.run(self._exchange({"model": model.model, **body}, call))
+        if isinstance(reply, httpx2.Response):
+            reply = read_completion(reply.content, reply.headers)
+            self._dialects.accepted(model.model, dialect)
+        spent, estimated = cost_of(model, prompt, reply, call.sent, max_output_tokens)
+        better = _better(dialect, reply)
         if better is not None and self._dialects.learn(model.model, dialect, better):
             reply = replace(reply, failure=Failure(kind="unsupported", detail=f"{dialect.form}, {dialect.cap}"))
-        value, failure = _validated(reply, prompt.answer)
+        value, failure = validated(reply, prompt.answer)
         if failure is not None:
-            failure = replace(failure, detail=self._without_key(failure.detail))
+            failure = replace(failure, detail=failure.detail.replace(self._address.api_key, "[key]"))
             log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
             log(
                 "llm.failed",
@@ -132,149 +128,71 @@ class ModelClient:
 
     def close(self) -> None:
         """Close the pool. Calls in flight fail as `connection`."""
-        self._http.close()
+        self._loop.run(self._close())
 
-    def _exchange(self, body: dict[str, Any], call: Call) -> _Reply:
-        """One request and its response, read as far as it can be."""
-        left = call.remaining()
-        if left <= 0:
-            return _Reply(failure=Failure(kind="timeout", detail="the deadline was over before the call"))
-        timeout = httpx2.Timeout(left, connect=min(left, CONNECT_TIMEOUT))
+    # -- on the event loop -----------------------------------------------------------------------------
+
+    async def _exchange(self, body: dict[str, Any], call: Call) -> Reply | httpx2.Response:
+        """One request; its response if it came, whole and with status 200, before the deadline."""
+        if self._closed.is_set():
+            return Reply(failure=_CLOSED)
+        if call.remaining() <= 0:
+            return Reply(failure=Failure(kind="timeout", detail="the deadline was over before the call"))
+        task = asyncio.current_task()
+        assert task is not None
+        self._calls.add(task)
+        current.set(call)
         try:
-            with calling(call):
-                raw = self._openai.chat.completions.with_raw_response.create(**body, timeout=timeout)
+            # The loop's clock is time.monotonic(). `post` and not `chat.completions.create`: the same request at a
+            # third of the cost, since the SDK need not compare it with its types.
+            async with asyncio.timeout_at(call.deadline):
+                return await self._sdk().post("/chat/completions", cast_to=httpx2.Response, body=body)
+        except TimeoutError:
+            return _failed(Failure(kind="timeout", detail="not all of the answer before the deadline"))
         except (openai.APIError, Unreadable) as error:
-            failure = failures.from_error(error, call)
-            told = error.body if isinstance(error, openai.APIStatusError) else None
-            return _Reply(
-                failure=failure,
-                error_text=failures.error_text(told),
-                usage=read_usage(told) if isinstance(told, Mapping) else None,
-                unreported="all" if failures.charged_in_doubt(failure) else "nothing",
+            return _failed(failures.from_error(error), error.body if isinstance(error, openai.APIStatusError) else None)
+        except asyncio.CancelledError:
+            if not self._closed.is_set():
+                raise
+            return _failed(_CLOSED)
+        finally:
+            self._calls.discard(task)
+
+    def _sdk(self) -> openai.AsyncOpenAI:
+        if self._openai is None:
+            address = self._address
+            transport = PooledTransport(self._connections, CONNECT_TIMEOUT, address.proxy, self._tls)
+            self._openai = openai.AsyncOpenAI(
+                api_key=address.api_key,
+                base_url=address.base_url,
+                max_retries=0,
+                timeout=None,
+                default_headers={"Accept-Encoding": "identity"},
+                http_client=httpx2.AsyncClient(transport=transport),
             )
-        return _read_completion(raw.http_response.content, raw.http_response.headers)
+        return self._openai
 
-    def _better(self, dialect: Dialect, reply: _Reply) -> Dialect | None:
-        """What to ask instead when the endpoint refused the way of asking, and not the question."""
-        failure = reply.failure
-        if failure is None or failure.status is None or failure.kind in ("context_overflow", "filtered", "auth"):
-            return None
-        return dialect.without_refused(failure.status, reply.error_text)
-
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._openai.api_key, "[key]")
+    async def _close(self) -> None:
+        self._closed.set()
+        for task in self._calls:
+            task.cancel()
+        await asyncio.gather(*self._calls)
+        if self._openai is not None:
+            await self._openai.close()
 
 
-def _cost(model: Model, prompt: Prompt, reply: _Reply, sent: int, max_output_tokens: int) -> tuple[Cost, bool]:
-    """What the exchange cost, and whether that is an estimate.
-
-    Without reported usage an answer costs the estimate of its prompt and text; an exchange that ended who knows
-    where costs its upper bound; an error response costs a call.
-    """
-    if sent == 0:
-        return Cost(), False
-    if reply.usage is not None:
-        return call_cost(model, reply.usage.prompt, reply.usage.output, reply.usage.cached, calls=sent), False
-    if reply.unreported == "nothing":
-        return Cost(calls=sent), False
-    output = max_output_tokens
-    if reply.unreported == "text":  # the server was told to stop at the cap, and the estimate is a high one
-        output = min(output, estimate_tokens(reply.thought) + estimate_tokens(reply.text))
-    return call_cost(model, prompt_tokens(prompt), output, calls=sent), True
-
-
-def _read_completion(content: bytes, headers: Mapping[str, str]) -> _Reply:
-    """The first choice of a chat completion, whatever shape it has."""
-    try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        body = None
-    if not isinstance(body, dict):
-        return _Reply(failure=Failure(kind="not_json", detail="the response is not a JSON object"), unreported="all")
-    usage = read_usage(body)
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, dict):
-        failure = _error_with_status_200(body, headers) or Failure(kind="empty", detail="no choices")
-        return _Reply(failure=failure, usage=usage, unreported="text" if failure.status is None else "nothing")
-    message = choice.get("message")
-    message = message if isinstance(message, dict) else {}
-    text, thought = _text(message.get("content")), _text(message.get("reasoning_content"))
-    ended = _ended(choice.get("finish_reason"), bool(message.get("refusal")), text)
-    return _Reply(
-        text=text,
-        failure=ended,
-        usage=usage,
-        unreported="all" if ended is not None and ended.kind == "truncated" else "text",
-        thought=thought,
+def _failed(failure: Failure, told: object = None) -> Reply:
+    return Reply(
+        failure=failure,
+        error_text=failures.error_text(told),
+        usage=read_usage(told) if isinstance(told, Mapping) else None,
+        unreported="all" if failures.charged_in_doubt(failure) else "nothing",
     )
 
 
-def _error_with_status_200(body: dict[str, Any], headers: Mapping[str, str]) -> Failure | None:
-    """The error that some gateways report in place of choices."""
-    error = body.get("error")
-    if not error:
+def _better(dialect: Dialect, reply: Reply) -> Dialect | None:
+    """What to ask instead when the endpoint refused the way of asking, and not the question."""
+    failure = reply.failure
+    if failure is None or failure.status is None or failure.kind in ("context_overflow", "filtered", "auth"):
         return None
-    code = error.get("code") if isinstance(error, dict) else None
-    return failures.from_status(code if isinstance(code, int) and 400 <= code < 600 else 500, body, headers)
-
-
-def _ended(finish_reason: object, refusal: bool, text: str) -> Failure | None:
-    """Why the answer cannot be read, if so. A truncated answer is not searched: half an object may hold whole ones."""
-    if finish_reason == "content_filter":
-        return Failure(kind="filtered", detail="finish_reason content_filter")
-    if refusal:
-        return Failure(kind="refused")
-    if finish_reason == "length":
-        return Failure(kind="truncated", detail="finish_reason length")
-    return None if text.strip() else Failure(kind="empty", detail="no text")
-
-
-def _text(content: object) -> str:
-    """A message's content: a string, or a list of parts that have one."""
-    if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
-
-
-def _validated(reply: _Reply, model: type[BaseModel]) -> tuple[BaseModel | None, Failure | None]:
-    """The first JSON object in the answer that is what was asked for."""
-    if reply.failure is not None:
-        return None, reply.failure
-    wrong: ValidationError | None = None
-    for candidate in json_objects(reply.text):
-        try:
-            return model.model_validate(candidate), None
-        except ValidationError as error:
-            wrong = wrong or error
-    if wrong is None:
-        return None, Failure(kind="not_json", detail="no JSON object in the answer")
-    errors = wrong.errors(include_url=False, include_context=False, include_input=False)
-    return None, Failure(kind="wrong_schema", detail=failures.describe_places(list(errors)))
-
-
-def _key(endpoint: Endpoint, own_endpoint: bool) -> str:
-    """The key to send: the configured one, else that of the environment; another endpoint may need none."""
-    configured = endpoint.api_key.get_secret_value() if endpoint.api_key is not None else None
-    key = (configured or os.environ.get(endpoint.api_key_variable) or "").strip()
-    if not key and own_endpoint:
-        raise ConfigurationError(
-            f"no API key: set COGITATE_API_KEY or {endpoint.api_key_variable}, or base_url for a local server"
-        )
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ConfigurationError(
-            "the API key holds characters that no key has; check COGITATE_API_KEY, api_key of the endpoint, or "
-            f"{endpoint.api_key_variable}"
-        )
-    return key or "none"
-
-
-def _proxy(base_url: str) -> str | None:
-    """The proxy that the environment names for this endpoint (HTTPS_PROXY and the like), if any."""
-    url = urllib.parse.urlsplit(base_url)
-    if url.scheme not in ("http", "https") or not url.hostname:
-        shown = base_url.rpartition("@")[2]
-        raise ConfigurationError(f"base_url {shown!r} is not a URL that begins with http:// or https://")
-    if url.hostname in ("localhost", "127.0.0.1", "::1") or urllib.request.proxy_bypass(url.hostname):
-        return None
-    return urllib.request.getproxies().get(url.scheme)
+    return dialect.without_refused(failure.status, reply.error_text)

@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
@@ -57,24 +57,58 @@ def schema_instruction(schema: Mapping[str, Any]) -> str:
     return _INSTRUCTION + json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
 
 
-class Dialects:
-    """What was learned so far, by model, in this process. Safe to share between threads."""
+class Store(Protocol):
+    """Where dialects are kept beyond this process."""
 
-    def __init__(self, first: Dialect) -> None:
+    def load(self, server: str, model: str) -> Dialect | None:
+        """What is known of this model, or None."""
+
+    def save(self, server: str, model: str, dialect: Dialect) -> None:
+        """Remember how to ask this model."""
+
+
+class Dialects:
+    """What was learned of one server so far, by model. Safe to share between threads.
+
+    Args:
+        first: what to try where nothing is known.
+        store: asked once for each model, and told what is learned; None: it stays in this process.
+    """
+
+    def __init__(self, server: str, first: Dialect, store: Store | None = None) -> None:
+        self._server = server
         self._first = first
+        self._store = store
         self._known: dict[str, Dialect] = {}
         self._refused: dict[str, set[Dialect]] = {}
+        self._accepted: set[str] = set()
         self._lock = threading.Lock()
 
     def of(self, model: str) -> Dialect:
         """The way to ask this model."""
-        return self._known.get(model, self._first)
+        known = self._known.get(model)
+        if known is not None:
+            return known
+        with self._lock:
+            if model not in self._known:
+                found = self._store.load(self._server, model) if self._store is not None else None
+                self._known[model] = found or self._first
+            return self._known[model]
+
+    def accepted(self, model: str, dialect: Dialect) -> None:
+        """The server answered a question asked in this way: worth keeping, once in each process."""
+        if model not in self._accepted:
+            self._accepted.add(model)
+            if self._store is not None:
+                self._store.save(self._server, model, dialect)
 
     def learn(self, model: str, refused: Dialect, better: Dialect) -> bool:
         """Remember that `refused` does not work; False when no way of asking is left that was not refused."""
         with self._lock:
             known_bad = self._refused.setdefault(model, set())
             known_bad.add(refused)
-            if self.of(model) == refused and better not in known_bad:
-                self._known[model] = better
-            return self.of(model) not in known_bad
+            now = self._known.get(model, self._first)
+            if now == refused and better not in known_bad:
+                now = self._known[model] = better
+                self._accepted.discard(model)  # kept when it is seen to work
+            return now not in known_bad

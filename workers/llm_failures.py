@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal, get_args
 
-import httpx2
 import openai
 
-from workers.llm_http import Call, Unreadable
+from workers.llm_http import Unreadable
 
 FailureKind = Literal[
     "connection",  # refused, reset, closed, or no connection in time
@@ -89,7 +88,7 @@ _READ = 2_000  # characters of an error text that are looked at
 _MOST_WAIT = 86_400.0  # seconds; a longer Retry-After is as good as this one
 
 
-def from_error(error: Exception, call: Call) -> Failure:
+def from_error(error: Exception) -> Failure:
     """The failure behind what the client raised.
 
     Raises:
@@ -100,11 +99,7 @@ def from_error(error: Exception, call: Call) -> Failure:
     if isinstance(error, openai.APIStatusError):
         return from_status(error.status_code, error.body, error.response.headers)
     if isinstance(error, openai.APIConnectionError):
-        cause = error.__cause__
-        if isinstance(error, openai.APITimeoutError) and not isinstance(cause, httpx2.ConnectTimeout):
-            return Failure(kind="timeout", detail=type(cause).__name__)
-        late = call.sent and call.remaining() <= 0
-        return Failure(kind="timeout" if late else "connection", detail=type(cause).__name__)
+        return Failure(kind="connection", detail=type(error.__cause__).__name__)
     raise error
 
 

@@ -12,6 +12,8 @@ from functools import cache
 from typing import NamedTuple
 
 import structlog
+from celery import signals
+from redis import Redis
 from redis.exceptions import RedisError
 
 from scheduler.claims import Claim, Claims, Refusal, Result, Settled
@@ -24,7 +26,9 @@ from tasks.job import Cost, split_job_id
 from tasks.kind import Kind
 from tasks.registry import UnknownKind, kind_of
 from workers.heartbeat import Heartbeat
-from workers.llm import Answer, ModelClient
+from workers.llm import Answer
+from workers.llm_clients import ModelClients
+from workers.llm_dialect_store import DialectStore
 from workers.tokens import PromptDoesNotFit, fit
 
 log = structlog.get_logger()
@@ -45,21 +49,17 @@ class _Attempt(NamedTuple):
 class Runner:
     """Runs jobs for one worker process, from any number of threads."""
 
-    def __init__(self, claims: Claims, heartbeat: Heartbeat, settings: Settings) -> None:
+    def __init__(self, client: Redis, claims: Claims, heartbeat: Heartbeat, settings: Settings) -> None:
         self._claims = claims
         self._heartbeat = heartbeat
         self._settings = settings
         self._endpoints = settings.endpoint_table()
-        self._clients: dict[str, ModelClient] = {}  # by endpoint
-        self._clients_lock = threading.Lock()
+        self._models = ModelClients(self._endpoints, settings.concurrency, DialectStore(client))
         self._newer: set[str] = set()  # runs of a newer version: told of once
 
     def close(self) -> None:
-        """Close the clients that were needed."""
-        with self._clients_lock:
-            clients, self._clients = self._clients, {}
-        for client in clients.values():
-            client.close()
+        """Close the connections to models. Calls in flight fail."""
+        self._models.close()
 
     def run(self, job_id: str) -> Settled | Refusal:
         """Run a job as often as its attempts fail in a way that another may mend, within its deadline."""
@@ -108,8 +108,7 @@ class Runner:
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return _Attempt(self._fallback(kind, claim, Cost(), "prompt_too_long"), Cost())
-        client = self._client(model.endpoint)
-        answer = client.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
+        answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
         failure: str = answer.failure.kind if answer.failure is not None else ""
         if answer.value is not None:
             try:
@@ -154,12 +153,6 @@ class Runner:
         log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
         return _Attempt(self._fallback(kind, claim, Cost(), "unknown_endpoint"), Cost())
 
-    def _client(self, endpoint: str) -> ModelClient:
-        with self._clients_lock:
-            if endpoint not in self._clients:
-                self._clients[endpoint] = ModelClient(self._endpoints[endpoint], self._settings.concurrency)
-            return self._clients[endpoint]
-
 
 def _pause(answer: Answer, attempt: int) -> float:
     """Seconds before the next attempt: what the provider asked for, else growing with each attempt."""
@@ -177,7 +170,9 @@ def _runner(pid: int) -> Runner:
     client = connect(settings.state_url(), settings.socket_timeout)
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
     claims = Claims(client, worker=worker)
-    return Runner(claims, Heartbeat(claims.beat, settings.lease / 5), settings)
+    runner = Runner(client, claims, Heartbeat(claims.beat, settings.lease / 5), settings)
+    signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # sent when no job runs any more
+    return runner
 
 
 _lock = threading.Lock()

@@ -23,7 +23,7 @@ from scheduler.endpoints import Endpoint, Model
 from tasks.job import Job, JobKey, Reads
 from tasks.kind import Case, World
 from tasks.registry import kind_of
-from workers.llm import ModelClient
+from workers.llm_clients import ModelClients
 
 SCHEMA = {
     "type": "object",
@@ -179,7 +179,7 @@ def test_every_kind_can_use_what_it_answers(name: str, clock: str) -> None:
     hours, minutes = clock.split(":")
     kind = kind_of(name)
     with FakeEndpoint() as endpoint:
-        client = ModelClient(Endpoint(base_url=endpoint.url, api_key=SecretStr("any")), 1)
+        client = ModelClients({"default": Endpoint(base_url=endpoint.url, api_key=SecretStr("any"))}, 1)
         for day in range(1, 4):
             case = case_of(name, day * 1440 + int(hours) * 60 + int(minutes))
             prompt = kind.prompt(case)

@@ -23,7 +23,9 @@ from scheduler.prices import usd_micros
 from scheduler.settings import ConfigurationError
 from tasks.job import Cost
 from tasks.kind import Prompt
-from workers.llm import Answer, ModelClient
+from workers.llm import Answer
+from workers.llm_address import address_of
+from workers.llm_clients import ModelClients
 from workers.llm_failures import FAILURE_KINDS
 from workers.tokens import prompt_tokens
 
@@ -42,15 +44,15 @@ BOUND = prompt_tokens(PROMPT) + CAP
 
 
 @contextmanager
-def client_of(url: str, concurrency: int = 8) -> Iterator[ModelClient]:
-    client = ModelClient(Endpoint(base_url=url, api_key=SecretStr(KEY)), concurrency)
+def client_of(url: str, concurrency: int = 8) -> Iterator[ModelClients]:
+    client = ModelClients({"default": Endpoint(base_url=url, api_key=SecretStr(KEY))}, concurrency)
     try:
         yield client
     finally:
         client.close()
 
 
-def ask(client: ModelClient, seconds: float = 20.0, prompt: Prompt = PROMPT) -> Answer:
+def ask(client: ModelClients, seconds: float = 20.0, prompt: Prompt = PROMPT) -> Answer:
     return client.ask(prompt, model=MODEL, max_output_tokens=CAP, deadline=time.monotonic() + seconds)
 
 
@@ -374,7 +376,7 @@ def test_the_key_and_the_prompt_leak_nowhere(status: int, caplog: pytest.LogCapt
 
 def test_a_key_that_cannot_be_sent_is_refused_without_being_shown() -> None:
     with pytest.raises(ConfigurationError) as raised:
-        ModelClient(Endpoint(base_url="http://127.0.0.1:1/v1", api_key=SecretStr("sk-ä\nb")), 1)
+        address_of(Endpoint(base_url="http://127.0.0.1:1/v1", api_key=SecretStr("sk-ä\nb")))
     assert "sk-" not in str(raised.value)
 
 
@@ -382,7 +384,7 @@ def test_openai_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ConfigurationError, match="set COGITATE_API_KEY or OPENAI_API_KEY"):
-        ModelClient(Endpoint(), 1)
+        address_of(Endpoint())
 
 
 def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,7 +399,7 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_base_url_that_is_none_is_named() -> None:
     with pytest.raises(ConfigurationError, match="'localhost:8080'"):
-        ModelClient(Endpoint(base_url="localhost:8080"), 1)
+        address_of(Endpoint(base_url="localhost:8080"))
 
 
 def test_a_model_that_no_plain_schema_can_say_is_a_programming_error() -> None:

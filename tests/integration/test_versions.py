@@ -74,7 +74,7 @@ def test_a_worker_leaves_newer_jobs_to_others_and_spends_nothing(client: Redis, 
     assert client.hget(key, "schema") == str(SCHEMA).encode()
     client.hset(key, "schema", NEWER)
     before = everything(client)
-    runner = Runner(worker(client), Heartbeat(lambda run, incarnation: None, 1.0), Settings())
+    runner = Runner(client, worker(client), Heartbeat(lambda run, incarnation: None, 1.0), Settings())
     with capture_logs() as logs:
         assert [runner.run(job.id), runner.run(job.id)] == ["newer", "newer"]
     assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == ["run.newer_schema"]

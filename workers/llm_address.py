@@ -1,0 +1,73 @@
+"""Where an endpoint's calls go and with which key: from its configuration and the environment, checked at the start."""
+
+from __future__ import annotations
+
+import os
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass, field
+
+from scheduler.endpoints import Endpoint
+from scheduler.settings import ConfigurationError
+
+OPENAI = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """What a client needs to know of an endpoint."""
+
+    base_url: str = field(repr=False)  # may hold a password
+    api_key: str = field(repr=False)
+    proxy: str | None = field(repr=False)
+    is_openai: bool  # and not a server that speaks the same
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether TLS is needed, for the endpoint or for its proxy."""
+        return any(url.lower().startswith("https:") for url in (self.base_url, self.proxy or ""))
+
+    @property
+    def server(self) -> str:
+        """The base URL without user, password and query: what tells servers apart and may be shown."""
+        url = urllib.parse.urlsplit(self.base_url)
+        return urllib.parse.urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", ""))
+
+
+def address_of(endpoint: Endpoint) -> Address:
+    """Where to call an endpoint.
+
+    Raises:
+        ConfigurationError: when the key or the URL is missing or cannot be used.
+    """
+    named = endpoint.base_url or os.environ.get("OPENAI_BASE_URL")
+    base_url = named or OPENAI
+    proxy = _proxy(base_url)
+    return Address(base_url=base_url, api_key=_key(endpoint, not named), proxy=proxy, is_openai=not named)
+
+
+def _key(endpoint: Endpoint, is_openai: bool) -> str:
+    """The key to send: the configured one, else that of the environment; another endpoint may need none."""
+    configured = endpoint.api_key.get_secret_value() if endpoint.api_key is not None else None
+    key = (configured or os.environ.get(endpoint.api_key_variable) or "").strip()
+    if not key and is_openai:
+        raise ConfigurationError(
+            f"no API key: set COGITATE_API_KEY or {endpoint.api_key_variable}, or base_url for a local server"
+        )
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ConfigurationError(
+            "the API key holds characters that no key has; check COGITATE_API_KEY, api_key of the endpoint, or "
+            f"{endpoint.api_key_variable}"
+        )
+    return key or "none"
+
+
+def _proxy(base_url: str) -> str | None:
+    """The proxy that the environment names for this endpoint (HTTPS_PROXY and the like), if any."""
+    url = urllib.parse.urlsplit(base_url)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        shown = base_url.rpartition("@")[2]
+        raise ConfigurationError(f"base_url {shown!r} is not a URL that begins with http:// or https://")
+    if url.hostname in ("localhost", "127.0.0.1", "::1") or urllib.request.proxy_bypass(url.hostname):
+        return None
+    return urllib.request.getproxies().get(url.scheme)

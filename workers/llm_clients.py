@@ -1,0 +1,55 @@
+"""The clients of a process: one for each endpoint, made when it is first asked, all on one event loop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from scheduler.endpoints import Endpoint, Model
+from tasks.kind import Prompt
+from workers.llm import Answer, ModelClient
+from workers.llm_dialect_store import DialectStore
+from workers.llm_loop import EventLoopThread
+
+
+class ModelClients:
+    """Asks any configured model. Make it once per process, after any fork, and share it between threads.
+
+    Args:
+        endpoints: by name, as models name them.
+        connections: calls in flight at each endpoint; further ones wait, within their deadlines.
+        store: where to keep what is learned of endpoints; None: it is forgotten with the process.
+    """
+
+    def __init__(self, endpoints: Mapping[str, Endpoint], connections: int, store: DialectStore | None = None) -> None:
+        self._endpoints = endpoints
+        self._connections = connections
+        self._store = store
+        self._loop = EventLoopThread()
+        self._clients: dict[str, ModelClient] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> Answer:
+        """Ask the model once, as `ModelClient.ask` says.
+
+        Raises:
+            ConfigurationError: when the key or the URL of the model's endpoint cannot be used.
+            KeyError: when the model's endpoint is not configured.
+        """
+        client = self._clients.get(model.endpoint) or self._made(model.endpoint)
+        return client.ask(prompt, model=model, max_output_tokens=max_output_tokens, deadline=deadline)
+
+    def close(self) -> None:
+        """Close all pools and the event loop. Calls in flight fail as `connection`; nothing can be asked any more."""
+        with self._lock:
+            clients, self._clients = self._clients, {}
+        for client in clients.values():
+            client.close()
+        self._loop.close()
+
+    def _made(self, endpoint: str) -> ModelClient:
+        with self._lock:
+            if endpoint not in self._clients:
+                client = ModelClient(self._endpoints[endpoint], self._connections, self._loop, self._store)
+                self._clients[endpoint] = client
+            return self._clients[endpoint]
