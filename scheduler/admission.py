@@ -30,7 +30,7 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     cost: Cost  # reserved for the first attempt; nothing unless admitted
     cells: tuple[Cell, ...]
-    refused: str = ""  # the cell that had no room
+    refused: str = ""  # the cell that had no room, or "draining"
     successor: JobKey | None = None  # the next trial of a deferred request
 
 
@@ -43,11 +43,13 @@ def admit(
     kind_of: Callable[[str], Kind],
     cost_of: Callable[[Kind], Cost],
     last_served: Callable[[str, str], int],
+    closed: str = "",
 ) -> list[Decided]:
     """Decide a tick's requests in canonical order; what is admitted is held in `view`.
 
     Args:
         last_served: the tick at which (kind, owner) was last admitted, -1 if never.
+        closed: why nothing at all is admitted; it is given as what refused.
     """
     ordered = sorted(
         requests,
@@ -70,8 +72,8 @@ def admit(
         ordinals[slot] += 1
         kind = kind_of(request.kind)
         cost = cost_of(kind)
-        refused = view.refusal(key, minute, cost)
-        if refused is None:
+        refused = closed or view.refusal(key, minute, cost)
+        if not refused:
             cells = tuple(view.cells(key, minute))
             view.move(cells, Cost(), cost)
             decided.append(Decided(key=key, request=request, decision="admitted", cost=cost, cells=cells))

@@ -67,6 +67,16 @@ def close_due(
     return [_close(row, open_jobs[row.key], streams, tick, kind_of(row.key.kind), case_of) for row in ordered]
 
 
+def cancelled(item: OpenJob) -> Closing:
+    """The end of a job that is not wanted any more.
+
+    It keeps its whole reservation: what its attempts cost may not be known yet.
+    """
+    key = item.job.key
+    ended = Ended(key=key, end="cancelled", reason="cancelled")
+    return Closing(ended, EndNote(key=key, source="none"), whole(item), ())
+
+
 def _close(
     row: Row,
     item: OpenJob,

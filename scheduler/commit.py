@@ -47,6 +47,8 @@ class Committer:
             writes.append(Write("HSET", "facts", (number, msgspec.json.encode(core.facts))))
             writes += chunked("HDEL", "facts", list(mind.take_stale_facts()))
         writes += mind.rater.writes()
+        steered = mind.steering.written()
+        writes += steered.writes
         kept = loop_state(mind)
         if kept != self._loop_written:
             writes.append(Write("HSET", "state", ("loop", kept)))
@@ -61,6 +63,7 @@ class Committer:
                 for item in outcome.opened
                 if item.admitted
             ),
+            answers=steered.answers,
             warnings=dict(sorted(mind.warnings.items())),
             view=tuple(view),
         )

@@ -18,6 +18,7 @@ from memory.profile import Profile
 from scheduler.admission import Decision
 from scheduler.budget import Cell
 from scheduler.claims import Reason, Source
+from scheduler.controls import Answer, Control
 from scheduler.facts import Facts
 from scheduler.versions import SCHEMA
 from tasks.job import Cost, JobKey
@@ -61,6 +62,26 @@ class Rated(NamedTuple):
     importance: int  # 1 to 10
 
 
+class Stepped(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A step of the controller of a kind's cadence: what it went by and what it decided."""
+
+    kind: str
+    before: int  # cadence, in thousandths of the usual one
+    factor: int  # the same from now on
+    ended: int = 0  # jobs in the interval that is over
+    late: int = 0
+    failed: int = 0
+    oldest: int = 0  # ticks between enqueue and end of the oldest that was late
+    burn: int = 0  # the budget's pace, in percent of the day's
+
+
+class Postponed(NamedTuple):
+    """An owner for which a kind was due and had to wait, because it is throttled."""
+
+    kind: str
+    owner: str
+
+
 class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the digest covers. The order of application is the order of the fields."""
 
@@ -77,6 +98,9 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rated: tuple[Rated, ...] = ()
     cuts: tuple[Effect, ...] = ()  # what the boundary cut so that the limits hold
     deleted: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    controls: tuple[Control, ...] = ()  # what operators asked for, where it changes what is decided
+    stepped: Stepped | None = None
+    postponed: tuple[Postponed, ...] = ()
     decided: tuple[DecidedLine, ...] = ()
 
 
@@ -108,6 +132,7 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     epoch: int
     ended: tuple[EndNote, ...] = ()
     opened: tuple[OpenNote, ...] = ()
+    answers: tuple[Answer, ...] = ()  # to operators
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     view: tuple[tuple[str, int], ...] = ()  # fields of admission's view that changed
 

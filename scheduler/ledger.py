@@ -17,6 +17,7 @@ import msgspec
 from redis import Redis
 
 from scheduler.claims import Result
+from scheduler.controls import Asked, read_asked
 from scheduler.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefix
 from scheduler.scripts import script
 from scheduler.versions import SCHEMA
@@ -83,6 +84,7 @@ class Collected(NamedTuple):
     attempts: dict[str, Attempt]  # by token
     beats: dict[str, int]  # by worker
     unclaimed: list[str]  # job keys
+    asked: Sequence[Asked | None] = ()  # what operators ask for and was not applied yet
 
 
 class Advanced(NamedTuple):
@@ -90,6 +92,7 @@ class Advanced(NamedTuple):
 
     rows: list[Row]  # what is due at the next tick
     deleted: list[str]  # windows
+    asked: Sequence[Asked | None] = ()  # as in `Collected`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,12 +167,13 @@ class HostLedger:
         Raises:
             Fenced: when another host has taken the run.
         """
-        rows, attempts, beats, unclaimed = self._step(self._collect, [tick, apply, *expired])
+        rows, attempts, beats, unclaimed, asked = self._step(self._collect, [tick, apply, *expired])
         return Collected(
             rows=_rows(rows),
             attempts={attempts[i].decode(): _ATTEMPT.decode(attempts[i + 1]) for i in range(0, len(attempts), 2)},
             beats={beats[i].decode(): int(beats[i + 1]) for i in range(0, len(beats), 2)},
             unclaimed=sorted(key.decode() for key in unclaimed),
+            asked=read_asked(asked),
         )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
@@ -186,15 +190,29 @@ class HostLedger:
         for write in commit.writes:
             args += (write.command, write.key, len(write.args), *write.args)
         answer = self._step(self._advance, args)
-        return Advanced(_rows(answer[0]), [raw.decode() for raw in answer[1]]) if answer else None
+        if not answer:
+            return None
+        return Advanced(_rows(answer[0]), [raw.decode() for raw in answer[1]], read_asked(answer[2]))
 
-    def finish(self, status: Literal["finished", "stopped"]) -> None:
+    def finish(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
         """Confirm that this host still holds the run, and say how it left it.
 
         Raises:
             Fenced: when another host has taken the run meanwhile.
         """
         self._step(self._finish, [status])
+
+    def go_on(self) -> None:
+        """A paused run goes on: workers may claim its jobs again.
+
+        Raises:
+            Fenced: when another host has taken the run meanwhile.
+        """
+        self._step(self._finish, ["running"])
+
+    def wait_asked(self, timeout: float) -> None:
+        """Sleep until an operator asks for something, or `timeout` seconds (or less) are over."""
+        self.client.blpop([self.prefix + "knock"], timeout=min(timeout, self._longest_block))
 
     def wait_ready(self, due: int, timeout: float) -> bool:
         """Sleep until nothing due at `due` is out any more, or `timeout` seconds (or less) are over."""

@@ -191,7 +191,14 @@ class TickLoop:
         yield from self._redeliver()
         started = time.monotonic()
         first = self.tick
-        while not self.stopping and (self._last is None or self.tick < self._last):
+        steering = self.mind.steering
+        while not self._leaving and (self._last is None or self.tick < self._last):
+            if steering.mode == "paused":
+                log.warning("run.paused", run=self.ledger.run, tick=self.tick)
+                self._waiting.pause(self.tick + 1, lambda: self.stopping)
+                started, first = time.monotonic(), self.tick  # what was missed meanwhile is not made up for
+                if self.stopping:
+                    break
             if self._tick_rate is not None:
                 ahead = started + (self.tick - first) / self._tick_rate - time.monotonic()
                 if ahead > 0:
@@ -206,9 +213,17 @@ class TickLoop:
             began = time.perf_counter()
             self._close(number)
             self.tick_seconds.append(spent + time.perf_counter() - began)
-        status: Literal["finished", "stopped"] = "stopped" if self.stopping and self.tick != self._last else "finished"
+        status: Literal["finished", "stopped", "cancelled"] = "finished"
+        if steering.mode == "cancelled":
+            status = "cancelled"
+        elif self._leaving and self.tick != self._last:
+            status = "stopped"
         self.ledger.finish(status)
         log.info("run.left", run=self.ledger.run, status=status, tick=self.tick, digest=self.digest)
+
+    @property
+    def _leaving(self) -> bool:
+        return self.stopping or self.mind.steering.over
 
     def stop(self) -> None:
         """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
@@ -234,6 +249,7 @@ class TickLoop:
 
     def _close(self, number: int) -> None:
         turn, self._turn = self._turn, WorldTurn()
+        turn.controls, self._waiting.asked = self._waiting.asked, ()
         outcome = self.mind.end(number, turn)
         self.ended.update(
             (ended.key.kind, note.source, ended.reason)
@@ -253,6 +269,7 @@ class TickLoop:
         self._rows = advanced.rows if advanced is not None else None
         if advanced is not None:
             self._committer.windows.difference_update(advanced.deleted)
+            self._waiting.asked = advanced.asked
         jobs = [item.job for item in outcome.opened if item.admitted]
         if jobs:
             self._waiting.hint(jobs)

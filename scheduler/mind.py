@@ -1,62 +1,48 @@
-"""The state of a run in the host's memory, and what one tick does to it. No I/O, no clock, no randomness.
-
-Everything here can be dropped and read back from the ledger; the tick loop does that on resume.
-"""
+"""What one tick does to a run: the boundary, and what follows the world's turn. No I/O, no clock, no randomness."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from memory.apply import apply, unmet
 from memory.effects import Effect, losses
-from memory.entry import as_known
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler import upkeep
 from scheduler.admission import Decided, admit
-from scheduler.boundary import Change, Closing, close_due
+from scheduler.boundary import Change, Closing, cancelled, close_due
 from scheduler.budget import BudgetView
-from scheduler.cadence import Cadence
+from scheduler.controls import Asked, Control
 from scheduler.facts import Facts
-from scheduler.journal import Core, DecidedLine, Ended, EndNote
+from scheduler.journal import Core, DecidedLine, Postponed, Stepped
 from scheduler.ledger import Row
-from scheduler.open_jobs import OpenJob, open_job, read_numbers, whole
+from scheduler.open_jobs import OpenJob, open_job, whole
 from scheduler.opening import job_of
-from scheduler.rating import Rater
 from scheduler.remembering import Remembering
 from scheduler.repairs import admit_repairs, is_time
+from scheduler.run_state import RunState
 from scheduler.triggers import Trigger, recounts
 from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
 from tasks.job import JobKey, Request
-from tasks.kind import Case, Moment
-from tasks.recall import display_names
 
 
-class Mind:
-    """Streams, open jobs, admission's view and cadence of one run."""
+class Steered(NamedTuple):
+    """What operators and the controller changed at a tick."""
+
+    controls: tuple[Control, ...]
+    stepped: Stepped | None
+    cancelled: list[Closing]
+
+
+class Mind(RunState):
+    """A run's state, and what one tick does to it."""
 
     def __init__(self, *, run: str, rules: Rules, facts: Facts, view: BudgetView) -> None:
-        self.run = run
-        self.rules = rules
-        self.facts = facts
-        self.facts_version = 0
-        self.facts_at: dict[int, Facts] = {}  # by version, as far as open jobs were made with them
-        self.view = view
-        self.profiles: dict[str, Profile] = {}
-        self.streams: dict[str, Stream] = {}
-        self.retired: set[str] = set()
-        self.open: dict[JobKey, OpenJob] = {}
-        self.deferred: list[Deferred] = []
-        self.triggers: list[Trigger] = []  # of scopes that recount already
-        self.warnings: Counter[str] = Counter()
-        self.cadence = Cadence(rules.kinds)
-        self.rater = Rater(share=rules.rate_share)
+        super().__init__(run=run, rules=rules, facts=facts, view=view)
         self._remembering = Remembering(coalesce=rules.coalesce)
-        self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
         self._closings: list[Closing] = []
 
     # -- a tick ------------------------------------------------------------------------------------
@@ -85,14 +71,14 @@ class Mind:
         minute = self.facts.minute(tick)
         joins, leaves = dict(sorted(turn.joins.items())), sorted(turn.leaves)
         changed_facts = self._join(tick, joins)
-        cancelled = self._leave(leaves)
+        gone = self._leave(leaves)
         asked = self._ask(tick, turn.asked)
         remembered = self._remembering.take_in(self.streams, turn.observed, tick, self.facts.limits)
         changed = {effect.owner for closing in self._closings for effect in closing.ended.effects}
         changed |= {effect.owner for effect in asked} | {owner for owner, _ in turn.observed}
         here = sorted(changed & self.streams.keys())
         rated = self.rater.rate(self.streams, here, tick)
-        names = self._display_names()
+        names = self.display_names()
         cuts = upkeep.cut(self.streams, here, self.facts.limits, tick=tick, minute=minute, names=names)
         self._count_losses(cuts)
         deleted = upkeep.forget(self.streams, self.facts, self.open.values(), tick)
@@ -101,10 +87,16 @@ class Mind:
         for owner in leaves:
             self.cadence.forget(owner)
             self._remembering.forget(owner)
+            self.steering.throttle.postponing.forget(owner)
+        steered = self._steer(turn.controls, tick, minute)
+        gone += steered.cancelled
         requests = [request for request in turn.requests if request.owner not in leaves]
-        decided = self._decide(tick, minute, [*requests, *self._recounts(turn.triggers)])
+        decided, postponed = self._decide(tick, minute, [*requests, *self._recounts(turn.triggers)])
         opened = self._open(minute, decided)
-        closings, self._closings = self._closings + cancelled, []
+        if postponed:
+            self.warnings["reflect.postponed"] += len(postponed)
+        self.steering.settle(any(item.admitted for item in self.open.values()))
+        closings, self._closings = self._closings + gone, []
         core = Core(
             tick=tick,
             minute=minute,
@@ -119,6 +111,9 @@ class Mind:
             rated=rated,
             cuts=cuts,
             deleted=deleted,
+            controls=steered.controls,
+            stepped=steered.stepped,
+            postponed=postponed,
             decided=tuple(
                 DecidedLine(
                     key=d.key,
@@ -141,27 +136,6 @@ class Mind:
             del self.streams[owner], self.profiles[owner]
         return outcome
 
-    def case_of(self, item: OpenJob) -> Case:
-        """What an open job works from: the same that a worker would be given."""
-        job = item.job
-        memories = {}
-        for reads in job.reads:
-            stream = self.streams[reads.owner]
-            if reads.numbers is None:
-                memories[reads.owner] = stream.as_of(reads.upto, job.key.tick)
-            else:
-                wanted = sorted(n for n in {*reads.numbers} if n <= reads.upto)
-                found = (stream.entries[n] for n in wanted if n in stream.entries)
-                memories[reads.owner] = [as_known(entry, job.key.tick) for entry in found]
-        profile = self.profiles[job.key.owner]
-        return Case(job=job, profile=profile, world=self.facts_at[job.facts].world(), memories=memories)
-
-    def rewake(self, tick: int) -> None:
-        """After a restore: find out anew when each kind wants to be asked about each owner."""
-        minute = self.facts.minute(tick)
-        moments = (self._moment(owner, tick, minute) for owner in sorted(self.streams))
-        self.cadence.rewake(moments, self._busy(()))
-
     # -- its parts ---------------------------------------------------------------------------------
 
     def _join(self, tick: int, joins: Mapping[str, Profile]) -> bool:
@@ -177,26 +151,33 @@ class Mind:
         self.facts_at[tick] = self.facts
         return True
 
-    def take_stale_facts(self) -> list[int]:
-        """Versions of the facts that no open job was made with; they are forgotten."""
-        used = {item.job.facts for item in self.open.values()} | {self.facts_version}
-        stale = sorted(self.facts_at.keys() - used)
-        for version in stale:
-            del self.facts_at[version]
-        return stale
-
     def _leave(self, leaves: Iterable[str]) -> list[Closing]:
-        cancelled = []
+        gone: list[Closing] = []
         for owner in leaves:
-            for key in sorted(key for key, item in self.open.items() if any(r.owner == owner for r in item.job.reads)):
-                item = self.open.pop(key)
-                ended = Ended(key=key, end="cancelled", reason="cancelled")
-                # It keeps its whole reservation: what its attempts cost may not be known yet.
-                cancelled.append(Closing(ended, EndNote(key=key, source="none"), whole(item), ()))
-                self.cadence.touch(key.owner)
+            gone += self._cancel(k for k, item in self.open.items() if any(r.owner == owner for r in item.job.reads))
             self.deferred = [waiting for waiting in self.deferred if waiting.request.owner != owner]
             self.retired.add(owner)
-        return cancelled
+        return gone
+
+    def _cancel(self, keys: Iterable[JobKey]) -> list[Closing]:
+        closings = [cancelled(self.open[key]) for key in sorted(keys)]
+        for closing in closings:
+            del self.open[closing.ended.key]
+            self.cadence.touch(closing.ended.key.owner)
+        return closings
+
+    def _steer(self, asked: Sequence[Asked | None], tick: int, minute: int) -> Steered:
+        """Apply what operators ask for, and let the controller of the cadence take its step."""
+        before = self.steering.mode
+        self.steering.throttle.see((closing.ended for closing in self._closings), tick)
+        controls = self.steering.take(asked, tick, minute)
+        stepped = self.steering.throttle.step(self.view, minute, self.facts.minute(tick - 1))
+        if before == "draining" and self.steering.mode in ("running", "paused"):
+            self.touch_all()
+        gone: list[Closing] = []
+        if self.steering.mode == "cancelled":
+            gone, self.deferred = self._cancel(self.open), []
+        return Steered(controls, stepped, gone)
 
     def _ask(self, tick: int, effects: Iterable[Effect]) -> list[Effect]:
         asked = []
@@ -212,24 +193,22 @@ class Mind:
         for loss in losses(effects):
             self.warnings[loss.name] += loss.amount
 
-    def _display_names(self) -> Mapping[str, str]:
-        """What owners and places are called."""
-        if self._names[0] != self.facts_version:
-            self._names = (self.facts_version, display_names(self.facts.world()))
-        return self._names[1]
-
     def _recounts(self, new: Iterable[Trigger]) -> list[Request]:
         """What scopes have to tell now; one that is busy tells it later."""
         if not new and not self.triggers:
             return []
         here = {owner: stream for owner, stream in self.streams.items() if owner not in self.retired}
-        requests, self.triggers = recounts([*self.triggers, *new], here, self.profiles, self._busy(()))
+        requests, self.triggers = recounts([*self.triggers, *new], here, self.profiles, self.busy(()))
         return requests
 
-    def _decide(self, tick: int, minute: int, requests: Sequence[Request]) -> list[Decided]:
+    def _decide(
+        self, tick: int, minute: int, requests: Sequence[Request]
+    ) -> tuple[list[Decided], tuple[Postponed, ...]]:
         again = [waiting.request for waiting in self.deferred if waiting.at <= tick]
         self.deferred = [waiting for waiting in self.deferred if waiting.at > tick]
-        due = self.cadence.due(tick, lambda owner: self._moment(owner, tick, minute), self._busy(again))
+        due, postponed = self._due(tick, minute, again) if self.steering.admits else ([], ())
+        if self.steering.mode == "cancelled":
+            return [], ()
         decided = admit(
             [*again, *requests, *due],
             tick=tick,
@@ -237,10 +216,13 @@ class Mind:
             view=self.view,
             kind_of=self.rules.kind_of,
             cost_of=self.rules.cost_of,
-            last_served=self._last_served,
+            last_served=self.last_served,
+            closed="" if self.steering.admits else self.steering.mode,
         )
-        if is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
-            busy = self._busy(d.request for d in decided)
+        busy = self.busy(d.request for d in decided)
+        decided += self.steering.retry(self.streams, tick=tick, minute=minute, busy=busy)
+        if self.steering.admits and is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
+            busy = self.busy(d.request for d in decided)
             decided += admit_repairs(
                 self.streams, tick=tick, minute=minute, view=self.view, rules=self.rules, busy=busy
             )
@@ -250,7 +232,18 @@ class Mind:
                 self.deferred.append(Deferred(d.successor.tick, request))
             elif d.decision == "admitted":
                 note_served(self.streams, d.key)
-        return decided
+        return decided, postponed
+
+    def _due(self, tick: int, minute: int, again: Iterable[Request]) -> tuple[list[Request], tuple[Postponed, ...]]:
+        """What is due by cadence, less what is throttled."""
+        busy = self.busy(again)
+        found = self.cadence.due(tick, lambda owner: self.moment(owner, tick, minute), busy)
+
+        def again_due(kind: str, owner: str) -> Iterable[Request]:
+            return () if busy(kind, owner) else self.rules.kind_of(kind).due(self.moment(owner, tick, minute))
+
+        interval = self.facts.limits.reflection_interval
+        return self.steering.throttle.sift(found, self.streams, minute=minute, interval=interval, again=again_due)
 
     def _open(self, minute: int, decided: Iterable[Decided]) -> list[OpenJob]:
         opened = []
@@ -268,29 +261,6 @@ class Mind:
                 opened.append(open_job(d, job))
                 self.open[d.key] = opened[-1]
         return opened
-
-    def _busy(self, again: Iterable[Request]) -> Callable[[str, str], bool]:
-        taken = {(key.kind, key.owner) for key in self.open}
-        taken |= {(request.kind, request.owner) for request in again}
-        taken |= {(waiting.request.kind, waiting.request.owner) for waiting in self.deferred}
-        return lambda kind, owner: (kind, owner) in taken
-
-    def _moment(self, owner: str, tick: int, minute: int) -> Moment:
-        brief = dict(self.rules.brief(owner))
-        brief["open_numbers"] = read_numbers((j for k, j in self.open.items() if k.owner == owner), owner)
-        return Moment(
-            owner=owner,
-            stream=self.streams[owner],
-            profile=self.profiles[owner],
-            tick=tick,
-            minute=minute,
-            world=self.facts.world(),
-            brief=brief,
-            estimate=partial(self.rater.estimate, owner),
-        )
-
-    def _last_served(self, kind: str, owner: str) -> int:
-        return self.streams[owner].head.counters.get(f"served:{kind}", -1)
 
 
 def note_served(streams: Mapping[str, Stream], key: JobKey) -> None:

@@ -1,13 +1,16 @@
-"""From a decision to the job that it opens: what it may read, and what it is told of its owner, as of now."""
+"""From a decision to the job that it opens, and from a job to what it works from."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from memory.entry import as_known
+from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.admission import Decided
 from scheduler.turn import Rules
 from tasks.job import Job, Reads, Request
+from tasks.kind import Case, World
 
 
 def job_of(
@@ -46,6 +49,25 @@ def job_of(
         character=head.character,
         reserved=decided.cost,
     )
+
+
+def case_of(job: Job, streams: Mapping[str, Stream], profile: Profile, world: World) -> Case:
+    """What a job works from: the same that a worker would be given.
+
+    Args:
+        profile: its owner's.
+        world: as it was when the job was made.
+    """
+    memories = {}
+    for reads in job.reads:
+        stream = streams[reads.owner]
+        if reads.numbers is None:
+            memories[reads.owner] = stream.as_of(reads.upto, job.key.tick)
+        else:
+            wanted = sorted(n for n in {*reads.numbers} if n <= reads.upto)
+            found = (stream.entries[n] for n in wanted if n in stream.entries)
+            memories[reads.owner] = [as_known(entry, job.key.tick) for entry in found]
+    return Case(job=job, profile=profile, world=world, memories=memories)
 
 
 def _reads(request: Request, streams: Mapping[str, Stream], retired: Collection[str]) -> Iterator[Reads]:

@@ -33,6 +33,10 @@ MOST = 300  # observations that a reflection's repair may read
 _PRIORITY = -1
 
 
+class NotPossible(ValueError):
+    """There is no repair of that; the message says why."""
+
+
 def is_time(minute: int, before: int, start: int) -> bool:
     """Whether to look for repairs at game time `minute`, the tick before being at `before`.
 
@@ -82,6 +86,46 @@ def admit_repairs(
             if len(found) == AT_ONCE:
                 break
     return found
+
+
+def admit_retry(
+    streams: Mapping[str, Stream],
+    owner: str,
+    numbers: Iterable[int],
+    *,
+    tick: int,
+    minute: int,
+    view: BudgetView,
+    rules: Rules,
+    busy: Callable[[str, str], bool],
+) -> Decided:
+    """The repair of one of these entries that an operator asked for, held in `view`. Arguments as in `admit_repairs`.
+
+    Raises:
+        NotPossible: saying why there is none.
+    """
+    if owner not in streams:
+        raise NotPossible(f"{owner} has left the run")
+    stream = streams[owner]
+    waiting = {entry.number: entry for entry in stream.provisional()}
+    found = [waiting[number] for number in numbers if number in waiting]
+    if not found:
+        raise NotPossible("nothing that it made is provisional any more: it was repaired or archived meanwhile")
+    request = _repair(stream, found[0], minute)
+    if request is None:
+        raise NotPossible(f"there is too little left for a repair of the {found[0].type} {found[0].number}")
+    kind = rules.kind_of(request.kind)
+    if not rules.model_of(kind):
+        raise NotPossible(f"no model is asked about {kind.name} in this run, so that it would say the same again")
+    if busy(request.kind, owner):
+        raise NotPossible(f"another {request.kind} of {owner} is open: try again once it has ended")
+    key, cost = JobKey(tick, request.kind, owner, 0, 0), rules.cost_of(kind)
+    refused = view.refusal(key, minute, cost)
+    if refused is not None:
+        raise NotPossible(f"the limit {refused} has no room for it")
+    cells = tuple(view.cells(key, minute))
+    view.move(cells, Cost(), cost)
+    return Decided(key=key, request=request, decision="admitted", cost=cost, cells=cells)
 
 
 def given_up(owner: str, minute: int) -> SetCounter:

@@ -12,8 +12,10 @@ from memory.effects import Effect, Loss, losses
 from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
+from scheduler.controls import Asked
 from scheduler.journal import Core, EndNote
 from scheduler.open_jobs import OpenJob
+from scheduler.throttle import ThrottleRules
 from scheduler.triggers import Trigger
 from tasks.job import Cost, JobKey, Request
 from tasks.kind import Kind
@@ -37,6 +39,7 @@ class Rules:
     brief: Callable[[str], Mapping[str, Any]]
     rate_share: float = 0.0  # of entries without a rating: those that a model is asked about
     repair_from: int = 1440  # minutes after 00:00 from which provisional entries are repaired; 1440: never
+    throttle: ThrottleRules = ThrottleRules()
     coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
 
     def kind_of(self, name: str) -> Kind:
@@ -65,6 +68,7 @@ class WorldTurn:
     observed: list[tuple[str, Entry]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     triggers: list[Trigger] = field(default_factory=list)
+    controls: Sequence[Asked | None] = ()  # what operators ask for
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import structlog
 
+from scheduler.controls import Asked, wanted_mode
 from scheduler.ledger import Apply, Collected, HostLedger, Row
 from scheduler.open_jobs import OpenJob
 from tasks.job import Job, JobKey
@@ -23,6 +24,7 @@ log = structlog.get_logger()
 
 Publish = Callable[[Sequence[Job]], int]
 
+ASKED_AGAIN = 1.0  # seconds after which a paused host looks whether it still holds its run, or is to stop
 MOST_INTERVALS = 16  # hint intervals between two hints of one job, at most
 
 
@@ -96,6 +98,7 @@ class Waiting:
         self._leases = Leases(lease)
         self._hints = Hints(hint_interval)
         self._looked = clock()
+        self.asked: Sequence[Asked | None] = ()  # of operators, as the ledger last showed it; not applied yet
 
     def hint(self, jobs: Sequence[Job]) -> None:
         """Publish messages for jobs that were just admitted."""
@@ -117,6 +120,15 @@ class Waiting:
             rows = self._look(tick, jobs)
         return [row for row in rows if row.key in jobs]
 
+    def pause(self, tick: int, stopping: Callable[[], bool]) -> None:
+        """Wait until an operator lets the run go on at `tick`, drains or cancels it, or this host is to stop."""
+        while not stopping():
+            self.asked = self._ledger.collect(tick, self._apply).asked
+            if wanted_mode(self.asked) not in (None, "paused"):
+                self._ledger.go_on()
+                return
+            self._ledger.wait_asked(ASKED_AGAIN)
+
     def _look(self, tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[Row]:
         collected = self._ledger.collect(tick, self._apply)
         now = self._looked = self._clock()
@@ -126,6 +138,7 @@ class Waiting:
                 attempt = collected.attempts[token]
                 log.warning("lease.expired", run=self._ledger.run, job=attempt.job, worker=attempt.worker)
             collected = self._ledger.collect(tick, self._apply, expired)
+        self.asked = collected.asked
         unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs]
         again = self._hints.repeat(unclaimed, now)
         if again:

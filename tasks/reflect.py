@@ -65,7 +65,7 @@ class Reflect:
             return ()
         trigger, since = moment.world.limits.reflection_trigger, moment.stream.head.counters.get(NUMBER, 0)
         by_interval = trigger != "importance" and self._interval_over(moment, since)
-        if not by_interval and not (trigger != "interval" and _enough_happened(moment, since)):
+        if not by_interval and not (trigger != "interval" and _enough_happened(moment)):
             return ()
         return (Request(kind=self.name, owner=moment.owner, priority=3, params=_params(moment.stream, since)),)
 
@@ -199,14 +199,18 @@ def _observed_after(stream: Stream, since: int, enough: int) -> bool:
     return sum(1 for _ in islice((e for e in newer if e.type in ("observation", "message")), enough)) == enough
 
 
-def _enough_happened(moment: Moment, since: int) -> bool:
-    stream = moment.stream
+def salience(stream: Stream) -> int:
+    """How much has happened to an owner since it last reflected: the importance of its events and their repeats."""
+    counters = stream.head.counters
+    since = counters.get(NUMBER, 0)
     events = takewhile(lambda e: e.number > since, reversed(stream.entries.values()))
     happened = sum(rating(e) for e in events if e.type == "observation" and not is_dialogue(e))
-    counters = stream.head.counters
-    repeated = counters.get(REPEATED, 0) - counters.get(COUNTED, 0)
-    _, reflects = Trigger.fresh(moment.world.limits.reflection_trigger_max).step((happened, repeated))
-    return reflects
+    return happened + counters.get(REPEATED, 0) - counters.get(COUNTED, 0)
+
+
+def _enough_happened(moment: Moment) -> bool:
+    trigger = Trigger.fresh(moment.world.limits.reflection_trigger_max)
+    return trigger.step((salience(moment.stream),))[1]
 
 
 def _params(stream: Stream, since: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@
 --       10 'due' or 'ready'  11 number of closed jobs  then their keys
 --       then the number of windows to delete  then for each: window, first and last enqueue tick that may name it
 --       then the writes: command, key without prefix, number of arguments, arguments…
--- Answers {'ok', rows due at the next tick, windows deleted} or an answer of fence.lua.
+-- Answers {'ok', rows due at the next tick, windows deleted, asked as in rows.lua} or an answer of fence.lua.
 
 local run = ARGV[1]
 local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
@@ -79,4 +79,4 @@ end
 
 redis.call('RPUSH', run .. 'journal', ARGV[7])
 redis.call('HSET', run .. 'state', 'tick', ARGV[6], 'digest', ARGV[8], 'chain', ARGV[9])
-return {'ok', rows_due(run, string.format('%d', tick + 1), ARGV[10]), deleted}
+return {'ok', rows_due(run, string.format('%d', tick + 1), ARGV[10]), deleted, asked(run)}

@@ -5,8 +5,9 @@
 --   beats        hash  worker -> heartbeat counter
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 'due' or 'ready'
 --       8… tokens whose lease has run out
--- Answers {'ok', rows, attempts, beats, unclaimed}: rows = {key, state, result JSON or '', claims, arrival, …} for the jobs
--- wanted; attempts = {token, record JSON, …} of all unsettled ones; beats = {worker, counter, …}.
+-- Answers {'ok', rows, attempts, beats, unclaimed, asked}: rows = {key, state, result JSON or '', claims, arrival, …} for the jobs
+-- wanted; attempts = {token, record JSON, …} of all unsettled ones; beats = {worker, counter, …};
+-- asked as in rows.lua.
 
 local run = ARGV[1]
 local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
@@ -31,4 +32,4 @@ if not stop then
 end
 
 return {'ok', rows_due(run, ARGV[6], ARGV[7]), redis.call('HGETALL', run .. 'attempts'), redis.call('HGETALL', run .. 'beats'),
-  redis.call('SMEMBERS', run .. 'unclaimed')}
+  redis.call('SMEMBERS', run .. 'unclaimed'), asked(run)}

@@ -1,4 +1,5 @@
--- Prelude of the steps that tell a host what is due.
+-- Prelude of the steps that tell a host what is due, and what operators ask for.
+--   <run>controls    list  JSON requests of operators that were not applied yet, the oldest first
 --   <run>due:<tick>  set   keys of jobs due at that tick
 --   <run>staged      set   keys of jobs whose result is staged
 --   <run>job:<key>   hash  an open job
@@ -22,3 +23,6 @@ local function rows_due(run, tick, mode)
   end
   return rows
 end
+
+-- The oldest requests of operators. Only a host removes them, with the tick that applies them.
+local function asked(run) return redis.call('LRANGE', run .. 'controls', 0, 99) end

@@ -1,0 +1,19 @@
+-- An operator asks something of a run.
+--   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
+-- and under cogitate:{<name>}:<nonce>: (the run's prefix)
+--   state     hash  status
+--   controls  list  JSON requests that were not applied yet, the oldest first
+--   knock     list  at most one element, to wake a host that waits
+-- ARGV  1 prefix without nonce  2 incarnation  3 most requests that may wait  4… requests, JSON
+-- Answers {'ok', status} | {'gone'} | {'over', status} | {'full'}.
+
+if redis.call('GET', KEYS[1]) ~= ARGV[2] then return {'gone'} end
+local run = ARGV[1] .. ARGV[2] .. ':'
+local status = redis.call('HGET', run .. 'state', 'status')
+if not status then return {'gone'} end
+if status == 'finished' or status == 'cancelled' then return {'over', status} end
+if redis.call('LLEN', run .. 'controls') + #ARGV - 3 > tonumber(ARGV[3]) then return {'full'} end
+for i = 4, #ARGV do redis.call('RPUSH', run .. 'controls', ARGV[i]) end
+redis.call('DEL', run .. 'knock')
+redis.call('RPUSH', run .. 'knock', '1')
+return {'ok', status}
