@@ -25,6 +25,7 @@ from scheduler.versions import SCHEMA
 from tasks.job import Cost, split_job_id
 from tasks.kind import Kind
 from tasks.registry import UnknownKind, kind_of
+from workers.gate import Gate, Refused
 from workers.heartbeat import Heartbeat
 from workers.llm import Answer
 from workers.llm_clients import ModelClients
@@ -55,11 +56,18 @@ class Runner:
         self._settings = settings
         self._endpoints = settings.endpoint_table()
         self._models = ModelClients(self._endpoints, settings.concurrency, DialectStore(client))
+        self._stopping = threading.Event()
+        self._gate = Gate(client, settings, self._stopping)
         self._newer: set[str] = set()  # runs of a newer version: told of once
+
+    def stop(self) -> None:
+        """End every wait: this process is about to end, and another may have the jobs that wait for an attempt."""
+        self._stopping.set()
 
     def close(self) -> None:
         """Close the connections to models. Calls in flight fail."""
         self._models.close()
+        self._gate.close()
 
     def run(self, job_id: str) -> Settled | Refusal:
         """Run a job as often as its attempts fail in a way that another may mend, within its deadline."""
@@ -79,10 +87,9 @@ class Runner:
                 "job.settled", job=job_id, kind=claim.job.key.kind, owner=claim.job.key.owner, attempt=claim.number,
                 settled=settled, source=result.source if result else "none", tokens=used.tokens,
             )  # fmt: skip
-            if settled != "freed":
+            if settled != "freed" or self._stopping.wait(pause):
                 return settled
             halved = halved or failure == OVERFLOW
-            time.sleep(pause)
 
     def _warn_of_newer(self, job_id: str) -> None:
         run, _ = split_job_id(job_id)
@@ -108,7 +115,14 @@ class Runner:
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return _Attempt(self._fallback(kind, claim, Cost(), "prompt_too_long"), Cost())
-        answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
+        entered = self._gate.enter(model.endpoint, model=model.model, tokens=job.reserved.tokens, deadline=deadline)
+        if isinstance(entered, Refused):
+            return self._refused(kind, claim, entered)
+        answer: Answer | None = None
+        try:
+            answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
+        finally:
+            self._gate.leave(entered, answer)
         failure: str = answer.failure.kind if answer.failure is not None else ""
         if answer.value is not None:
             try:
@@ -147,6 +161,12 @@ class Runner:
                 time.sleep(backoff)
         return self._claims.settle(claim, result, used)
 
+    def _refused(self, kind: Kind, claim: Claim, refused: Refused) -> _Attempt:
+        """The endpoint must not be called now: the heuristic takes its place at once, and nothing is spent."""
+        if refused.why == "stopping" and not claim.last:
+            return _Attempt(None, Cost())
+        return _Attempt(self._fallback(kind, claim, Cost(), refused.why), Cost())
+
     def _unknown_endpoint(self, kind: Kind, claim: Claim) -> _Attempt:
         """A model that this worker cannot ask: nothing is spent, and another attempt would fare no better here."""
         job, endpoint = claim.job, claim.model.endpoint if claim.model is not None else ""
@@ -171,6 +191,7 @@ def _runner(pid: int) -> Runner:
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
     claims = Claims(client, worker=worker)
     runner = Runner(client, claims, Heartbeat(claims.beat, settings.lease / 5), settings)
+    signals.worker_shutting_down.connect(lambda **_: runner.stop(), weak=False)
     signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # sent when no job runs any more
     return runner
 

@@ -1,0 +1,310 @@
+"""The gate before an endpoint, on a real server: pace, calls in flight, breaker, with many callers at once."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from redis import Redis
+from structlog.testing import capture_logs
+
+from scheduler.endpoint_vitals import EndpointVitals, endpoint_vitals
+from scheduler.endpoints import Endpoint
+from scheduler.keys import endpoint_keys
+from scheduler.settings import Settings
+from tasks.job import Cost
+from workers.embedded import EmbeddedServer
+from workers.gate import Entered, Gate, Refused
+from workers.llm import Answer
+from workers.llm_failures import Failure, FailureKind
+
+NAME = "town-llm"
+MakeGate = Callable[..., Gate]
+
+
+@pytest.fixture
+def client(valkey: EmbeddedServer) -> Iterator[Redis]:
+    with valkey.client() as made:
+        yield made
+
+
+@pytest.fixture
+def gate_of(client: Redis) -> Iterator[MakeGate]:
+    """Gates of as many workers as are asked for, with settings of the breaker and limits of the endpoint."""
+    made: list[Gate] = []
+
+    def make(breaker: dict[str, Any] | None = None, stopping: threading.Event | None = None, **limits: Any) -> Gate:
+        settings = Settings(endpoints={NAME: Endpoint(**limits)}, **{"breaker_pause": 0.02, **(breaker or {})})
+        made.append(Gate(client, settings, stopping or threading.Event()))
+        return made[-1]
+
+    yield make
+    for gate in made:
+        gate.close()
+
+
+def enter(gate: Gate, *, model: str = "m", tokens: int = 100, within: float = 20.0) -> Entered | Refused:
+    return gate.enter(NAME, model=model, tokens=tokens, deadline=time.monotonic() + within)
+
+
+def entered(gate: Gate, **how: Any) -> Entered:
+    found = enter(gate, **how)
+    assert isinstance(found, Entered), found
+    return found
+
+
+def refused(gate: Gate, **how: Any) -> Refused:
+    found = enter(gate, **how)
+    assert isinstance(found, Refused), found
+    return found
+
+
+def answer(kind: FailureKind | None = None, *, tokens: int = 10, retry_after: float | None = None) -> Answer:
+    failure = Failure(kind=kind, retry_after=retry_after) if kind is not None else None
+    return Answer(usage=Cost(calls=1, tokens=tokens), failure=failure)
+
+
+def vitals(client: Redis) -> EndpointVitals:
+    (found,) = endpoint_vitals(client)
+    return found
+
+
+def call(gate: Gate, kind: FailureKind | None = None, **how: Any) -> None:
+    gate.leave(entered(gate), answer(kind, **how))
+
+
+def at_once(*tasks: Callable[[], None]) -> None:
+    """Run all in threads of their own; what one raises is raised here."""
+    errors: list[BaseException] = []
+
+    def run(task: Callable[[], None]) -> None:
+        try:
+            task()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(task,)) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_requests_leave_no_closer_than_the_limit_says_and_in_turn(gate_of: MakeGate, client: Redis) -> None:
+    gates = [gate_of(requests_per_minute=3000) for _ in range(3)]
+    left: list[float] = []
+
+    def work(gate: Gate) -> None:
+        for _ in range(5):
+            one = entered(gate)
+            left.append(one.left)
+            gate.leave(one, answer())
+
+    at_once(*(lambda gate=gate: work(gate) for gate in gates for _ in range(4)))  # type: ignore[misc]
+    left.sort()
+    assert len(left) == 60
+    assert min(after - before for before, after in itertools.pairwise(left)) >= 60e6 / 3000
+    assert vitals(client).waits >= 48
+
+
+def test_a_wait_beyond_the_deadline_is_refused_at_once_and_takes_no_place(gate_of: MakeGate, client: Redis) -> None:
+    gate = gate_of(requests_per_minute=1)
+    call(gate)
+    for _ in range(3):
+        found = refused(gate, within=10)
+        assert found.why == "rate_limited_here"
+        assert 50 < found.wait <= 61
+    assert vitals(client).refused == {"rate_limited_here": 3}
+
+
+def test_tokens_that_were_not_used_are_given_back(gate_of: MakeGate, eventually: Callable[..., None]) -> None:
+    gate = gate_of(tokens_per_minute=60_000)
+    one = entered(gate, tokens=40_000)
+    assert refused(gate, within=30).wait > 30
+    gate.leave(one, answer(tokens=20))
+    eventually(lambda: isinstance(enter(gate, tokens=50, within=0.1), Entered), "the tokens to be given back")
+
+
+def test_tokens_a_minute_are_kept_by_what_calls_use(gate_of: MakeGate) -> None:
+    gates = [gate_of(tokens_per_minute=600_000) for _ in range(2)]  # ten a millisecond
+    left: list[float] = []
+
+    def work(gate: Gate) -> None:
+        for _ in range(4):
+            one = entered(gate, tokens=2000)
+            left.append(one.left)
+            gate.leave(one, answer(tokens=400))
+
+    at_once(*(lambda gate=gate: work(gate) for gate in gates for _ in range(3)))  # type: ignore[misc]
+    left.sort()
+    assert left[-1] - left[0] >= 23 * 40_000  # 400 tokens take 40 ms each
+    assert left[-1] - left[0] < 23 * 200_000
+
+
+def test_a_retry_after_holds_every_worker(gate_of: MakeGate, eventually: Callable[..., None], client: Redis) -> None:
+    one, other = gate_of(), gate_of()
+    call(other)
+    call(one, "rate_limited", retry_after=40.0)
+    eventually(lambda: isinstance(enter(other, within=10), Refused), "the other worker to hear of it")
+    assert refused(other, within=10).why == "rate_limited_here"
+    assert 30 < vitals(client).held <= 40
+    assert vitals(client).breaker == "closed"
+
+
+def test_never_more_in_flight_than_the_cap(gate_of: MakeGate) -> None:
+    gates = [gate_of(concurrency=3) for _ in range(3)]
+    lock, flying, most = threading.Lock(), 0, 0
+
+    def work(gate: Gate) -> None:
+        nonlocal flying, most
+        for _ in range(4):
+            one = entered(gate)
+            with lock:
+                flying += 1
+                most = max(most, flying)
+            time.sleep(0.005)
+            with lock:
+                flying -= 1
+            gate.leave(one, answer())
+
+    at_once(*(lambda gate=gate: work(gate) for gate in gates for _ in range(4)))  # type: ignore[misc]
+    assert most == 3
+
+
+def test_the_slot_of_a_worker_that_died_is_free_after_its_calls_deadline(gate_of: MakeGate) -> None:
+    dead, alive = gate_of(concurrency=1), gate_of(concurrency=1)
+    entered(dead, within=0.05)  # and never leaves
+    assert refused(alive, within=0.001).why == "no_slot"
+    alive.leave(entered(alive, within=20), answer())
+
+
+def test_failures_in_a_row_open_the_breaker_for_all_and_one_probe_closes_it(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    one, other = gate_of({"breaker_failures": 3}), gate_of({"breaker_failures": 3})
+    call(other)
+    with capture_logs() as logs:
+        for _ in range(3):
+            call(one, "server")
+        eventually(lambda: vitals(client).breaker != "closed", "the breaker to open")
+        eventually(lambda: vitals(client).breaker == "half-open", "the pause to end")
+        probe = entered(other)
+        assert {refused(gate).why for gate in (one, other, one)} == {"breaker_open"}
+        assert refused(one).because == "server"
+        other.leave(probe, answer("wrong_schema"))  # of no use, but an answer
+        eventually(lambda: vitals(client).breaker == "closed", "the breaker to close")
+    call(one)
+    assert [entry["event"] for entry in logs] == ["endpoint.opened", "endpoint.closed"]
+    assert (vitals(client).openings, vitals(client).failures["server"]) == (1, 3)
+
+
+def test_each_probe_that_fails_doubles_the_pause(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    gate = gate_of({"breaker_failures": 1, "breaker_longest_pause": 0.07})
+    with capture_logs() as logs:
+        for number in range(1, 5):
+            eventually(lambda: isinstance(found := enter(gate), Entered) and _fail(gate, found), "a probe")
+            eventually(lambda number=number: vitals(client).openings == number, "the breaker to open again")
+    assert [entry["seconds"] for entry in logs if entry["event"] == "endpoint.opened"] == [0.02, 0.04, 0.07, 0.07]
+
+
+def _fail(gate: Gate, one: Entered) -> bool:
+    gate.leave(one, answer("connection"))
+    return True
+
+
+def test_a_probe_whose_worker_died_is_followed_by_another(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    gate = gate_of({"breaker_failures": 1})
+    call(gate, "timeout")
+    eventually(lambda: vitals(client).breaker == "half-open", "the pause to end")
+    entered(gate, within=0.05)
+    assert vitals(client).breaker == "half-open"
+    eventually(lambda: isinstance(enter(gate), Entered), "the probe to be given up")
+
+
+def test_a_share_of_failures_opens_it_too(gate_of: MakeGate, client: Redis, eventually: Callable[..., None]) -> None:
+    gate = gate_of({"breaker_window": 10, "breaker_share": 0.6, "breaker_pause": 60.0})
+    for number in range(10):
+        call(gate, "overloaded" if number % 5 < 3 else None)
+    eventually(lambda: vitals(client).calls == 10, "the calls to be counted")
+    assert vitals(client).breaker == "closed", "the tenth went well"
+    call(gate, "overloaded")
+    eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
+
+
+@pytest.mark.parametrize("kind", ["wrong_schema", "refused", "truncated", "context_overflow", "bad_request"])
+def test_answers_of_no_use_say_nothing_against_the_endpoint(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None], kind: FailureKind
+) -> None:
+    gate = gate_of({"breaker_failures": 2, "breaker_window": 2})
+    for _ in range(4):
+        call(gate, kind)
+    eventually(lambda: vitals(client).failures == {kind: 4}, "the calls to be counted")
+    assert vitals(client).breaker == "closed"
+
+
+def test_a_refused_key_stops_all_calls_loudly_until_a_worker_is_started_anew(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    gate = gate_of({"breaker_pause": 60.0})
+    with capture_logs() as logs:
+        call(gate, "auth")
+        eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
+        assert refused(gate).because == "auth"
+        eventually(lambda: logs, "the event")
+    assert [(entry["event"], entry["log_level"]) for entry in logs] == [("endpoint.opened", "error")]
+    assert "api_key" in logs[0]["check"]
+    started_since = gate_of()
+    started_since.leave(entered(started_since), answer())
+    eventually(lambda: vitals(client).breaker == "closed", "the breaker to close")
+
+
+def test_a_model_that_is_missing_stops_only_that_model(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    gate = gate_of()
+    gate.leave(entered(gate, model="misspelt"), answer("model_missing"))
+    eventually(lambda: vitals(client).missing_models == ["misspelt"], "the model to be marked")
+    assert refused(gate, model="misspelt").because == "model_missing"
+    gate.leave(entered(gate, model="other"), answer())
+    added_since = gate_of()
+    added_since.leave(entered(added_since, model="misspelt"), answer())
+    eventually(lambda: vitals(client).missing_models == [], "the mark to be taken away")
+
+
+def test_a_wait_ends_when_the_process_stops(gate_of: MakeGate, client: Redis, eventually: Callable[..., None]) -> None:
+    stopping = threading.Event()
+    gate = gate_of(requests_per_minute=2, stopping=stopping)
+    call(gate)
+    found: list[Entered | Refused] = []
+    waiting = threading.Thread(target=lambda: found.append(enter(gate, within=60)))
+    waiting.start()
+    eventually(lambda: vitals(client).waits == 1, "the call to wait")
+    stopping.set()
+    waiting.join()
+    assert found == [Refused(why="stopping")]
+
+
+def test_counters_add_up_and_what_is_told_late_is_told_at_the_end(gate_of: MakeGate, client: Redis) -> None:
+    gate = gate_of()
+    for _ in range(20):
+        call(gate, tokens=7)
+    call(gate, "empty", tokens=5)
+    gate.close()
+    found = vitals(client)
+    assert (found.calls, found.requests, found.tokens, found.failures) == (21, 21, 145, {"empty": 1})
+    assert set(client.keys("cogitate:endpoint*")) <= {b"cogitate:endpoints", *map(str.encode, endpoint_keys(NAME))}
+
+
+def test_without_redis_nothing_is_called() -> None:
+    gate = Gate(Redis(unix_socket_path="/nowhere.sock"), Settings(), threading.Event())
+    assert gate.enter("default", model="m", tokens=1, deadline=time.monotonic() + 5) == Refused(why="gate_away")

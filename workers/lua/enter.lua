@@ -1,0 +1,108 @@
+-- A call asks to be let through to an endpoint: past its breaker, into the pace of its limits, and into a free slot.
+--   KEYS[1]  cogitate:endpoint:{<name>}:gate      hash  all of it microseconds of Redis's clock, where not said otherwise
+--     state ('open', else closed), why, probe_at, lasting (1: opened by what only a change of settings mends)
+--     probe, probe_until               the token of the one call that tries an open breaker, and when it is given up
+--     missing:<model>                  when the next call may try a model that the endpoint did not know
+--     hold                             until when nothing is sent, since the endpoint asked for it
+--     usual                            how long a call usually takes
+--     poll                             when the last of those that wait for a slot comes again
+--     <clock>.next, .drift, .free      of the clocks `requests` and `tokens`, see below
+--   KEYS[2]  cogitate:endpoint:{<name>}:slots     zset  token of a call in flight, scored by when its slot is free again
+--   KEYS[3]  cogitate:endpoint:{<name>}:counters  hash
+-- ARGV  1 token  2 patience: until the call's deadline  3 pace: between two requests, 0 for no limit
+--       4 what the call's tokens take, 0 for no limit  5 cap on calls in flight, 0 for none
+--       6 7 places in the queues for requests and tokens, '' for none  8 waited so far, 0 at the first asking
+--       9 '1' at the first call of a process  10 model  11 pause before a missing model is tried again
+-- Answers {'go', when, delay, '1' if it tries a missing model} | {'wait', time, place, place}
+--      |  {'late', time, 'requests' or 'slot'} | {'open', time until the next probe, why}.
+--
+-- Limits are kept by the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371, annex A; ATM Forum
+-- TM 4.0, 4.4.2) with no tolerance: a server may enforce any window with a burst of one, so requests leave evenly. Who has
+-- to wait takes a `place`, the next arrival time on a line that all who wait share. `drift` is by how much the line has
+-- come late (a thread woke late) or early (a call used fewer tokens than it took): a place is due at place + drift.
+-- `free` is when the latest call sent has paid for itself, whatever the line says.
+
+local EARLY = 5000  -- who comes so little too early is let through, to leave when its time has come
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local token, patience, cap, fresh, model = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5]), ARGV[9] == '1', ARGV[10]
+local gate = redis.call('HMGET', KEYS[1], 'state', 'why', 'probe_at', 'lasting', 'probe', 'probe_until',
+  'missing:' .. model, 'hold', 'usual', 'requests.next', 'requests.drift', 'requests.free',
+  'tokens.next', 'tokens.drift', 'tokens.free')
+local function number(at) return tonumber(gate[at] or 0) or 0 end
+
+local function refuse(answer, count)
+  redis.call('HINCRBY', KEYS[3], 'refused:' .. count, 1)
+  return answer
+end
+
+local probing = gate[1] == 'open'
+if probing then
+  local left = number(3) - now
+  if gate[5] and gate[5] ~= '' and now < number(6) then
+    return refuse({'open', math.max(0, left), gate[2]}, 'breaker_open')
+  end
+  if left > 0 and not (fresh and gate[4] == '1') then return refuse({'open', left, gate[2]}, 'breaker_open') end
+end
+local retrying = gate[7] ~= false
+if retrying and now < number(7) and not fresh then
+  return refuse({'open', number(7) - now, 'model_missing'}, 'breaker_open')
+end
+
+local clocks = {
+  {name = 'requests', cost = tonumber(ARGV[3]), place = tonumber(ARGV[6]), at = 10},
+  {name = 'tokens', cost = tonumber(ARGV[4]), place = tonumber(ARGV[7]), at = 13},
+}
+local due = math.max(now, number(8))
+for _, clock in ipairs(clocks) do
+  if clock.cost > 0 then
+    clock.drift = number(clock.at + 1)
+    clock.due = clock.place and clock.place + clock.drift or math.max(now, number(clock.at) + clock.drift)
+    due = math.max(due, clock.due, number(clock.at + 2))
+  end
+end
+
+local wait, waits_for = due - now, 'requests'
+if wait <= EARLY and cap > 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+  if redis.call('ZCARD', KEYS[2]) >= cap then
+    -- Those who wait come again one after the other, four for each call that ends.
+    local poll = math.max(now, tonumber(redis.call('HGET', KEYS[1], 'poll') or 0))
+    poll = poll + math.max(500, (gate[9] and number(9) or 100000) / (4 * cap))
+    redis.call('HSET', KEYS[1], 'poll', poll)
+    wait, waits_for = poll - now, 'slot'
+  end
+end
+
+if wait > EARLY or waits_for == 'slot' then
+  if probing then return refuse({'open', wait, gate[2]}, 'breaker_open') end
+  if wait + 2 * number(9) > patience then
+    return refuse({'late', wait, waits_for}, waits_for == 'slot' and 'no_slot' or 'rate_limited_here')
+  end
+  if ARGV[8] == '0' then redis.call('HINCRBY', KEYS[3], 'waits', 1) end
+  local places = {ARGV[6], ARGV[7]}
+  for i, clock in ipairs(clocks) do
+    if clock.cost > 0 and not clock.place and waits_for == 'requests' then
+      clock.place = clock.due - clock.drift
+      redis.call('HSET', KEYS[1], clock.name .. '.next', clock.place + clock.cost)
+      places[i] = string.format('%.0f', clock.place)
+    end
+  end
+  return {'wait', math.ceil(wait), places[1], places[2]}
+end
+
+for _, clock in ipairs(clocks) do
+  if clock.cost > 0 then
+    if clock.place then
+      redis.call('HSET', KEYS[1], clock.name .. '.drift', due - clock.place)
+    else
+      redis.call('HSET', KEYS[1], clock.name .. '.next', due - clock.drift + clock.cost)
+    end
+    redis.call('HSET', KEYS[1], clock.name .. '.free', due + clock.cost)
+  end
+end
+if cap > 0 then redis.call('ZADD', KEYS[2], now + patience + 1000000, token) end
+if probing then redis.call('HSET', KEYS[1], 'probe', token, 'probe_until', now + patience + 1000000) end
+if retrying then redis.call('HSET', KEYS[1], 'missing:' .. model, now + tonumber(ARGV[11])) end
+if ARGV[8] ~= '0' then redis.call('HINCRBY', KEYS[3], 'waited_ms', math.floor(ARGV[8] / 1000)) end
+return {'go', due, math.ceil(math.max(0, due - now)), retrying and '1' or '0'}
