@@ -52,10 +52,9 @@ def auditing(loop: TickLoop) -> Callable[[Tick], None]:
     Raises (when called):
         AuditFailed: when a window holds more than its limit.
     """
-    table = loop.settings.limit_table()
 
     def check(tick: Tick) -> None:
-        refuse(audit_budget(loop.ledger.client, loop.ledger.prefix, table), f"after tick {tick.number - 1}")
+        refuse(audit_budget(loop.ledger.client, loop.ledger.prefix), f"after tick {tick.number - 1}")
 
     return check
 

@@ -15,7 +15,7 @@ from scheduler.audit_accounts import Expected, over_limit, wrong_reservations
 from scheduler.claims import Result
 from scheduler.history import read_journal, redo
 from scheduler.journal import JournalError
-from scheduler.limits import UNITS, LimitTable
+from scheduler.limits import UNITS
 from scheduler.snapshot import Snapshot, take_snapshot
 from scheduler.summary import budget_lines, limits_of, lines_of, prefix_of
 from tasks.job import Cost, JobKey
@@ -42,9 +42,9 @@ def audit(client: Redis, run: str) -> list[str]:
     ]
 
 
-def audit_budget(client: Redis, prefix: str, limits: LimitTable) -> list[str]:
+def audit_budget(client: Redis, prefix: str) -> list[str]:
     """Windows in which reserved + spent is above limit + overrun, or an account is negative."""
-    return over_limit(budget_lines(client, prefix, limits))
+    return over_limit(budget_lines(client, prefix, limits_of(client, prefix)))
 
 
 def _audit_journal(client: Redis, prefix: str, ledger: Snapshot) -> list[str]:

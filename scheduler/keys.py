@@ -9,7 +9,7 @@ RUNS = "cogitate:runs"  # set of run names
 #: Keys that a run has once, under its prefix; `job:`, `window:`, `due:` and `ready:` it has several of.
 OF_RUN = frozenset({
     "state", "jobs", "unclaimed", "staged", "waiting", "open", "attempts", "lost", "beats", "arrivals", "windows",
-    "view", "owners", "retired", "heads", "facts", "journal", "checkpoint",
+    "view", "owners", "retired", "heads", "facts", "journal", "checkpoint", "controls", "answers", "knock",
 })  # fmt: skip
 
 #: Keys that each owner has, followed by ":" and its name: see `scheduler.streams`.

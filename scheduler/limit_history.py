@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from memory.clock import DAY
-from scheduler.limits import LimitName, LimitTable, Period, Unit, parse_limit_name
+from scheduler.limits import LimitName, LimitTable, Unit, parse_limit_name
 
 
 class LimitChange(msgspec.Struct, frozen=True):
@@ -39,21 +39,21 @@ class LimitHistory:
         earlier = tuple(change for change in self.changes if change.tick != tick)
         return LimitHistory(self.first, (*earlier, LimitChange(tick, minute, limits)))
 
-    def highest(self, window: str, scope: str, unit: Unit) -> int | None:
+    def limit_of(self, window: str, scope: str, unit: Unit) -> int | None:
         """The highest limit that a window was ever under; None when at some time there was none.
 
         Nothing is taken back when a limit is lowered: what was spent and reserved until then stays, so that this is
         what a window can never hold more than. "day:3" was under the tables in force from its first minute on, "tick:7"
         under that of its own tick.
         """
-        period: Period = window.partition(":")[0]  # type: ignore[assignment]  # windows are only made by window_of
-        values = [table.of(period, scope, unit) for table in self._tables_over(window)]
+        values = [table.limit_of(window, scope, unit) for table in self._tables_over(window)]
         limits = [value for value in values if value is not None]
         return max(limits) if len(limits) == len(values) else None
 
-    def names(self) -> set[str]:
-        """Every limit that was ever set."""
-        return {name.text() for table in (self.first, *self._tables) for name, _ in table}
+    @property
+    def ever(self) -> LimitTable:
+        """Every limit that was ever set, at its latest value."""
+        return LimitTable({name.text(): value for table in (self.first, *self._tables) for name, value in table})
 
     def _tables_over(self, window: str) -> list[LimitTable]:
         period, _, index = window.partition(":")

@@ -75,6 +75,11 @@ class LimitTable:
             found = self._limits.get(LimitName(period, scope.partition(":")[0] + ":*", unit))
         return found
 
+    def limit_of(self, window: str, scope: str, unit: Unit) -> int | None:
+        """The limit of a cell of the accounts, its window written as "day:3"."""
+        period: Period = window.partition(":")[0]  # type: ignore[assignment]  # windows are only made by window_of
+        return self.of(period, scope, unit)
+
     def limited(self, period: Period, scope: str) -> bool:
         """Whether any unit of this period and scope has a limit."""
         return any(self.of(period, scope, unit) is not None for unit in UNITS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from redis import Redis
@@ -15,8 +15,10 @@ from scheduler.history import read_journal
 from scheduler.journal import ReadLine
 from scheduler.keys import RUNS, incarnation_key, run_prefix
 from scheduler.ledger import NewerSchema, RunMissing
-from scheduler.limits import UNITS, LimitTable
+from scheduler.limit_history import LimitHistory
+from scheduler.limits import UNITS, LimitTable, Unit
 from scheduler.rules import kept_settings
+from scheduler.steering import limit_history, read_steering
 from scheduler.streams import load_streams
 from scheduler.versions import SCHEMA
 from tasks.job import Cost
@@ -91,10 +93,17 @@ def _check_schema(run: str, found: bytes | None) -> None:
         raise NewerSchema(run, int(found))
 
 
-def limits_of(client: Redis, prefix: str) -> LimitTable:
-    """The limits in force for a run."""
+def limits_of(client: Redis, prefix: str) -> LimitHistory:
+    """The limits of a run: those in force, and those that were."""
     raw: Any = client.hget(prefix + "state", "settings")
-    return kept_settings(raw).limit_table()
+    return limit_history(kept_settings(raw).limit_table(), read_steering(client, prefix))
+
+
+class Limits(Protocol):
+    """What says the limit of a cell: a table, or a history of tables."""
+
+    def limit_of(self, window: str, scope: str, unit: Unit) -> int | None:
+        """The limit of a cell of the accounts; None where there is none."""
 
 
 class RunReader:
@@ -108,7 +117,6 @@ class RunReader:
         self._client = client
         self._run = run
         self._prefix = prefix_of(client, run)
-        self._limits = limits_of(client, self._prefix)
         self._jobs: dict[str, dict[str, Counter[str]]] = {}
         self._warnings: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
@@ -128,6 +136,8 @@ class RunReader:
             raise RunMissing(f"run {self._run!r} was deleted")
         _check_schema(self._run, state.get(b"schema"))
         tick = int(state[b"tick"])
+        limits = limits_of(self._client, self._prefix)
+        self._named = limits.ever
         for line in read_journal(self._client, self._prefix, self._tick + 1, tick):
             self._add(line)
         return RunSummary(
@@ -144,7 +154,7 @@ class RunReader:
                 for kind, facts in sorted(self._jobs.items())
             },
             refused=dict(sorted(self._refused.items())),
-            budget=budget_lines(self._client, self._prefix, self._limits),
+            budget=budget_lines(self._client, self._prefix, limits.now),
             memories=_memories(self._client, self._prefix),
             warnings=dict(sorted(self._warnings.items())),
         )
@@ -159,7 +169,7 @@ class RunReader:
             kind = decided.key.kind
             self._count(kind, "decision", decided.decision)
             if decided.refused:
-                self._refused[limit_name(self._limits, decided.refused)] += 1
+                self._refused[limit_name(self._named, decided.refused)] += 1
             if decided.decision in ("deferred", "dropped"):
                 self._count(kind, "end", decided.decision)
                 self._count(kind, "source", "none")
@@ -202,7 +212,7 @@ def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
     return {owner: Cost(*usage) for owner, usage in sorted(spent.items())}
 
 
-def budget_lines(client: Redis, prefix: str, limits: LimitTable) -> list[BudgetLine]:
+def budget_lines(client: Redis, prefix: str, limits: Limits) -> list[BudgetLine]:
     """The accounts of every window that is kept, and every limit's own cell even if nothing was spent there."""
     listed: Any = client.smembers(prefix + "windows")
     windows = sorted(raw.decode() for raw in listed)
@@ -219,19 +229,18 @@ def accounts_of(windows: Mapping[str, Any]) -> Accounts:
     return accounts
 
 
-def lines_of(accounts: Accounts, limits: LimitTable) -> list[BudgetLine]:
+def lines_of(accounts: Accounts, limits: Limits) -> list[BudgetLine]:
     """Accounts as lines, in order."""
     order: dict[str, int] = {unit: index for index, unit in enumerate(UNITS)}
     lines: list[BudgetLine] = []
     for (window, scope, unit), account in sorted(accounts.items(), key=lambda i: (i[0][0], i[0][1], order[i[0][2]])):
-        period: Any = window.partition(":")[0]
         unit_name: Any = unit
         lines.append(
             BudgetLine(
                 window=window,
                 scope=scope,
                 unit=unit,
-                limit=limits.of(period, scope, unit_name),
+                limit=limits.limit_of(window, scope, unit_name),
                 reserved=account.get("reserved", 0),
                 spent=account.get("spent", 0),
                 overrun=account.get("overrun", 0),
@@ -241,13 +250,18 @@ def lines_of(accounts: Accounts, limits: LimitTable) -> list[BudgetLine]:
 
 
 def limit_name(limits: LimitTable, cell: str) -> str:
-    """The limit behind a refusing cell such as "day:3 kind:reflect calls"; its wildcard where that is what is set."""
+    """The limit behind a refusing cell such as "day:3 kind:reflect calls"; its wildcard where that is what is set.
+
+    What refuses without being a limit, such as a run that is drained, is named as it is.
+    """
+    if " " not in cell:
+        return cell
     window, rest = cell.split(" ", 1)
     scope, unit = rest.rsplit(" ", 1)
     period = window.partition(":")[0]
     names = {name.text() for name, _ in limits}
     exact = f"{period}.{scope}.{unit}"
-    return exact if exact in names else f"{period}.{scope.partition(':')[0]}:*.{unit}"
+    return exact if exact in names or ":" not in scope else f"{period}.{scope.partition(':')[0]}:*.{unit}"
 
 
 def _memories(client: Redis, prefix: str) -> dict[str, dict[str, int]]:

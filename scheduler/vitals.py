@@ -103,7 +103,7 @@ def budget_vitals(client: Redis, run: str) -> BudgetVitals:
     prefix = prefix_of(client, run)
     status, tick, settings = _state(client, prefix)
     limits = limits_of(client, prefix)
-    recent = recent_ticks(client, prefix, run, limits, RECENT)
+    recent = recent_ticks(client, prefix, run, limits.ever, RECENT)
     start = recent.minute - recent.last * settings.minutes_per_tick
 
     def outlook(line: BudgetLine) -> Forecast | None:
@@ -114,7 +114,7 @@ def budget_vitals(client: Redis, run: str) -> BudgetVitals:
             line.window, used, line.limit, retry_share=settings.retry_share, minute=recent.minute, start=start
         )
 
-    windows = [Window(line=line, forecast=outlook(line)) for line in budget_lines(client, prefix, limits)]
+    windows = [Window(line=line, forecast=outlook(line)) for line in budget_lines(client, prefix, limits.now)]
     return BudgetVitals(run=run, status=status, tick=tick, minute=recent.minute, windows=windows, recent=recent)
 
 
@@ -126,7 +126,7 @@ def cadence_vitals(client: Redis, run: str) -> CadenceVitals:
     """
     prefix = prefix_of(client, run)
     status, tick, _ = _state(client, prefix)
-    recent = recent_ticks(client, prefix, run, limits_of(client, prefix), RECENT)
+    recent = recent_ticks(client, prefix, run, limits_of(client, prefix).ever, RECENT)
     return CadenceVitals(
         run=run,
         status=status,

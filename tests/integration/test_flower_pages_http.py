@@ -109,7 +109,7 @@ def test_what_was_refused_and_degraded_is_counted_as_in_the_status(server: Embed
 def test_a_shorter_look_back_counts_only_the_newest_ticks(server: EmbeddedServer) -> None:
     with server.client() as client:
         prefix = prefix_of(client, "town-1")
-        recent = recent_ticks(client, prefix, "town-1", limits_of(client, prefix), 10)
+        recent = recent_ticks(client, prefix, "town-1", limits_of(client, prefix).ever, 10)
     assert (recent.first, recent.last) == (91, 100)
 
 

@@ -27,7 +27,6 @@ def live(folder: Path, data_dir: Path) -> TickLoop:
         run="day", owners=world.owners(), settings=Settings(data_dir=data_dir), locations=world.locations,
         brief=world.brief, ticks=world.ticks_per_day, start_minute=world.start_minute, inline=True, client=client,
     )  # fmt: skip
-    table = loop.settings.limit_table()
 
     def check(tick: Tick) -> None:
         for owner, stream in loop.mind.streams.items():
@@ -35,7 +34,7 @@ def live(folder: Path, data_dir: Path) -> TickLoop:
             within = all(count <= limit for count, limit in zip(counts, (200, 50, 7), strict=True))
             assert within, f"{owner} after tick {tick.number - 1}: {counts}"
         if tick.number > 1:
-            assert audit_budget(client, prefix_of(client, "day"), table) == []
+            assert audit_budget(client, prefix_of(client, "day")) == []
 
     drive(loop, world, on_tick=check)
     return loop

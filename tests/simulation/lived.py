@@ -51,8 +51,7 @@ class CheckedLoop(TickLoop):
                     assert f"Present plan item: {present}" in prompt.user
                     self.act_prompts += 1
         if minute % 60 == 0:
-            table = self.settings.limit_table()
-            assert audit_budget(self.ledger.client, self.ledger.prefix, table) == []
+            assert audit_budget(self.ledger.client, self.ledger.prefix) == []
 
 
 def present_item(stream: Stream, minute: int) -> str:
