@@ -19,6 +19,7 @@ from scheduler.narration import NarratedLoop
 from scheduler.rules import (
     Brief,
     check_limits,
+    check_models,
     check_spending,
     facts_of,
     keep_settings,
@@ -29,6 +30,7 @@ from scheduler.rules import (
 )
 from scheduler.settings import ConfigurationError, Settings, check_run_name
 from scheduler.summary import prefix_of
+from scheduler.tiers import TierRule, usual_tier
 from scheduler.waiting import Publish
 from tasks.registry import kinds
 
@@ -45,6 +47,8 @@ class TickLoop(NarratedLoop):
         settings: everything else; the defaults work.
         locations: the places that plans may name.
         brief: what to say of an owner when a job is made for it: {"location": …, "status": {…}}.
+        tier_of: the tier, "routine" or "strong", that a request deserves, given its owner as it is now; by default
+            plans, urgent requests and thoughts about decisive memories get the strong one.
         event_types: what becomes of the host's own types of events, beside those that are known.
         ticks: how many ticks the run has; None: until the body breaks.
         start_minute: game time of tick 0, total minutes.
@@ -67,6 +71,7 @@ class TickLoop(NarratedLoop):
         settings: Settings | None = None,
         locations: Sequence[Location] = (),
         brief: Brief | None = None,
+        tier_of: TierRule | None = None,
         event_types: Mapping[str, Strategy | EventRule] | None = None,
         ticks: int | None = None,
         start_minute: int = 0,
@@ -82,6 +87,7 @@ class TickLoop(NarratedLoop):
         use_prompts(settings)
         load_kinds(settings)
         check_limits(settings, kinds())
+        check_models(settings, kinds())
         asks_here = inline or settings.workers > 0  # otherwise the key and the endpoint are other machines' matter
         if asks_here:
             _check_model(settings)
@@ -111,7 +117,7 @@ class TickLoop(NarratedLoop):
                 ledger,
                 owners=owners,
                 facts=facts_of(settings, locations, start_minute),
-                rules=rules_of(settings, kinds(), brief or _nothing),
+                rules=rules_of(settings, kinds(), brief or _nothing, tier_of or usual_tier),
                 view=view_of(settings),
                 publish=publish,
                 apply=settings.apply,
@@ -150,7 +156,7 @@ def _check_model(settings: Settings) -> None:
     from workers.llm_address import address_of
 
     endpoints = settings.endpoint_table()
-    for name in sorted({model.endpoint for model in settings.model_table().values()}):
+    for name in sorted({model.endpoint for model in settings.asked_models()}):
         if name not in endpoints:
             raise ConfigurationError(f"the run asks models at the endpoint {name!r}, which is not configured any more")
         address_of(endpoints[name])

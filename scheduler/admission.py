@@ -1,7 +1,8 @@
 """Admission: which of a tick's requests become jobs, and how those that budget refuses are degraded.
 
-Scarce budget goes by kind, then by priority, then to who was served longest ago, then by owner: never by the
-order in which requests happened to arrive.
+The ladder goes down model by model, to the heuristic, and from there by kind: later, or not at all. Scarce budget goes
+by kind, then by priority, then to who was served longest ago, then by owner: never by the order in which requests
+happened to arrive.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from scheduler.budget import BudgetView, Cell
+from scheduler.tiers import Offer
 from tasks.job import Cost, JobKey, Request
 from tasks.kind import Kind, OnDenied
 
@@ -30,6 +32,8 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     cost: Cost  # reserved for the first attempt; nothing unless admitted
     cells: tuple[Cell, ...]
+    model: str  # what it may ask; empty: the heuristic is what was asked for
+    prompt_cap: int  # tokens
     refused: str = ""  # the cell that had no room, or "draining"
     successor: JobKey | None = None  # the next trial of a deferred request
 
@@ -41,13 +45,14 @@ def admit(
     minute: int,
     view: BudgetView,
     kind_of: Callable[[str], Kind],
-    cost_of: Callable[[Kind], Cost],
+    offers_of: Callable[[Request], Sequence[Offer]],
     last_served: Callable[[str, str], int],
     closed: str = "",
 ) -> list[Decided]:
     """Decide a tick's requests in canonical order; what is admitted is held in `view`.
 
     Args:
+        offers_of: what a request may be given, the best first.
         last_served: the tick at which (kind, owner) was last admitted, -1 if never.
         closed: why nothing at all is admitted; it is given as what refused.
     """
@@ -71,12 +76,10 @@ def admit(
         key = JobKey(tick, request.kind, request.owner, ordinals[slot], request.trial)
         ordinals[slot] += 1
         kind = kind_of(request.kind)
-        cost = cost_of(kind)
-        refused = closed or view.refusal(key, minute, cost)
+        offers = offers_of(request)
+        offer, refused = (offers[-1], closed) if closed else first_fitting(view, key, minute, offers)
         if not refused:
-            cells = tuple(view.cells(key, minute))
-            view.move(cells, Cost(), cost)
-            decided.append(Decided(key=key, request=request, decision="admitted", cost=cost, cells=cells))
+            decided.append(hold(view, key, minute, request, offer))
         else:
             decision, successor = degrade(kind.on_denied, request.trial), None
             if decision == "deferred":
@@ -90,11 +93,38 @@ def admit(
                     decision=decision,
                     cost=Cost(),
                     cells=(),
+                    model=offer.model,
+                    prompt_cap=offer.prompt_cap,
                     refused=refused,
                     successor=successor,
                 )
             )
     return decided
+
+
+def first_fitting(view: BudgetView, key: JobKey, minute: int, offers: Sequence[Offer]) -> tuple[Offer, str]:
+    """The first offer that has room, and ""; where none has, the last one and the cell that refused it."""
+    refused: str | None = ""
+    for offer in offers:
+        refused = view.refusal(key, minute, offer.cost)
+        if refused is None:
+            return offer, ""
+    return offers[-1], refused or ""
+
+
+def hold(view: BudgetView, key: JobKey, minute: int, request: Request, offer: Offer) -> Decided:
+    """Admit a request with an offer that has room, and hold its cost."""
+    cells = tuple(view.cells(key, minute))
+    view.move(cells, Cost(), offer.cost)
+    return Decided(
+        key=key,
+        request=request,
+        decision="admitted",
+        cost=offer.cost,
+        cells=cells,
+        model=offer.model,
+        prompt_cap=offer.prompt_cap,
+    )
 
 
 def degrade(policy: OnDenied, trial: int) -> Decision:

@@ -40,6 +40,7 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     key: JobKey
     decision: Decision
+    model: str = ""  # that was given to an admitted job; empty: it asks none
     due: int = 0  # for admitted and heuristic
     refused: str = ""
     successor: JobKey | None = None  # of a deferred request: its next trial, unless its owner leaves before

@@ -24,6 +24,7 @@ from scheduler.opening import job_of
 from scheduler.remembering import Remembering
 from scheduler.repairs import admit_repairs, is_time
 from scheduler.run_state import RunState
+from scheduler.tiers import Offer
 from scheduler.triggers import Trigger, recounts
 from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
 from tasks.job import JobKey, Request
@@ -118,6 +119,7 @@ class Mind(RunState):
                 DecidedLine(
                     key=d.key,
                     decision=d.decision,
+                    model=d.model if d.decision == "admitted" else "",
                     due=tick + self.rules.latency(d.key.kind) if d.decision in ("admitted", "heuristic") else 0,
                     refused=d.refused,
                     successor=d.successor,
@@ -139,7 +141,7 @@ class Mind(RunState):
     # -- its parts ---------------------------------------------------------------------------------
 
     def _join(self, tick: int, joins: Mapping[str, Profile]) -> bool:
-        if not joins and self.facts_version:
+        if not joins and self.facts_at.get(self.facts_version) is self.facts:
             return False
         for owner, profile in joins.items():
             self.streams[owner] = Stream(owner)
@@ -209,22 +211,32 @@ class Mind(RunState):
         due, postponed = self._due(tick, minute, again) if self.steering.admits else ([], ())
         if self.steering.mode == "cancelled":
             return [], ()
+
+        def offers_of(request: Request) -> Sequence[Offer]:
+            return self.rules.offers(request, lambda owner: self.moment(owner, tick, minute))
+
         decided = admit(
             [*again, *requests, *due],
             tick=tick,
             minute=minute,
             view=self.view,
             kind_of=self.rules.kind_of,
-            cost_of=self.rules.cost_of,
+            offers_of=offers_of,
             last_served=self.last_served,
             closed="" if self.steering.admits else self.steering.mode,
         )
         busy = self.busy(d.request for d in decided)
-        decided += self.steering.retry(self.streams, tick=tick, minute=minute, busy=busy)
+        decided += self.steering.retry(self.streams, tick=tick, minute=minute, offers_of=offers_of, busy=busy)
         if self.steering.admits and is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
             busy = self.busy(d.request for d in decided)
             decided += admit_repairs(
-                self.streams, tick=tick, minute=minute, view=self.view, rules=self.rules, busy=busy
+                self.streams,
+                tick=tick,
+                minute=minute,
+                view=self.view,
+                rules=self.rules,
+                offers_of=offers_of,
+                busy=busy,
             )
         for d in decided:
             if d.successor is not None:

@@ -12,17 +12,18 @@ repaired where they stand for a conversation whose lines are still kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memory.clock import DAY, day_of
 from memory.compaction import rating
 from memory.effects import SetCounter
 from memory.entry import Entry
 from memory.stream import Stream
-from scheduler.admission import Decided
+from scheduler.admission import Decided, first_fitting, hold
 from scheduler.budget import BudgetView
+from scheduler.tiers import Offer
 from scheduler.turn import Rules
-from tasks.job import Cost, JobKey, Request
+from tasks.job import JobKey, Request
 
 EVERY = 10  # game minutes between two looks
 AT_ONCE = 2  # repairs asked for at one look: what comes later that day finds budget too
@@ -66,23 +67,24 @@ def admit_repairs(
     minute: int,
     view: BudgetView,
     rules: Rules,
+    offers_of: Callable[[Request], Sequence[Offer]],
     busy: Callable[[str, str], bool],
 ) -> list[Decided]:
     """The repairs of this tick, held in `view`: at most `AT_ONCE`, and only where there is room for them.
 
     Args:
+        offers_of: what a request may be given, the best first.
         busy: whether a job of (kind, owner) is open, waits to be tried again, or was decided in this tick.
     """
     found: list[Decided] = []
     for request in repairs(streams, minute):
         kind = rules.kind_of(request.kind)
-        key, cost = JobKey(tick, request.kind, request.owner, 0, 0), rules.cost_of(kind)
+        key = JobKey(tick, request.kind, request.owner, 0, 0)
         if not rules.model_of(kind) or busy(request.kind, request.owner) or any(d.key == key for d in found):
             continue
-        if view.refusal(key, minute, cost) is None:
-            cells = tuple(view.cells(key, minute))
-            view.move(cells, Cost(), cost)
-            found.append(Decided(key=key, request=request, decision="admitted", cost=cost, cells=cells))
+        offer, refused = first_fitting(view, key, minute, offers_of(request))
+        if not refused:
+            found.append(hold(view, key, minute, request, offer))
             if len(found) == AT_ONCE:
                 break
     return found
@@ -97,6 +99,7 @@ def admit_retry(
     minute: int,
     view: BudgetView,
     rules: Rules,
+    offers_of: Callable[[Request], Sequence[Offer]],
     busy: Callable[[str, str], bool],
 ) -> Decided:
     """The repair of one of these entries that an operator asked for, held in `view`. Arguments as in `admit_repairs`.
@@ -119,13 +122,11 @@ def admit_retry(
         raise NotPossible(f"no model is asked about {kind.name} in this run, so that it would say the same again")
     if busy(request.kind, owner):
         raise NotPossible(f"another {request.kind} of {owner} is open: try again once it has ended")
-    key, cost = JobKey(tick, request.kind, owner, 0, 0), rules.cost_of(kind)
-    refused = view.refusal(key, minute, cost)
-    if refused is not None:
+    key = JobKey(tick, request.kind, owner, 0, 0)
+    offer, refused = first_fitting(view, key, minute, offers_of(request))
+    if refused:
         raise NotPossible(f"the limit {refused} has no room for it")
-    cells = tuple(view.cells(key, minute))
-    view.move(cells, Cost(), cost)
-    return Decided(key=key, request=request, decision="admitted", cost=cost, cells=cells)
+    return hold(view, key, minute, request, offer)
 
 
 def given_up(owner: str, minute: int) -> SetCounter:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from memory.profile import Profile
+from scheduler.endpoints import Model
 from scheduler.facts import Facts
 from scheduler.ledger import HostLedger
 from scheduler.mind import Mind
@@ -53,7 +54,7 @@ def restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.retired = {owner.decode() for owner in client.hkeys(prefix + "retired")}  # type: ignore[union-attr]
     facts: Any = client.hgetall(prefix + "facts")
     mind.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
-    mind.facts = mind.facts_at[loop.facts_version]
+    mind.facts = _with_models(mind.facts_at[loop.facts_version], mind.facts.models)
     mind.facts_version = loop.facts_version
     mind.deferred = list(loop.deferred)
     mind.triggers = list(loop.triggers)
@@ -67,6 +68,11 @@ def restore(ledger: HostLedger, mind: Mind) -> Restored:
     return Restored(
         int(tick), digest, chain, checkpoint[1], int(checkpoint[0] or 0), {window.decode() for window in windows}
     )
+
+
+def _with_models(kept: Facts, models: tuple[Model, ...]) -> Facts:
+    """A run of before facts had models is given those of its settings: its next tick writes them."""
+    return kept if kept.models or not models else msgspec.structs.replace(kept, models=models)
 
 
 def _text(value: Any) -> str:

@@ -8,28 +8,32 @@ from typing import Any
 
 from memory.profile import Location
 from scheduler.budget import BudgetView, Guarantee
-from scheduler.endpoints import DEFAULT, ModelSettings
+from scheduler.endpoints import Model, ModelSettings
 from scheduler.facts import Facts
 from scheduler.prices import upper_bound
 from scheduler.settings import ConfigurationError, Settings
+from scheduler.tiers import TIERS, Offer, Tier, TierRule, usual_tier
 from scheduler.turn import Rules
 from tasks.job import Cost
 from tasks.kind import Kind
 from tasks.registry import register_builtin
 
+LEAST_PROMPT = 1_000  # tokens; the longest of our templates takes about as much without any memories
 Brief = Callable[[str], Mapping[str, Any]]
 
 
-def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief) -> Rules:
+def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: TierRule = usual_tier) -> Rules:
     """How a run with these settings turns requests into jobs."""
     models = settings.model_table()
 
-    def model_of(kind: Kind) -> str:
-        return DEFAULT if settings.llm == "openai" and kind.output_cap else ""
+    def offers(kind: Kind, tier: Tier) -> Sequence[Offer]:
+        if settings.llm != "openai" or not kind.output_cap:
+            return (Offer("", kind.prompt_cap, Cost(calls=1)),)
+        named = settings.tier_models(kind.name)
+        names = [named["strong"], named["routine"]] if tier == "strong" else [named["routine"]]
+        return tuple(_offer(kind, models[name]) for name in dict.fromkeys(names))
 
-    def cost_of(kind: Kind) -> Cost:
-        model = models.get(model_of(kind))
-        return upper_bound(model, kind.prompt_cap, kind.output_cap) if model is not None else Cost(calls=1)
+    table = {(kind.name, tier): offers(kind, tier) for kind in kinds for tier in TIERS}
 
     def latency_of(kind: Kind) -> int:
         default = kind.latency
@@ -39,14 +43,20 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief) -> Rules:
 
     return Rules(
         kinds=kinds,
-        cost_of=cost_of,
+        offers_of=lambda kind, tier: table[kind.name, tier],
         latency_of=latency_of,
-        model_of=model_of,
         brief=brief,
+        tier_of=tier_of,
         rate_share=settings.rate_share if settings.llm == "openai" else 0.0,
         repair_from=settings.repair_from if settings.llm == "openai" else 1440,
         coalesce=settings.coalesce,
     )
+
+
+def _offer(kind: Kind, model: Model) -> Offer:
+    """What a kind may ask of a model: the usual prompt, or what the answer leaves of the model's context."""
+    prompt_cap = min(kind.prompt_cap, model.context - kind.output_cap) if model.context else kind.prompt_cap
+    return Offer(model.name, prompt_cap, upper_bound(model, prompt_cap, kind.output_cap))
 
 
 def view_of(settings: Settings) -> BudgetView:
@@ -118,6 +128,28 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
         raise ConfigurationError(
             f"limits or guarantees name the kind {unknown!r}, which is not known; there are {', '.join(sorted(known))}"
         )
+
+
+def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
+    """Tiers of a kind that does not exist, and models that are too small for what kinds ask.
+
+    Raises:
+        ConfigurationError: naming the kind, and the model.
+    """
+    known = {kind.name for kind in kinds}
+    for unknown in sorted(settings.kind_tiers.keys() - known):
+        raise ConfigurationError(
+            f"kind_tiers names the kind {unknown!r}, which is not known; there are {', '.join(sorted(known))}"
+        )
+    models = settings.model_table()
+    for kind in kinds if settings.llm == "openai" else ():
+        for name in sorted({*settings.tier_models(kind.name).values()}):
+            context = models[name].context
+            if kind.output_cap and context and context < kind.output_cap + LEAST_PROMPT:
+                raise ConfigurationError(
+                    f"model {name!r} has a context of {context} tokens: a {kind.name} may take {kind.output_cap} for "
+                    f"its answer and needs {LEAST_PROMPT} for its prompt; give it another model in kind_tiers"
+                )
 
 
 def check_spending(settings: Settings) -> None:

@@ -23,7 +23,9 @@ from scheduler.limits import MAX_LIMIT, LimitError, LimitTable
 from scheduler.postponing import Postponing
 from scheduler.repairs import NotPossible, admit_retry
 from scheduler.throttle import KIND, Throttle, ThrottleState
+from scheduler.tiers import Offer
 from scheduler.turn import Rules
+from tasks.job import Request
 
 MOST_ANSWERS = 200  # the newest, for those who still wait for theirs
 
@@ -81,11 +83,18 @@ class Steering:
         return tuple(applied)
 
     def retry(
-        self, streams: Mapping[str, Stream], *, tick: int, minute: int, busy: Callable[[str, str], bool]
+        self,
+        streams: Mapping[str, Stream],
+        *,
+        tick: int,
+        minute: int,
+        offers_of: Callable[[Request], Sequence[Offer]],
+        busy: Callable[[str, str], bool],
     ) -> list[Decided]:
         """Admit the tick's retries where there is room for them.
 
         Args:
+            offers_of: what a request may be given, the best first.
             busy: whether a job of (kind, owner) is open, waits to be tried again, or was decided in this tick.
         """
         found: list[Decided] = []
@@ -101,7 +110,7 @@ class Steering:
                     raise NotPossible(f"the run is {self.mode}: nothing is admitted any more")
                 decided = admit_retry(
                     streams, wanted.owner, wanted.numbers, tick=tick, minute=minute, view=self._view, rules=self._rules,
-                    busy=taken_or_busy,
+                    offers_of=offers_of, busy=taken_or_busy,
                 )  # fmt: skip
             except NotPossible as error:
                 self._answers.append(Answer(item.id, tick, wanted, refused=str(error)))

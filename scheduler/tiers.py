@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from memory.entry import Entry
 from tasks.job import Cost, Request
 from tasks.kind import Moment
 
 Tier = Literal["routine", "strong"]
+TIERS: tuple[Tier, ...] = get_args(Tier)
 TierRule = Callable[[Request, Moment], Tier]
 
 DECISIVE = 8  # importance from which one memory makes what is thought about it important

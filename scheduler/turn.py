@@ -16,9 +16,10 @@ from scheduler.controls import Asked
 from scheduler.journal import Core, EndNote
 from scheduler.open_jobs import OpenJob
 from scheduler.throttle import ThrottleRules
+from scheduler.tiers import TIERS, Offer, Tier, TierRule, usual_tier
 from scheduler.triggers import Trigger
-from tasks.job import Cost, JobKey, Request
-from tasks.kind import Kind
+from tasks.job import JobKey, Request
+from tasks.kind import Kind, Moment
 
 
 class Deferred(msgspec.Struct, frozen=True):
@@ -33,10 +34,10 @@ class Rules:
     """How this run turns requests into jobs."""
 
     kinds: Sequence[Kind]
-    cost_of: Callable[[Kind], Cost]
+    offers_of: Callable[[Kind, Tier], Sequence[Offer]]  # at least one, the tier's own first, then down the ladder
     latency_of: Callable[[Kind], int]
-    model_of: Callable[[Kind], str]  # empty: the heuristic is what is asked for
     brief: Callable[[str], Mapping[str, Any]]
+    tier_of: TierRule = usual_tier
     rate_share: float = 0.0  # of entries without a rating: those that a model is asked about
     repair_from: int = 1440  # minutes after 00:00 from which provisional entries are repaired; 1440: never
     throttle: ThrottleRules = ThrottleRules()
@@ -52,6 +53,29 @@ class Rules:
             if kind.name == name:
                 return kind
         raise LookupError(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
+
+    def model_of(self, kind: Kind) -> str:
+        """The model that a kind asks in the ordinary way; empty: the heuristic is what is asked for."""
+        return self.offers_of(kind, "routine")[0].model
+
+    def offers(self, request: Request, moment_of: Callable[[str], Moment]) -> Sequence[Offer]:
+        """What a request may be given, the best first.
+
+        Args:
+            moment_of: an owner as it is now.
+
+        Raises:
+            ValueError: when the rule of the tiers names none.
+        """
+        kind = self.kind_of(request.kind)
+        if len(strong := self.offers_of(kind, "strong")) == 1:
+            return strong
+        tier = self.tier_of(request, moment_of(request.owner))
+        if tier not in TIERS:
+            raise ValueError(
+                f"tier_of said {tier!r} of a {request.kind} of {request.owner}: 'routine' or 'strong' is meant"
+            )
+        return strong if tier == "strong" else self.offers_of(kind, "routine")
 
     def latency(self, name: str) -> int:
         """Ticks from enqueue to due of the kind of that name."""

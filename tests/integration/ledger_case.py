@@ -19,6 +19,7 @@ from scheduler.ledger import Apply, HostLedger
 from scheduler.loop import Tick, TickLoop
 from scheduler.rules import keep_settings, view_of
 from scheduler.settings import Settings
+from scheduler.tiers import Offer
 from scheduler.turn import Rules
 from tasks.job import Cost, Job, JobKey, Request
 from tasks.kind import Case, Kind, Moment, OnDenied, Prompt
@@ -119,9 +120,8 @@ class Host:
             facts=facts,
             rules=Rules(
                 kinds=kinds,
-                cost_of=lambda kind: cost if isinstance(cost, Cost) else cost[kind.name],
+                offers_of=lambda kind, tier: [Offer("", 0, cost if isinstance(cost, Cost) else cost[kind.name])],
                 latency_of=lambda kind: kind.latency,
-                model_of=lambda kind: "",
                 brief=lambda owner: {},
                 coalesce=False,
             ),

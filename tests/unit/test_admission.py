@@ -11,6 +11,7 @@ from scheduler_case import Thinker
 from scheduler.admission import DEFER_TICKS, MAX_TRIALS, Decided, admit, degrade
 from scheduler.budget import BudgetView, Cell
 from scheduler.limits import LimitTable
+from scheduler.tiers import Offer
 from tasks.job import Cost, JobKey, Request
 
 KINDS = {
@@ -28,7 +29,7 @@ def decide(requests: list[Request], calls: int, served: dict[tuple[str, str], in
         minute=7,
         view=view,
         kind_of=KINDS.__getitem__,
-        cost_of=lambda kind: Cost(calls=1),
+        offers_of=lambda request: [Offer("", 0, Cost(calls=1))],
         last_served=lambda kind, owner: (served or {}).get((kind, owner), -1),
     )
 
