@@ -14,6 +14,7 @@ import typer
 
 from ops import (
     audit_command,
+    budget_command,
     config_command,
     delete_command,
     export_command,
@@ -22,11 +23,14 @@ from ops import (
     job_command,
     jobs_command,
     memory_command,
+    mode_commands,
     plan_command,
     replay_command,
+    retry_command,
     run_command,
     runs_command,
     status_command,
+    throttle_command,
     worker_command,
 )
 from ops.complaints import FAILED, complaint_of
@@ -59,6 +63,13 @@ app.command("plan", epilog=plan_command.EXAMPLE)(plan_command.plan)
 app.command("jobs", epilog=jobs_command.EXAMPLE)(jobs_command.jobs)
 app.command("job", epilog=job_command.EXAMPLE)(job_command.job)
 app.command("export", epilog=export_command.EXAMPLE)(export_command.export)
+app.command("budget", epilog=budget_command.EXAMPLE)(budget_command.budget)
+app.command("throttle", epilog=throttle_command.EXAMPLE)(throttle_command.throttle)
+app.command("pause", epilog=mode_commands.PAUSE)(mode_commands.pause)
+app.command("resume", epilog=mode_commands.RESUME)(mode_commands.resume)
+app.command("drain", epilog=mode_commands.DRAIN)(mode_commands.drain)
+app.command("cancel", epilog=mode_commands.CANCEL)(mode_commands.cancel)
+app.command("retry", epilog=retry_command.EXAMPLE)(retry_command.retry)
 app.command("delete", epilog=delete_command.EXAMPLE)(delete_command.delete)
 app.command("fake-llm", epilog=fake_llm_command.EXAMPLE)(fake_llm_command.fake_llm)
 app.command("config", epilog=config_command.EXAMPLE)(config_command.config)

@@ -24,6 +24,7 @@ from scheduler.intake import InputError
 from scheduler.journal import JournalError
 from scheduler.ledger import LedgerError, NewerSchema, RunExists, RunMissing
 from scheduler.loop import WorldDiverged
+from scheduler.operators import RunOver, TooManyAsked
 from scheduler.settings import ConfigurationError
 from simulation.recording import RecordingError
 
@@ -38,6 +39,8 @@ _REFUSED = (
     RunExists,
     RunMissing,
     RunHeld,
+    RunOver,
+    TooManyAsked,
     NewerSchema,
     FaultError,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from memory.clock import clock_time, day_of
-from scheduler.summary import RunSummary
+from ops.steering_words import cadence_in_words, mode_in_words, pace_in_words
+from scheduler.summary import BudgetLine, RunSummary
 
 DEGRADED = ("denied", "late", "failed", "dead")
 MEANING = {
@@ -100,6 +101,10 @@ def print_summary(console: Console, summary: RunSummary, took: Took | None = Non
     if budget.row_count:
         console.print(budget)
     console.print(_memories_table(summary))
+    steering = summary.steering
+    for line in (mode_in_words(steering), cadence_in_words(steering), pace_in_words(steering)):
+        if line:
+            console.print(line[0].upper() + line[1:], highlight=False, soft_wrap=True)
     if summary.warnings:
         console.print("Warnings: " + ", ".join(f"{name} {count}" for name, count in summary.warnings.items()))
     console.print(f"Digest {summary.digest}", highlight=False)
@@ -122,13 +127,18 @@ def jobs_table(summary: RunSummary) -> Table:
 
 def budget_table(summary: RunSummary) -> Table:
     """Windows that have a limit; those of single ticks are too many to list."""
+    return budget_lines_table(line for line in summary.budget if not line.window.startswith("tick:"))
+
+
+def budget_lines_table(lines: Iterable[BudgetLine]) -> Table:
+    """Those of the lines that have a limit."""
     table = Table(title="Budget", title_justify="left")
     for name in ("window", "scope", "unit"):
         table.add_column(name)
     for name in ("spent", "reserved", "limit", "overrun"):
         table.add_column(name, justify="right")
-    for line in summary.budget:
-        if line.limit is not None and not line.window.startswith("tick:"):
+    for line in lines:
+        if line.limit is not None:
             figures = (line.spent, line.reserved, line.limit, line.overrun)
             table.add_row(line.window, line.scope, line.unit, *(f"{figure:,}" for figure in figures))
     return table

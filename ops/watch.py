@@ -34,12 +34,12 @@ def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
             if line != said:
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
                 said = line
-            if summary.status != "running":
+            if summary.status not in ("running", "paused"):
                 return summary
             time.sleep(EVERY)
             summary = reader.read()
     with Live(_drawn(summary), console=console, auto_refresh=False, transient=True) as live:
-        while summary.status == "running":
+        while summary.status in ("running", "paused"):
             time.sleep(EVERY)
             summary = reader.read()
             live.update(_drawn(summary), refresh=True)
@@ -50,9 +50,14 @@ def one_line(summary: RunSummary) -> str:
     """Where a run stands."""
     reasons, _ = degraded(summary)
     return (
-        f"{summary.run}  {summary.status}  tick {summary.tick:,}  {moment(summary.minute)}  "
+        f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {moment(summary.minute)}  "
         f"jobs {ended_jobs(summary):,}, {reasons.total():,} degraded  spent {in_words(summary.spent)}"
     )
+
+
+def state_of(summary: RunSummary) -> str:
+    """As its host left it; where operators want something else of it, that."""
+    return summary.steering.mode if summary.status == "running" else summary.status
 
 
 def _drawn(summary: RunSummary) -> RenderableType:

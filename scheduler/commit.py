@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,6 +20,13 @@ from scheduler.versions import SCHEMA
 KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
 
 
+class Pace(NamedTuple):
+    """How the host keeps up, for those who watch; it decides nothing."""
+
+    lag: int  # ticks behind its schedule, where it is paced
+    host_us: int  # microseconds of its own work at the tick before
+
+
 class Committer:
     """Turns a run's finished ticks into commits."""
 
@@ -28,7 +36,9 @@ class Committer:
         self.windows = windows  # that exist in the ledger
         self._loop_written = b""
 
-    def commit(self, number: int, outcome: Outcome, checkpoint: bytes | None, digest: str, chain: str) -> Commit:
+    def commit(
+        self, number: int, outcome: Outcome, checkpoint: bytes | None, digest: str, chain: str, pace: Pace
+    ) -> Commit:
         """Everything that this tick writes. `digest` and `chain` are those of the tick before."""
         mind, core = self._mind, outcome.core
         writes = stream_writes(outcome.streams) + job_writes(outcome.opened, mind.view)
@@ -49,6 +59,7 @@ class Committer:
         writes += mind.rater.writes()
         steered = mind.steering.written()
         writes += steered.writes
+        writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))
         kept = loop_state(mind)
         if kept != self._loop_written:
             writes.append(Write("HSET", "state", ("loop", kept)))

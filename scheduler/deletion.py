@@ -53,7 +53,7 @@ def delete_run(client: Redis, run: str, *, force: bool = False, watched: float =
 def _end(client: Redis, run: str, incarnation: str, force: bool, watched: float) -> None:
     prefix = run_prefix(run, incarnation)
     epoch, seq, status = _step(client, prefix)
-    if not force and status == "running":
+    if not force and status in ("running", "paused"):
         deadline = time.monotonic() + watched
         while (left := deadline - time.monotonic()) > 0 and _step(client, prefix) == (epoch, seq, status):
             time.sleep(min(0.1, left))

@@ -26,7 +26,7 @@ from memory.entry import Entry
 from memory.profile import Profile
 from scheduler.boundary import Change
 from scheduler.budget import BudgetView
-from scheduler.commit import Committer
+from scheduler.commit import Committer, Pace
 from scheduler.facts import Facts
 from scheduler.history import changes_of, observed_again, read_journal
 from scheduler.intake import (
@@ -90,6 +90,7 @@ class TickLoop:
         self._checkpoint: bytes | None = None
         self._rows: list[Row] | None = None
         self._redelivering = False
+        self._lag = 0  # ticks behind the schedule of a paced run
         self.stopping = False  # the present tick is the last one of this host
         self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
         self.tick_seconds: list[float] = []  # what each tick cost the host, waiting and the world's turn excluded
@@ -201,6 +202,7 @@ class TickLoop:
                     break
             if self._tick_rate is not None:
                 ahead = started + (self.tick - first) / self._tick_rate - time.monotonic()
+                self._lag = max(0, int(-ahead * self._tick_rate))
                 if ahead > 0:
                     time.sleep(ahead)
             number = self.tick + 1
@@ -220,6 +222,9 @@ class TickLoop:
             status = "stopped"
         self.ledger.finish(status)
         log.info("run.left", run=self.ledger.run, status=status, tick=self.tick, digest=self.digest)
+
+    def _pace(self) -> Pace:
+        return Pace(self._lag, round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0)
 
     @property
     def _leaving(self) -> bool:
@@ -262,7 +267,7 @@ class TickLoop:
         )
         for loss in outcome.losses():
             log.warning(loss.name, run=self.ledger.run, tick=number, owner=loss.owner, amount=loss.amount)
-        commit = self._committer.commit(number, outcome, self._checkpoint, self.digest, self.chain)
+        commit = self._committer.commit(number, outcome, self._checkpoint, self.digest, self.chain, self._pace())
         self._checkpoint = None
         advanced = self.ledger.advance(commit, self._apply)
         self.tick, self.digest, self.chain = number, commit.digest, commit.chain

@@ -8,10 +8,12 @@ from typing import Any
 
 from memory.profile import Location
 from scheduler.budget import BudgetView, Guarantee
+from scheduler.controls import FULL
 from scheduler.endpoints import Model, ModelSettings
 from scheduler.facts import Facts
 from scheduler.prices import upper_bound
 from scheduler.settings import ConfigurationError, Settings
+from scheduler.throttle import ThrottleRules
 from scheduler.tiers import TIERS, Offer, Tier, TierRule, usual_tier
 from scheduler.turn import Rules
 from tasks.job import Cost
@@ -50,6 +52,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         rate_share=settings.rate_share if settings.llm == "openai" else 0.0,
         repair_from=settings.repair_from if settings.llm == "openai" else 1440,
         coalesce=settings.coalesce,
+        throttle=throttle_rules(settings),
     )
 
 
@@ -65,6 +68,13 @@ def view_of(settings: Settings) -> BudgetView:
         kind: Guarantee(share, settings.last_call.get(kind, 1440)) for kind, share in settings.guarantees.items()
     }
     return BudgetView(settings.limit_table(), retry_share=settings.retry_share, guarantees=guarantees)
+
+
+def throttle_rules(settings: Settings) -> ThrottleRules:
+    """How a run with these settings throttles reflections."""
+    return ThrottleRules(
+        auto=settings.throttle_auto, interval=settings.throttle_interval, least=round(settings.throttle_least * FULL)
+    )
 
 
 def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int) -> Facts:
@@ -87,8 +97,9 @@ KEPT = frozenset(
         "apply", "latency", "limits", "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call",
         "claim_cap", "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",
         "summary_threshold", "retention_days", "policy", "policies", "on_failure", "cells", "token_limit",
-        "compress_at", "compress_to", "retain", "passes", "act_interval", "act_per_tick", "rate_share", "repair_from",
-        "coalesce", "reflection_trigger", "reflection_trigger_max", "public_history_max_length", "recount_on_failure",
+        "compress_at", "compress_to", "retain", "passes", "act_interval", "act_per_tick",
+        "throttle_auto", "throttle_interval", "throttle_least", "rate_share", "repair_from", "coalesce",
+        "reflection_trigger", "reflection_trigger_max", "public_history_max_length", "recount_on_failure",
         "guidance_style", "statement_max_length", "reasoning_max_length", "enable_truncation",
     }
 )  # fmt: skip

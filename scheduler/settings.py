@@ -78,6 +78,11 @@ class Settings(ModelChoice):
     # What is left of a day's budget repairs what had to be made by heuristic, from this minute after 00:00; 1440: never
     repair_from: int = Field(1200, ge=0, le=1440)
 
+    # Throttling: reflections come more rarely while results are late, calls fail or the day's budget runs short
+    throttle_auto: bool = True  # otherwise only `cogitate throttle` changes their cadence
+    throttle_interval: int = Field(60, ge=1, le=1440)  # game minutes between two steps
+    throttle_least: float = Field(0.125, ge=0.001, le=1)  # share of the usual cadence that the controller keeps
+
     # Safety of attempts
     lease: float = Field(15.0, gt=0)  # seconds without a heartbeat after which the host expires an attempt
     hint_interval: float = Field(1.0, gt=0)  # seconds after which an unclaimed job's message is repeated

@@ -19,6 +19,7 @@ from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS, LimitTable, Unit
 from scheduler.rules import kept_settings
 from scheduler.steering import limit_history, read_steering
+from scheduler.steering_vitals import SteeringVitals, steering_of
 from scheduler.streams import load_streams
 from scheduler.versions import SCHEMA
 from tasks.job import Cost
@@ -57,6 +58,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     budget: list[BudgetLine]
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
+    steering: SteeringVitals
 
     @property
     def spent(self) -> Cost:
@@ -157,6 +159,7 @@ class RunReader:
             budget=budget_lines(self._client, self._prefix, limits.now),
             memories=_memories(self._client, self._prefix),
             warnings=dict(sorted(self._warnings.items())),
+            steering=steering_of(self._client, self._prefix),
         )
 
     def _add(self, line: ReadLine) -> None:

@@ -19,6 +19,7 @@ from scheduler.ledger import NewerSchema, RunMissing
 from scheduler.recent import Recent, recent_ticks
 from scheduler.rules import kept_settings
 from scheduler.settings import Settings
+from scheduler.steering_vitals import SteeringVitals, steering_of
 from scheduler.summary import BudgetLine, budget_lines, limits_of, prefix_of, run_names
 from tasks.job import JobKey
 
@@ -79,6 +80,7 @@ class CadenceVitals(msgspec.Struct, frozen=True, kw_only=True):
     minute: int  # game time, total minutes
     open: dict[str, OpenKind]
     workers: list[WorkerBeat]
+    steering: SteeringVitals
     recent: Recent
 
 
@@ -134,6 +136,7 @@ def cadence_vitals(client: Redis, run: str) -> CadenceVitals:
         minute=recent.minute,
         open=_open_kinds(client, prefix, run, tick),
         workers=_workers(client, prefix),
+        steering=steering_of(client, prefix),
         recent=recent,
     )
 

@@ -13,7 +13,9 @@ local status = redis.call('HGET', run .. 'state', 'status')
 if not status then return {'gone'} end
 if status == 'finished' or status == 'cancelled' then return {'over', status} end
 if redis.call('LLEN', run .. 'controls') + #ARGV - 3 > tonumber(ARGV[3]) then return {'full'} end
-for i = 4, #ARGV do redis.call('RPUSH', run .. 'controls', ARGV[i]) end
+for i = 4, #ARGV do  -- each names an id of its own: one that is there was sent before, and its reply lost
+  if not redis.call('LPOS', run .. 'controls', ARGV[i]) then redis.call('RPUSH', run .. 'controls', ARGV[i]) end
+end
 redis.call('DEL', run .. 'knock')
 redis.call('RPUSH', run .. 'knock', '1')
 return {'ok', status}

@@ -1,0 +1,81 @@
+"""`cogitate budget`: the limits of a run, while it goes on."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+import msgspec
+import typer
+from rich.console import Console
+
+from ops import logs
+from ops.asking import NoWait, RunName, ask_run
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.run_report import budget_lines_table
+from ops.state import open_state
+from scheduler.controls import SetLimit
+from scheduler.limit_history import normal_name
+from scheduler.limits import MAX_LIMIT, LimitError
+from scheduler.settings import ConfigurationError
+from scheduler.summary import budget_lines, limits_of, prefix_of
+
+EXAMPLE = """
+Example: cogitate budget town-1 set day.tokens 200000
+
+Example: cogitate budget town-1 unset day.kind:reflect.calls
+"""
+
+Action = Literal["show", "set", "unset"]
+
+
+def budget(
+    run: RunName,
+    action: Annotated[Action, typer.Argument(metavar="[show|set|unset]", help="What to do with a limit.")] = "show",
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="period.scope.unit, such as day.tokens.", show_default=False)
+    ] = None,
+    value: Annotated[int | None, typer.Argument(metavar="[VALUE]", min=0, max=MAX_LIMIT, show_default=False)] = None,
+    no_wait: NoWait = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Show the limits in force and what is spent of them, or set or lift one. It takes effect with the next tick.
+
+    A limit may be set below what is spent: nothing is taken back, and nothing more is admitted under it.
+    """
+    logs.configure(verbose)
+    if (name is None) != (action == "show") or (value is None) != (action != "set"):
+        raise ConfigurationError("give `set NAME VALUE`, `unset NAME`, or `show` alone")
+    if name is None:
+        return _show(run, data_dir, as_json)
+    try:
+        control = SetLimit(normal_name(name), value)
+    except LimitError as error:
+        raise ConfigurationError(str(error)) from error
+    named = f"limit {control.name} " + ("lifted" if value is None else f"{value:,}")
+    return ask_run(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
+
+
+def _show(run: str, data_dir: DataDir, as_json: bool) -> int:
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        prefix = prefix_of(client, run)
+        limits = limits_of(client, prefix)
+        lines = [line for line in budget_lines(client, prefix, limits.now) if line.limit is not None]
+    console = Console(stderr=as_json)
+    for limit, amount in limits.now:
+        console.print(f"{limit.text()} = {amount:,}", markup=False, highlight=False)
+    for change in limits.changes:
+        console.print(f"changed at tick {change.tick:,}", highlight=False)
+    if lines:
+        console.print(budget_lines_table(lines))
+    if as_json:
+        found = {
+            "run": run,
+            "limits": {limit.text(): amount for limit, amount in limits.now},
+            "changed": [change.tick for change in limits.changes],
+            "budget": msgspec.to_builtins(lines),
+        }
+        print(json.dumps(found), flush=True)
+    return 0
