@@ -26,7 +26,7 @@ test: $(READY) ## Style, types, import directions, and every test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 3 --dist worksteal
 
 simulate: $(READY) ## The protocol under seeded faults
 	$(BIN)/pytest tests/simulation

@@ -47,7 +47,9 @@ class NamedTests:
 
     def __init__(self, config: pytest.Config) -> None:
         self._root = config.rootpath
-        self._whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+        # Of tests that run in several processes only the one that gives them out sees all.
+        one_of_several = hasattr(config, "workerinput")
+        self._whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not one_of_several
         self._passed: set[str] = set()
         self._skipped: dict[str, str] = {}
         self._unshown: list[str] = []
