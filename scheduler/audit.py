@@ -5,16 +5,18 @@ Safe to run at any moment, on a run that lives or is over. It finds; it never me
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
 from redis import Redis
 
 from memory.stream import Stream
 from scheduler.audit_accounts import Expected, over_limit, wrong_reservations
-from scheduler.claims import Result
+from scheduler.audit_jobs import wrong_attempts, wrong_lists
+from scheduler.audit_keys import stray_keys
+from scheduler.audit_streams import UNREADABLE, wrong_streams
 from scheduler.history import read_journal, redo
-from scheduler.journal import JournalError
+from scheduler.journal import JournalError, ReadLine
 from scheduler.limits import UNITS
 from scheduler.snapshot import Snapshot, take_snapshot
 from scheduler.summary import budget_lines, limits_of, lines_of, prefix_of
@@ -24,21 +26,30 @@ from tasks.job import Cost, JobKey
 def audit(client: Redis, run: str) -> list[str]:
     """What is wrong with a run, in words; an empty list when nothing is.
 
-    Checked: each job has exactly one end, and each deferred one its successor; reserved + spent <= limit + overrun in
-    every window; what is reserved is the sum over open jobs and unsettled attempts; what was spent is what attempts
-    told; admission's view, the open jobs, streams and hashes are those that the journal says; entries are numbered
-    without gaps; an archived entry's summary exists.
+    Checked: each job has exactly one end, and each deferred one its successor; effects were applied once, and only
+    where what they expect held: each stored stream is the one that the journal leads to; reserved + spent <= limit +
+    overrun in every window; what is reserved is the sum over open jobs and unsettled attempts, each of a job that was
+    asked for; what was spent is what attempts told; admission's view, the open jobs and the lists that find them,
+    and both hashes are those that the journal says; entries are numbered without gaps; an archived entry's summary
+    exists; no key belongs to nothing. What cannot be read at all is a finding too.
 
     Raises:
         RunMissing: when there is no such run.
+        NewerSchema: when a newer version wrote it.
         TimeoutError: when the run advances faster than it can be read.
     """
     prefix = prefix_of(client, run)
-    ledger = take_snapshot(client, prefix)
+    taken: list[Snapshot] = []
+    found = _or_unreadable("the ledger", lambda: taken.append(take_snapshot(client, prefix)))
+    if not taken:
+        return found
+    ledger = taken[0]
     return [
-        *over_limit(lines_of(ledger.accounts, limits_of(client, prefix))),
-        *wrong_reservations(ledger),
-        *_audit_journal(client, prefix, ledger),
+        *_or_unreadable("limits", lambda: over_limit(lines_of(ledger.accounts, limits_of(client, prefix)))),
+        *_or_unreadable("reservations", lambda: wrong_reservations(ledger)),
+        *_or_unreadable("open jobs", lambda: wrong_lists(ledger)),
+        *_or_unreadable("journal", lambda: _Walk(client, prefix).problems(ledger)),
+        *_or_unreadable("keys", lambda: stray_keys(client, run, prefix, lambda: take_snapshot(client, prefix))),
     ]
 
 
@@ -47,59 +58,92 @@ def audit_budget(client: Redis, prefix: str) -> list[str]:
     return over_limit(budget_lines(client, prefix, limits_of(client, prefix)))
 
 
-def _audit_journal(client: Redis, prefix: str, ledger: Snapshot) -> list[str]:
-    """Ends, effects, streams, hashes and accounts against the journal."""
-    found: list[str] = []
-    opened: set[JobKey] = set()
-    ended: set[JobKey] = set()
-    promised: dict[JobKey, int] = {}  # successors of deferred jobs, and the tick that named them
-    streams: dict[str, Stream] = {}
-    retired: dict[str, Stream] = {}
-    expected = Expected()
-    digest = ""
+def _or_unreadable(what: str, check: Callable[[], list[str] | None]) -> list[str]:
     try:
-        for line in read_journal(client, prefix, 1, ledger.tick):
-            at = f"tick {line.core.tick}"
-            for end in line.core.ended:
-                if end.key in ended or end.key not in opened:
-                    found.append(f"{at}: job {end.key.text()} ended twice or was never opened")
-                ended.add(end.key)
-            for decided in line.core.decided:
-                if decided.key in opened or decided.key in ended:
-                    found.append(f"{at}: job {decided.key.text()} was decided twice")
-                if (decided.key.trial > 0) != (promised.pop(decided.key, None) is not None):
-                    found.append(f"{at}: job {decided.key.text()} is not the successor that was named")
-                (opened if decided.decision in ("admitted", "heuristic") else ended).add(decided.key)
-                if decided.successor is not None:
-                    promised[decided.successor] = line.core.tick
-            retired.update((stream.owner, stream) for stream in redo(line, streams))
-            missing = [key for key in promised if key.tick <= line.core.tick or key.owner in retired]
-            found += [f"{at}: no successor {key.text()}" for key in missing if key.owner not in retired]
-            for key in missing:
-                del promised[key]
-            expected.add(line)
-            digest = line.digest
+        return check() or []
     except JournalError as error:
-        return [*found, str(error)]
-    found += expected.problems(ledger)
-    if digest != ledger.digest:
-        found.append(f"the run's digest {ledger.digest} is not the journal's {digest}")
-    journalled = {key.text() for key in opened - ended}
-    if ledger.jobs.keys() != journalled:
-        found.append(f"open jobs differ from the journal's: {sorted(ledger.jobs.keys() ^ journalled)[:5]}")
-    for text, record in ledger.jobs.items():
-        if record.get(b"state") == b"staged":
-            try:
-                msgspec.json.decode(record[b"result"], type=Result)
-            except msgspec.DecodeError as error:
-                found.append(f"job {text}: its staged result cannot be read: {error}")
-    for owner, stream in sorted({**streams, **retired}.items()):
-        if stream.entries and max(stream.entries) != stream.head.last_number:
-            found.append(f"{owner}: the newest entry is {max(stream.entries)}, the head says {stream.head.last_number}")
-        for number, archived in stream.archived.items():
-            if archived.into and archived.into > stream.head.last_number:
-                found.append(f"{owner}: entry {number} was archived into {archived.into}, which does not exist")
-    return found
+        return [str(error)]
+    except UNREADABLE as error:
+        return [f"{what} cannot be read: {type(error).__name__}: {str(error)[:200]}"]
+
+
+class _Walk:
+    """A walk along the journal, with what it leads to."""
+
+    def __init__(self, client: Redis, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix
+        self._tick = 0
+        self._opened: set[JobKey] = set()
+        self._ended: set[JobKey] = set()
+        self._promised: dict[JobKey, int] = {}  # successors of deferred jobs, and the tick that named them
+        self._streams: dict[str, Stream] = {}
+        self._retired: dict[str, Stream] = {}
+        self._expected = Expected()
+        self._digest = self._chain = ""
+        self._found: list[str] = []
+
+    def problems(self, ledger: Snapshot) -> list[str]:
+        """Everything that is wrong along the journal, and between its end and the ledger."""
+        try:
+            self._go_to(ledger.tick)
+        except JournalError as error:
+            return [*self._found, str(error)]
+        found = [*self._found, *self._expected.problems(ledger)]
+        if (self._digest, self._chain) != (ledger.digest, ledger.chain):
+            found.append(
+                f"the run's digest {ledger.digest} and chain {ledger.chain} are not the journal's {self._digest} and "
+                f"{self._chain}"
+            )
+        if ledger.lines != ledger.tick:
+            found.append(f"the journal has {ledger.lines} lines, the run stands at tick {ledger.tick}")
+        journalled = {key.text() for key in self._opened - self._ended}
+        if ledger.jobs.keys() != journalled:
+            found.append(f"open jobs differ from the journal's: {sorted(ledger.jobs.keys() ^ journalled)[:5]}")
+        found += wrong_attempts(ledger, self._opened, self._expected.open)
+        return found + wrong_streams(self._client, self._prefix, self._all_streams(), self._follow)
+
+    def _go_to(self, tick: int) -> None:
+        for line in read_journal(self._client, self._prefix, self._tick + 1, tick):
+            self._ends(line)
+            self._decisions(line)
+            gone = redo(line, self._streams)
+            self._retired.update((stream.owner, stream) for stream in gone)
+            self._successors(line.core.tick)
+            self._expected.add(line)
+            self._digest, self._chain, self._tick = line.digest, line.chain, line.core.tick
+
+    def _follow(self, tick: int) -> Mapping[str, Stream]:
+        """The streams at a later tick of a run that lives."""
+        if tick > self._tick:
+            self._go_to(tick)
+        return self._all_streams()
+
+    def _all_streams(self) -> dict[str, Stream]:
+        return {**self._streams, **self._retired}
+
+    def _ends(self, line: ReadLine) -> None:
+        for end in line.core.ended:
+            if end.key in self._ended or end.key not in self._opened:
+                self._found.append(f"tick {line.core.tick}: job {end.key.text()} ended twice or was never opened")
+            self._ended.add(end.key)
+
+    def _decisions(self, line: ReadLine) -> None:
+        at = f"tick {line.core.tick}"
+        for decided in line.core.decided:
+            if decided.key in self._opened or decided.key in self._ended:
+                self._found.append(f"{at}: job {decided.key.text()} was decided twice")
+            if (decided.key.trial > 0) != (self._promised.pop(decided.key, None) is not None):
+                self._found.append(f"{at}: job {decided.key.text()} is not the successor that was named")
+            (self._opened if decided.decision in ("admitted", "heuristic") else self._ended).add(decided.key)
+            if decided.successor is not None:
+                self._promised[decided.successor] = line.core.tick
+
+    def _successors(self, tick: int) -> None:
+        missing = [key for key in self._promised if key.tick <= tick or key.owner in self._retired]
+        self._found += [f"tick {tick}: no successor {key.text()}" for key in missing if key.owner not in self._retired]
+        for key in missing:
+            del self._promised[key]
 
 
 def spent_of(client: Redis, prefix: str) -> Cost:

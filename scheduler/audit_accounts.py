@@ -45,6 +45,8 @@ def wrong_reservations(ledger: Snapshot) -> list[str]:
             found.append(f"job {key}: is listed as open but has no record")
             continue
         job = msgspec.json.decode(record[b"job"], type=Job)
+        if job.key.text() != key or record[b"due"] != str(job.due).encode():
+            found.append(f"job {key}: its record is of job {job.key.text()}, due at {job.due}")
         if record[b"state"] != b"held":
             opens[job.key.tick] += 1
             if int(record[b"claims"]) == 0:
@@ -52,7 +54,7 @@ def wrong_reservations(ledger: Snapshot) -> list[str]:
         waits = record[b"state"] == b"open" and record[b"token"] == b""
         if waits != (key in ledger.unclaimed):
             found.append(f"job {key}: unclaimed is {key in ledger.unclaimed}, its record says {waits}")
-    for attempt in ledger.attempts:
+    for attempt in ledger.attempts.values():
         opens[int(attempt["tick"])] += 1
         _add(expected, _cells(attempt["cells"]), Cost(*attempt["reserved"]))
     for account in sorted(set(ledger.accounts) | set(expected)):
@@ -68,7 +70,7 @@ class Expected:
     """What admission's view and the windows must say, by the journal."""
 
     def __init__(self) -> None:
-        self._open: dict[JobKey, OpenNote] = {}
+        self.open: dict[JobKey, OpenNote] = {}  # what admission gave to the jobs that are open
         self._view: Counter[Account] = Counter()
         self._known: Counter[Account] = Counter()  # what ended jobs' latest attempts cost
         self._unknown: Counter[Account] = Counter()  # what those of jobs without a result may have cost
@@ -77,7 +79,7 @@ class Expected:
         """Take note of the next tick."""
         usage = {note.key: note.usage for note in line.notes.ended}
         for ended in line.core.ended:
-            opened = self._open.pop(ended.key, None)
+            opened = self.open.pop(ended.key, None)
             if opened is None:
                 continue  # budget had refused it
             if ended.reason in WITHOUT_RESULT:
@@ -87,7 +89,7 @@ class Expected:
                 _add(self._view, opened.cells, usage[ended.key])
                 _add(self._view, opened.cells, opened.reserved, -1)
         for opened in line.notes.opened:
-            self._open[opened.key] = opened
+            self.open[opened.key] = opened
             _add(self._view, opened.cells, opened.reserved)
 
     def problems(self, ledger: Snapshot) -> list[str]:
@@ -97,7 +99,7 @@ class Expected:
     def _wrong_view(self, ledger: Snapshot) -> list[str]:
         """Admission's view, field by field; a tick's window may have been forgotten when no open job names it."""
         kept = {field.partition("|")[0] for field in ledger.view}
-        kept |= {cell.window for opened in self._open.values() for cell in opened.cells}
+        kept |= {cell.window for opened in self.open.values() for cell in opened.cells}
         found = []
         fields = {"|".join(account): amount for account, amount in self._view.items()}
         for field in sorted(fields.keys() | ledger.view.keys()):

@@ -61,9 +61,15 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
     Returns the streams of owners that left with this tick; they are not in `streams` any more.
 
     Raises:
-        JournalError: when a precondition does not come out as it did.
+        JournalError: when a precondition does not come out as it did, or something is changed that is not there.
     """
-    core = line.core
+    try:
+        return _redo(line.core, streams)
+    except LookupError as error:
+        raise JournalError(f"tick {line.core.tick}: the journal changes what is not there: {error!r}") from error
+
+
+def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
     for ended in core.ended:
         failed = unmet(streams, ended.effects)
         if (failed is not None) != (ended.end == "stale"):

@@ -17,9 +17,15 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     tick: int
     digest: str
+    chain: str
+    lines: int  # of the journal
     jobs: dict[str, dict[bytes, bytes]]  # open jobs by key; an empty record is one that is missing
     unclaimed: set[str]
-    attempts: list[dict[str, Any]]  # whose usage has not arrived
+    staged: set[str]
+    due: dict[str, set[str]]  # due tick -> jobs, for the due ticks of the open jobs
+    waiting: dict[str, int]  # due tick -> admitted jobs whose result is out
+    attempts: dict[str, dict[str, Any]]  # by token: whose usage has not arrived
+    lost: dict[str, dict[str, Any]]  # by token: given up, booked in full until their usage arrives
     open: dict[int, int]  # enqueue tick -> open jobs and attempts that name its windows
     windows: set[str]
     accounts: Accounts
@@ -34,33 +40,56 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
     """
     for _ in range(TRIES):
         listed, named = _members(client.smembers(prefix + "jobs")), _members(client.smembers(prefix + "windows"))
+        ticks = _due_ticks(client, prefix, listed)
         pipeline = client.pipeline(transaction=True)
         pipeline.smembers(prefix + "jobs")
         pipeline.smembers(prefix + "windows")
-        pipeline.hmget(prefix + "state", ["tick", "digest"])
+        pipeline.hmget(prefix + "state", ["tick", "digest", "chain"])
         pipeline.smembers(prefix + "unclaimed")
-        pipeline.hvals(prefix + "attempts")
+        pipeline.smembers(prefix + "staged")
+        pipeline.hgetall(prefix + "waiting")
+        pipeline.hgetall(prefix + "attempts")
+        pipeline.hgetall(prefix + "lost")
+        pipeline.llen(prefix + "journal")
         pipeline.hgetall(prefix + "open")
         pipeline.hgetall(prefix + "view")
+        for tick in ticks:
+            pipeline.smembers(f"{prefix}due:{tick}")
         for key in listed:
             pipeline.hgetall(f"{prefix}job:{key}")
         for window in named:
             pipeline.hgetall(f"{prefix}window:{window}")
-        jobs, windows, state, unclaimed, attempts, opens, view, *records = pipeline.execute()
+        (
+            jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, opens, view, *records
+        ) = pipeline.execute()  # fmt: skip
         if (_members(jobs), _members(windows)) != (listed, named):
             continue  # it has advanced meanwhile
         return Snapshot(
             tick=int(state[0]),
             digest=state[1].decode(),
-            jobs=dict(zip(listed, records, strict=False)),
+            chain=state[2].decode(),
+            lines=int(lines),
+            due={tick: set(_members(found)) for tick, found in zip(ticks, records, strict=False)},
+            jobs=dict(zip(listed, records[len(ticks) :], strict=False)),
             unclaimed=set(_members(unclaimed)),
-            attempts=[msgspec.json.decode(raw) for raw in attempts],
+            staged=set(_members(staged)),
+            waiting={due.decode(): int(count) for due, count in waiting.items()},
+            attempts={token.decode(): msgspec.json.decode(raw) for token, raw in attempts.items()},
+            lost={token.decode(): msgspec.json.decode(raw) for token, raw in lost.items()},
             open={int(tick): int(count) for tick, count in opens.items()},
             windows=set(named),
-            accounts=accounts_of(dict(zip(named, records[len(listed) :], strict=True))),
+            accounts=accounts_of(dict(zip(named, records[len(ticks) + len(listed) :], strict=True))),
             view={field.decode(): int(value) for field, value in view.items()},
         )
     raise TimeoutError(f"the run advanced {TRIES} times while its accounts were read; pause it first")
+
+
+def _due_ticks(client: Redis, prefix: str, keys: list[str]) -> list[str]:
+    """The due ticks of jobs; they never change."""
+    pipeline = client.pipeline(transaction=False)
+    for key in keys:
+        pipeline.hget(f"{prefix}job:{key}", "due")
+    return sorted({raw.decode() for raw in pipeline.execute() if raw is not None})
 
 
 def _members(raw: Any) -> list[str]:

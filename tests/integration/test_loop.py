@@ -317,38 +317,3 @@ def test_an_unknown_kind_of_a_run_is_named(client: FakeRedis) -> None:
     host.turn(("muse", OWNER))
     with pytest.raises(LookupError, match="'muse'"):
         Host(client, resume=True, kinds=KINDS[:1]).until(9)
-
-
-# -- the auditor finds what is wrong -----------------------------------------------------------------
-
-Harm = Callable[[Any, str, str], object]
-
-
-@pytest.mark.parametrize(
-    ("harm", "finding"),
-    [
-        (lambda c, p, k: c.hincrby(p + "window:run:0", "run|calls|reserved", 1), "reserved 3, but jobs"),
-        (lambda c, p, k: c.hincrby(p + "window:day:0", "run|calls|spent", 1), "latest attempts hold or cost 4"),
-        (lambda c, p, k: c.hincrby(p + "window:day:0", "run|calls|spent", 90), "spent 91 > limit 50"),
-        (lambda c, p, k: c.hincrby(p + "window:day:0", "run|calls|spent", -2), "negative account"),
-        (lambda c, p, k: c.hincrby(p + "view", "run:0|run|calls", -1), "view of run:0|run|calls is 2, by the journal"),
-        (lambda c, p, k: c.hdel(p + "view", "day:0|kind:think|calls"), "view of day:0|kind:think|calls is 0"),
-        (lambda c, p, k: c.delete(f"{p}job:{k}"), "has no record"),
-        (lambda c, p, k: c.srem(p + "jobs", k), "open jobs differ"),
-        (lambda c, p, k: c.srem(p + "unclaimed", k), "unclaimed is False"),
-        (lambda c, p, k: c.hincrby(p + "open", "1", 1), "open counters"),
-        (lambda c, p, k: c.hset(p + "state", "digest", "0"), "the run's digest 0"),
-        (lambda c, p, k: c.hset(p + "state", "tick", 3), "tick 3: the journal has no line"),
-    ],
-)  # fmt: skip
-def test_the_auditor_finds(client: FakeRedis, harm: Harm, finding: str) -> None:
-    host = Host(client, limits={"day.run.calls": 50})
-    jobs = {job.key.kind + job.key.owner: job for job in host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER))}
-    claims = worker(client)
-    settle(claims, claimed(claims, jobs["think" + OWNER]))
-    claimed(claims, jobs["muse" + OWNER])
-    host.turn()
-    assert audit(client, "r") == []
-    harm(client, host.ledger.prefix, jobs["think" + OTHER].key.text())
-    found = audit(client, "r")
-    assert any(finding in line for line in found), found

@@ -67,6 +67,8 @@ def live(loop: TickLoop, ticks: int) -> None:
             if tick.number % 3 == len(owner) % 3 and tick.number % 7 < 4:
                 text = f"The mill's wheel broke for the {tick.number}th time, and the miller blames {owner}."
                 loop.observe(owner, Observation(text=text, minute=minute, importance=tick.number % 11))
+        if tick.number % 9 == 0:  # counted as a repeat, but for the first time
+            loop.observe("agent:ada", Observation(text="The miller sings.", minute=minute, importance=3))
         if tick.number % 10 == 0:
             said = {"type": "message", "text": "Cy promised us his boat.", "location": "inn", "minute": minute}
             loop.observe("world", said)

@@ -1,0 +1,78 @@
+"""The auditor's look at memory: what the ledger holds of each owner against what the journal leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import ResponseError
+
+from memory.stream import Stream
+from scheduler.snapshot import TRIES
+from scheduler.streams import load_streams
+
+#: What reading a value raises that somebody has damaged. An error of the connection is none of them.
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError)
+
+
+def wrong_streams(
+    client: Redis, prefix: str, streams: Mapping[str, Stream], follow: Callable[[int], Mapping[str, Stream]]
+) -> list[str]:
+    """Where a stored stream is not the one that the journal's effects lead to: each applied once, none left out.
+
+    Args:
+        streams: by owner, retired ones included, as of the tick of the snapshot.
+        follow: go on with the journal to a later tick, where a run that lives stands by now; the streams then.
+
+    Raises:
+        TimeoutError: when the run advances faster than one stream can be read.
+    """
+    found: list[str] = []
+    for owner in sorted(streams):
+        try:
+            tick, stored, lists = _read(client, prefix, owner)
+        except UNREADABLE as error:
+            found.append(f"{owner}: cannot be read: {type(error).__name__}: {str(error)[:200]}")
+            continue
+        said = follow(tick)[owner]
+        found += [f"{owner}: {fault}" for fault in (*_differences(stored, said), *_misplaced(said, *lists))]
+        found += [f"{owner}: {fault}" for fault in _without_summary(said)]
+    return found
+
+
+def _read(client: Redis, prefix: str, owner: str) -> tuple[int, Stream, tuple[set[int], set[int]]]:
+    """A stored stream at one instant: its tick, and the numbers in the hashes of live and of archived entries."""
+    for _ in range(TRIES):
+        before: Any = client.hget(prefix + "state", "tick")
+        stream = load_streams(client, prefix, [owner])[owner]
+        live: Any = client.hkeys(f"{prefix}entries:{owner}")
+        archive: Any = client.hkeys(f"{prefix}archive:{owner}")
+        if client.hget(prefix + "state", "tick") == before:
+            return int(before), stream, ({int(n) for n in live}, {int(n) for n in archive})
+    raise TimeoutError(f"the run advanced {TRIES} times while the stream of {owner!r} was read; pause it first")
+
+
+def _differences(stored: Stream, said: Stream) -> list[str]:
+    found = []
+    for name in ("entries", "archived", "marks"):
+        held, expected = getattr(stored, name), getattr(said, name)
+        numbers = sorted(n for n in held.keys() | expected.keys() if held.get(n) != expected.get(n))
+        if numbers:
+            found.append(f"{name} {numbers[:5]} are not what the journal says")
+    if stored.head != said.head:
+        found.append("its head is not what the journal says")
+    return found
+
+
+def _misplaced(said: Stream, live: set[int], archive: set[int]) -> list[str]:
+    wrong = sorted((live ^ {entry.number for entry in said.live()}) | (archive ^ said.archived.keys()))
+    return [f"entries {wrong[:5]} are kept as live or archived, and are not"] if wrong else []
+
+
+def _without_summary(said: Stream) -> list[str]:
+    return [
+        f"entry {number} was archived into {record.into}, which does not exist"
+        for number, record in said.archived.items()
+        if record.into > 0 and record.into not in said.entries
+    ]
