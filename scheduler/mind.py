@@ -199,9 +199,12 @@ class Mind(RunState):
         """What scopes have to tell now; one that is busy tells it later."""
         if not new and not self.triggers:
             return []
-        here = {owner: stream for owner, stream in self.streams.items() if owner not in self.retired}
-        requests, self.triggers = recounts([*self.triggers, *new], here, self.profiles, self.busy(()))
+        requests, self.triggers = recounts([*self.triggers, *new], self._staying(), self.profiles, self.busy(()))
         return requests
+
+    def _staying(self) -> Mapping[str, Stream]:
+        """The streams of those who do not leave with this tick: no job may be opened for the others."""
+        return {owner: stream for owner, stream in self.streams.items() if owner not in self.retired}
 
     def _decide(
         self, tick: int, minute: int, requests: Sequence[Request]
@@ -226,11 +229,11 @@ class Mind(RunState):
             closed="" if self.steering.admits else self.steering.mode,
         )
         busy = self.busy(d.request for d in decided)
-        decided += self.steering.retry(self.streams, tick=tick, minute=minute, offers_of=offers_of, busy=busy)
+        decided += self.steering.retry(self._staying(), tick=tick, minute=minute, offers_of=offers_of, busy=busy)
         if self.steering.admits and is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
             busy = self.busy(d.request for d in decided)
             decided += admit_repairs(
-                self.streams,
+                self._staying(),
                 tick=tick,
                 minute=minute,
                 view=self.view,

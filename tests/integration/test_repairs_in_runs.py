@@ -29,7 +29,14 @@ ONE_A_TICK = {"tick.run.calls": 2, "day.run.calls": 60}  # one of two calls is k
 
 
 def live(
-    tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool = False, start: int = START, **settings: Any
+    tmp_path: Path,
+    client: FakeRedis,
+    *,
+    until: int = TICKS,
+    resume: bool = False,
+    start: int = START,
+    ben_leaves: int = 0,
+    **settings: Any,
 ) -> TickLoop:
     kept = {"limits": ONE_A_TICK, "guarantees": {}, "act_interval": 0, **settings}
     loop = TickLoop(
@@ -45,6 +52,8 @@ def live(
             if tick.number == ASKED:
                 for owner in OWNERS:
                     loop.request("reflect", owner)
+            if tick.number == ben_leaves:
+                loop.leave("agent:ben")
     return loop
 
 
@@ -100,6 +109,14 @@ def test_a_resumed_run_repairs_the_same(tmp_path: Path, model: dict[str, Any], s
     client = FakeRedis()
     live(tmp_path, client, until=stopped, **model)
     assert live(tmp_path, client, resume=True, **model).digest == whole.digest
+
+
+def test_nothing_is_repaired_for_who_leaves_with_the_same_tick(tmp_path: Path, model: dict[str, Any]) -> None:
+    client = FakeRedis()
+    loop = live(tmp_path, client, ben_leaves=EVENING - START, **model)
+    repaired = [end for end, _ in ended(loop, "reflect") if any(getattr(e, "replaces", 0) for e in end.effects)]
+    assert [end.key.owner for end in repaired] == ["agent:cid", "agent:dora"]
+    assert audit(client, "repaired") == []
 
 
 def test_nothing_is_repaired_where_nothing_is_left(tmp_path: Path, model: dict[str, Any]) -> None:
