@@ -48,8 +48,10 @@ def replay(client: Redis, run: str, into: Redis) -> Replayed:
     for line in read_journal(client, prefix, 1, last):
         left = redo(line, streams)
         retired.update((stream.owner, stream) for stream in left)
-        for write in stream_writes([*streams.values(), *left]):
-            into.execute_command(write.command, prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
+        with into.pipeline(transaction=False) as pipeline:
+            for write in stream_writes([*streams.values(), *left]):
+                pipeline.execute_command(write.command, prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
+            pipeline.execute()
         digest, chain = line.digest, line.chain
     length: Any = client.llen(prefix + "journal")
     if length != last:
@@ -71,13 +73,22 @@ def compare(one: Redis, other: Redis, prefix: str, owners: list[str]) -> None:
         JournalError: naming the first key that differs.
     """
     for owner in owners:
+        for name, here, there in zip(
+            (*STREAM_KEYS, "head"), _stream(one, prefix, owner), _stream(other, prefix, owner), strict=True
+        ):
+            if here != there:
+                raise JournalError(f"the stream of {owner!r} is not what the journal says: {name} differ")
+
+
+def _stream(client: Redis, prefix: str, owner: str) -> list[Any]:
+    """All that is kept of a stream: a value for each of `STREAM_KEYS`, then the head."""
+    with client.pipeline(transaction=False) as pipeline:
         for name in STREAM_KEYS:
             key = f"{prefix}{name}:{owner}"
-            if _value(one, name, key) != _value(other, name, key):
-                raise JournalError(f"the stream of {owner!r} is not what the journal says: {name} differ")
-        if one.hget(prefix + "heads", owner) != other.hget(prefix + "heads", owner):
-            raise JournalError(f"the stream of {owner!r} is not what the journal says: its head differs")
-
-
-def _value(client: Redis, name: str, key: str) -> Any:
-    return client.zrange(key, 0, -1, withscores=True) if name == "archived" else client.hgetall(key)
+            if name == "archived":
+                pipeline.zrange(key, 0, -1, withscores=True)
+            else:
+                pipeline.hgetall(key)
+        pipeline.hget(prefix + "heads", owner)
+        values: list[Any] = pipeline.execute()
+    return values
