@@ -11,10 +11,12 @@ from rich.console import Console
 
 from ops import logs
 from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.real_day_words import real_day_json, real_day_line
 from ops.run_report import print_summary
 from ops.runs_command import show_runs
 from ops.state import open_state
 from ops.watch import watch_run
+from scheduler.real_day import RealDay
 from scheduler.settings import ConfigurationError
 from scheduler.summary import summarise_run
 
@@ -41,12 +43,17 @@ def status(
     if watch and run is None:
         raise ConfigurationError("--watch needs to know which run: cogitate status RUN --watch")
     console = Console(stderr=as_json)
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    settings = read_settings(data_dir=data_dir)
+    with open_state(settings) as client:
         if run is None:
             show_runs(client, as_json)
             return 0
         summary = watch_run(client, run, console) if watch else summarise_run(client, run)
+        day = RealDay(client, settings).spending()
     print_summary(console, summary)
+    if day.limited:
+        console.print(real_day_line(day), highlight=False, soft_wrap=True)
     if as_json:
-        print(json.dumps(msgspec.to_builtins(summary)), flush=True)
+        found = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
+        print(json.dumps(found), flush=True)
     return 0

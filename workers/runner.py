@@ -18,12 +18,14 @@ from redis.exceptions import RedisError
 
 from scheduler.claims import Claim, Claims, Refusal, Result, Settled
 from scheduler.connect import connect
+from scheduler.endpoints import Model
 from scheduler.keys import new_nonce
+from scheduler.real_day import Held, RealDay
 from scheduler.rules import use_prompts
 from scheduler.settings import Settings
 from scheduler.versions import SCHEMA
-from tasks.job import Cost, split_job_id
-from tasks.kind import Kind
+from tasks.job import Cost, Job, split_job_id
+from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
 from workers.gate import Gate, Refused
 from workers.heartbeat import Heartbeat
@@ -58,6 +60,7 @@ class Runner:
         self._models = ModelClients(self._endpoints, settings.concurrency, DialectStore(client))
         self._stopping = threading.Event()
         self._gate = Gate(client, settings, self._stopping)
+        self._day = RealDay(client, settings)
         self._newer: set[str] = set()  # runs of a newer version: told of once
 
     def stop(self) -> None:
@@ -115,14 +118,9 @@ class Runner:
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return _Attempt(self._fallback(kind, claim, Cost(), "prompt_too_long"), Cost())
-        entered = self._gate.enter(model.endpoint, model=model.model, tokens=job.reserved.tokens, deadline=deadline)
-        if isinstance(entered, Refused):
-            return self._refused(kind, claim, entered)
-        answer: Answer | None = None
-        try:
-            answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
-        finally:
-            self._gate.leave(entered, answer)
+        answer = self._ask(job, prompt, model, deadline)
+        if not isinstance(answer, Answer):
+            return self._refused(kind, claim, answer)
         failure: str = answer.failure.kind if answer.failure is not None else ""
         if answer.value is not None:
             try:
@@ -144,6 +142,23 @@ class Runner:
             return _Attempt(None, answer.usage, pause, failure)
         return _Attempt(self._fallback(kind, claim, answer.usage, failure), answer.usage)
 
+    def _ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Answer | str:
+        """Ask once, past the limit of the real day and the endpoint's gate; or say why that may not be."""
+        held = self._day.reserve(job.reserved)
+        if not isinstance(held, Held):
+            return held
+        entered = self._gate.enter(model.endpoint, model=model.model, tokens=job.reserved.tokens, deadline=deadline)
+        if isinstance(entered, Refused):
+            self._day.settle(held, Cost())
+            return entered.why
+        answer: Answer | None = None
+        try:
+            answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
+            self._day.settle(held, answer.usage)
+            return answer
+        finally:
+            self._gate.leave(entered, answer)
+
     def _fallback(self, kind: Kind, claim: Claim, used: Cost, failure: str) -> Result:
         effects = kind.heuristic(claim.case)
         log.warning("job.degraded", job=claim.job.id, failure=failure)
@@ -161,11 +176,11 @@ class Runner:
                 time.sleep(backoff)
         return self._claims.settle(claim, result, used)
 
-    def _refused(self, kind: Kind, claim: Claim, refused: Refused) -> _Attempt:
-        """The endpoint must not be called now: the heuristic takes its place at once, and nothing is spent."""
-        if refused.why == "stopping" and not claim.last:
+    def _refused(self, kind: Kind, claim: Claim, why: str) -> _Attempt:
+        """The model must not be asked now: the heuristic takes its place at once, and nothing is spent."""
+        if why == "stopping" and not claim.last:
             return _Attempt(None, Cost())
-        return _Attempt(self._fallback(kind, claim, Cost(), refused.why), Cost())
+        return _Attempt(self._fallback(kind, claim, Cost(), why), Cost())
 
     def _unknown_endpoint(self, kind: Kind, claim: Claim) -> _Attempt:
         """A model that this worker cannot ask: nothing is spent, and another attempt would fare no better here."""

@@ -1,0 +1,137 @@
+"""The limit of a real day: kept by any number of workers, above all runs, and only ever a failed call to a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+from structlog.testing import capture_logs
+
+from memory.profile import Profile
+from ops.fake_llm import FakeEndpoint
+from ops.host import TickLoop
+from ops.real_day_words import real_day_json, real_day_line
+from scheduler.history import read_journal
+from scheduler.keys import real_day_key
+from scheduler.real_day import UNLIMITED, Held, RealDay
+from scheduler.settings import Settings
+from scheduler.summary import prefix_of
+from tasks.job import Cost
+from workers.embedded import EmbeddedServer
+
+LIMIT = 10_000
+
+
+def test_no_number_of_workers_exceeds_it(valkey: EmbeddedServer) -> None:
+    settings = Settings(real_day_tokens=LIMIT, real_day_usd=0.02)
+
+    def work(seed: int) -> tuple[int, int]:
+        chance = Random(seed)
+        spent = refused = 0
+        with valkey.client() as client:
+            day = RealDay(client, settings, lambda: "2026-03-01")
+            for _ in range(40):
+                most = Cost(calls=1, tokens=chance.randint(50, 300), usd_micros=chance.randint(50, 300))
+                held = day.reserve(most)
+                if not isinstance(held, Held):
+                    refused += 1
+                    continue
+                seen = day.spending()
+                assert seen.reserved.tokens + seen.spent.tokens <= LIMIT
+                assert seen.reserved.usd_micros + seen.spent.usd_micros <= 20_000
+                used = Cost(calls=1, tokens=chance.randint(0, most.tokens), usd_micros=most.usd_micros)
+                day.settle(held, used)
+                spent += used.tokens
+        return spent, refused
+
+    with ThreadPoolExecutor(8) as pool:
+        done = [*pool.map(work, range(8))]
+    with valkey.client() as client:
+        day = RealDay(client, settings, lambda: "2026-03-01").spending()
+    assert (day.spent.tokens, day.refused) == (sum(s for s, _ in done), sum(r for _, r in done))
+    assert day.reserved == Cost()
+    assert day.refused > 0
+
+
+def test_steps_that_are_sent_again_count_once() -> None:
+    client = FakeRedis()
+    day = RealDay(client, Settings(real_day_tokens=LIMIT), lambda: "2026-03-01")
+    held = day.reserve(Cost(tokens=400))
+    assert isinstance(held, Held)
+    assert day._call(held, "reserve", Cost(tokens=400), LIMIT, "", 60) == "reserved"
+    assert day.spending().reserved.tokens == 400
+    day.settle(held, Cost(tokens=500))
+    day.settle(held, Cost(tokens=500))
+    seen = day.spending()
+    assert (seen.reserved.tokens, seen.spent.tokens, seen.overrun.tokens) == (0, 500, 100)
+    assert "500 tokens spent of 10,000 tokens; 100 tokens more than was reserved" in real_day_line(seen)
+    assert real_day_json(seen)["spent"] == {"calls": 0, "tokens": 500, "usd_micros": 0}
+
+
+def test_a_new_day_has_its_own_room_and_a_call_belongs_to_the_day_it_began() -> None:
+    client, dates = FakeRedis(), ["2026-03-01"]
+    day = RealDay(client, Settings(real_day_tokens=100), lambda: dates[-1])
+    late = day.reserve(Cost(tokens=90))
+    with capture_logs() as logs:
+        assert [day.reserve(Cost(tokens=11)), day.reserve(Cost(tokens=90))] == ["real_day_spent"] * 2
+    assert [entry["event"] for entry in logs] == ["real_day.spent"]
+    dates.append("2026-03-02")
+    assert isinstance(late, Held)
+    day.settle(late, Cost(tokens=90))
+    assert day.spending().spent == Cost()
+    assert isinstance(day.reserve(Cost(tokens=100)), Held)
+    assert 0 < int(client.ttl(real_day_key("2026-03-01"))) <= 40 * 86_400
+
+
+def test_without_a_limit_nothing_is_asked_and_without_a_server_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FakeRedis()
+    assert RealDay(client, Settings()).reserve(Cost(tokens=10**9)) == UNLIMITED
+    assert client.keys() == []
+    day = RealDay(client, Settings(real_day_usd=1.0))
+
+    def away(*args: object, **kwargs: object) -> None:
+        raise RedisConnectionError("away")
+
+    monkeypatch.setattr(day, "_script", away)
+    assert day.reserve(Cost(usd_micros=1)) == "real_day_away"
+    day.settle(Held("2026-03-01", "token"), Cost())
+
+
+def thoughts(tmp_path: Path, client: Redis, run: str, url: str) -> Counter[tuple[str, str]]:
+    """A run in which three agents plan and reflect: how often each (source, failure) ended a job."""
+    settings = Settings(
+        data_dir=tmp_path, llm="openai", base_url=url, api_key="any", limit_tokens=1_000_000, limits={},
+        real_day_tokens=4_000, act_interval=0, rate_share=0.0, repair_from=1440,
+    )  # fmt: skip
+    owners = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "bob", "eve")}
+    with TickLoop(
+        run=run, owners=owners, settings=settings, ticks=12, start_minute=900, inline=True, client=client
+    ) as loop:
+        for tick in loop:
+            if tick.number == 1:
+                for owner in owners:
+                    loop.request("reflect", owner)
+    lines = read_journal(client, prefix_of(client, run), 1, loop.tick)
+    notes = [note for line in lines for note in line.notes.ended if note.model]
+    return Counter((note.source, note.failure) for note in notes)
+
+
+def test_what_one_run_spent_another_does_not_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler.real_day.utc_date", lambda: "2026-03-01")  # whatever midnight comes by
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        first = thoughts(tmp_path, client, "first", endpoint.url)
+        second = thoughts(tmp_path, client, "second", endpoint.url)
+        calls = endpoint.stats().requests
+    spending = RealDay(client, Settings(real_day_tokens=4_000)).spending()
+    assert first["llm", ""] >= 1
+    assert first + second == Counter({("llm", ""): calls, ("heuristic", "real_day_spent"): 12 - calls})
+    assert second["heuristic", "real_day_spent"] >= 1
+    assert spending.refused == 12 - calls
+    assert 0 < spending.spent.tokens <= 4_000
