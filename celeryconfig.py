@@ -80,12 +80,11 @@ worker_cancel_long_running_tasks_on_connection_loss = True  # concerns late ackn
 broker_transport_options = {
     # Tells our keys from others' in a shared database.
     "global_keyprefix": "cogitate:",
-    # Seconds until a message taken by a worker that vanished is offered again. It is no lease: never extended, so a
-    # job that runs longer would be run twice. Hence far above any job's deadline; claims make the rest harmless.
-    "visibility_timeout": max(600, round(10 * _settings.job_deadline)),
-    # Sweep every 5 × 1 seconds for such messages; the default is 10 × 10.
-    "unacked_restore_interval": 5,
-    "unacked_restore_throttle": 1,
+    # kombu would note each message that a worker has in its hands in Redis and strike it out again, two round trips a
+    # job, to offer it once more when the worker vanishes. Hints are repeated anyway, and sooner.
+    "ack_emulation": False,
+    # One list a queue; the default of four makes each BRPOP four times as long.
+    "priority_steps": [0],
     # Without these a stalled server blocks for as long as it stalls. Above kombu's own BRPOP of one second.
     "socket_timeout": max(2.0, _settings.socket_timeout),
     "socket_connect_timeout": _settings.socket_timeout,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -46,6 +45,7 @@ _BRACKETS = str.maketrans({"<": "‹", ">": "›", "`": "'"})
 # Characters that reorder or hide text: bidirectional controls, zero-width space, tag characters, lone surrogates.
 _HIDDEN = re.compile("[\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc
 
 
 class TemplateError(Exception):
@@ -62,8 +62,9 @@ class Rendered(NamedTuple):
 
 def plain(text: str) -> str:
     """Text without control and hidden characters, on one line."""
-    text = _SPACE.sub(" ", _HIDDEN.sub("", text))
-    return "".join(c for c in text if unicodedata.category(c) != "Cc").strip()
+    if text.isascii() and text.isprintable():  # nearly all of what is remembered; it has no white space but spaces
+        return " ".join(text.split())
+    return _CONTROL.sub("", _SPACE.sub(" ", _HIDDEN.sub("", text))).strip()
 
 
 def neutral(value: Any) -> Any:

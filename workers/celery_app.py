@@ -19,6 +19,7 @@ from scheduler.settings import ConfigurationError
 from tasks.registry import kinds
 from workers import flower_broker, lifeline, transport
 from workers.broker_url import kombu_url, tls
+from workers.event_batches import EventBatches
 
 transport.register()
 flower_broker.register()
@@ -30,6 +31,7 @@ FLOWER_PAGES = "cogitate.flower"  # entry points that complete Flower: what they
 def make_app(broker: str | None = None) -> Celery:
     """A Celery app for the broker at this Redis URL, or for the one that the environment's settings name."""
     made = Celery("cogitate", set_as_current=broker is None)
+    made.steps["consumer"].add(EventBatches)
     made.config_from_object("celeryconfig", force=True)  # now: it also loads the host's own kinds
     if broker is not None:
         made.conf.update(broker_url=kombu_url(broker), broker_use_ssl=tls(broker))

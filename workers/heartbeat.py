@@ -27,11 +27,12 @@ class Heartbeat:
     def of(self, run: str, incarnation: str) -> Iterator[None]:
         """Beat for this run while the block runs."""
         with self._changed:
+            if not self._active:
+                self._changed.notify()
             self._active[run, incarnation] += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
                 self._thread.start()
-            self._changed.notify()
         try:
             yield
         finally:

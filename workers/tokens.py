@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import lru_cache
 
 from tasks.kind import Case, Kind, Prompt
 from workers.llm_dialect import schema_instruction
@@ -92,8 +93,18 @@ def estimate_tokens(text: str) -> int:
 
 def prompt_tokens(prompt: Prompt) -> int:
     """The tokens of a whole request: both messages, what wraps them, and the answer's schema wherever it is put."""
-    schema = schema_instruction(plain_schema(prompt.answer))
-    return MESSAGE_OVERHEAD + estimate_tokens(prompt.system) + estimate_tokens(prompt.user) + estimate_tokens(schema)
+    return (
+        MESSAGE_OVERHEAD
+        + _stable_tokens(prompt.system)
+        + estimate_tokens(prompt.user)
+        + _stable_tokens(schema_instruction(plain_schema(prompt.answer)))
+    )
+
+
+@lru_cache(maxsize=128)
+def _stable_tokens(text: str) -> int:
+    """The same for texts that most prompts of a kind share."""
+    return estimate_tokens(text)
 
 
 def fit(kind: Kind, case: Case, cap: int, *, halved: bool = False) -> Prompt:

@@ -7,6 +7,8 @@ Two faults of kombu 5.7.0 that end a worker are closed here:
   error instead makes it reconnect like any other.
 - An item in a queue that is not a hint (no JSON, no envelope, a task without an id) raises out of the event loop: it
   ends the worker, or makes it reconnect and take the same item for ever. It is dropped with `message.refused`.
+
+And one that costs time: it makes a client object for each command, which with redis-py 8 takes longer than the command.
 """
 
 from __future__ import annotations
@@ -29,6 +31,18 @@ log = structlog.get_logger()
 
 class Channel(kombu_redis.Channel):
     """A channel that reports a closed transport as what it is: a lost connection."""
+
+    # What a worker has in its hands and did not start when it closes is dropped: the host repeats hints.
+    do_restore = False
+
+    _shared: tuple[Any, Any] | None = None  # a pool and the client over it
+
+    def _create_client(self, asynchronous: bool = False) -> Any:
+        if asynchronous:
+            return super()._create_client(asynchronous=True)  # type: ignore[no-untyped-call]
+        if self._shared is None or self._shared[0] is not self.pool:
+            self._shared = (self.pool, super()._create_client())  # type: ignore[no-untyped-call]
+        return self._shared[1]  # safe to share between threads: it takes a connection from the pool for each command
 
     def _connparams(self, asynchronous: bool = False) -> Any:
         if self.connection is None or self.connection.client is None:

@@ -92,7 +92,7 @@ def test_all_workers_restarted_one_after_the_other_under_load(
 def test_a_message_that_dies_with_the_worker_that_popped_it(
     endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
 ) -> None:
-    """kombu takes a message out of its queue before it notes that it did: stopped in between, it loses it."""
+    """A worker that dies with a message in its hands loses it: nobody else notes who took it."""
     with Attacked(settings_of(tmp_path, endpoint, workers=1), eventually) as town:
         town.ready()
         (worker,) = town.pool.pids()
