@@ -1,0 +1,128 @@
+"""Runs that ask several models at several endpoints: who is asked what, at which price, and what the journal says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+from structlog.testing import capture_logs
+
+import workers.inline
+from memory.profile import Profile
+from ops.fake_llm import FakeEndpoint
+from ops.host import TickLoop
+from scheduler.history import read_journal
+from scheduler.journal import ReadLine
+from scheduler.settings import ConfigurationError, Settings
+from scheduler.summary import prefix_of
+from tasks.kind import Moment
+
+OWNERS = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob", traits=("hero",))}
+
+
+def settings_of(tmp_path: Path, near: FakeEndpoint, far: FakeEndpoint, **more: Any) -> Settings:
+    return Settings(
+        **{
+            "data_dir": tmp_path,
+            "llm": "openai",
+            "limits": {},
+            "limit_usd": 10.0,
+            "act_interval": 0,
+            "rate_share": 0.0,
+            "repair_from": 1440,
+            "endpoints": {
+                "near": {"base_url": near.url, "api_key": "near-key"},
+                "far": {"base_url": far.url, "api_key": "far-key"},
+            },
+            "models": {
+                "small": {"endpoint": "near", "model": "qwen", "input_price": 1_000_000, "output_price": 1_000_000},
+                "large": {"endpoint": "far", "model": "gpt", "input_price": 9_000_000, "output_price": 9_000_000},
+            },
+            "tiers": {"routine": "small", "strong": "large"},
+        }
+        | more
+    )
+
+
+def lived(settings: Settings, client: Redis, *, resume: bool = False, ticks: int = 12, **more: Any) -> TickLoop:
+    """Everybody plans once, at tick 1."""
+    with TickLoop(
+        run="mixed", owners=OWNERS, settings=settings, ticks=ticks, start_minute=500, inline=True, client=client,
+        resume=resume, **more,
+    ) as loop:  # fmt: skip
+        for _ in loop:
+            pass
+    return loop
+
+
+def lines(client: Redis, last: int) -> list[ReadLine]:
+    return list(read_journal(client, prefix_of(client, "mixed"), 1, last))
+
+
+def hero_thinks_strong(request: object, moment: Moment) -> Any:
+    return "strong" if "hero" in moment.profile.traits else "routine"
+
+
+def test_each_job_asks_the_model_of_its_tier_at_its_price(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint() as near, FakeEndpoint() as far:
+        loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
+        served = {"small": near.stats(), "large": far.stats()}
+    found = lines(client, loop.tick)
+    decided = {d.key.owner: d.model for line in found for d in line.core.decided if d.key.kind == "plan"}
+    assert decided == {"agent:ann": "small", "agent:bob": "large"}
+    notes = {note.model: note for line in found for note in line.notes.ended if note.key.kind == "plan"}
+    assert {name: note.source for name, note in notes.items()} == {"small": "llm", "large": "llm"}
+    for name, price in (("small", 1), ("large", 9)):
+        stats = served[name]
+        assert stats.requests == 1
+        assert notes[name].usage.tokens == stats.prompt_tokens + stats.completion_tokens
+        assert notes[name].usage.usd_micros == price * notes[name].usage.tokens
+    assert [m.name for line in found if line.core.facts for m in line.core.facts.models] == ["large", "small"]
+
+
+def test_a_resumed_run_keeps_its_prices_and_says_which_endpoint_is_gone(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint() as near, FakeEndpoint() as far:
+        settings = settings_of(tmp_path, near, far)
+        lived(settings, client, ticks=0)
+        cheaper = settings_of(tmp_path, near, far, models={}, tiers={}, api_key="any")
+        loop = lived(cheaper, client, resume=True)
+        kept = [note for line in lines(client, loop.tick) for note in line.notes.ended if note.key.kind == "plan"]
+        assert {note.model for note in kept} == {"large"}  # plans deserve the strong tier
+        assert all(note.usage.usd_micros == 9 * note.usage.tokens for note in kept)
+        with pytest.raises(ConfigurationError, match="'far', which is not configured any more"):
+            lived(Settings(data_dir=tmp_path, llm="openai", limit_usd=1.0, api_key="any"), client, resume=True)
+
+
+def test_a_worker_that_lacks_the_endpoint_spends_nothing_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Elsewhere(workers.inline.InlinePublisher):
+        """Workers of a machine on which only the near endpoint is configured."""
+
+        def __init__(self, client: Redis, settings: Settings) -> None:
+            endpoints = {"near": settings.endpoints["near"]}
+            super().__init__(client, settings.model_copy(update={"endpoints": endpoints}))
+
+    monkeypatch.setattr(workers.inline, "InlinePublisher", Elsewhere)
+    client = FakeRedis()
+    with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
+        loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
+        assert far.stats().requests == 0
+    (note,) = [n for line in lines(client, loop.tick) for n in line.notes.ended if n.key.owner == "agent:bob"]
+    assert (note.source, note.failure, note.usage.usd_micros) == ("heuristic", "unknown_endpoint", 0)
+    (error,) = [entry for entry in logs if entry["event"] == "job.unknown_endpoint"]
+    assert (error["log_level"], error["endpoint"], error["known"]) == ("error", "far", ["default", "near"])
+
+
+def test_keys_are_written_nowhere(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
+        lived(settings_of(tmp_path, near, far), client)
+    for name in client.keys("*"):
+        assert b"far-key" not in (client.dump(name) or b"")
+    assert "far-key" not in repr(logs)

@@ -1,0 +1,43 @@
+"""What a provider says a call used: cached input and reasoning, and what is not to be believed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workers.llm_usage import Usage, read_usage
+
+
+def told(prompt: object = 100, output: object = 20, **more: Any) -> Usage | None:
+    return read_usage({"usage": {"prompt_tokens": prompt, "completion_tokens": output, **more}})
+
+
+@pytest.mark.parametrize(
+    ("more", "usage"),
+    [
+        ({}, Usage(100, 20, 0)),
+        ({"prompt_tokens_details": {"cached_tokens": 64}}, Usage(100, 20, 64)),
+        ({"prompt_tokens_details": {"cached_tokens": 101}}, Usage(100, 20, 0)),  # more than there was
+        ({"prompt_tokens_details": {"cached_tokens": -1}}, Usage(100, 20, 0)),
+        ({"prompt_tokens_details": None, "completion_tokens_details": []}, Usage(100, 20, 0)),
+        # OpenAI counts reasoning within the completion …
+        ({"total_tokens": 120, "completion_tokens_details": {"reasoning_tokens": 15}}, Usage(100, 20, 0)),
+        # … others beside it, with a total that has it, or without one
+        ({"total_tokens": 170, "completion_tokens_details": {"reasoning_tokens": 50}}, Usage(100, 70, 0)),
+        ({"completion_tokens_details": {"reasoning_tokens": 50}}, Usage(100, 70, 0)),
+        ({"total_tokens": 150}, Usage(100, 50, 0)),
+        ({"total_tokens": 110}, Usage(100, 20, 0)),  # a total that is too small
+        ({"total_tokens": float("nan"), "completion_tokens_details": {"reasoning_tokens": "many"}}, Usage(100, 20, 0)),
+    ],
+)
+def test_cached_input_and_reasoning_are_read(more: dict[str, Any], usage: Usage) -> None:
+    assert told(**more) == usage
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), "12", None, True, 1.5, 10**9])
+def test_counts_that_are_none_are_no_usage(wrong: object) -> None:
+    assert told(prompt=wrong) is None
+    assert told(output=wrong) is None
+    assert told(0, 0) is None
+    assert read_usage({"usage": [1, 2]}) is None
