@@ -21,7 +21,7 @@ _ANSWER = msgspec.json.Decoder(Answer)
 
 
 class RunOver(LedgerError):
-    """Nothing can be asked of a run that is finished or cancelled."""
+    """Nothing can be asked of a run that is cancelled."""
 
 
 class TooManyAsked(LedgerError):
@@ -44,7 +44,7 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
 
     Raises:
         RunMissing: when there is no such run.
-        RunOver: when it is finished or cancelled.
+        RunOver: when it is cancelled.
         TooManyAsked: when too many requests wait already.
     """
     prefix_of(client, run)  # says which runs there are
@@ -58,7 +58,7 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
         case b"gone":
             raise RunOver(f"run {run!r} was deleted meanwhile")
         case b"over":
-            raise RunOver(f"run {run!r} is {answer[1].decode()}: nothing can be asked of it any more")
+            raise RunOver(f"run {run!r} is cancelled: nothing can be asked of it any more")
         case b"full":
             raise TooManyAsked(
                 f"{MOST_WAITING} requests wait for a host of run {run!r} already: go on with it "
@@ -83,6 +83,8 @@ def _wait(
             return found, ""
         if status == "stopped":
             return found, "no host is running: it is applied when one goes on with the run"
+        if status == "finished":
+            return found, "the run is finished: it is applied if a host goes on with it for longer"
         if status == "paused" and not wakes:
             return found, "the run is paused: it is applied when it goes on"
         if time.monotonic() >= deadline:

@@ -1,0 +1,54 @@
+"""Limits that operators change: what is in force, and what a window could ever hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.clock import DAY
+from scheduler.limit_history import LimitHistory, kind_of_limit, normal_name
+from scheduler.limits import LimitError, LimitTable
+
+FIRST = LimitTable({"day.calls": 100, "tick.run.calls": 5, "run.run.tokens": 1000})
+
+
+def test_a_change_is_in_force_from_its_tick_on() -> None:
+    history = LimitHistory(FIRST).with_limit("day.run.calls", 10, tick=700, minute=DAY + 10)
+    assert history.now.of("day", "run", "calls") == 10
+    assert history.now.of("run", "run", "tokens") == 1000
+    assert LimitHistory(FIRST, history.changes).now.of("day", "run", "calls") == 10, "as it is kept"
+    again = history.with_limit("day.run.calls", 20, tick=700, minute=DAY + 10)
+    assert len(again.changes) == 1, "of one tick the last counts"
+
+
+def test_a_window_may_hold_what_the_highest_limit_allowed_that_it_was_under() -> None:
+    lowered = LimitHistory(FIRST).with_limit("day.run.calls", 10, tick=700, minute=DAY + 10)
+    limits = {day: lowered.limit_of(f"day:{day}", "run", "calls") for day in range(4)}
+    assert limits == {0: 100, 1: 100, 2: 10, 3: 10}
+    raised = lowered.with_limit("day.run.calls", 50, tick=2000, minute=3 * DAY)
+    assert [raised.limit_of(f"day:{day}", "run", "calls") for day in range(4)] == [100, 100, 10, 50]
+
+
+def test_a_window_that_was_ever_free_may_hold_anything() -> None:
+    history = LimitHistory(FIRST).with_limit("day.run.calls", None, tick=10, minute=10)
+    history = history.with_limit("day.run.calls", 1, tick=20, minute=20)
+    assert history.limit_of("day:0", "run", "calls") is None
+    assert history.limit_of("day:1", "run", "calls") == 1
+    assert history.limit_of("run:0", "run", "tokens") == 1000
+
+
+def test_a_tick_is_under_the_limit_of_its_own_admission() -> None:
+    history = LimitHistory(FIRST).with_limit("tick.run.calls", 1, tick=10, minute=10)
+    assert [history.limit_of(f"tick:{tick}", "run", "calls") for tick in (9, 10, 11)] == [5, 1, 1]
+
+
+def test_names_are_known_although_they_are_not_in_force_any_more() -> None:
+    history = LimitHistory(FIRST).with_limit("day.run.calls", None, tick=1, minute=1)
+    assert {name.text() for name, _ in history.ever} == {"day.run.calls", "tick.run.calls", "run.run.tokens"}
+    assert history.now.of("day", "run", "calls") is None
+
+
+def test_names_are_read_in_full() -> None:
+    assert normal_name("day.tokens") == "day.run.tokens"
+    assert (kind_of_limit("day.kind:plan.calls"), kind_of_limit("day.kind:*.calls")) == ("plan", None)
+    with pytest.raises(LimitError):
+        normal_name("week.tokens")

@@ -1,0 +1,200 @@
+"""Throttling: the controller's steps, who is let through, and that nothing is lost on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.entry import Entry
+from memory.stream import Stream
+from scheduler.budget import BudgetView, Cell
+from scheduler.claims import Reason
+from scheduler.controls import FULL, SetCadence
+from scheduler.journal import Ended
+from scheduler.limits import LimitTable
+from scheduler.postponing import Postponing
+from scheduler.pressure import Seen, burn, judge
+from scheduler.throttle import Throttle, ThrottleRules
+from tasks.job import Cost, JobKey, Request
+
+HOUR = 60
+OWNERS = [f"agent:{n}" for n in range(6)]
+FREE = BudgetView(LimitTable({}), retry_share=0.2, guarantees={})
+
+
+def ended(reason: Reason, count: int, tick: int) -> list[Ended]:
+    return [Ended(key=JobKey(tick - 5, "plan", f"agent:{n}", 0, 0), end="applied", reason=reason) for n in range(count)]
+
+
+def lived(throttle: Throttle, hours: Sequence[tuple[Reason, int]]) -> list[int]:
+    """The cadence after each hour in which so many jobs ended so."""
+    found = []
+    for hour, (reason, count) in enumerate(hours, 1):
+        throttle.see(ended(reason, count, hour * HOUR - 1), hour * HOUR - 1)
+        throttle.step(FREE, hour * HOUR, hour * HOUR - 1)
+        found.append(throttle.state.factor)
+    return found
+
+
+@pytest.mark.parametrize("reason", ["late", "failed", "dead"])
+def test_an_outage_halves_the_cadence_at_once_and_it_comes_back_in_as_many_steps(reason: Reason) -> None:
+    well: list[tuple[Reason, int]] = [("none", 9)] * 5
+    found = lived(Throttle(ThrottleRules()), [*well[:2], *[(reason, 9)] * 5, *well])
+    assert found == [1000, 1000, 500, 250, 125, 125, 125, 250, 500, 1000, 1000, 1000]
+
+
+def test_a_little_trouble_neither_slows_nor_hurries() -> None:
+    throttle = Throttle(ThrottleRules())
+    lived(throttle, [("late", 9)])
+    for _ in range(10):
+        throttle.see([*ended("none", 19, 10), *ended("failed", 2, 10)], 10)
+        throttle.step(FREE, HOUR, HOUR - 1)
+        assert throttle.state.factor == 500, "two of 21 are above easing and below pressing"
+
+
+def test_one_unlucky_job_is_no_pressure_and_no_relief() -> None:
+    assert lived(Throttle(ThrottleRules()), [("failed", 1), ("failed", 2), ("failed", 1)]) == [1000, 500, 500]
+
+
+def test_hours_without_a_job_say_nothing_until_there_are_several() -> None:
+    quiet: list[tuple[Reason, int]] = [("none", 0)] * 9
+    found = lived(Throttle(ThrottleRules()), [("late", 9), ("late", 9), *quiet])
+    assert found == [500, 250, 250, 250, 250, 500, 500, 500, 500, 1000, 1000]
+
+
+def test_refused_and_cancelled_jobs_are_no_pressure() -> None:
+    assert lived(Throttle(ThrottleRules()), [("denied", 99), ("cancelled", 99)]) == [1000, 1000]
+
+
+def test_what_an_operator_pins_stays_and_what_he_sets_does_not() -> None:
+    throttle = Throttle(ThrottleRules())
+    throttle.set(SetCadence("reflect", 400))
+    assert lived(throttle, [("none", 5)]) == [800]
+    throttle.set(SetCadence("reflect", 300, True))
+    assert lived(throttle, [("none", 5), ("late", 9)]) == [300, 300]
+    throttle.set(SetCadence("reflect", None, False))
+    assert lived(throttle, [("late", 9), ("none", 9)]) == [150, 300]
+    throttle.set(SetCadence("reflect", 0))
+    assert lived(throttle, [("late", 9), ("none", 9)]) == [0, 125]
+
+
+def test_without_the_controller_only_operators_decide() -> None:
+    throttle = Throttle(ThrottleRules(auto=False))
+    assert lived(throttle, [("late", 9)]) == [1000]
+    throttle.set(SetCadence("reflect", 500))
+    assert lived(throttle, [("none", 9)] * 3) == [500] * 3
+    assert throttle.step(FREE, 9 * HOUR, 9 * HOUR - 1) is None, "what decides nothing is not journalled"
+
+
+def test_a_step_is_journalled_with_what_it_went_by_and_silence_is_not() -> None:
+    throttle = Throttle(ThrottleRules())
+    throttle.see(ended("none", 3, 9), 9)
+    assert throttle.step(FREE, HOUR, HOUR - 1) is None
+    throttle.see(ended("late", 4, 80), 80)
+    assert throttle.step(FREE, HOUR + 1, HOUR) is None, "no interval is over"
+    line = throttle.step(FREE, 2 * HOUR, 2 * HOUR - 1)
+    assert line is not None
+    assert (line.before, line.factor, line.ended, line.late, line.oldest) == (1000, 500, 4, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("minute", "used", "expected"),
+    [(720, 39, 0), (720, 64, 160), (360, 48, 240), (1200, 72, 108), (0, 48, 0)],
+)
+def test_the_budget_presses_once_half_of_its_room_is_gone_too_early(minute: int, used: int, expected: int) -> None:
+    view = BudgetView(LimitTable({"day.kind:reflect.calls": 100}), retry_share=0.2, guarantees={})
+    view.move([Cell("day:0", "kind:reflect")], Cost(), Cost(calls=used))
+    assert burn(view, "reflect", minute) == expected
+    verdict = judge(Seen(ended=9), expected)
+    assert verdict.pressing == (("budget",) if expected >= 150 else ())
+    assert verdict.easing == (expected <= 110)
+
+
+def sift(postponing: Postponing, due: list[str], factor: int, minute: int = 0, **salience: int) -> list[str]:
+    owners, postponed = postponing.sift(
+        due, factor=factor, minute=minute, interval=720, salience=lambda owner: salience.get(owner[-1], 0)
+    )
+    assert set(postponed) <= postponing.waiting.keys()
+    return owners
+
+
+def test_as_usual_whoever_is_due_thinks() -> None:
+    assert sift(Postponing(), OWNERS, FULL) == OWNERS
+
+
+def test_at_one_half_every_second_thinks_and_the_most_salient_first() -> None:
+    postponing = Postponing()
+    assert sift(postponing, ["agent:a"], 500, a=1) == []
+    assert sift(postponing, ["agent:b"], 500, a=1, b=9) == ["agent:b"]
+    assert sift(postponing, ["agent:c"], 500, a=1, c=1) == []
+    assert sift(postponing, ["agent:d"], 500, a=1, c=1, d=1) == ["agent:a"], "of equals who has waited longest"
+    assert sorted(postponing.waiting) == ["agent:c", "agent:d"]
+
+
+def test_at_none_nobody_thinks_and_everybody_is_remembered() -> None:
+    postponing = Postponing()
+    for minute in range(0, 7200, 60):
+        assert sift(postponing, OWNERS, 0, minute) == []
+    assert {waiting.times for waiting in postponing.waiting.values()} == {10}, "once an interval"
+
+
+def test_those_who_waited_are_let_through_a_few_at_a_time() -> None:
+    postponing = Postponing()
+    many = [f"agent:{n:03}" for n in range(90)]
+    sift(postponing, many, 0)
+    counts = []
+    while postponing.waiting:
+        counts.append(len(sift(postponing, [], FULL, 1)))
+    assert counts[:3] == [3, 3, 3]
+    assert sum(counts) == 90
+
+
+@given(
+    st.integers(0, FULL),
+    st.lists(st.tuples(st.sampled_from(OWNERS), st.integers(0, 10)), min_size=1, max_size=60),
+)
+def test_the_share_that_thinks_is_the_cadence_and_nobody_is_lost(factor: int, calls: list[tuple[str, int]]) -> None:
+    postponing, minute = Postponing(), 0
+    due, thought = 0, Counter[str]()
+    weights: Counter[str] = Counter()
+    for owner, weight in calls:
+        minute += 100
+        weights[owner] = weight
+        before = dict(postponing.waiting)
+        owners, postponed = postponing.sift(
+            [owner], factor=factor, minute=minute, interval=720, salience=weights.__getitem__
+        )
+        due += (owner not in before) + sum(waiting.again <= minute for waiting in before.values())
+        thought.update(owners)
+        assert not set(owners) & set(postponing.waiting)
+        assert {owner, *before} == set(owners) | set(postponing.waiting)
+        assert set(postponed) <= set(postponing.waiting)
+    assert thought.total() * FULL <= factor * due
+    assert thought.total() * FULL > factor * due - FULL or not postponing.waiting or factor == FULL
+
+
+def test_a_throttle_asks_again_for_those_it_lets_through_later() -> None:
+    throttle = Throttle(ThrottleRules())
+    throttle.set(SetCadence("reflect", 500, True))
+    streams = {owner: Stream(owner) for owner in ("agent:a", "agent:b")}
+    streams["agent:a"].append(Entry(type="observation", text="a fire", minute=1, importance=9), 1)
+    plan = Request(kind="plan", owner="agent:b")
+
+    def asked(*owners: str) -> tuple[list[Request], list[str]]:
+        due = [plan, *(Request(kind="reflect", owner=owner) for owner in owners)]
+        requests, postponed = throttle.sift(
+            due,
+            streams,
+            minute=5,
+            interval=720,
+            again=lambda kind, owner: [Request(kind=kind, owner=owner, priority=7)],
+        )
+        return requests, [line.owner for line in postponed]
+
+    assert asked("agent:a") == ([plan], ["agent:a"])
+    assert asked("agent:b") == ([plan, Request(kind="reflect", owner="agent:a", priority=7)], ["agent:b"])
+    assert throttle.state.postponed == 2
