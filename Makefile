@@ -28,8 +28,9 @@ test: $(READY) ## Style, types, import directions, and every test
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses 3 --dist worksteal
 
-simulate: $(READY) ## The protocol under seeded faults
-	$(BIN)/pytest tests/simulation
+simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, or one SEED=17 alone
+	PYTHONPATH=.:tests/simulation $(BIN)/python -m seeded $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED)$(SEEDS)$(MINUTES),,--minutes 3)
 
 N ?= 1
 chaos: $(READY) ## Real processes under real faults, N times over (N=20)

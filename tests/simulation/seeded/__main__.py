@@ -1,0 +1,85 @@
+"""`python -m seeded`: many seeds on all processors, or one alone."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count, islice
+
+from seeded.faults import FAULTS, STATES, Coverage, empty_pairs
+from seeded.parallel import try_many
+from seeded.server import simulating
+from seeded.trial import Trials
+
+ENOUGH = 2_000  # seeds after which every pair of a state and a fault must have been seen
+
+
+def main() -> int:
+    """Try seeds, report, and say with the exit code whether all were clean."""
+    parser = argparse.ArgumentParser(prog="python -m seeded", description=__doc__)
+    parser.add_argument("--seed", type=int, help="try this seed alone")
+    parser.add_argument("--seeds", type=int, help="try so many seeds")
+    parser.add_argument("--minutes", type=float, help="stop after so many minutes")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    chosen = parser.parse_args()
+    if chosen.seed is not None:
+        return _alone(chosen.seed)
+    seeds: Iterator[int] = count(chosen.first)
+    if chosen.seeds is not None:
+        seeds = islice(seeds, chosen.seeds)
+    return _many(seeds, chosen.processes, (chosen.minutes or float("inf")) * 60)
+
+
+def _alone(seed: int) -> int:
+    with simulating() as server:
+        try:
+            trial = Trials(server).run(seed)
+        except Exception:
+            traceback.print_exc()
+            print(f"seed {seed} is broken")
+            return 1
+    print(f"seed {seed} is clean: {trial.steps} steps, {trial.forced} jobs dead, failed or late, digest {trial.digest}")
+    return 0
+
+
+def _many(seeds: Iterator[int], processes: int, seconds: float) -> int:
+    began = time.monotonic()
+    clean, steps, broken = 0, 0, []
+    coverage: Coverage = Counter()
+    for seed, trial, wrong in try_many(seeds, processes=processes, seconds=seconds):
+        if trial is None:
+            broken.append(seed)
+            print(f"seed {seed} is broken: {wrong}\n  make simulate SEED={seed}", flush=True)
+        else:
+            clean += 1
+            steps += trial.steps
+            coverage.update(trial.coverage)
+    took = time.monotonic() - began
+    print(_table(coverage))
+    empty = empty_pairs(coverage)
+    for pair in empty:
+        print(f"never: {pair}")
+    print(
+        f"{clean} seeds clean, {len(broken)} broken{f': {sorted(broken)[:20]}' if broken else ''}; "
+        f"{steps / max(1, clean):.0f} steps a seed, {(clean + len(broken)) / took:.1f} seeds a second on {processes} "
+        f"processes; {len(FAULTS) * len(STATES) - len(empty)} of {len(FAULTS) * len(STATES)} pairs of state and fault"
+    )
+    return int(bool(broken) or (bool(empty) and clean >= ENOUGH))
+
+
+def _table(coverage: Coverage) -> str:
+    """How often each fault happened in each state."""
+    width = max(map(len, FAULTS))
+    head = " " * width + "".join(f"{state.split()[1][:9]:>10}" for state in STATES)
+    rows = [f"{fault:<{width}}" + "".join(f"{coverage[state, fault]:>10}" for state in STATES) for fault in FAULTS]
+    return "\n".join([head, *rows])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""Processes of a simulated cluster: greenlets that run one at a time, on a clock that only the schedule moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING
+
+from greenlet import getcurrent, greenlet
+
+if TYPE_CHECKING:
+    from seeded.model import Fate
+
+NEVER = math.inf
+STEP = 0.01  # seconds that each step takes
+
+
+class Killed(BaseException):
+    """A process dies here: no handler of errors sees it, and what it does while it unwinds reaches nobody."""
+
+
+class Process:
+    """A host or a worker: all its threads die together."""
+
+    def __init__(self, schedule: Schedule, name: str) -> None:
+        self.schedule = schedule
+        self.name = name
+        self.threads: list[Actor] = []
+        self.alive = True
+
+    def spawn(self, body: Callable[[], None]) -> Actor:
+        """Another thread of this process; it begins when the schedule says so."""
+        actor = Actor(self, body)
+        self.threads.append(actor)
+        self.schedule.actors.append(actor)
+        return actor
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.alive = False
+        for actor in self.threads:
+            if actor in self.schedule.actors:
+                self.schedule.actors.remove(actor)
+            if actor:  # it has begun and not ended
+                actor.throw(Killed)
+
+    def stop_for(self, seconds: float) -> None:
+        """SIGSTOP, and SIGCONT after so many seconds."""
+        for actor in self.threads:
+            actor.stopped_until = max(actor.stopped_until, self.schedule.now + seconds)
+
+
+class Actor(greenlet):
+    """One thread."""
+
+    def __init__(self, process: Process, body: Callable[[], None]) -> None:
+        super().__init__(self._live)
+        self.process = process
+        self.schedule = process.schedule
+        self.wakes = self.schedule.now  # not before
+        self.stopped_until = 0.0
+        self.at = "start"  # the ledger's verb that it is at
+        self._body = body
+
+    def _live(self) -> None:
+        try:
+            self._body()
+        except Killed:
+            pass
+        finally:
+            if self in self.schedule.actors:
+                self.schedule.actors.remove(self)
+
+    def ready(self) -> float:
+        """The instant from which it may go on."""
+        return max(self.wakes, self.stopped_until)
+
+    def pause(self, until: float = 0.0) -> None:
+        """Give control back; go on at `until` at the earliest."""
+        if not self.process.alive:
+            raise Killed
+        self.wakes = until
+        self.schedule.main.switch()
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.pause(self.schedule.now + seconds)
+
+
+class Schedule:
+    """Who may go on, and what time it is."""
+
+    def __init__(self, nonces: Random, fate: Fate) -> None:
+        self.nonces = nonces
+        self.fate = fate  # of requests to the model
+        self.now = 0.0  # seconds, monotonic
+        self.actors: list[Actor] = []
+        self.main = getcurrent()
+
+    def clock(self) -> float:
+        """The time, as `time.monotonic` tells it."""
+        return self.now
+
+    def ready(self) -> list[Actor]:
+        """Who may take the next step."""
+        return [actor for actor in self.actors if actor.ready() <= self.now]
+
+    def next_instant(self) -> float:
+        """When somebody may go on again."""
+        return min((actor.ready() for actor in self.actors), default=NEVER)
+
+
+def current() -> Actor | None:
+    """The actor that runs; None: what runs is no part of the simulated cluster."""
+    actor = getcurrent()
+    return actor if isinstance(actor, Actor) else None
+
+
+class SimulatedTime:
+    """Takes the place of the `time` module where simulated processes wait."""
+
+    @staticmethod
+    def monotonic() -> float:
+        """Seconds of the schedule's clock."""
+        actor = current()
+        return actor.schedule.now if actor is not None else 0.0
+
+    @staticmethod
+    def sleep(seconds: float) -> None:
+        """Wait on it."""
+        actor = current()
+        if actor is not None:
+            actor.sleep(seconds)

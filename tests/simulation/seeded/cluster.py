@@ -1,0 +1,284 @@
+"""A run under a seed: who takes the next step, and what goes wrong between two of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
+from seeded.broker import Broker
+from seeded.faults import Coverage, JobStates, Rates
+from seeded.model import Outcome
+from seeded.processes import Broken, HostProcess, WorkerProcess
+from seeded.scene import LEASE, SCENES, scene_of
+from seeded.server import Server
+from seeded.wire import SOCKET_TIMEOUT, SimulatedConnection
+from tasks.job import Cost
+
+WORKERS = 2
+CALM_AFTER = 3_000  # steps after which nothing goes wrong any more
+MOST_STEPS = 30_000  # a run that needs more does not end
+DAY = 86_400.0
+
+
+class Cluster:
+    """Hosts, workers, broker, model, clock and wire of one seed."""
+
+    def __init__(self, seed: int, server: Server) -> None:
+        self._draw = draw = Random(seed)
+        self.scene = scene_of(draw.randrange(SCENES))
+        self.rates = Rates(draw)
+        self.varied_usage = draw.random() < 0.2  # what attempts of one job cost differs
+        self.schedule = Schedule(Random(seed ^ 0x5EED), self)
+        self.server = server
+        self.client = server.client
+        self.broker = Broker(self.schedule, draw)
+        self.finished = False
+        self.broken: Exception | None = None
+        self.restarts = 0
+        self.coverage: Coverage = Counter()
+        self.tried: Counter[str] = Counter()  # claims of each job that may have been granted
+        self.granted: dict[str, float] = {}  # token -> when
+        self.heard: dict[str, float] = {}  # worker -> when its last beat arrived
+        self._states = JobStates(server.plain)
+        self._hosts: list[HostProcess] = []
+        self._workers: list[WorkerProcess] = []
+        self._born = 0
+        self.steps = 0
+        self._host_due = 0.0
+        self._stalled_until = 0.0
+        self._restart_at: int | None = None  # step
+        self._over = False
+        self._landing: list[tuple[float, list[bytes]]] = []  # calls that nobody waits for any more
+        self._older_until = 0
+        self._wall_jump = 0.0
+        self._deadly: set[int] = set()  # prompts whose request kills the worker
+        self._dying: Process | None = None  # the worker that such a request kills now
+
+    # -- the run -------------------------------------------------------------------------------------
+
+    def live(self) -> None:
+        """Let the run go on to its end.
+
+        Raises:
+            Broken: when something happens that must not, or nothing does.
+        """
+        SimulatedConnection.network = self
+        try:
+            for _ in range(WORKERS):
+                self._new_worker()
+            while not self.finished:
+                self._step()
+            self._afterwards()
+        finally:
+            for process in (*self._hosts, *self._workers):
+                process.kill()
+            SimulatedConnection.network = None
+
+    def clock(self) -> float:
+        """The hosts' monotonic clock."""
+        return self.schedule.now
+
+    def wall(self) -> float:
+        """The machines' wall clock: it jumps, and nothing may depend on it."""
+        return self.schedule.now + self._wall_jump
+
+    def _step(self) -> None:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise Broken(f"no end after {MOST_STEPS} steps")
+        schedule = self.schedule
+        schedule.now += STEP
+        self._hosts = [host for host in self._hosts if host.alive]
+        if not self._hosts and schedule.now >= self._host_due:
+            self._new_host()
+        if self._landing:
+            self._land()
+        if self._restart_at is not None and self.steps >= self._restart_at:
+            self._restart()
+        if not self._is_calm():
+            fault = self.rates.between_steps(self._draw)
+            if fault is not None:
+                self._happen(fault)
+        elif self._older_until:
+            self._set_older(False)
+        ready = schedule.ready()
+        if ready:
+            ready[int(self._draw.random() * len(ready))].switch()
+        else:
+            due = schedule.next_instant()
+            if not any(host.alive for host in self._hosts):
+                due = min(due, self._host_due)
+            if due == NEVER:
+                raise Broken("everybody waits for somebody else")
+            schedule.now = max(schedule.now, due)
+        if self._dying is not None:
+            self._kill_worker(next(worker for worker in self._workers if worker is self._dying))
+            self._dying = None
+        if self.broken is not None:
+            raise self.broken
+
+    def _afterwards(self) -> None:
+        """What workers still do when the run is over."""
+        self._over = True
+        for _ in range(self._draw.choice((0, 0, 300))):
+            ready = self.schedule.ready()
+            if not ready:
+                break
+            ready[0].switch()
+        for _, packed in self._landing:
+            self.server.carry_out(packed)
+        if self.broken is not None:
+            raise self.broken
+
+    def _is_calm(self) -> bool:
+        return self._over or self.steps >= CALM_AFTER
+
+    def _new_host(self) -> None:
+        self._born += 1
+        self._hosts.append(HostProcess(self, f"host{self._born}"))
+
+    def _new_worker(self) -> None:
+        self._born += 1
+        self._workers.append(WorkerProcess(self, f"worker{self._born}"))
+
+    # -- what goes wrong between two steps -------------------------------------------------------------
+
+    def _happen(self, fault: str) -> None:
+        draw, now = self._draw, self.schedule.now
+        host = draw.choice(self._hosts) if self._hosts else None
+        worker = draw.choice(self._workers)
+        message = draw.randrange(len(self.broker.waiting)) if self.broker.waiting else None
+        self._note(fault)
+        match fault:
+            case "host killed" if host is not None:
+                host.kill()
+                self._host_due = now + draw.choice((0.0, 1.0, 5.0))
+            case "host stopped" if host is not None:
+                host.stop_for(draw.choice((1.0, 5.0, 20.0)))
+                if draw.random() < 0.5:
+                    self._new_host()
+            case "second host" if len(self._hosts) < 3:
+                self._new_host()
+            case "worker killed":
+                self._kill_worker(worker)
+            case "worker stopped":
+                worker.stop_for(draw.choice((0.5, LEASE, 3 * LEASE)))
+            case "message lost" if message is not None:
+                self.broker.waiting.pop(message)
+            case "message doubled" if self.broker.sent:
+                self.broker.send(draw.choice(self.broker.sent[-12:]))
+            case "message delayed" if message is not None:
+                job_id = self.broker.waiting.pop(message)[1]
+                self.broker.send(job_id, draw.choice((0.5, 3.0, 12.0)))
+            case "messages reordered":
+                self.broker.reordered = not self.broker.reordered
+            case "broker wiped":
+                self.broker.waiting.clear()
+            case "server stalled":
+                self._stalled_until = now + draw.choice((0.5, 3.0, 12.0))
+            case "server restarted" if self._restart_at is None:
+                self.server.persist()
+                self._restart_at = self.steps + draw.choice((0, 3, 10, 30))
+            case "wall clock jumped":
+                self._wall_jump += draw.choice((-DAY, DAY))
+            case "older worker":
+                self._set_older(not self._older_until)
+
+    def _kill_worker(self, worker: WorkerProcess) -> None:
+        worker.kill()
+        self._workers.remove(worker)
+        self._new_worker()
+
+    def _set_older(self, older: bool) -> None:
+        """One worker of another version; the others are of this one."""
+        self._older_until = int(older)
+        for i, worker in enumerate(self._workers):
+            worker.set_older(older and i == 0)
+
+    def _restart(self) -> None:
+        self.server.restart()
+        self.restarts += 1
+        self._restart_at = None
+
+    def _land(self) -> None:
+        now = self.schedule.now
+        for at, packed in [late for late in self._landing if late[0] <= now]:
+            self._landing.remove((at, packed))
+            self.server.carry_out(packed)
+
+    def _note(self, fault: str) -> None:
+        at = sorted({host.main.at for host in self._hosts}) or ["absent"]
+        for state in (*self._states.now(), *(f"host {verb}" for verb in at)):
+            self.coverage[state, fault] += 1
+
+    # -- what goes wrong on the wire -------------------------------------------------------------------
+
+    def before(self, actor: Actor, packed: list[bytes]) -> None:
+        """A call is about to be sent."""
+        restarts = self.restarts
+        actor.pause()
+        if self.schedule.now < self._stalled_until:
+            actor.pause(min(self._stalled_until, self.schedule.now + SOCKET_TIMEOUT))
+            if self.schedule.now < self._stalled_until:
+                if self._draw.random() < 0.5:
+                    self._landing.append((self._stalled_until, packed))
+                raise RedisTimeoutError("the server does not answer")
+        if self.restarts != restarts:
+            raise RedisConnectionError("the server has gone away")
+        fault = self._of_call(("call refused", "call delayed", "call landed late"))
+        if fault == "call delayed":
+            actor.sleep(self._draw.choice((0.1, 1.0)))
+        elif fault == "call refused":
+            raise RedisConnectionError("refused")
+        elif fault == "call landed late":
+            self._landing.append((self.schedule.now + self._draw.choice((0.0, 0.1, 1.0)), packed))
+            raise RedisTimeoutError("no answer in time")
+
+    def after(self, actor: Actor) -> None:
+        """A call was carried out."""
+        if actor.at in ("settle", "claim", "advance"):
+            for host in self._hosts:
+                if host.main.at == "wait":
+                    host.main.wakes = 0.0
+        actor.pause()
+        if self._of_call(("reply lost",)) is not None:
+            raise RedisTimeoutError("the reply is lost")
+
+    def _of_call(self, names: tuple[str, ...]) -> str | None:
+        if self._is_calm():
+            return None
+        for name in names:
+            if name in self.rates.of_calls and self._draw.random() < self.rates.of_calls[name]:
+                self._note(name)
+                return name
+        return None
+
+    # -- what the model does ---------------------------------------------------------------------------
+
+    def asked(self, key: int) -> Outcome:
+        """A request to the model."""
+        actor = current()
+        assert actor is not None
+        actor.at = "model"
+        draw, rates = self._draw, self.rates.of_requests
+        actor.sleep(draw.choice((0.02, 0.2, 1.0)))
+        fault = Rates.one_of(rates, draw) if not self._is_calm() else None
+        usage = None
+        if self.varied_usage:
+            tokens = draw.randrange(100, 4_000)
+            usage = Cost(calls=1, tokens=tokens, usd_micros=tokens // 5)
+        if fault is not None:
+            self._note(fault)
+        if fault == "worker killed by request" or key in self._deadly:
+            self._deadly.add(key)
+            self._dying = actor.process
+            actor.pause(NEVER)
+        if fault == "request slow":
+            actor.sleep(draw.choice((2.0, 8.0)))
+        if fault == "request failed":
+            return Outcome(draw.choice(("server", "timeout", "not_json", "bad_request", "rate_limited")), usage)
+        return Outcome(None, usage)

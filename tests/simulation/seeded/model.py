@@ -1,0 +1,91 @@
+"""The model: what it says follows from the prompt alone; what it costs, whether and when it answers, from the seed."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+from zlib import crc32
+
+from pydantic import BaseModel
+
+from prompts.answers import (
+    ActionAnswer,
+    Activity,
+    DailyPlan,
+    IntegratedAnswer,
+    RatedMemory,
+    RatingsAnswer,
+    ReflectionAnswer,
+    SummaryAnswer,
+)
+from seeded.actors import current
+from tasks.job import Cost
+from tasks.kind import Prompt
+from workers.llm import Answer
+from workers.llm_failures import Failure, FailureKind
+
+
+class Outcome(NamedTuple):
+    """What the seed makes of one request."""
+
+    failure: FailureKind | None = None
+    usage: Cost | None = None  # None: what the prompt's length says
+
+
+class Fate(Protocol):
+    """Who decides about requests; it may let time pass."""
+
+    def asked(self, key: int) -> Outcome:
+        """A request is being answered; `key` is a number of its prompt."""
+
+
+class SimulatedModel:
+    """Takes the place of the client of an endpoint, in every process of this Python."""
+
+    fate: Fate | None = None  # of requests made from outside the simulated cluster: the undisturbed run's
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        pass
+
+    def ask(self, prompt: Prompt, **options: Any) -> Answer:
+        """Answer a prompt."""
+        key = crc32(prompt.user.encode())
+        actor = current()
+        fate: Fate | None = actor.schedule.fate if actor is not None else SimulatedModel.fate
+        outcome = fate.asked(key) if fate is not None else Outcome()
+        usage = outcome.usage if outcome.usage is not None else _usage(key)
+        if outcome.failure is not None:
+            return Answer(usage=usage, failure=Failure(kind=outcome.failure))
+        if key % 17 == 0:
+            return Answer(usage=usage, failure=Failure(kind="context_overflow"))
+        return Answer(usage=usage, value=_answer(prompt.answer, key % 5, prompt.used))
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def _usage(key: int) -> Cost:
+    tokens = 9_000 if key % 13 == 0 else 200 + key % 700  # now and then above any reservation
+    return Cost(calls=1, tokens=tokens, usd_micros=tokens // 5)
+
+
+@cache
+def _answer(kind: type[BaseModel], variant: int, used: tuple[int, ...]) -> BaseModel:
+    """One of a few answers; some are of no use."""
+    if kind is DailyPlan:
+        hours = range(7, 8 if variant == 4 else 13)
+        return DailyPlan(
+            activities=[
+                Activity(time=f"{h}:00", description=f"Deed {h}", location="mill", priority=1 + variant) for h in hours
+            ]
+        )
+    if kind is ReflectionAnswer:
+        return ReflectionAnswer(insight=f"Insight {variant}.", significance=3 + variant, relationship_changes=[])
+    if kind is ActionAnswer:
+        return ActionAnswer(location="mill", doing=f"Deed {variant}", reason="", completing_plan_item=variant == 0)
+    if kind is RatingsAnswer:
+        return RatingsAnswer(ratings=[RatedMemory(number=n, importance=1 + (n + variant) % 10) for n in used])
+    if kind is IntegratedAnswer:
+        return IntegratedAnswer(summary=f"What happened, in version {variant}.")
+    assert kind is SummaryAnswer, kind
+    return SummaryAnswer(summary=f"They spoke {variant} times of the bridge.")

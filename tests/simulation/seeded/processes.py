@@ -1,0 +1,168 @@
+"""Hosts and workers of the simulated cluster: the product's own, with the simulated clock, broker and model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from redis.exceptions import RedisError
+
+from ops.host import TickLoop
+from scheduler.claims import Claim, Claims, Refusal
+from scheduler.keys import incarnation_key
+from scheduler.ledger import Collected, Fenced, RunExists, RunMissing
+from scheduler.versions import SCHEMA
+from scheduler.waiting import Leases, Waiting
+from seeded.actors import NEVER, Process, current
+from seeded.scene import LEASE, RUN, START, TICKS
+from seeded.world import PLACES, World
+from workers.heartbeat import Heartbeat
+from workers.runner import Runner
+
+if TYPE_CHECKING:
+    from seeded.cluster import Cluster
+
+
+class Broken(AssertionError):
+    """The simulator saw a promise broken."""
+
+
+class HostProcess(Process):
+    """One host, from its start until it has finished the run, is fenced, or dies."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        super().__init__(cluster.schedule, name)
+        self._cluster = cluster
+        self.main = self.spawn(self._live)
+
+    def _live(self) -> None:
+        try:
+            if self._run() == TICKS:
+                self._cluster.finished = True
+        except (Fenced, RunExists, RunMissing, RedisError):
+            pass  # whoever supervises hosts starts another if there is none
+        except Exception as error:
+            self._cluster.broken = error
+        finally:
+            self.alive = False
+
+    def _run(self) -> int:
+        cluster = self._cluster
+        settings = cluster.scene.settings
+        resume = bool(cluster.client.exists(incarnation_key(RUN)))
+        world = World(cluster.scene.number)
+        loop = TickLoop(
+            run=RUN, owners=world.owners(), settings=settings, locations=PLACES, brief=world.brief, ticks=TICKS,
+            start_minute=START, resume=resume, inline=True, client=cluster.client,
+        )  # fmt: skip
+        waiting = Waiting(
+            loop.ledger, cluster.broker.publish, apply=settings.apply, wait=settings.wait_seconds(), lease=LEASE,
+            hint_interval=settings.hint_interval, clock=cluster.clock,
+        )  # fmt: skip
+        waiting._leases = WatchedLeases(cluster)
+        loop._waiting = waiting
+        if loop.restored is not None:
+            world.load(loop.restored)
+        for tick in loop:
+            world.live(loop, tick)
+        return loop.tick
+
+
+class WatchedLeases(Leases):
+    """Makes sure that no lease runs out while its worker beats."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(LEASE)
+        self._cluster = cluster
+
+    def watch(self, collected: Collected, now: float) -> list[str]:
+        expired = super().watch(collected, now)
+        for token in expired:
+            heard = self._cluster.heard.get(collected.attempts[token].worker, 0.0)
+            quiet = self._cluster.schedule.now - max(heard, self._cluster.granted.get(token, 0.0))
+            if quiet < LEASE and not self._cluster.restarts:
+                raise Broken(f"a lease ran out {quiet:.2f} seconds after its worker was heard of")
+        return expired
+
+
+class WatchedClaims(Claims):
+    """Notes how many attempts there can have been of each job."""
+
+    cluster: Cluster
+
+    def claim(self, job_id: str) -> Claim | Refusal:
+        self.cluster.tried[job_id] += 1
+        claim = super().claim(job_id)
+        if isinstance(claim, Claim):
+            self.cluster.granted[claim.token] = self.cluster.schedule.now
+        else:
+            self.cluster.tried[job_id] -= 1
+        return claim
+
+
+class WorkerProcess(Process):
+    """One worker with two threads for jobs and one that beats."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        super().__init__(cluster.schedule, name)
+        self._cluster = cluster
+        self._claims = WatchedClaims(cluster.client, worker=name)
+        self._claims.cluster = cluster
+        beat = SimulatedHeartbeat(self, self._claims, cluster)
+        self._runner = Runner(cluster.client, self._claims, beat, cluster.scene.settings)
+        for _ in range(2):
+            self.spawn(self._work)
+
+    def set_older(self, older: bool) -> None:
+        """Be of a version that cannot read what this run writes."""
+        self._claims._schema = SCHEMA - 1 if older else SCHEMA
+
+    def _work(self) -> None:
+        actor = current()
+        assert actor is not None
+        try:
+            while True:
+                actor.at = "idle"
+                job_id = self._cluster.broker.take(actor)
+                try:
+                    self._runner.run(job_id)
+                except RedisError:
+                    continue  # its message is gone; the host repeats it
+        except Exception as error:
+            self._cluster.broken = error
+
+
+class SimulatedHeartbeat(Heartbeat):
+    """The heart of one worker, beating on the simulated clock."""
+
+    def __init__(self, process: WorkerProcess, claims: Claims, cluster: Cluster) -> None:
+        super().__init__(claims.beat, LEASE / 5)
+        self._cluster = cluster
+        self._name = process.name
+        self._runs: Counter[tuple[str, str]] = Counter()
+        self._heart = process.spawn(self._live)
+
+    @contextmanager
+    def of(self, run: str, incarnation: str) -> Iterator[None]:
+        self._runs[run, incarnation] += 1
+        self._heart.wakes = min(self._heart.wakes, self._cluster.schedule.now + self._interval)
+        try:
+            yield
+        finally:
+            self._runs[run, incarnation] -= 1
+
+    def _live(self) -> None:
+        while True:
+            busy = [key for key, jobs in self._runs.items() if jobs]
+            if not busy:
+                self._heart.pause(NEVER)
+                continue
+            for run, incarnation in busy:
+                try:
+                    self._beat(run, incarnation)
+                    self._cluster.heard[self._name] = self._cluster.schedule.now
+                except RedisError:
+                    continue
+            self._heart.sleep(self._interval)

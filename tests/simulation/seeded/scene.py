@@ -1,0 +1,83 @@
+"""What a seed's run is: a tiny world under one of a few sets of settings. A scene says nothing of faults.
+
+Ticks are hours, so a day's boundary, its plans, its reflections and its deletions pass in some twenty ticks. Limits are
+so small that they bind. There are few scenes so that what an undisturbed run of one comes to need not be found anew for
+every seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from scheduler.settings import Settings
+
+SCENES = 32
+RUN = "r"
+TICKS = 22
+STEP = 60  # game minutes a tick
+START = 20 * 60  # 20:00 of day 0: midnight is tick 4, plans are due at tick 10
+LEASE, HINTS = 3.0, 0.5  # seconds of the simulated clock
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """The inputs of a run."""
+
+    number: int
+    settings: Settings
+    patient: bool  # boundaries wait for ever: nothing may end late
+
+    @property
+    def promises_equality(self) -> bool:
+        """Whether the digest follows from inputs and results alone."""
+        return self.settings.apply == "due"
+
+
+@cache
+def scene_of(number: int) -> Scene:
+    """One of the scenes."""
+    draw = Random(f"scene {number}")
+    patient = number % 4 != 3
+    chosen: dict[str, Any] = {
+        "data_dir": Path("/nowhere"),
+        "minutes_per_tick": STEP,
+        "apply": "ready" if number % 8 == 5 else "due",
+        "wait": 1e9 if patient else draw.choice((0.0, 2.0, 6.0)),
+        "llm": "openai" if number % 3 else "heuristic",
+        "api_key": "any",
+        "limit_tokens": draw.choice((60_000, 120_000, 10_000_000)),
+        "limits": {
+            "tick.run.calls": draw.choice((3, 4, 6)),
+            "day.run.calls": draw.choice((14, 20, 40)),
+            "day.kind:reflect.calls": draw.choice((6, 12)),
+            "day.owner:*.calls": draw.choice((9, 30)),
+            "day.kind:*.tokens": draw.choice((30_000, 200_000)),
+        },
+        "retry_share": draw.choice((0.0, 0.2, 0.5, 0.5)),
+        "claim_cap": draw.choice((2, 3, 4, 6)),
+        "latency": {
+            "plan": 1 + draw.randrange(3), "act": 1, "reflect": 1 + draw.randrange(2), "summarise": 2, "prune": 2,
+            "rate": 1, "integrate": 2, "recount": 2,
+        },
+        "act_interval": draw.choice((4, 5, 7)),
+        "act_per_tick": 2,
+        "reflection_interval": draw.choice((180, 240)),
+        "reflection_trigger": draw.choice(("interval", "either")),
+        "reflection_trigger_max": 30,
+        "max_observations": draw.choice((6, 9)),
+        "max_reflections": 3,
+        "max_plans": 2,
+        "retention_days": 0,
+        "policies": {"agent:bo": draw.choice(("cells", "stream")), "npc:cy": draw.choice(("tokens", "stream"))},
+        "cells": 3,
+        "token_limit": 150,
+        "coalesce": draw.random() < 0.5,
+        "repair_from": draw.choice((600, 1440)),
+        "lease": LEASE,
+        "hint_interval": HINTS,
+    }  # fmt: skip
+    return Scene(number=number, settings=Settings(**chosen), patient=patient)

@@ -1,0 +1,121 @@
+"""The server of one Python process, and the product with simulated clock, model and nonces in the place of real ones.
+
+"Its last persisted state": the server keeps nothing on disk here. Instead all keys are copied, in one step, to a second
+database at the instant that stands for the last sync of its append-only file; a restart puts that copy in the place of
+what was written since, forgets all scripts, and breaks the calls that are on their way. Nothing written since the copy
+is there any more: `appendfsync everysec` after a power loss; with no step in between, `always`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from unittest.mock import patch
+
+import structlog
+from redis import Redis
+from redis.exceptions import ResponseError
+
+import ops.host
+import scheduler.claims
+import scheduler.ledger
+import workers.inline
+import workers.runner
+from scheduler.scripts import _PRELUDES, script
+from seeded.actors import SimulatedTime, current
+from seeded.model import SimulatedModel
+from seeded.wire import SimulatedConnection, simulated_client
+from workers.embedded import EmbeddedServer
+from workers.heartbeat import Heartbeat
+
+_COPY_ALL = """
+redis.call('SELECT', 2)
+redis.call('FLUSHDB', 'SYNC')
+redis.call('SELECT', 0)
+for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', 2) end
+"""
+
+
+class Server:
+    """A private Valkey and three ways to it."""
+
+    def __init__(self, embedded: EmbeddedServer) -> None:
+        self.plain = embedded.client()  # past the simulated wire
+        self.client = simulated_client(embedded.socket)
+        self.beside = embedded.client(1)  # for replays
+        self._persisted = self.plain.register_script(_COPY_ALL)
+        self.plain.config_set("appendonly", "no")
+        self.plain.config_set("save", "")
+
+    def clear(self) -> None:
+        """Hold nothing, but know all scripts."""
+        self.plain.flushall()
+
+    def persist(self) -> None:
+        """What there is now survives a restart."""
+        self._persisted()
+
+    def restart(self) -> None:
+        """Come back with what has been persisted."""
+        self.plain.swapdb(0, 2)
+        self.plain.script_flush()
+
+    def carry_out(self, packed: list[bytes]) -> None:
+        """Do a call that nobody waits for."""
+        connection = self.plain.connection_pool.get_connection()
+        try:
+            connection.send_packed_command(packed)
+            with contextlib.suppress(ResponseError):
+                connection.read_response()
+        finally:
+            self.plain.connection_pool.release(connection)
+
+
+@contextlib.contextmanager
+def simulating() -> Iterator[Server]:
+    """Run a server, and have the product in this process live in the simulation."""
+    with TemporaryDirectory(prefix="cogitate-") as folder, contextlib.ExitStack() as undo:
+        embedded = undo.enter_context(EmbeddedServer(Path(folder)))
+        undo.enter_context(patch.object(workers.runner, "time", SimulatedTime))
+        undo.enter_context(patch.object(workers.runner, "ModelClients", SimulatedModel))
+        undo.enter_context(patch.object(workers.inline, "Heartbeat", _Still))
+        undo.enter_context(patch.object(ops.host, "_check_model", lambda settings: None))
+        for module in (scheduler.claims, scheduler.ledger):
+            undo.enter_context(patch.object(module, "new_nonce", _nonce))
+        undo.callback(structlog.reset_defaults)
+        structlog.configure(wrapper_class=_Silent, cache_logger_on_first_use=False)
+        undo.enter_context(patch.object(ops.host, "logs", SimpleNamespace(quiet=lambda: None)))
+        server = Server(embedded)
+        name_verbs(server.plain)
+        yield server
+        for client in (server.plain, server.client, server.beside):
+            client.close()
+
+
+def name_verbs(client: Redis) -> None:
+    """Recognise the ledger's scripts on the wire."""
+    SimulatedConnection.verbs = {script(client, name).sha.encode(): name for name in _PRELUDES}
+
+
+def _nonce() -> str:
+    actor = current()
+    return f"{actor.schedule.nonces.getrandbits(64):016x}" if actor is not None else secrets.token_hex(8)
+
+
+class _Still(Heartbeat):
+    """The heart of a worker that nobody waits for."""
+
+    @contextlib.contextmanager
+    def of(self, run: str, incarnation: str) -> Iterator[None]:
+        yield
+
+
+class _Silent(structlog.stdlib.BoundLogger):
+    """Logs of millions of simulated faults are nobody's."""
+
+    def _proxy_to_logger(self, *args: object, **fields: object) -> None:  # type: ignore[override]
+        return None

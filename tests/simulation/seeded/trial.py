@@ -1,0 +1,94 @@
+"""One seed: a disturbed run, and everything that must be true of it afterwards."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from memory.clock import day_of
+from scheduler.audit import audit
+from scheduler.history import read_journal
+from scheduler.journal import JournalError, ReadLine
+from scheduler.replay import replay
+from scheduler.summary import prefix_of, summarise_run
+from seeded.cluster import Cluster
+from seeded.faults import Coverage
+from seeded.processes import Broken
+from seeded.scene import RUN, TICKS
+from seeded.server import Server
+from seeded.undisturbed import Ends, forced_ends, undisturbed_digest
+
+LEAST_STEPS = 200  # of one seed: points at which something may go wrong
+LEAST_OWNERS = 3
+
+
+class Trial(NamedTuple):
+    """What a seed came to."""
+
+    seed: int
+    digest: str
+    steps: int
+    coverage: Coverage
+    forced: int  # jobs that ended dead, failed or late
+
+
+class Trials:
+    """Tries seeds on one server. What undisturbed runs came to is remembered: it depends on nothing but its inputs."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._digests: dict[tuple[int, Ends], str] = {}
+
+    def run(self, seed: int) -> Trial:
+        """Try one.
+
+        Raises:
+            Broken: saying what was wrong.
+        """
+        self._server.clear()
+        cluster = Cluster(seed, self._server)
+        cluster.live()
+        plain = self._server.plain
+        done = summarise_run(plain, RUN)
+        if (done.status, done.tick) != ("finished", TICKS):
+            raise Broken(f"the host has left a run that is {done.status} at tick {done.tick}")
+        if problems := audit(plain, RUN):
+            raise Broken("; ".join(problems[:3]))
+        lines = list(read_journal(plain, prefix_of(plain, RUN), 1, TICKS))
+        self._check_ends(cluster, lines)
+        self._check_size(cluster, lines, len(done.memories))
+        try:
+            replay(plain, RUN, self._server.beside)
+        except JournalError as error:
+            raise Broken(f"replay: {error}") from error
+        ends: Ends = frozenset()
+        if cluster.scene.promises_equality:
+            ends = forced_ends(lines, all_usage=cluster.varied_usage)
+            expected = self._undisturbed(cluster, ends)
+            if done.digest != expected:
+                raise Broken(f"the digest is {done.digest}, of the undisturbed run {expected}")
+        return Trial(seed, done.digest, cluster.steps, cluster.coverage, len(ends))
+
+    def _undisturbed(self, cluster: Cluster, ends: Ends) -> str:
+        key = (cluster.scene.number, ends)
+        if key not in self._digests:
+            self._server.clear()
+            self._digests[key] = undisturbed_digest(cluster.scene, self._server.plain, ends)
+            if len(self._digests) > 10_000:
+                self._digests.clear()
+        return self._digests[key]
+
+    @staticmethod
+    def _check_ends(cluster: Cluster, lines: list[ReadLine]) -> None:
+        for line in lines:
+            for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
+                where = f"tick {line.core.tick}: job {ended.key.text()}"
+                if ended.reason == "late" and cluster.scene.patient:
+                    raise Broken(f"{where} was late, but the host waits for ever")
+                if note.attempts > cluster.tried[f"{RUN}/{ended.key.text()}"]:
+                    raise Broken(f"{where} is said to have had {note.attempts} attempts, more than were claimed")
+
+    @staticmethod
+    def _check_size(cluster: Cluster, lines: list[ReadLine], owners: int) -> None:
+        days = {day_of(line.core.minute) for line in lines}
+        if cluster.steps < LEAST_STEPS or owners < LEAST_OWNERS or len(days) < 2:
+            raise Broken(f"a seed of {cluster.steps} steps, {owners} owners and {len(days)} days shows too little")

@@ -1,0 +1,103 @@
+"""A world of a few owners that does the same from the same checkpoint, and moves only as it is told.
+
+It mixes each change that it is handed into its state, so a change that is lost, doubled or handed over in another order
+shows in what it observes next, and so in the digest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+from zlib import crc32
+
+from memory.effects import SetPlanStatus
+from memory.entry import Entry
+from memory.profile import Location, Profile
+from scheduler.boundary import Change
+from scheduler.loop import Tick
+from scheduler.narration import NarratedLoop
+from seeded.scene import TICKS
+
+AGENTS = ("agent:ann", "agent:bo", "npc:cy")
+GUEST = "agent:di"  # joins and leaves
+JOINS, LEAVES = 3, TICKS - 6
+PLACES = (Location(id="inn", name="The Inn", type="inn"), Location(id="mill", name="The Mill", type="work"))
+DEEDS = (
+    "swept the floor of the inn", "found a silver ring under the bridge", "is idle", "repaired the mill's wheel",
+    "argued with the miller about 12 sacks of flour", "saw the river rise above the meadow",
+)  # fmt: skip
+LINES = ("The bridge will not hold.", "Meet me at the mill at noon.", "I owe you 3 coins.")
+
+
+class World:
+    """Its state is one number and who is there."""
+
+    def __init__(self, scene: int) -> None:
+        self._mood = scene
+        self._plans: list[tuple[str, str]] = []  # owner and plan item
+
+    def owners(self) -> dict[str, Profile]:
+        """Who is there at the start."""
+        named = {owner: Profile(name=owner.partition(":")[2].title(), home="inn", work="mill") for owner in AGENTS}
+        return named | {"world": Profile(name="World"), "location:inn": Profile(name="The Inn")}
+
+    @staticmethod
+    def brief(owner: str) -> Mapping[str, Any]:
+        """What is said of an owner when a job is made for it."""
+        return {"location": "inn", "free": True, "status": {"energy": 50}}
+
+    def live(self, loop: NarratedLoop, tick: Tick) -> None:
+        """The world's turn."""
+        for change in tick.applied:
+            self._take_in(change)
+        draw = Random(self._mood * 1009 + tick.number)
+        if tick.number == JOINS:
+            loop.join(GUEST, Profile(name="Di"))
+        here = [*AGENTS, *([GUEST] if JOINS <= tick.number < LEAVES else [])]
+        for owner in here:
+            self._happen(loop, tick, owner, draw)
+        if tick.number == LEAVES:
+            loop.leave(GUEST)
+        if tick.number % 5 == 0:
+            loop.left_location("inn", present=["npc:cy"])
+        if tick.number % 7 == 0:
+            loop.story_event("quest_completed", related={"quest_id": "q1"})
+        if draw.random() < 0.3:
+            loop.request(draw.choice(("prune", "summarise")), draw.choice(AGENTS))
+        if self._plans and draw.random() < 0.5:
+            owner, item = self._plans.pop(0)
+            loop.ask(SetPlanStatus(owner=owner, item=item, status="active", expects="pending"))
+        if tick.number % 6 == 0:
+            loop.checkpoint(self.dump())
+
+    def dump(self) -> bytes:
+        """Its state."""
+        return json.dumps([self._mood, self._plans]).encode()
+
+    def load(self, data: bytes) -> None:
+        """Go back to a state."""
+        self._mood, plans = json.loads(data)
+        self._plans = [(owner, item) for owner, item in plans]
+
+    def _take_in(self, change: Change) -> None:
+        told = f"{change.owner} {change.kind} {change.entry.number if change.entry else 0} {change.effect!r}"
+        self._mood = crc32(told.encode(), self._mood)
+        if change.entry is not None and change.entry.type == "plan" and change.owner in AGENTS:
+            self._plans += [(change.owner, item.id) for item in change.entry.items[:1]]
+
+    def _happen(self, loop: NarratedLoop, tick: Tick, owner: str, draw: Random) -> None:
+        kind = draw.random()
+        if kind < 0.5:
+            text = f"{owner.partition(':')[2].title()} {draw.choice(DEEDS)}"
+            loop.observe(owner, Entry(type="observation", text=text, minute=tick.minute, location="inn",
+                                      subjects=(owner,), importance=draw.choice((0, 1, 3, 8))))  # fmt: skip
+        elif kind < 0.8:
+            other = draw.choice(AGENTS)
+            said = Entry(type="message", text=draw.choice(LINES), minute=tick.minute, location="inn",
+                         subjects=(owner, other), importance=draw.choice((2, 6)), source="dialogue")  # fmt: skip
+            for hearer in dict.fromkeys((owner, other, "world")):
+                loop.observe(hearer, said)
+        elif kind < 0.86:
+            loop.event(owner, {"kind": "discussion_statement", "speaker": "npc:cy", "text": draw.choice(LINES)})
