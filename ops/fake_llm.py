@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from ops.fake_completions import Response, complete, content_digest, error
 from ops.fake_faults import check_faults, draw, pick
 from ops.fake_http import Request, deliver, head_of, read_request
+from ops.fake_limit import Pace, too_many
 
 MODEL = "stand-in"
 _BACKLOG = 1024
@@ -39,9 +40,15 @@ class Options:
     faults: Mapping[str, float] = field(default_factory=dict)  # see ops/fake_faults.py
     seed: int = 0
     refuses: frozenset[str] = frozenset()  # "json_schema", "json_object", "max_tokens", "max_completion_tokens"
+    requests_per_minute: int | None = None  # None: as many as come
+    burst: int = 1  # requests that may come ahead of the pace
 
     def __post_init__(self) -> None:
         check_faults(self.faults)
+        if self.requests_per_minute is not None and self.requests_per_minute < 1:
+            raise ValueError(f"requests per minute {self.requests_per_minute} must be 1 or more, or None")
+        if self.burst < 0:
+            raise ValueError(f"burst {self.burst} must not be negative")
         if self.latency < 0 or self.jitter < 0:
             raise ValueError(f"latency {self.latency} and jitter {self.jitter} must not be negative")
 
@@ -69,6 +76,7 @@ class _Server:
         self.open = asyncio.Event()  # cleared: answers wait
         self.open.set()
         self._attempts: Counter[str] = Counter()
+        self._limit = Pace(options.requests_per_minute, options.burst)
         self._status: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
         self._requests = self._answers = self._prompt = self._completion = self._in_flight = self._most = 0
@@ -137,8 +145,9 @@ class _Server:
             self._in_flight += 1
             self._most = max(self._most, self._in_flight)
             self.changed.notify_all()
+        early = self._limit.early(asyncio.get_running_loop().time())
         try:
-            wait, digest, response = self._decide(request.body)
+            wait, digest, response = (0.0, "", too_many(early)) if early > 0 else self._decide(request.body)
             await asyncio.sleep(wait)
             await self.open.wait()
             if reader.at_eof() or response.delivery != "whole":
@@ -204,8 +213,14 @@ class FakeEndpoint:
         faults: Mapping[str, float] | None = None,
         seed: int = 0,
         refuses: frozenset[str] = frozenset(),
+        requests_per_minute: int | None = None,
+        burst: int = 1,
     ) -> None:
-        self._server = _Server(Options(latency=latency, jitter=jitter, faults=faults or {}, seed=seed, refuses=refuses))
+        options = Options(
+            latency=latency, jitter=jitter, faults=faults or {}, seed=seed, refuses=refuses,
+            requests_per_minute=requests_per_minute, burst=burst,
+        )  # fmt: skip
+        self._server = _Server(options)
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="fake-llm", daemon=True)
         self._loop: asyncio.AbstractEventLoop

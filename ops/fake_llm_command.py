@@ -34,6 +34,13 @@ def fake_llm(
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of answers, delays and failures.")] = 0,
+    requests_per_minute: Annotated[
+        int | None,
+        typer.Option("--requests-per-minute", metavar="N", min=1, help="Answer 429 to any that comes sooner."),
+    ] = None,
+    burst: Annotated[
+        int, typer.Option("--burst", metavar="N", min=0, help="Requests that may come ahead of that limit's pace.")
+    ] = 1,
     verbose: Verbose = 0,
 ) -> int:
     """Serve an OpenAI-compatible endpoint without a model: for load tests, and to see failures before they happen.
@@ -41,7 +48,10 @@ def fake_llm(
     The same request gets the same answer. What was served is counted at /stats. Ctrl-C ends it.
     """
     logs.configure(verbose)
-    options = Options(latency=latency, jitter=jitter, faults=parse_faults(fault or ()), seed=seed)
+    options = Options(
+        latency=latency, jitter=jitter, faults=parse_faults(fault or ()), seed=seed,
+        requests_per_minute=requests_per_minute, burst=burst,
+    )  # fmt: skip
     said = Console(stderr=True)
 
     def ready(url: str) -> None:

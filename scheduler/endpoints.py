@@ -27,6 +27,7 @@ class Endpoint(BaseModel):
     api_key_variable: str = "OPENAI_API_KEY"
     concurrency: int | None = Field(None, ge=1)  # calls in flight, of all workers together
     requests_per_minute: int | None = Field(None, ge=1)  # of all workers together
+    burst: int = Field(0, ge=0)  # requests that it lets come ahead of that limit's even pace
     tokens_per_minute: int | None = Field(None, ge=1)  # reserved and then used, of all workers together
 
 

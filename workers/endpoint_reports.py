@@ -42,7 +42,8 @@ class Report:
     give_back: float  # of the time that tokens take
     retry_after: int  # -1: the endpoint did not ask for a pause
     pace: float  # between two requests
-    left: float
+    ahead: float  # by how much one may come ahead of it
+    first: bool  # of its process at this endpoint
     tries_missing: bool
     limited: bool  # the endpoint has limits, so others may wait for what this call gives back
 
@@ -107,7 +108,8 @@ class Reports:
                 keys=endpoint_keys(one.endpoint),
                 args=[
                     one.token, one.verdict, one.failure, one.calls, one.requests, one.tokens, one.took, one.give_back,
-                    one.retry_after, one.pace, one.left, one.model, int(one.tries_missing), *self._breaker,
+                    one.retry_after, one.pace, int(one.first), one.model, int(one.tries_missing), *self._breaker,
+                    one.ahead,
                 ],
                 client=pipeline,
             )  # fmt: skip

@@ -32,7 +32,7 @@ from workers.llm import Answer
 from workers.verdict import verdict_of
 
 SECOND = 1_000_000  # microseconds
-_MARGIN = 1.01  # requests leave one percent slower than allowed: a server's clock is not ours
+_MARGIN = 1.005  # requests leave half a percent slower than allowed: a server's clock is not ours
 _EARLY = 0.003  # seconds; so much before its time a call that waited asks again, to leave on the instant
 _NAP = 0.02  # seconds; of a longer wait for tokens half is slept, since others give back what they did not use
 
@@ -59,6 +59,7 @@ class Entered:
     token: str
     began: float  # `time.monotonic()`
     left: float  # microseconds of Redis's clock
+    first: bool  # of this process at this endpoint
     tokens: int  # taken from the tokens a minute
     tries_missing: bool  # the endpoint did not know the model before
 
@@ -95,17 +96,16 @@ class Gate:
                 args: list[str | int | float] = [
                     token, max(0, int((deadline - now) * SECOND)), pace(limits), tokens * per_token(limits),
                     limits.concurrency or 0, *places, max(1, int((now - began) * SECOND)) if waited else 0,
-                    int(fresh), model, self._longest_pause,
+                    int(fresh), model, self._longest_pause, ahead(limits),
                 ]  # fmt: skip
                 answer: list[Any] = self._enter(keys=endpoint_keys(endpoint), args=args)
                 match answer[0]:
                     case b"go":
-                        if answer[2]:
-                            time.sleep(answer[2] / SECOND)  # a few milliseconds at most
-                        left, began = float(answer[1]), time.monotonic()
+                        leaves = now + answer[2] / SECOND
+                        time.sleep(answer[2] / SECOND)  # a few milliseconds at most
                         return Entered(
-                            endpoint=endpoint, model=model, token=token, began=began, left=left, tokens=tokens,
-                            tries_missing=answer[3] == b"1",
+                            endpoint=endpoint, model=model, token=token, began=leaves, left=float(answer[1]),
+                            first=fresh, tokens=tokens, tries_missing=answer[3] == b"1",
                         )  # fmt: skip
                     case b"open":
                         return Refused(why="breaker_open", wait=answer[1] / SECOND, because=answer[2].decode())
@@ -142,7 +142,8 @@ class Gate:
                 give_back=(entered.tokens - used) * per_token(limits) if answer is not None else 0.0,
                 retry_after=-1 if retry_after is None else math.ceil(retry_after * SECOND),
                 pace=pace(limits),
-                left=entered.left,
+                ahead=ahead(limits),
+                first=entered.first,
                 tries_missing=entered.tries_missing,
                 limited=limits.concurrency is not None or bool(pace(limits) or per_token(limits)),
             )
@@ -164,6 +165,14 @@ class Gate:
 def pace(limits: Endpoint) -> float:
     """Microseconds between two requests; 0 without a limit."""
     return _MARGIN * 60 * SECOND / limits.requests_per_minute if limits.requests_per_minute else 0.0
+
+
+def ahead(limits: Endpoint) -> float:
+    """Microseconds by which a request may leave early to make good for one that left late.
+
+    Half of what the endpoint allows: the other half is for what happens on the way.
+    """
+    return pace(limits) * limits.burst / 2
 
 
 def per_token(limits: Endpoint) -> float:

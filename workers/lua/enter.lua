@@ -13,14 +13,15 @@
 --       4 what the call's tokens take, 0 for no limit  5 cap on calls in flight, 0 for none
 --       6 7 places in the queues for requests and tokens, '' for none  8 waited so far, 0 at the first asking
 --       9 '1' at the first call of a process  10 model  11 pause before a missing model is tried again
+--       12 by how much a request may come ahead of the pace, to make good for one that left late
 -- Answers {'go', when, delay, '1' if it tries a missing model} | {'wait', time, place, place}
 --      |  {'late', time, 'requests' or 'slot'} | {'open', time until the next probe, why}.
 --
 -- Limits are kept by the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371, annex A; ATM Forum
--- TM 4.0, 4.4.2) with no tolerance: a server may enforce any window with a burst of one, so requests leave evenly. Who has
--- to wait takes a `place`, the next arrival time on a line that all who wait share. `drift` is by how much the line has
--- come late (a thread woke late) or early (a call used fewer tokens than it took): a place is due at place + drift.
--- `free` is when the latest call sent has paid for itself, whatever the line says.
+-- TM 4.0, 4.4.2). Nothing is saved up while nobody calls, as a server may enforce its limit over any stretch of time.
+-- Who has to wait takes a `place`, the next arrival time on a line that all who wait share. `drift` is by how much the
+-- line has come late (a thread woke late) or early (a call used fewer tokens than it took): a place is due at
+-- place + drift. `free` is when the latest call sent has paid for itself, whatever the line says.
 
 local EARLY = 5000  -- who comes so little too early is let through, to leave when its time has come
 local time = redis.call('TIME')
@@ -50,8 +51,8 @@ if retrying and now < number(7) and not fresh then
 end
 
 local clocks = {
-  {name = 'requests', cost = tonumber(ARGV[3]), place = tonumber(ARGV[6]), at = 10},
-  {name = 'tokens', cost = tonumber(ARGV[4]), place = tonumber(ARGV[7]), at = 13},
+  {name = 'requests', cost = tonumber(ARGV[3]), ahead = tonumber(ARGV[12]), place = tonumber(ARGV[6]), at = 10},
+  {name = 'tokens', cost = tonumber(ARGV[4]), ahead = 0, place = tonumber(ARGV[7]), at = 13},
 }
 local due = math.max(now, number(8))
 for _, clock in ipairs(clocks) do
@@ -94,11 +95,11 @@ end
 for _, clock in ipairs(clocks) do
   if clock.cost > 0 then
     if clock.place then
-      redis.call('HSET', KEYS[1], clock.name .. '.drift', due - clock.place)
+      redis.call('HSET', KEYS[1], clock.name .. '.drift', math.max(clock.drift, due - clock.place - clock.ahead))
     else
       redis.call('HSET', KEYS[1], clock.name .. '.next', due - clock.drift + clock.cost)
     end
-    redis.call('HSET', KEYS[1], clock.name .. '.free', due + clock.cost)
+    redis.call('HSET', KEYS[1], clock.name .. '.free', due + clock.cost - clock.ahead)
   end
 end
 if cap > 0 then redis.call('ZADD', KEYS[2], now + patience + 1000000, token) end

@@ -8,9 +8,9 @@
 --     requests.slack                what may still be added to the pace for answers that were slow
 -- ARGV  1 token, '' for several calls at once  2 verdict: fine, silent, failing, hopeless  3 failure, '' for none
 --       4 calls  5 requests sent  6 tokens used  7 time that a call took  8 tokens' time taken too much (or too little)
---       9 Retry-After, -1 for none  10 pace  11 when the call left  12 model  13 '1' if it tried a missing model
+--       9 Retry-After, -1 for none  10 pace  11 '1' at the first call of a process  12 model  13 '1' if it tried a missing model
 --       14 failures in a row that open  15 share of failures that opens  16 of how many calls  17 first pause
---       18 longest pause
+--       18 longest pause  19 by how much a request may come ahead of the pace
 -- Answers {''} | {'opened', why, pause} | {'closed', time that it was open}.
 
 local time = redis.call('TIME')
@@ -39,13 +39,16 @@ if verdict == 'fine' and failure == '' then
   local fastest = math.min(took, tonumber(gate[8] or took))
   redis.call('HSET', KEYS[1], 'fastest', fastest)
   if pace > 0 and token ~= '' then
-    -- An answer that was slow may have been counted late, and the next one must not come too soon after that. As a
-    -- slow model looks the same, this costs at most one part in fifty of the rate.
-    local slack = tonumber(redis.call('HGET', KEYS[1], 'requests.slack') or pace / 4)
-    local extra = math.min(took - fastest, slack)
-    redis.call('HSET', KEYS[1], 'requests.slack', math.min(pace / 2, slack - extra + pace / 50))
-    local free = tonumber(redis.call('HGET', KEYS[1], 'requests.free') or 0)
-    redis.call('HSET', KEYS[1], 'requests.free', math.max(free, ARGV[11] + pace + extra))
+    -- A request whose answer was slow may have left or been counted late, and the next ones must not come too soon
+    -- after it. As a slow model looks the same, this costs at most one part in fifty of the rate; but the first call of
+    -- a process is late for certain, as it loads the client.
+    local first = ARGV[11] == '1'
+    local slack = tonumber(redis.call('HGET', KEYS[1], 'requests.slack') or pace / 2)
+    local late = math.max(0, took - (first and 0 or fastest) - ARGV[19])
+    local extra = math.min(late, first and pace or slack)
+    redis.call('HSET', KEYS[1], 'requests.slack', math.max(0, math.min(pace, slack - extra + pace / 50)))
+    redis.call('HINCRBYFLOAT', KEYS[1], 'requests.free', extra)
+    redis.call('HINCRBYFLOAT', KEYS[1], 'requests.drift', extra)
   end
 elseif failure == 'timeout' and usual and took < 2 * usual then
   verdict = 'silent'  -- it was given too little time to say anything about the endpoint
