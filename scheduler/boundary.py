@@ -107,6 +107,8 @@ def _close(
         model=result.model,
         prompt=result.prompt,
         failure=failed or result.failure,
+        count=result.count,
+        unreported=result.unreported,
     )
     if failed is not None:
         return Closing(Ended(key=row.key, end="stale", reason=result.reason, effects=effects), note, counts_as, ())

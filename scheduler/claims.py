@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from redis import Redis
@@ -26,6 +26,13 @@ Settled = Literal["staged", "freed", "accounted", "already", "unknown", "gone"]
 Refusal = Literal["gone", "paused", "newer", "closed", "claimed", "late", "dead"]
 
 
+class PromptCount(NamedTuple):
+    """A prompt in tokens, as estimated without any correction and as its model counted it; both above 0."""
+
+    estimated: int
+    reported: int
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an attempt produced, as it is staged with the ledger."""
 
@@ -36,6 +43,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of the failure behind reason "failed"
+    count: PromptCount | None = None  # where the model told its usage and there is something to learn from it
+    unreported: bool = False  # the model told no usage: it is an estimate on the safe side
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):

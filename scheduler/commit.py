@@ -57,6 +57,7 @@ class Committer:
             writes.append(Write("HSET", "facts", (number, msgspec.json.encode(core.facts))))
             writes += chunked("HDEL", "facts", list(mind.take_stale_facts()))
         writes += mind.rater.writes()
+        writes += mind.estimates.writes()
         steered = mind.steering.written()
         writes += steered.writes
         writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))

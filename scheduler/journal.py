@@ -17,7 +17,7 @@ from memory.entry import Entry
 from memory.profile import Profile
 from scheduler.admission import Decision
 from scheduler.budget import Cell
-from scheduler.claims import Reason, Source
+from scheduler.claims import PromptCount, Reason, Source
 from scheduler.controls import Answer, Control
 from scheduler.facts import Facts
 from scheduler.versions import SCHEMA
@@ -116,6 +116,8 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     prompt: str = ""
     failure: str = ""
+    count: PromptCount | None = None
+    unreported: bool = False  # the usage is an estimate
     appended: tuple[int, ...] = ()  # numbers given to the entries it appended
 
 

@@ -17,7 +17,7 @@ from scheduler.boundary import Change, Closing, cancelled, close_due
 from scheduler.budget import BudgetView
 from scheduler.controls import Asked, Control
 from scheduler.facts import Facts
-from scheduler.journal import Core, DecidedLine, Postponed, Stepped
+from scheduler.journal import Core, DecidedLine, EndNote, Postponed, Stepped
 from scheduler.ledger import Row
 from scheduler.open_jobs import OpenJob, open_job, whole
 from scheduler.opening import job_of
@@ -63,6 +63,7 @@ class Mind(RunState):
             else:
                 self._count_losses(closing.ended.effects)
                 self.rater.learn(self.streams, closing.ended.effects)
+            self._learn_usage(closing.note, item)
             if closing.ended.reason != "none" and not closing.ended.effects:
                 self.warnings["job.nothing_recorded"] += 1
         return [change for closing in self._closings for change in closing.changes]
@@ -181,6 +182,14 @@ class Mind(RunState):
             gone, self.deferred = self._cancel(self.open), []
         return Steered(controls, stepped, gone)
 
+    def _learn_usage(self, note: EndNote, item: OpenJob) -> None:
+        if note.count is not None:
+            self.estimates.learn(note.model, note.count)
+        if note.unreported:
+            self.warnings["job.usage_unreported"] += 1
+        if note.usage.tokens > item.job.reserved.tokens and note.model:
+            self.warnings["job.overrun"] += 1
+
     def _ask(self, tick: int, effects: Iterable[Effect]) -> list[Effect]:
         asked = []
         for effect in effects:
@@ -272,6 +281,7 @@ class Mind(RunState):
                     streams=self.streams,
                     retired=self.retired,
                     facts=self.facts_version,
+                    correction=self.estimates.correction(d.model),
                 )
                 opened.append(open_job(d, job))
                 self.open[d.key] = opened[-1]

@@ -22,6 +22,7 @@ def job_of(
     streams: Mapping[str, Stream],
     retired: Collection[str],
     facts: int,
+    correction: int,
 ) -> Job:
     """The job of a request that was admitted, or refused and left to its heuristic.
 
@@ -29,6 +30,7 @@ def job_of(
         minute: game time of the tick, total minutes.
         retired: owners that have left; nobody may read them any more.
         facts: version of the run's facts.
+        correction: of the estimates of the model's tokens, in thousandths.
     """
     key, request = decided.key, decided.request
     kind, head = rules.kind_of(key.kind), streams[key.owner].head
@@ -44,6 +46,7 @@ def job_of(
         prompt_cap=decided.prompt_cap,
         output_cap=kind.output_cap,
         facts=facts,
+        correction=correction,
         summary=head.summary,
         summary_version=head.summary_version,
         character=head.character,

@@ -62,6 +62,7 @@ def restore(ledger: HostLedger, mind: Mind) -> Restored:
     view: Any = client.hgetall(prefix + "view")
     mind.view.held = {field.decode(): int(value) for field, value in view.items()}
     mind.rater.load(client, prefix)
+    mind.estimates.load(client, prefix)
     mind.steering.load(client, prefix)
     checkpoint: Any = client.hmget(prefix + "checkpoint", ["tick", "world"])
     windows: Any = client.smembers(prefix + "windows")

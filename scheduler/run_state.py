@@ -18,6 +18,7 @@ from scheduler.open_jobs import OpenJob, read_numbers
 from scheduler.opening import case_of
 from scheduler.rating import Rater
 from scheduler.steering import Steering
+from scheduler.token_estimates import TokenEstimates
 from scheduler.triggers import Trigger
 from scheduler.turn import Deferred, Rules
 from tasks.job import JobKey, Request
@@ -45,6 +46,7 @@ class RunState:
         self.cadence = Cadence(rules.kinds)
         self.steering = Steering(rules, view)
         self.rater = Rater(share=rules.rate_share)
+        self.estimates = TokenEstimates()
         self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
 
     def case_of(self, item: OpenJob) -> Case:

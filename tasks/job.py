@@ -78,6 +78,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""  # the model to ask; empty: the heuristic is what was asked for
     prompt_cap: int = 0  # tokens the prompt may have
     output_cap: int = 0  # tokens the answer may have, reasoning included
+    correction: int = 1_000  # thousandths: what to multiply the estimate of a prompt's tokens with
     facts: int = 0  # version of the run's facts at the enqueue tick
     summary: str = ""  # the owner's long-term summary at the enqueue tick
     summary_version: int = 0

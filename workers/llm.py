@@ -48,6 +48,7 @@ class Answer:
     estimated: bool = False  # some of the usage was not reported and is an estimate on the safe side
     value: BaseModel | None = None
     failure: Failure | None = None
+    prompt_tokens: int = 0  # as the endpoint counted them; 0: it did not say
 
     @property
     def retryable(self) -> bool:
@@ -124,7 +125,8 @@ class ModelClient:
             )
         elif estimated:
             _log.info("llm.no_usage", model=model.name)
-        return Answer(usage=spent, estimated=estimated, value=value, failure=failure)
+        told = reply.usage.prompt if reply.usage is not None else 0
+        return Answer(usage=spent, estimated=estimated, value=value, failure=failure, prompt_tokens=told)
 
     def close(self) -> None:
         """Close the pool. Calls in flight fail as `connection`."""

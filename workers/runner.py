@@ -11,12 +11,13 @@ import time
 from functools import cache
 from typing import NamedTuple
 
+import msgspec
 import structlog
 from celery import signals
 from redis import Redis
 from redis.exceptions import RedisError
 
-from scheduler.claims import Claim, Claims, Refusal, Result, Settled
+from scheduler.claims import Claim, Claims, PromptCount, Refusal, Result, Settled
 from scheduler.connect import connect
 from scheduler.endpoints import Model
 from scheduler.keys import new_nonce
@@ -32,7 +33,7 @@ from workers.heartbeat import Heartbeat
 from workers.llm import Answer
 from workers.llm_clients import ModelClients
 from workers.llm_dialect_store import DialectStore
-from workers.tokens import PromptDoesNotFit, fit
+from workers.tokens import PromptDoesNotFit, fit, is_plain, prompt_tokens
 
 log = structlog.get_logger()
 
@@ -114,7 +115,7 @@ class Runner:
         if model is None or model.endpoint not in self._endpoints:
             return self._unknown_endpoint(kind, claim)
         try:
-            prompt = fit(kind, claim.case, job.prompt_cap, halved=halved)
+            prompt = fit(kind, claim.case, job.prompt_cap, correction=job.correction, halved=halved)
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return _Attempt(self._fallback(kind, claim, Cost(), "prompt_too_long"), Cost())
@@ -130,8 +131,9 @@ class Runner:
                 failure = "unusable"
             else:
                 result = Result(
-                    effects=effects, source="llm", usage=answer.usage, model=model.name, prompt=prompt.version
-                )
+                    effects=effects, source="llm", usage=answer.usage, model=model.name, prompt=prompt.version,
+                    count=_count(answer, prompt), unreported=answer.estimated,
+                )  # fmt: skip
                 return _Attempt(result, answer.usage)
         pause = _pause(answer, claim.number)
         again = answer.retryable
@@ -140,7 +142,9 @@ class Runner:
             again, pause = True, 0.0
         if again and not claim.last and time.monotonic() + pause < deadline:
             return _Attempt(None, answer.usage, pause, failure)
-        return _Attempt(self._fallback(kind, claim, answer.usage, failure), answer.usage)
+        fallback = self._fallback(kind, claim, answer.usage, failure)
+        fallback = msgspec.structs.replace(fallback, count=_count(answer, prompt), unreported=answer.estimated)
+        return _Attempt(fallback, answer.usage)
 
     def _ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Answer | str:
         """Ask once, past the limit of the real day and the endpoint's gate; or say why that may not be."""
@@ -155,6 +159,14 @@ class Runner:
         try:
             answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
             self._day.settle(held, answer.usage)
+            if answer.usage.tokens > job.reserved.tokens:
+                log.warning(
+                    "job.overran",
+                    job=job.id,
+                    model=model.name,
+                    tokens=answer.usage.tokens,
+                    reserved=job.reserved.tokens,
+                )
             return answer
         finally:
             self._gate.leave(entered, answer)
@@ -187,6 +199,13 @@ class Runner:
         job, endpoint = claim.job, claim.model.endpoint if claim.model is not None else ""
         log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
         return _Attempt(self._fallback(kind, claim, Cost(), "unknown_endpoint"), Cost())
+
+
+def _count(answer: Answer, prompt: Prompt) -> PromptCount | None:
+    """What there is to learn from a prompt."""
+    if not answer.prompt_tokens or not is_plain(prompt):
+        return None
+    return PromptCount(prompt_tokens(prompt), answer.prompt_tokens)
 
 
 def _pause(answer: Answer, attempt: int) -> float:

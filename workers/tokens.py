@@ -107,35 +107,51 @@ def _stable_tokens(text: str) -> int:
     return estimate_tokens(text)
 
 
-def fit(kind: Kind, case: Case, cap: int, *, halved: bool = False) -> Prompt:
+def is_plain(prompt: Prompt) -> bool:
+    """Whether a prompt is almost all ASCII, so that a correction learned from such prompts holds for it."""
+    text = prompt.system + prompt.user
+    return text.isascii() or 50 * (len(text) - len(text.encode("ascii", "ignore"))) <= len(text)
+
+
+def corrected_tokens(prompt: Prompt, correction: int) -> int:
+    """The tokens of a request by what is known of its model; `correction` in thousandths.
+
+    Estimates of prompts that are not plain are never lowered.
+    """
+    factor = correction if correction > 1_000 or is_plain(prompt) else 1_000
+    return -(-prompt_tokens(prompt) * factor // 1_000)
+
+
+def fit(kind: Kind, case: Case, cap: int, *, correction: int = 1_000, halved: bool = False) -> Prompt:
     """The prompt with the largest share of memories, in steps of 1/64, whose estimate is at most `cap` tokens.
 
     Args:
+        correction: what to multiply estimates with, in thousandths.
         halved: half of that share, for an endpoint that found the prompt too long all the same.
 
     Raises:
         PromptDoesNotFit: when it is longer even without memories.
     """
-    share, prompt = _largest(kind, case, cap)
+    share, prompt = _largest(kind, case, cap, correction)
     return kind.prompt(case, share / 2) if halved else prompt
 
 
-def _largest(kind: Kind, case: Case, cap: int) -> tuple[float, Prompt]:
+def _largest(kind: Kind, case: Case, cap: int, correction: int) -> tuple[float, Prompt]:
     prompt = kind.prompt(case, 1.0)
-    if prompt_tokens(prompt) <= cap:
+    if corrected_tokens(prompt, correction) <= cap:
         return 1.0, prompt
     best: Prompt | None = None
     low, high = -1, _STEPS  # the share low/64 fits (-1: none is known to), high/64 does not
     while high - low > 1:
         middle = (low + high) // 2
         prompt = kind.prompt(case, middle / _STEPS)
-        if prompt_tokens(prompt) <= cap:
+        if corrected_tokens(prompt, correction) <= cap:
             low, best = middle, prompt
         else:
             high = middle
     if best is None:
+        least = corrected_tokens(kind.prompt(case, 0.0), correction)
         raise PromptDoesNotFit(
-            f"a {kind.name} prompt is about {prompt_tokens(kind.prompt(case, 0.0))} tokens without any memories, "
-            f"more than its cap of {cap}"
+            f"a {kind.name} prompt is about {least} tokens without any memories, more than its cap of {cap}"
         )
     return low / _STEPS, best

@@ -1,0 +1,69 @@
+"""The correction of token estimates: when it is trusted, how safe it is, and what is remembered."""
+
+from __future__ import annotations
+
+from random import Random
+
+from fakeredis import FakeRedis
+
+from scheduler.claims import PromptCount
+from scheduler.token_estimates import LEAST, TokenEstimates
+
+MODEL = "default"
+
+
+def learned(*percents: int) -> TokenEstimates:
+    estimates = TokenEstimates()
+    for percent in percents:
+        estimates.learn(MODEL, PromptCount(1_000, 10 * percent))
+    return estimates
+
+
+def test_estimates_are_lowered_only_after_a_hundred_prompts_and_never_below_the_least() -> None:
+    assert learned().correction(MODEL) == 1_000
+    assert learned(*[80] * 99).correction(MODEL) == 1_000
+    assert learned(*[80] * 100).correction(MODEL) == 840
+    assert learned(*[30] * 100).correction(MODEL) == LEAST
+    assert learned(*[80] * 100).correction("another") == 1_000
+
+
+def test_a_model_that_counts_more_is_believed_at_once() -> None:
+    assert learned(130).correction(MODEL) == 1_365
+    assert learned(*[80] * 500, 130).correction(MODEL) == 1_365
+
+
+def test_one_in_a_thousand_may_pass() -> None:
+    assert learned(*[80] * 999, 130).correction(MODEL) == 840
+    assert learned(*[80] * 998, 130, 130).correction(MODEL) == 1_365
+
+
+def test_what_is_old_is_forgotten_but_not_what_is_rare() -> None:
+    estimates = learned(140, *[90] * 4_000)
+    assert sum(estimates._seen[MODEL].values()) == 2_001
+    assert 140 in estimates._seen[MODEL]
+    for _ in range(40_000):
+        estimates.learn(MODEL, PromptCount(1_000, 700))
+    assert estimates.correction(MODEL) == 735
+
+
+def test_prompts_of_the_same_kind_overrun_less_than_once_in_a_thousand() -> None:
+    chance, estimates = Random(5), TokenEstimates()
+    over = 0
+    for i in range(20_000):
+        reported = int(1_000 * chance.gauss(0.72, 0.03))
+        over += i >= 100 and 1_000 * estimates.correction(MODEL) < 1_000 * reported
+        estimates.learn(MODEL, PromptCount(1_000, reported))
+    assert over < 20
+
+
+def test_a_resumed_run_goes_on_with_what_was_learned() -> None:
+    client, estimates = FakeRedis(), learned(*[80] * 200, 90)
+    (write,) = estimates.writes()
+    assert estimates.writes() == []
+    client.hset("run:state", *write.args)
+    again = TokenEstimates()
+    again.load(client, "run:")
+    assert again.correction(MODEL) == estimates.correction(MODEL) == 945
+    again.learn(MODEL, PromptCount(1_000, 800))
+    estimates.learn(MODEL, PromptCount(1_000, 800))
+    assert again.writes() == estimates.writes()
