@@ -16,6 +16,7 @@ from ops import logs
 from scheduler.kinds import load_kinds
 from scheduler.ledger import HostLedger, Value
 from scheduler.narration import NarratedLoop
+from scheduler.outage import outage_of
 from scheduler.rules import (
     Brief,
     check_limits,
@@ -60,7 +61,7 @@ class TickLoop(NarratedLoop):
     Raises:
         ConfigurationError: when the settings cannot be used, saying which value and what to do.
         prompts.render.TemplateError: when a template is missing or broken.
-        RunExists, RunMissing, NewerSchema: from the ledger.
+        RunExists, RunMissing, NewerSchema: from the ledger; while the loop lives also Fenced, Forgotten, LedgerAway.
     """
 
     def __init__(
@@ -103,11 +104,14 @@ class TickLoop(NarratedLoop):
                 publisher = InlinePublisher(client, settings)
                 self._resources.callback(publisher.close)
                 publish = publisher.publish
+                workers_left = None
             else:
                 from workers.processes import open_processes
 
-                client, publish, settings = open_processes(settings, self._resources)
+                client, publish, settings, workers_left = open_processes(settings, self._resources)
             ledger = _acquire(client, run, settings, resume, describe or {})
+            if not inline:
+                ledger.outage = outage_of(settings, run, client.ping)
             if resume:
                 kept: Any = client.hget(ledger.prefix + "state", "settings")
                 settings = kept_settings(kept, settings)
@@ -126,6 +130,7 @@ class TickLoop(NarratedLoop):
                 lease=settings.lease,
                 hint_interval=settings.hint_interval,
                 ticks=ticks,
+                workers_left=workers_left,
             )
             self.settings = settings
             self.routing = settings.routing().with_types(event_types or {})

@@ -14,6 +14,7 @@ class Interruption:
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._stop: Callable[[], None] | None = None
+        self._after = ""
         self.signal: int | None = None
 
     @property
@@ -22,9 +23,13 @@ class Interruption:
         return 128 + (self.signal or signal.SIGINT)
 
     @contextmanager
-    def softened(self, stop: Callable[[], None]) -> Iterator[None]:
-        """In this block the first signal calls `stop` instead of raising KeyboardInterrupt."""
-        self._stop = stop
+    def softened(self, stop: Callable[[], None], after: str = "this tick") -> Iterator[None]:
+        """In this block the first signal calls `stop` instead of raising KeyboardInterrupt.
+
+        Args:
+            after: what is still ended, as it is told to the user.
+        """
+        self._stop, self._after = stop, after
         try:
             yield
         finally:
@@ -36,7 +41,7 @@ class Interruption:
         self.signal = number
         if self._stop is None or not first:
             raise KeyboardInterrupt
-        self._say("stopping after this tick; once more to stop at once")
+        self._say(f"stopping after {self._after}; once more to stop at once")
         self._stop()
 
 

@@ -34,7 +34,7 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[Cell, ...]
     model: str  # what it may ask; empty: the heuristic is what was asked for
     prompt_cap: int  # tokens
-    refused: str = ""  # the cell that had no room, or "draining"
+    refused: str = ""  # the cell that had no room, or "draining", or "away"
     successor: JobKey | None = None  # the next trial of a deferred request
 
 

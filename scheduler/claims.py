@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -23,7 +24,7 @@ from tasks.kind import Case
 Source = Literal["llm", "cached", "heuristic", "none"]
 Reason = Literal["none", "denied", "late", "failed", "dead", "cancelled"]
 Settled = Literal["staged", "freed", "accounted", "already", "unknown", "gone"]
-Refusal = Literal["gone", "paused", "newer", "closed", "claimed", "late", "dead"]
+Refusal = Literal["gone", "paused", "newer", "closed", "claimed", "late", "dead", "alone"]
 
 
 class PromptCount(NamedTuple):
@@ -154,6 +155,14 @@ class Claims:
         """Report an attempt: stage its result if it is the newest; account for what was spent in every case."""
         payload = msgspec.json.encode(result) if result is not None else b""
         return self._report(claim.job.run, claim.incarnation, claim.job.key, claim.token, payload, used)
+
+    def states(self, claims: Sequence[Claim]) -> list[str]:
+        """What the ledger has of these jobs now: open, staged or dead; "": it has its end, or its run is gone."""
+        with self._client.pipeline(transaction=False) as pipe:
+            for claim in claims:
+                prefix = run_prefix(claim.job.run, claim.incarnation)
+                pipe.hget(f"{prefix}job:{claim.job.key.text()}", "state")
+            return [state.decode() if state else "" for state in pipe.execute()]
 
     def _report(self, run: str, incarnation: str, key: JobKey, token: str, payload: bytes, used: Cost) -> Settled:
         args: list[str | int | bytes] = [run_base(run), incarnation, key.text(), token, payload]

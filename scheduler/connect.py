@@ -21,8 +21,12 @@ def shown(url: str) -> str:
     return parts._replace(netloc=f"{parts.username or ''}:***@{host}").geturl()
 
 
-def connect(url: str, timeout: float) -> Redis:
+def connect(url: str, timeout: float, *, retries: int = 3) -> Redis:
     """A client whose every call ends within a bounded time. Scripts are safe to send again: see `fence.lua`.
+
+    Args:
+        timeout: seconds for each try.
+        retries: further tries of a call whose connection fails.
 
     Raises:
         ConfigurationError: when the URL cannot be read.
@@ -32,7 +36,7 @@ def connect(url: str, timeout: float) -> Redis:
             url,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
-            retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), 3),
+            retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), retries),
             health_check_interval=30,
         )
     except ValueError as error:

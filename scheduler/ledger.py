@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 from redis import Redis
+from redis.exceptions import RedisError
 
 from scheduler.claims import Result
 from scheduler.controls import Asked, read_asked
@@ -22,6 +24,9 @@ from scheduler.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefi
 from scheduler.scripts import script
 from scheduler.versions import SCHEMA
 from tasks.job import JobKey
+
+if TYPE_CHECKING:
+    from scheduler.outage import Outage
 
 Apply = Literal["due", "ready"]
 JobState = Literal["open", "staged", "dead", "held"]
@@ -34,6 +39,14 @@ class LedgerError(RuntimeError):
 
 class Fenced(LedgerError):
     """Another host has taken this run: this one must stop and change nothing more."""
+
+
+class Forgotten(LedgerError):
+    """The ledger has lost steps that it had taken, as after a power loss: this host is ahead of it and must stop."""
+
+
+class LedgerAway(LedgerError):
+    """The ledger did not come back in time, or too much was kept for it; the run can be resumed."""
 
 
 class RunExists(LedgerError):
@@ -109,7 +122,12 @@ class Commit:
 
 
 class HostLedger:
-    """One run as the host that holds it sees it."""
+    """One run as the host that holds it sees it.
+
+    Without an `outage` an error of the connection is the caller's, who may send the same step again.
+    """
+
+    outage: Outage | None = None
 
     def __init__(self, client: Redis, run: str, incarnation: str, epoch: int, holder: str, seq: int) -> None:
         self.client = client
@@ -119,6 +137,7 @@ class HostLedger:
         self.epoch = epoch
         self._holder = holder
         self._seq = seq
+        self._tick = 0  # the last one that this host has advanced to
         self._collect = script(client, "collect")
         self._advance = script(client, "advance")
         self._finish = script(client, "finish")
@@ -161,13 +180,18 @@ class HostLedger:
         client.sadd(RUNS, run)
         return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]))
 
-    def collect(self, tick: int, apply: Apply, expired: Sequence[str] = ()) -> Collected:
-        """What is due at `tick`; attempts named in `expired` lose their lease.
+    def collect(self, tick: int, apply: Apply, expired: Sequence[str] = ()) -> Collected | None:
+        """What is due at `tick`; attempts named in `expired` lose their lease. None: the ledger is away.
 
         Raises:
             Fenced: when another host has taken the run.
         """
-        rows, attempts, beats, unclaimed, asked = self._step(self._collect, [tick, apply, *expired])
+        if self.away:
+            return None
+        answer = self._step(self._collect, [tick, apply, *expired])
+        if answer is None:
+            return None
+        rows, attempts, beats, unclaimed, asked = answer
         return Collected(
             rows=_rows(rows),
             attempts={attempts[i].decode(): _ATTEMPT.decode(attempts[i + 1]) for i in range(0, len(attempts), 2)},
@@ -177,7 +201,7 @@ class HostLedger:
         )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
-        """Commit one tick. Returns None when this commit had arrived already.
+        """Commit one tick. Returns None when this commit had arrived already, or is kept for later.
 
         Raises:
             Fenced: when another host has taken the run; nothing was written.
@@ -190,6 +214,7 @@ class HostLedger:
         for write in commit.writes:
             args += (write.command, write.key, len(write.args), *write.args)
         answer = self._step(self._advance, args)
+        self._tick = commit.tick
         if not answer:
             return None
         return Advanced(_rows(answer[0]), [raw.decode() for raw in answer[1]], read_asked(answer[2]))
@@ -199,8 +224,12 @@ class HostLedger:
 
         Raises:
             Fenced: when another host has taken the run meanwhile.
+            LedgerAway: when not all of its ticks could be written.
         """
-        self._step(self._finish, [status])
+        if self.outage is not None:
+            self.outage.settle()
+        if self._step(self._finish, [status]) is None and self.outage is not None:
+            self.outage.settle()
 
     def go_on(self) -> None:
         """A paused run goes on: workers may claim its jobs again.
@@ -212,29 +241,69 @@ class HostLedger:
 
     def wait_asked(self, timeout: float) -> None:
         """Sleep until an operator asks for something, or `timeout` seconds (or less) are over."""
-        self.client.blpop([self.prefix + "knock"], timeout=min(timeout, self._longest_block))
+        self._block("knock", timeout)
 
     def wait_ready(self, due: int, timeout: float) -> bool:
         """Sleep until nothing due at `due` is out any more, or `timeout` seconds (or less) are over."""
-        seconds = min(max(timeout, 0.01), self._longest_block)
-        return self.client.blpop([f"{self.prefix}ready:{due}"], timeout=seconds) is not None
+        return self._block(f"ready:{due}", timeout)
 
-    def _step(self, lua: Any, args: Sequence[Value]) -> list[Any]:
-        digest = hashlib.blake2b(digest_size=16)
+    def _block(self, key: str, timeout: float) -> bool:
+        seconds = min(max(timeout, 0.01), self._longest_block)
+        if self.away:
+            time.sleep(seconds)
+            return False
+        try:
+            return self.client.blpop([self.prefix + key], timeout=seconds) is not None
+        except RedisError as error:
+            if self.outage is None:
+                raise
+            self.outage.missed(error)
+            return False
+
+    @property
+    def lost(self) -> float:
+        """Seconds that the host has waited for its ledger, in all."""
+        return self.outage.lost if self.outage is not None else 0.0
+
+    @property
+    def away(self) -> bool:
+        """Whether the host goes on without its ledger."""
+        return self.outage is not None and not self.outage.back()
+
+    def _step(self, lua: Any, args: Sequence[Value]) -> list[Any] | None:
+        digest, size = hashlib.blake2b(digest_size=16), 0
         for arg in args:
-            digest.update(arg if isinstance(arg, bytes) else str(arg).encode())
+            raw = arg if isinstance(arg, bytes) else str(arg).encode()
+            digest.update(raw)
             digest.update(b"\0")
-        answer: list[Any] = lua(
-            keys=[self.prefix + "state"],
-            args=[self.prefix, self.epoch, self._holder, self._seq, digest.hexdigest(), *args],
-        )
-        if answer[0] not in (b"ok", b"already"):
-            raise Fenced(
-                f"run {self.run!r}: another host has taken it, or it was deleted; this host stops "
-                f"(epoch {self.epoch}, step {self._seq}; the ledger says {[str(part, 'ascii') for part in answer]})"
-            )
+            size += len(raw)
+        seq = self._seq
+        whole = [self.prefix, self.epoch, self._holder, seq, digest.hexdigest(), *args]
+
+        def step() -> list[Any]:
+            answer: list[Any] = lua(keys=[self.prefix + "state"], args=whole)
+            if answer[0] not in (b"ok", b"already"):
+                raise self._refused(answer, seq)
+            return answer[1:]
+
         self._seq += 1
-        return answer[1:]
+        try:
+            return step() if self.outage is None else self.outage.send(step, size)
+        except (RedisError, LedgerError):
+            self._seq = seq  # the same step may be sent again
+            raise
+
+    def _refused(self, answer: list[bytes], seq: int) -> LedgerError:
+        if answer[0] == b"fenced" and int(answer[1]) == self.epoch and int(answer[2]) < seq:
+            tick: Any = self.client.hget(self.prefix + "state", "tick")
+            return Forgotten(
+                f"run {self.run!r}: the ledger has forgotten what it had taken: it stands at tick {int(tick or 0)}, "
+                f"this host had come to tick {self._tick}; it stops, the world goes back to where the ledger stands"
+            )
+        return Fenced(
+            f"run {self.run!r}: another host has taken it, or it was deleted; this host stops "
+            f"(epoch {self.epoch}, step {seq}; the ledger says {[str(part, 'ascii') for part in answer]})"
+        )
 
 
 _RESULT = msgspec.json.Decoder(Result)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import structlog
@@ -79,13 +79,16 @@ class TickLoop:
         lease: float = 15.0,
         hint_interval: float = 1.0,
         ticks: int | None = None,
+        workers_left: Callable[[], bool] | None = None,
     ) -> None:
         self.ledger = ledger
         self.mind = Mind(run=ledger.run, rules=rules, facts=facts, view=view)
         self._apply: Apply = apply
         self._tick_rate = tick_rate
         self._last = ticks
-        self._waiting = Waiting(ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval)
+        self._waiting = Waiting(
+            ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval, workers_left=workers_left
+        )  # fmt: skip
         self._turn = WorldTurn()
         self._checkpoint: bytes | None = None
         self._rows: list[Row] | None = None
@@ -255,6 +258,7 @@ class TickLoop:
     def _close(self, number: int) -> None:
         turn, self._turn = self._turn, WorldTurn()
         turn.controls, self._waiting.asked = self._waiting.asked, ()
+        self.mind.away = self.ledger.away
         outcome = self.mind.end(number, turn)
         self.ended.update(
             (ended.key.kind, note.source, ended.reason)
@@ -276,5 +280,5 @@ class TickLoop:
             self._committer.windows.difference_update(advanced.deleted)
             self._waiting.asked = advanced.asked
         jobs = [item.job for item in outcome.opened if item.admitted]
-        if jobs:
+        if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
             self._waiting.hint(jobs)

@@ -43,6 +43,7 @@ class Mind(RunState):
 
     def __init__(self, *, run: str, rules: Rules, facts: Facts, view: BudgetView) -> None:
         super().__init__(run=run, rules=rules, facts=facts, view=view)
+        self.away = False  # the ledger is: nothing can be admitted
         self._remembering = Remembering(coalesce=rules.coalesce)
         self._closings: list[Closing] = []
 
@@ -235,11 +236,12 @@ class Mind(RunState):
             kind_of=self.rules.kind_of,
             offers_of=offers_of,
             last_served=self.last_served,
-            closed="" if self.steering.admits else self.steering.mode,
+            closed="away" if self.away else "" if self.steering.admits else self.steering.mode,
         )
         busy = self.busy(d.request for d in decided)
         decided += self.steering.retry(self._staying(), tick=tick, minute=minute, offers_of=offers_of, busy=busy)
-        if self.steering.admits and is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
+        admits = self.steering.admits and not self.away
+        if admits and is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
             busy = self.busy(d.request for d in decided)
             decided += admit_repairs(
                 self._staying(),

@@ -88,6 +88,10 @@ class Settings(ModelChoice):
     hint_interval: float = Field(1.0, gt=0)  # seconds after which an unclaimed job's message is repeated
     claim_cap: int = Field(4, ge=1, le=20)
 
+    # When Redis is away
+    on_outage: Literal["pause", "carry_on"] = "pause"
+    outage_wait: float = Field(60.0, ge=0)  # seconds that a host waits for it, with "carry_on" only at the end
+    outage_buffer: int = Field(64_000_000, ge=1)  # bytes of ticks that a host which carries on may keep
     # The circuit breaker before each endpoint
     breaker_failures: int = Field(10, ge=1)  # in a row, after which it opens
     breaker_share: float = Field(0.6, gt=0, le=1)  # of the latest calls that failed, at which it opens

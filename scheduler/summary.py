@@ -255,7 +255,7 @@ def lines_of(accounts: Accounts, limits: Limits) -> list[BudgetLine]:
 def limit_name(limits: LimitTable, cell: str) -> str:
     """The limit behind a refusing cell such as "day:3 kind:reflect calls"; its wildcard where that is what is set.
 
-    What refuses without being a limit, such as a run that is drained, is named as it is.
+    What refuses without being a limit, such as a run that is drained or a ledger that is away, is named as it is.
     """
     if " " not in cell:
         return cell

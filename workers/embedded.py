@@ -42,7 +42,7 @@ PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
 
 log = structlog.get_logger()
 
-_children: dict[int, subprocess.Popen[bytes]] = {}  # servers this process started; whichever user stops one reaps it
+_children: dict[Path, subprocess.Popen[bytes]] = {}  # servers this process started, by folder; who stops one reaps it
 
 
 class EmbeddedServerError(ConfigurationError):
@@ -109,6 +109,23 @@ class EmbeddedServer:
             self._users = None
         log.debug("server.stopped" if last else "server.left", pid=self.pid)
 
+    def revive(self) -> None:
+        """Start the server again, unless it lives or another of its users was faster.
+
+        Raises:
+            EmbeddedServerError: when it ends or hangs while starting.
+        """
+        with self._locked():
+            if self._state() != "absent":
+                return
+            self._spawn()
+            self.pid = self._read_pid()
+            self._record()
+
+    def last_words(self) -> str:
+        """What the server logged last."""
+        return _last_lines(self.data_dir / LOG_FILE, 0)
+
     def __enter__(self) -> EmbeddedServer:
         return self.start()
 
@@ -155,6 +172,9 @@ class EmbeddedServer:
         return "ready"
 
     def _spawn(self) -> None:
+        dead = _children.pop(self.data_dir, None)
+        if dead is not None:
+            dead.wait()
         command: list[str] = [
             str(_binary()),
             *("--port", "0"),
@@ -178,6 +198,7 @@ class EmbeddedServer:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for the host, which stops the server last
+                restore_signals=False,  # a limit on the size of files is an error that it logs, not a silent death
                 umask=0o077,
             )
         try:
@@ -186,7 +207,7 @@ class EmbeddedServer:
             process.kill()
             process.wait()
             raise
-        _children[process.pid] = process
+        _children[self.data_dir] = process
 
     def _await_answer(self, process: subprocess.Popen[bytes] | None = None, log_start: int = 0) -> None:
         """Wait until the server answers; as long as it takes while it loads its data."""
@@ -222,22 +243,23 @@ class EmbeddedServer:
         with self.client(timeout=STOP_TIMEOUT) as client, contextlib.suppress(RedisError, OSError):
             client.shutdown()  # answers by closing the connection once everything is written
         deadline = time.monotonic() + STOP_TIMEOUT
-        while self._running() and time.monotonic() < deadline:
+        while self.alive() and time.monotonic() < deadline:
             time.sleep(0.005)
-        if self._running():
+        if self.alive():
             log.error("server.unstoppable", pid=self.pid, data_dir=str(self.data_dir))
             return
-        _children.pop(self.pid or 0, None)
+        _children.pop(self.data_dir, None)
         (self.data_dir / SERVER_FILE).unlink(missing_ok=True)
         if self.socket.parent != self.data_dir:
             with contextlib.suppress(OSError):
                 self.socket.parent.rmdir()
 
-    def _running(self) -> bool:
+    def alive(self) -> bool:
         """Whether the server is still there; our own child is reaped on the way."""
-        assert self.pid is not None
-        child = _children.get(self.pid)
-        return child.poll() is None if child is not None else self._state() != "absent"
+        child = _children.get(self.data_dir)
+        if child is not None and child.poll() is None:
+            return True
+        return self._state() != "absent"  # another process may have started one
 
 
 def _binary() -> Path:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
+from typing import NamedTuple
 
 from pydantic import SecretStr
 from redis import Redis
@@ -12,24 +14,32 @@ from scheduler.settings import Settings
 from scheduler.waiting import Publish
 from workers.embedded import EmbeddedServer
 from workers.publish import Publisher
+from workers.server_keeper import ServerKeeper
 from workers.supervisor import WorkerPool
 
 
-def open_processes(settings: Settings, resources: ExitStack) -> tuple[Redis, Publish, Settings]:
-    """Start the embedded server unless a URL is set, then the worker processes; `resources` stops them.
+class Processes(NamedTuple):
+    """What a host uses of them."""
 
-    Returns the client of the state, the way to publish, and the settings with the server's URL filled in.
+    client: Redis  # of the state; tries nothing twice, since `scheduler.outage` says what a host does then
+    publish: Publish
+    settings: Settings  # with the server's URL filled in
+    workers_left: Callable[[], bool] | None  # see `scheduler.waiting`; None: the host has no workers of its own
+
+
+def open_processes(settings: Settings, resources: ExitStack) -> Processes:
+    """Start the embedded server unless a URL is set, then the worker processes; `resources` stops them.
 
     Raises:
         ConfigurationError: when no server can be started or reached.
     """
     if settings.redis_url is None:
         server = resources.enter_context(EmbeddedServer(settings.data_dir))
+        resources.enter_context(ServerKeeper(server))
         settings = settings.model_copy(update={"redis_url": SecretStr(server.url)})
     url = settings.state_url()
-    client = connect(url, settings.socket_timeout)
+    client = connect(url, settings.socket_timeout, retries=0)
     resources.callback(client.close)
     check(client, url)
-    if settings.workers:
-        resources.enter_context(WorkerPool(settings, settings.workers))
-    return client, Publisher(settings).publish, settings
+    pool = resources.enter_context(WorkerPool(settings, settings.workers)) if settings.workers else None
+    return Processes(client, Publisher(settings).publish, settings, pool.any_left if pool else None)

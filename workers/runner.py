@@ -30,6 +30,7 @@ from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
 from workers.gate import Gate, Refused
 from workers.heartbeat import Heartbeat
+from workers.kept_results import KeptResults
 from workers.llm import Answer
 from workers.llm_clients import ModelClients
 from workers.llm_dialect_store import DialectStore
@@ -53,7 +54,15 @@ class _Attempt(NamedTuple):
 class Runner:
     """Runs jobs for one worker process, from any number of threads."""
 
-    def __init__(self, client: Redis, claims: Claims, heartbeat: Heartbeat, settings: Settings) -> None:
+    def __init__(
+        self,
+        client: Redis,
+        claims: Claims,
+        heartbeat: Heartbeat,
+        settings: Settings,
+        kept: KeptResults | None = None,
+    ) -> None:
+        self._kept = kept
         self._claims = claims
         self._heartbeat = heartbeat
         self._settings = settings
@@ -87,6 +96,8 @@ class Runner:
             with self._heartbeat.of(claim.job.run, claim.incarnation):
                 result, used, pause, failure = self._attempt(claim, deadline, halved)
                 settled = self._settle(claim, result, used)
+                if self._kept is not None and result is not None and result.source == "llm" and settled == "staged":
+                    self._kept.keep(claim, result, used)
             log.info(
                 "job.settled", job=job_id, kind=claim.job.key.kind, owner=claim.job.key.owner, attempt=claim.number,
                 settled=settled, source=result.source if result else "none", tokens=used.tokens,
@@ -224,7 +235,8 @@ def _runner(pid: int) -> Runner:
     client = connect(settings.state_url(), settings.socket_timeout)
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
     claims = Claims(client, worker=worker)
-    runner = Runner(client, claims, Heartbeat(claims.beat, settings.lease / 5), settings)
+    beat_every = settings.lease / 5
+    runner = Runner(client, claims, Heartbeat(claims.beat, beat_every), settings, KeptResults(claims, beat_every))
     signals.worker_shutting_down.connect(lambda **_: runner.stop(), weak=False)
     signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # sent when no job runs any more
     return runner

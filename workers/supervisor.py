@@ -7,6 +7,7 @@ the run: what no worker does, the heuristics do.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ FIRST_DELAY = 0.2  # seconds until a dead worker is restarted; doubles with each
 LONGEST_DELAY = 10.0
 QUICK_DEATH = 10.0  # seconds; a worker that lived longer starts with a clean slate
 GIVE_UP = 6  # quick deaths in a row
+USAGE = 2  # exit code of a command whose options cannot be used: the next one would end the same
 HURRY = 3.0  # seconds for a worker to end by itself when nobody wants to wait
 MARGIN = 10.0  # seconds beyond a job's deadline: the job settles, Celery says good-bye
 
@@ -73,10 +76,17 @@ def _as_variable(value: object) -> str:
 
 
 class WorkerPool:
-    """`count` worker processes. Usage: `with WorkerPool(settings, 2): …`."""
+    """`count` worker processes. Usage: `with WorkerPool(settings, 2): …`.
 
-    def __init__(self, settings: Settings, count: int) -> None:
+    Args:
+        arguments: further options of the command.
+        shown: they write where this process does, instead of into files of the data folder.
+    """
+
+    def __init__(self, settings: Settings, count: int, *, arguments: Sequence[str] = (), shown: bool = False) -> None:
         self._settings = settings
+        self._arguments = arguments
+        self._shown = shown
         self._stopping = threading.Event()
         self._lock = threading.Lock()  # a process is either started before stopping, and stopped, or not at all
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -97,6 +107,10 @@ class WorkerPool:
         """The processes that run now, by worker number."""
         with self._lock:
             return [process.pid for _, process in sorted(self._processes.items()) if process.poll() is None]
+
+    def any_left(self) -> bool:
+        """Whether a worker lives or will be started again; False once all have been given up."""
+        return any(thread.is_alive() for thread in self._threads)
 
     def log_file(self, number: int) -> Path:
         """Where worker `number` (from 1) writes."""
@@ -147,8 +161,9 @@ class WorkerPool:
             if self._stopping.is_set():
                 return
             quick_deaths = 1 if time.monotonic() - born > QUICK_DEATH else quick_deaths + 1
-            if quick_deaths >= GIVE_UP:
-                log.error("worker.given_up", number=number, code=code, log_file=str(self.log_file(number)))
+            if quick_deaths >= GIVE_UP or code == USAGE:
+                where = {} if self._shown else {"log_file": str(self.log_file(number))}
+                log.error("worker.given_up", number=number, code=code, **where)
                 return
             delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** (quick_deaths - 1))
             log.warning("worker.restarted", number=number, code=code, delay=delay)
@@ -156,16 +171,17 @@ class WorkerPool:
                 return
 
     def _spawn(self, number: int) -> subprocess.Popen[bytes] | None:
-        with self._lock, self.log_file(number).open("ab") as out:
+        with self._lock, contextlib.ExitStack() as files:
             if self._stopping.is_set():
                 return None
+            out = None if self._shown else files.enter_context(self.log_file(number).open("ab"))
             self._processes[number] = subprocess.Popen(
-                worker_command(f"worker{number}.{os.getpid()}@%h"),
+                [*worker_command(f"worker{number}.{os.getpid()}@%h"), *self._arguments],
                 env=self._environment,
                 cwd=self._settings.data_dir,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
-                stderr=subprocess.STDOUT,
+                stderr=None if self._shown else subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for the host, which stops its workers in order
             )
             return self._processes[number]

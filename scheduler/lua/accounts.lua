@@ -3,7 +3,8 @@
 --   <run>open             hash  enqueue tick -> open jobs and unsettled attempts that name its windows
 --   <run>attempts         hash  token -> JSON record of an attempt whose usage has not arrived
 --   <run>lost             hash  token -> the same of an attempt given up: booked in full until its usage arrives
---   <run>job:<key>        hash  an open job
+--   <run>alone            hash  worker -> token of the attempt that it runs alone, see claim.lua
+--   <run>job:<key>        hash  an open job; losses: its attempts whose worker was lost
 --   <run>state            hash  settings: JSON of the settings that the run keeps
 --   <run>unclaimed        set   keys of open jobs without a running attempt
 --   <run>waiting          hash  due tick -> admitted jobs whose result is still out
@@ -60,6 +61,11 @@ end
 
 -- How many claims of one job the run allows: it keeps that setting, whatever those of hosts and workers say.
 local function claim_cap(run) return cjson.decode(redis.call('HGET', run .. 'state', 'settings')).claim_cap end
+
+-- An attempt has ended, in whatever way: its worker is free for others again if it had this job alone.
+local function leaves_worker(run, token, attempt)
+  if redis.call('HGET', run .. 'alone', attempt.worker) == token then redis.call('HDEL', run .. 'alone', attempt.worker) end
+end
 
 -- The job's running attempt is over without a result: another may be claimed, or the cap on claims is reached.
 local function free_or_give_up(run, key, job)

@@ -9,7 +9,12 @@
 --   archived:<o>  zset    number, scored by the tick that archived it
 -- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 newest schema that the worker knows
 -- Answers {'ok', incarnation, attempt number, cap on claims, job JSON, profile JSON, {owner, {entry JSON, …}, …}}
---      or {reason}: gone, paused, newer, closed, claimed, late, dead.
+--      or {reason}: gone, paused, newer, closed, claimed, late, dead, alone.
+--
+-- A job that has lost so many workers may be what kills them. From then on it runs alone in its worker, so that it takes
+-- nobody else's attempt along: whoever shares a worker with such a job loses that many claims to it, and no more.
+
+local SUSPECT = 2
 
 local incarnation = redis.call('GET', KEYS[1])
 if not incarnation then return {'gone'} end
@@ -23,11 +28,12 @@ if tonumber(state[3]) > known then return {'newer'} end
 
 local name = run .. 'job:' .. key
 local job = redis.call('HMGET', name, 'state', 'token', 'claims', 'due', 'job', 'owner', 'calls', 'tokens', 'usd_micros',
-  'cells', 'pools', 'last', 'latest', 'tick', 'reads', 'schema')
+  'cells', 'pools', 'last', 'latest', 'tick', 'reads', 'schema', 'losses')
 if not job[1] or job[1] ~= 'open' then return {'closed'} end
 if tonumber(job[16] or '1') > known then return {'newer'} end  -- of before jobs said it: 1
 if tonumber(job[4]) <= tonumber(state[1]) then return {'late'} end
 local claims, cap = tonumber(job[3]), claim_cap(run)
+local suspect = tonumber(job[17] or 0) >= math.max(1, math.min(SUSPECT, cap - 1))
 
 if job[2] ~= token then  -- otherwise this very claim was made and its reply lost
   if job[2] ~= '' then return {'claimed'} end
@@ -35,6 +41,12 @@ if job[2] ~= token then  -- otherwise this very claim was made and its reply los
     give_up(run, key, name)
     return {'dead'}
   end
+  if suspect then
+    for _, running in ipairs(redis.call('HVALS', run .. 'attempts')) do
+      if cjson.decode(running).worker == worker then return {'alone'} end
+    end
+  end
+  if redis.call('HEXISTS', run .. 'alone', worker) == 1 then return {'alone'} end
   local reserved = {tonumber(job[7]), tonumber(job[8]), tonumber(job[9])}
   local cells = cjson.decode(job[10])
   if claims > 0 then
@@ -64,6 +76,7 @@ if job[2] ~= token then  -- otherwise this very claim was made and its reply los
     job = key, worker = worker, tick = tonumber(job[14]), cells = cells, reserved = reserved, pooled = 0}))
   redis.call('HINCRBY', run .. 'open', job[14], 1)
   redis.call('HSETNX', run .. 'beats', worker, 0)
+  if suspect then redis.call('HSET', run .. 'alone', worker, token) end
 end
 
 local memories = {}

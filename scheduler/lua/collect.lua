@@ -24,9 +24,13 @@ if not stop then
       book(run, attempt.cells, 'reserved', negative(attempt.reserved))
       book(run, attempt.cells, 'spent', attempt.reserved)
       release_window(run, attempt.tick)
+      leaves_worker(run, token, attempt)
       local name = run .. 'job:' .. attempt.job
       local job = redis.call('HMGET', name, 'state', 'token')
-      if job[1] == 'open' and job[2] == token then free_or_give_up(run, attempt.job, name) end
+      if job[1] == 'open' and job[2] == token then
+        redis.call('HINCRBY', name, 'losses', 1)
+        free_or_give_up(run, attempt.job, name)
+      end
     end
   end
 end

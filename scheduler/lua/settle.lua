@@ -29,6 +29,7 @@ if raw then
   book(run, attempt.cells, 'reserved', negative(attempt.reserved))
   book(run, attempt.cells, 'spent', used)
   release_window(run, attempt.tick)
+  leaves_worker(run, token, attempt)
 else
   redis.call('HDEL', run .. 'lost', token)
   book(run, attempt.cells, 'spent', minus(used, attempt.reserved))

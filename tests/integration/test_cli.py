@@ -152,17 +152,19 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path, eventually: Eventually)
 
 def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, eventually: Eventually) -> None:
     data_dir = tmp_path / "data"
-    host = _start("run", "--town", 3, "--tick-rate", 50, "--workers", 1, "--run", "mine", data_dir=data_dir)
-    try:
-        eventually(lambda: _tick(data_dir, "mine") > 0, "the run to have begun")
-        os.kill(int(json.loads((data_dir / "server.json").read_text())["pid"]), signal.SIGKILL)
-        _, err = host.communicate(timeout=120)
-    finally:
-        host.kill()
-        host.wait()
+    with EmbeddedServer(tmp_path / "server") as server:
+        away = {"COGITATE_REDIS_URL": server.url, "COGITATE_OUTAGE_WAIT": "0.1"}
+        host = _start("run", "--town", 3, "--tick-rate", 50, "--workers", 1, "--run", "mine", data_dir=data_dir, **away)
+        try:
+            eventually(lambda: _tick(tmp_path / "server", "mine") > 0, "the run to have begun")
+            os.kill(int(json.loads((tmp_path / "server" / "server.json").read_text())["pid"]), signal.SIGKILL)
+            _, err = host.communicate(timeout=120)
+        finally:
+            host.kill()
+            host.wait()
     assert host.returncode == 1, err
     last = err.strip().splitlines()[-1]
-    assert last.startswith("cogitate: Redis stopped answering")
+    assert last.startswith("cogitate: run 'mine': Redis stopped answering and was not back within 0.1 s")
     assert "go on with: " in last
     assert "Traceback" not in err
     eventually(lambda: not left_behind(data_dir), "its processes to be gone")
@@ -310,10 +312,10 @@ def test_a_key_in_the_environment_is_not_used_unless_asked_for(tmp_path: Path) -
     assert {source for facts in report["jobs"].values() for source in facts["source"]} == {"heuristic"}
 
 
-def _start(*arguments: object, data_dir: Path) -> subprocess.Popen[str]:
+def _start(*arguments: object, data_dir: Path, **environment: str) -> subprocess.Popen[str]:
     """The command while it runs; its standard output is buffered as in a pipe."""
     return subprocess.Popen(
-        command(*arguments, data_dir=data_dir), cwd=data_dir.parent, text=True,
+        command(*arguments, data_dir=data_dir), cwd=data_dir.parent, text=True, env={**os.environ, **environment},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ from scheduler.claims import Result
 from scheduler.connect import connect
 from scheduler.facts import Facts
 from scheduler.keys import RUNS, incarnation_key, new_nonce
-from scheduler.ledger import Fenced, HostLedger, RunExists, RunMissing
+from scheduler.ledger import Fenced, Forgotten, HostLedger, RunExists, RunMissing
 from scheduler.versions import SCHEMA
 from tasks.job import Cost
 from workers.embedded import EmbeddedServer
@@ -108,7 +108,7 @@ def test_a_host_that_was_forgotten_stops(client: Redis) -> None:
     remembered: Any = client.hgetall(state)
     host.turn()
     client.hset(state, mapping=remembered)
-    with pytest.raises(Fenced):
+    with pytest.raises(Forgotten, match=r"stands at tick 1, this host had come to tick 2"):
         host.turn()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,7 @@ from scheduler_case import ANN, BOB, open_job
 
 from scheduler.ledger import Attempt, Collected, Row
 from scheduler.open_jobs import OpenJob
-from scheduler.waiting import MOST_INTERVALS, Hints, Leases, Waiting
+from scheduler.waiting import LOOKS_A_LEASE, MOST_INTERVALS, Hints, Leases, Waiting
 from tasks.job import Job, JobKey
 
 LEASE = 15.0
@@ -24,59 +24,76 @@ def look(beats: dict[str, int], **attempts: str) -> Collected:
     return Collected(rows=[], attempts=running, beats=beats, unclaimed=[])
 
 
+def watch(leases: Leases, collected: Collected, begin: float, end: float) -> list[float]:
+    """Look every second, from `begin` on; the seconds at which a lease had run out."""
+    steps = range(int(end - begin) + 1)
+    return [begin + step for step in steps if leases.watch(collected, begin + step)]
+
+
 def test_a_lease_runs_out_after_its_time_without_a_heartbeat() -> None:
-    leases = Leases(LEASE)
-    for now in (100.0, 107.0, 115.0):
-        assert leases.watch(look({"w": 3}, t="w"), now) == []
-    assert leases.watch(look({"w": 3}, t="w"), 115.1) == ["t"]
+    assert watch(Leases(LEASE), look({"w": 3}, t="w"), 100.0, 117.0) == [116.0, 117.0]
 
 
 def test_a_heartbeat_begins_it_anew() -> None:
     leases = Leases(LEASE)
-    assert leases.watch(look({"w": 3}, t="w"), 100.0) == []
-    assert leases.watch(look({"w": 4}, t="w"), 114.0) == []
-    assert leases.watch(look({"w": 4}, t="w"), 128.0) == []
-    assert leases.watch(look({"w": 4}, t="w"), 130.0) == ["t"]
+    assert watch(leases, look({"w": 3}, t="w"), 100.0, 113.0) == []
+    assert watch(leases, look({"w": 4}, t="w"), 114.0, 129.0) == []
+    assert watch(leases, look({"w": 4}, t="w"), 130.0, 130.0) == [130.0]
 
 
 def test_another_token_is_another_lease() -> None:
     leases = Leases(LEASE)
-    leases.watch(look({"w": 3}, t="w"), 100.0)
-    assert leases.watch(look({"w": 3}, u="w"), 120.0) == []
-    assert leases.watch(look({"w": 3}, t="w", u="w"), 130.0) == []
-    assert leases.watch(look({"w": 3}, t="w", u="w"), 136.0) == ["u"]
+    assert watch(leases, look({"w": 3}, t="w"), 100.0, 110.0) == []
+    assert watch(leases, look({"w": 3}, u="w"), 111.0, 120.0) == []
+    assert watch(leases, look({"w": 3}, t="w", u="w"), 121.0, 127.0) == [127.0]
+
+
+def test_no_lease_runs_on_while_the_host_is_blind() -> None:
+    """As while the server stalls: nobody could beat, and the host saw nothing."""
+    leases = Leases(LEASE)
+    assert watch(leases, look({"w": 3}, t="w"), 100.0, 111.0) == []
+    assert leases.watch(look({"w": 3}, t="w"), 1000.0) == []
+    assert watch(leases, look({"w": 4}, t="w"), 1001.0, 1016.0) == []
 
 
 def test_only_the_dead_workers_attempts_expire() -> None:
     leases = Leases(LEASE)
-    for now in range(0, 20, 5):
+    for now in range(16):
         assert leases.watch(look({"dead": 1, "live": now}, a="dead", b="live", c="dead"), float(now)) == []
-    assert leases.watch(look({"dead": 1, "live": 99}, a="dead", b="live", c="dead"), 20.0) == ["a", "c"]
+    assert leases.watch(look({"dead": 1, "live": 99}, a="dead", b="live", c="dead"), 16.0) == ["a", "c"]
 
 
 def test_a_worker_that_never_beat_has_a_lease_too() -> None:
-    leases = Leases(LEASE)
-    assert leases.watch(look({}, t="w"), 0.0) == []
-    assert leases.watch(look({}, t="w"), 16.0) == ["t"]
+    assert watch(Leases(LEASE), look({}, t="w"), 0.0, 16.0) == [16.0]
 
 
 def test_a_resumed_host_begins_every_lease_anew() -> None:
-    first = Leases(LEASE)
-    first.watch(look({"w": 3}, t="w"), 0.0)
-    second = Leases(LEASE)
-    assert second.watch(look({"w": 3}, t="w"), 1000.0) == []
-    assert second.watch(look({"w": 3}, t="w"), 1015.0) == []
-    assert second.watch(look({"w": 3}, t="w"), 1015.1) == ["t"]
+    assert watch(Leases(LEASE), look({"w": 3}, t="w"), 0.0, 15.0) == []
+    assert watch(Leases(LEASE), look({"w": 3}, t="w"), 1000.0, 1016.0) == [1016.0]
 
 
 @given(st.lists(st.tuples(st.floats(0, 30), st.booleans()), max_size=30))
 def test_no_lease_runs_out_early(looks: list[tuple[float, bool]]) -> None:
-    leases, now, beat, since = Leases(LEASE), 0.0, 0, 0.0
+    leases, now, beat, since, unseen = Leases(LEASE), 0.0, 0, 0.0, 0
     for n, (later, beats) in enumerate(looks):
-        now += later
+        now, unseen = now + later, unseen + 1
         if beats or n == 0:
-            beat, since = beat + 1, now
-        assert bool(leases.watch(look({"w": beat}, t="w"), now)) == (now - since > LEASE)
+            beat, since, unseen = beat + 1, now, 0
+        if leases.watch(look({"w": beat}, t="w"), now):
+            assert now - since > LEASE
+            assert unseen >= LOOKS_A_LEASE
+
+
+@given(st.floats(0, 30), st.lists(st.floats(0.01, LEASE / LOOKS_A_LEASE), min_size=1, max_size=40))
+def test_a_dead_workers_lease_has_run_out_a_look_after_its_time(at: float, gaps: list[float]) -> None:
+    leases, now, found = Leases(LEASE), at, None
+    leases.watch(look({"w": 1}, t="w"), now)
+    for gap in gaps:
+        now += gap
+        if leases.watch(look({"w": 1}, t="w"), now) and found is None:
+            found = now - at
+            assert found - gap <= LEASE * (1 + 1e-9)
+    assert (found is not None) == (sum(gaps) > LEASE) or abs(sum(gaps) - LEASE) < 1e-6
 
 
 # -- hints -------------------------------------------------------------------------------------------
@@ -127,14 +144,15 @@ class FakeLedger:
     run = "r"
 
     def __init__(self, staged_at: dict[JobKey, float]) -> None:
-        self.now, self.staged_at = 0.0, staged_at
+        self.now, self.lost, self.staged_at = 0.0, 0.0, staged_at
         self.attempts: dict[str, Attempt] = {}
+        self.beats: dict[str, int] = {}
         self.looks: list[tuple[float, tuple[str, ...]]] = []
 
     def collect(self, tick: int, apply: str, expired: Sequence[str] = ()) -> Collected:
         self.looks.append((self.now, tuple(expired)))
         rows = [Row(key, "staged" if at <= self.now else "open", None, 1) for key, at in self.staged_at.items()]
-        return Collected(rows, self.attempts, {}, [row.key.text() for row in rows if row.state == "open"])
+        return Collected(rows, self.attempts, self.beats, [row.key.text() for row in rows if row.state == "open"])
 
     def wait_ready(self, due: int, timeout: float) -> bool:
         last = max(self.staged_at.values())
@@ -147,7 +165,13 @@ JOBS: dict[JobKey, OpenJob] = {item.job.key: item for item in (open_job(owner=AN
 FIRST, SECOND = JOBS
 
 
-def waiting(ledger: FakeLedger, wait: float, apply: Any = "due", lease: float = LEASE) -> tuple[Waiting, list[Job]]:
+def waiting(
+    ledger: FakeLedger,
+    wait: float,
+    apply: Any = "due",
+    lease: float = LEASE,
+    workers_left: Callable[[], bool] | None = None,
+) -> tuple[Waiting, list[Job]]:
     published: list[Job] = []
 
     def publish(jobs: Sequence[Job]) -> int:
@@ -161,6 +185,7 @@ def waiting(ledger: FakeLedger, wait: float, apply: Any = "due", lease: float = 
         wait=wait,
         lease=lease,
         hint_interval=1.0,
+        workers_left=workers_left,
         clock=lambda: ledger.now,
     )
     return built, published
@@ -229,3 +254,70 @@ def test_lost_leases_are_expired_while_it_waits() -> None:
     assert expired
     assert expired[0] > LEASE
     assert expired[0] <= LEASE + 2
+
+
+# -- nobody to wait for ------------------------------------------------------------------------------
+
+
+def test_who_has_waited_in_vain_once_does_not_wait_again_until_there_is_a_sign_of_life() -> None:
+    ledger = FakeLedger({FIRST: 1e9})
+    built, _ = waiting(ledger, 60.0)
+    built.gather(5, None, JOBS)
+    assert ledger.now == 60.0
+    for tick in range(6, 100):
+        assert states(built.gather(tick, None, JOBS)) == {"open"}
+    assert ledger.now == 60.0, "nobody was there"
+    ledger.beats["w"] = 1
+    built.gather(100, None, JOBS)
+    assert ledger.now == 120.0
+
+
+def test_a_worker_at_work_is_waited_for_at_every_boundary() -> None:
+    ledger = FakeLedger({FIRST: 1e9})
+    ledger.attempts = {"t": Attempt(job=FIRST.text(), worker="w", tick=1)}
+    built, _ = waiting(ledger, 60.0)
+    for tick in range(5, 10):
+        ledger.beats = {"w": tick}
+        built.gather(tick, None, JOBS)
+    assert ledger.now == 300.0
+
+
+def test_a_quiet_time_is_no_sign_of_death() -> None:
+    ledger = FakeLedger({FIRST: 10.0})
+    built, _ = waiting(ledger, 60.0)
+    built.gather(5, None, JOBS)
+    ledger.now += 1000.0  # a night without a thought
+    ledger.staged_at = {SECOND: ledger.now + 59.0}
+    assert states(built.gather(6, None, JOBS)) == {"staged"}
+
+
+def test_when_all_workers_are_given_up_a_lease_is_enough() -> None:
+    ledger = FakeLedger({FIRST: 1e9})
+    built, _ = waiting(ledger, 60.0, workers_left=lambda: False)
+    for tick in range(5, 10):
+        assert states(built.gather(tick, None, JOBS)) == {"open"}
+    assert ledger.now <= LEASE + 1.0
+
+
+def test_the_time_that_the_ledger_was_away_does_not_count() -> None:
+    ledger = FakeLedger({FIRST: 100.0})
+    built, _ = waiting(ledger, 60.0)
+    look = ledger.collect
+
+    def stalls_once(*args: Any) -> Collected:
+        ledger.collect = look  # type: ignore[method-assign]
+        ledger.now += 50.0
+        ledger.lost += 50.0
+        return look(*args)
+
+    ledger.collect = stalls_once  # type: ignore[method-assign, assignment]
+    assert states(built.gather(5, None, JOBS)) == {"staged"}
+
+
+def test_a_host_that_cannot_ask_calls_what_is_due_late() -> None:
+    ledger = FakeLedger({FIRST: 0.0})
+    ledger.collect = lambda *_: None  # type: ignore[method-assign, assignment]
+    due = max(item.job.due for item in JOBS.values())
+    rows = waiting(ledger, 60.0)[0].gather(due, None, JOBS)
+    assert {(row.key, row.state) for row in rows} == {(FIRST, "open"), (SECOND, "open")}
+    assert ledger.now == 0.0
