@@ -124,7 +124,7 @@ def run(
         _say_next(out.print, summary, loop.settings)
         if as_json:
             print(json.dumps(report_json(summary, took)), flush=True)
-        return interruption.exit_code if summary.status == "stopped" else 0
+        return interruption.exit_code if loop.stopping and summary.status == "stopped" else 0  # drained: as asked
 
 
 def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: Console, audit: bool) -> TickLoop:

@@ -232,6 +232,20 @@ def test_a_plan_is_shown_with_the_status_of_its_items(
     assert "no owner 'agent:nobody'" in cogitate("plan", RUN, "agent:nobody").stderr
 
 
+def test_what_was_denied_can_be_asked_for_again_once_a_host_goes_on(
+    facts_of: Facts, cogitate: Typed, plans: list[dict[str, Any]]
+) -> None:
+    denied = [one["id"] for one in plans if one["decision"] == "heuristic"]
+    asked = cogitate("retry", *denied, "--json")
+    requests = json.loads(asked.stdout.splitlines()[-1])["requests"]
+    assert (asked.returncode, [one["state"] for one in requests]) == (3, ["waits", "waits"])
+    assert [f"{RUN}/{one['asked']['job']}" for one in requests] == denied
+    assert "the run is finished" in asked.stderr
+    assert facts_of("status", RUN)["steering"]["asked"] == 2
+    served = next(one["id"] for one in plans if one["decision"] == "admitted")
+    assert "got what it asked for" in cogitate("retry", served).stderr
+
+
 def test_an_owner_without_a_plan_is_told_so(cogitate: Typed, small: Host) -> None:
     small.turn()
     assert "there is no plan in force" in cogitate("plan", "small", OWNER).stdout
