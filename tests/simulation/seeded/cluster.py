@@ -41,8 +41,6 @@ class Cluster:
         self.restarts = 0
         self.coverage: Coverage = Counter()
         self.tried: Counter[str] = Counter()  # claims of each job that may have been granted
-        self.granted: dict[str, float] = {}  # token -> when
-        self.heard: dict[str, float] = {}  # worker -> when its last beat arrived
         self._states = JobStates(server.plain)
         self._hosts: list[HostProcess] = []
         self._workers: list[WorkerProcess] = []
@@ -224,7 +222,7 @@ class Cluster:
         if self.schedule.now < self._stalled_until:
             actor.pause(min(self._stalled_until, self.schedule.now + SOCKET_TIMEOUT))
             if self.schedule.now < self._stalled_until:
-                if self._draw.random() < 0.5:
+                if actor.at != "read" and self._draw.random() < 0.5:
                     self._landing.append((self._stalled_until, packed))
                 raise RedisTimeoutError("the server does not answer")
         if self.restarts != restarts:
@@ -235,7 +233,8 @@ class Cluster:
         elif fault == "call refused":
             raise RedisConnectionError("refused")
         elif fault == "call landed late":
-            self._landing.append((self.schedule.now + self._draw.choice((0.0, 0.1, 1.0)), packed))
+            if actor.at != "read":
+                self._landing.append((self.schedule.now + self._draw.choice((0.0, 0.1, 1.0)), packed))
             raise RedisTimeoutError("no answer in time")
 
     def after(self, actor: Actor) -> None:

@@ -71,18 +71,25 @@ class HostProcess(Process):
 
 
 class WatchedLeases(Leases):
-    """Makes sure that no lease runs out while its worker beats."""
+    """Makes sure that no lease runs out before its time on the one clock that counts."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(LEASE)
         self._cluster = cluster
+        self._heard: dict[str, tuple[int, float]] = {}  # token -> its worker's heartbeat, and when it was first seen
 
     def watch(self, collected: Collected, now: float) -> list[str]:
+        present = self._cluster.schedule.now
+        heard = {}
+        for token, attempt in collected.attempts.items():
+            beat = collected.beats.get(attempt.worker, 0)
+            before = self._heard.get(token)
+            heard[token] = before if before is not None and before[0] == beat else (beat, present)
+        self._heard = heard
         expired = super().watch(collected, now)
         for token in expired:
-            heard = self._cluster.heard.get(collected.attempts[token].worker, 0.0)
-            quiet = self._cluster.schedule.now - max(heard, self._cluster.granted.get(token, 0.0))
-            if quiet < LEASE and not self._cluster.restarts:
+            quiet = present - heard[token][1]
+            if quiet <= LEASE:
                 raise Broken(f"a lease ran out {quiet:.2f} seconds after its worker was heard of")
         return expired
 
@@ -95,9 +102,7 @@ class WatchedClaims(Claims):
     def claim(self, job_id: str) -> Claim | Refusal:
         self.cluster.tried[job_id] += 1
         claim = super().claim(job_id)
-        if isinstance(claim, Claim):
-            self.cluster.granted[claim.token] = self.cluster.schedule.now
-        else:
+        if not isinstance(claim, Claim):
             self.cluster.tried[job_id] -= 1
         return claim
 
@@ -140,7 +145,6 @@ class SimulatedHeartbeat(Heartbeat):
     def __init__(self, process: WorkerProcess, claims: Claims, cluster: Cluster) -> None:
         super().__init__(claims.beat, LEASE / 5)
         self._cluster = cluster
-        self._name = process.name
         self._runs: Counter[tuple[str, str]] = Counter()
         self._heart = process.spawn(self._live)
 
@@ -162,7 +166,6 @@ class SimulatedHeartbeat(Heartbeat):
             for run, incarnation in busy:
                 try:
                     self._beat(run, incarnation)
-                    self._cluster.heard[self._name] = self._cluster.schedule.now
                 except RedisError:
                     continue
             self._heart.sleep(self._interval)

@@ -17,9 +17,9 @@ from scheduler.settings import Settings
 
 SCENES = 32
 RUN = "r"
-TICKS = 22
+TICKS = 17
 STEP = 60  # game minutes a tick
-START = 20 * 60  # 20:00 of day 0: midnight is tick 4, plans are due at tick 10
+START = 22 * 60  # 22:00 of day 0: midnight is tick 2
 LEASE, HINTS = 3.0, 0.5  # seconds of the simulated clock
 
 
@@ -45,17 +45,18 @@ def scene_of(number: int) -> Scene:
     chosen: dict[str, Any] = {
         "data_dir": Path("/nowhere"),
         "minutes_per_tick": STEP,
+        "morning": 120,  # 02:00, at tick 4
         "apply": "ready" if number % 8 == 5 else "due",
         "wait": 1e9 if patient else draw.choice((0.0, 2.0, 6.0)),
         "llm": "openai" if number % 3 else "heuristic",
         "api_key": "any",
-        "limit_tokens": draw.choice((60_000, 120_000, 10_000_000)),
+        "limit_tokens": draw.choice((90_000, 120_000, 10_000_000)),
         "limits": {
-            "tick.run.calls": draw.choice((3, 4, 6)),
-            "day.run.calls": draw.choice((14, 20, 40)),
-            "day.kind:reflect.calls": draw.choice((6, 12)),
-            "day.owner:*.calls": draw.choice((9, 30)),
-            "day.kind:*.tokens": draw.choice((30_000, 200_000)),
+            "tick.run.calls": draw.choice((4, 5, 6)),
+            "day.run.calls": draw.choice((24, 30, 40)),
+            "day.kind:reflect.calls": draw.choice((8, 16)),
+            "day.owner:*.calls": draw.choice((14, 30)),
+            "day.kind:*.tokens": draw.choice((40_000, 200_000)),
         },
         "retry_share": draw.choice((0.0, 0.2, 0.5, 0.5)),
         "claim_cap": draw.choice((2, 3, 4, 6)),
@@ -63,9 +64,9 @@ def scene_of(number: int) -> Scene:
             "plan": 1 + draw.randrange(3), "act": 1, "reflect": 1 + draw.randrange(2), "summarise": 2, "prune": 2,
             "rate": 1, "integrate": 2, "recount": 2,
         },
-        "act_interval": draw.choice((4, 5, 7)),
-        "act_per_tick": 2,
-        "reflection_interval": draw.choice((180, 240)),
+        "act_interval": draw.choice((4, 5)) if number % 3 else 2,
+        "act_per_tick": 2 if number % 3 else 3,
+        "reflection_interval": draw.choice((120, 180)),
         "reflection_trigger": draw.choice(("interval", "either")),
         "reflection_trigger_max": 30,
         "max_observations": draw.choice((6, 9)),
@@ -76,7 +77,7 @@ def scene_of(number: int) -> Scene:
         "cells": 3,
         "token_limit": 150,
         "coalesce": draw.random() < 0.5,
-        "repair_from": draw.choice((600, 1440)),
+        "repair_from": draw.choice((480, 1440)),
         "lease": LEASE,
         "hint_interval": HINTS,
     }  # fmt: skip

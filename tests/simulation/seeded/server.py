@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -18,17 +19,20 @@ from unittest.mock import patch
 
 import structlog
 from redis import Redis
+from redis.connection import UnixDomainSocketConnection
 from redis.exceptions import ResponseError
 
 import ops.host
 import scheduler.claims
 import scheduler.ledger
+import scheduler.rules
 import workers.inline
 import workers.runner
 from scheduler.scripts import _PRELUDES, script
+from scheduler.settings import Settings
 from seeded.actors import SimulatedTime, current
 from seeded.model import SimulatedModel
-from seeded.wire import SimulatedConnection, simulated_client
+from seeded.wire import SimulatedConnection, client_of
 from workers.embedded import EmbeddedServer
 from workers.heartbeat import Heartbeat
 
@@ -44,9 +48,9 @@ class Server:
     """A private Valkey and three ways to it."""
 
     def __init__(self, embedded: EmbeddedServer) -> None:
-        self.plain = embedded.client()  # past the simulated wire
-        self.client = simulated_client(embedded.socket)
-        self.beside = embedded.client(1)  # for replays
+        self.plain = client_of(UnixDomainSocketConnection, embedded.socket)  # past the simulated wire
+        self.client = client_of(SimulatedConnection, embedded.socket)
+        self.beside = client_of(UnixDomainSocketConnection, embedded.socket, db=1)  # for replays
         self._persisted = self.plain.register_script(_COPY_ALL)
         self.plain.config_set("appendonly", "no")
         self.plain.config_set("save", "")
@@ -84,6 +88,9 @@ def simulating() -> Iterator[Server]:
         undo.enter_context(patch.object(workers.runner, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(workers.inline, "Heartbeat", _Still))
         undo.enter_context(patch.object(ops.host, "_check_model", lambda settings: None))
+        undo.enter_context(
+            patch.object(scheduler.rules, "Settings", cache(Settings))
+        )  # reading the environment is slow
         for module in (scheduler.claims, scheduler.ledger):
             undo.enter_context(patch.object(module, "new_nonce", _nonce))
         undo.callback(structlog.reset_defaults)

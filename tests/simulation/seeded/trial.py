@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory.clock import day_of
 from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.journal import JournalError, ReadLine
 from scheduler.replay import replay
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.summary import prefix_of
 from seeded.cluster import Cluster
 from seeded.faults import Coverage
 from seeded.processes import Broken
@@ -48,14 +48,16 @@ class Trials:
         cluster = Cluster(seed, self._server)
         cluster.live()
         plain = self._server.plain
-        done = summarise_run(plain, RUN)
-        if (done.status, done.tick) != ("finished", TICKS):
-            raise Broken(f"the host has left a run that is {done.status} at tick {done.tick}")
+        prefix = prefix_of(plain, RUN)
+        told: Any = plain.hmget(prefix + "state", "status", "tick", "digest")
+        status, tick, digest = (raw.decode() for raw in told)
+        if (status, int(tick)) != ("finished", TICKS):
+            raise Broken(f"the host has left a run that is {status} at tick {tick}")
         if problems := audit(plain, RUN):
             raise Broken("; ".join(problems[:3]))
-        lines = list(read_journal(plain, prefix_of(plain, RUN), 1, TICKS))
+        lines = list(read_journal(plain, prefix, 1, TICKS))
         self._check_ends(cluster, lines)
-        self._check_size(cluster, lines, len(done.memories))
+        self._check_size(cluster, lines)
         try:
             replay(plain, RUN, self._server.beside)
         except JournalError as error:
@@ -64,9 +66,9 @@ class Trials:
         if cluster.scene.promises_equality:
             ends = forced_ends(lines, all_usage=cluster.varied_usage)
             expected = self._undisturbed(cluster, ends)
-            if done.digest != expected:
-                raise Broken(f"the digest is {done.digest}, of the undisturbed run {expected}")
-        return Trial(seed, done.digest, cluster.steps, cluster.coverage, len(ends))
+            if digest != expected:
+                raise Broken(f"the digest is {digest}, of the undisturbed run {expected}")
+        return Trial(seed, digest, cluster.steps, cluster.coverage, len(ends))
 
     def _undisturbed(self, cluster: Cluster, ends: Ends) -> str:
         key = (cluster.scene.number, ends)
@@ -88,7 +90,8 @@ class Trials:
                     raise Broken(f"{where} is said to have had {note.attempts} attempts, more than were claimed")
 
     @staticmethod
-    def _check_size(cluster: Cluster, lines: list[ReadLine], owners: int) -> None:
+    def _check_size(cluster: Cluster, lines: list[ReadLine]) -> None:
+        owners = sum(len(line.core.joined) for line in lines)
         days = {day_of(line.core.minute) for line in lines}
         if cluster.steps < LEAST_STEPS or owners < LEAST_OWNERS or len(days) < 2:
             raise Broken(f"a seed of {cluster.steps} steps, {owners} owners and {len(days)} days shows too little")

@@ -68,7 +68,11 @@ class SimulatedConnection(UnixDomainSocketConnection):
             self._answered = True
             actor = current()
             if actor is not None and self.network is not None:
-                self.network.after(actor)
+                try:
+                    self.network.after(actor)
+                except BaseException:
+                    self.disconnect()  # the rest of a pipeline's replies is still to come
+                    raise
         return reply
 
     def _wait(self) -> Any:
@@ -101,22 +105,23 @@ class SimulatedConnection(UnixDomainSocketConnection):
         return cls.verbs.get(packed[0][start : start + 40], "read")
 
 
-def simulated_client(socket: Path) -> Redis:
-    """A client whose calls pass the network."""
+class PlainPool(ConnectionPool):
+    """A pool for one thread of Python, without redis-py's locks, looks at sockets and measurements."""
+
+    def get_connection(self, command_name: Any = None, *keys: Any, **options: Any) -> Any:
+        connection = self._available_connections.pop() if self._available_connections else self.make_connection()
+        connection.connect()
+        return connection
+
+    def release(self, connection: Any) -> None:
+        self._available_connections.append(connection)
+
+
+def client_of(kind: type[UnixDomainSocketConnection], socket: Path, db: int = 0) -> Redis:
+    """A client of the server on that socket, through connections of that kind."""
     return Redis(
-        connection_pool=ConnectionPool(
-            connection_class=SimulatedConnection,
-            path=str(socket),
-            socket_timeout=SOCKET_TIMEOUT,
-            retry=Retry(NoBackoff(), RETRIES),
-            driver_info=None,
-            protocol=2,
+        connection_pool=PlainPool(
+            connection_class=kind, path=str(socket), db=db, socket_timeout=SOCKET_TIMEOUT,
+            retry=Retry(NoBackoff(), RETRIES), driver_info=None, protocol=2,
         )
-    )
-
-
-def resend(connection: SimulatedConnection, packed: list[bytes]) -> None:
-    """Have the server carry out a call that nobody waits for any more."""
-    for part in packed:
-        UnixDomainSocketConnection.send_packed_command(connection, part, False)
-    UnixDomainSocketConnection.read_response(connection, disconnect_on_error=False)
+    )  # fmt: skip

@@ -22,7 +22,7 @@ from seeded.scene import TICKS
 
 AGENTS = ("agent:ann", "agent:bo", "npc:cy")
 GUEST = "agent:di"  # joins and leaves
-JOINS, LEAVES = 3, TICKS - 6
+JOINS, LEAVES = 3, TICKS - 4
 PLACES = (Location(id="inn", name="The Inn", type="inn"), Location(id="mill", name="The Mill", type="work"))
 DEEDS = (
     "swept the floor of the inn", "found a silver ring under the bridge", "is idle", "repaired the mill's wheel",
@@ -60,9 +60,9 @@ class World:
             self._happen(loop, tick, owner, draw)
         if tick.number == LEAVES:
             loop.leave(GUEST)
-        if tick.number % 5 == 0:
+        if tick.number % 4 == 0:
             loop.left_location("inn", present=["npc:cy"])
-        if tick.number % 7 == 0:
+        if tick.number % 5 == 0:
             loop.story_event("quest_completed", related={"quest_id": "q1"})
         if draw.random() < 0.3:
             loop.request(draw.choice(("prune", "summarise")), draw.choice(AGENTS))
