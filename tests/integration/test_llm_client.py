@@ -5,55 +5,23 @@ from __future__ import annotations
 import json
 import logging
 import socket
-import threading
-import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
+from llm_case import BOUND, GOOD, KEY, MODEL, PROMPT, Mood, ask, client_of, completion, server_saying
 from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
 
 from ops.fake_llm import FakeEndpoint
-from scheduler.endpoints import Endpoint, Model
+from scheduler.endpoints import Endpoint
 from scheduler.prices import usd_micros
 from scheduler.settings import ConfigurationError
 from tasks.job import Cost
 from tasks.kind import Prompt
-from workers.llm import Answer
 from workers.llm_address import address_of
-from workers.llm_clients import ModelClients
 from workers.llm_failures import FAILURE_KINDS
 from workers.tokens import prompt_tokens
-
-MODEL = Model(name="default", model="stand-in", input_price=150_000, cached_input_price=75_000, output_price=600_000)
-KEY = "sk-planted-5f1d2c"
-CAP = 300  # tokens an answer may have
-
-
-class Mood(BaseModel):
-    word: str
-    strength: int
-
-
-PROMPT = Prompt(system="You name moods.", user="It rains on the harbour in the morning.", answer=Mood, version="v")
-BOUND = prompt_tokens(PROMPT) + CAP
-
-
-@contextmanager
-def client_of(url: str, concurrency: int = 8) -> Iterator[ModelClients]:
-    client = ModelClients({"default": Endpoint(base_url=url, api_key=SecretStr(KEY))}, concurrency)
-    try:
-        yield client
-    finally:
-        client.close()
-
-
-def ask(client: ModelClients, seconds: float = 20.0, prompt: Prompt = PROMPT) -> Answer:
-    return client.ask(prompt, model=MODEL, max_output_tokens=CAP, deadline=time.monotonic() + seconds)
 
 
 class Row(NamedTuple):
@@ -251,115 +219,6 @@ def test_many_threads_share_one_client() -> None:
     assert all(answer.failure is None for answer in answers)
     assert sum(answer.usage.calls for answer in answers) == stats.requests == threads
     assert sum(answer.usage.tokens for answer in answers) == stats.prompt_tokens + stats.completion_tokens
-
-
-def completion(content: object, **message: object) -> dict[str, Any]:
-    choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}, "finish_reason": "stop"}
-    return {"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40}}
-
-
-@contextmanager
-def server_saying(status: int, body: object, echo: bool = False, **headers: str) -> Iterator[str]:
-    """A server that always says the same; with `echo`, the key it was sent stands in for "KEY"."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            text = json.dumps(body)
-            if echo:
-                text = text.replace("KEY", self.headers["Authorization"].removeprefix("Bearer "))
-            self.send_response(status)
-            for name, value in {"Content-Type": "application/json", **headers}.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.send_header("Content-Length", str(len(text.encode())))
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Keep the output of tests clean."""
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/v1"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-GOOD = {"word": "calm", "strength": 3}
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        json.dumps(GOOD),
-        [{"type": "text", "text": json.dumps(GOOD)}],
-        '<think>{"word": "no", "strength": 0}</think>' + json.dumps(GOOD),
-        'First {a thought}, then {"other": 1}, then ' + json.dumps(GOOD),
-        json.dumps({"word": "ca\u0000lm\ud800", "strength": "3"}),
-    ],
-    ids=["plain", "parts", "thought", "prose", "control characters"],
-)
-def test_answers_are_understood_in_many_dresses(content: object) -> None:
-    with server_saying(200, completion(content)) as url, client_of(url) as client:
-        answer = ask(client)
-    assert answer.value == Mood(word="calm", strength=3)
-
-
-def test_reasoning_outside_completion_tokens_is_paid_for() -> None:
-    with server_saying(200, completion(json.dumps(GOOD))) as url, client_of(url) as client:
-        assert ask(client).usage == Cost(calls=1, tokens=40, usd_micros=usd_micros(MODEL, 10, 30))
-
-
-@pytest.mark.parametrize(
-    "body",
-    [None, [], "text", {}, {"choices": {}}, {"choices": [None]}, {"choices": [{"message": 5}]}]
-    + [completion(content) for content in (None, 5, "[" * 100_000, '{"a":' * 50_000, '{"word": NaN, "strength": 1}')],
-)
-def test_no_answer_makes_it_raise(body: object) -> None:
-    with server_saying(200, body) as url, client_of(url) as client:
-        answer = ask(client)
-    assert answer.value is None
-    assert answer.failure is not None
-    assert answer.usage.calls == 1
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "kind"),
-    [
-        (400, {"error": {"message": "request (9000 tokens) exceeds the available context size"}}, "context_overflow"),
-        (
-            400,
-            {"object": "error", "message": "This model's maximum context length is 4096 tokens."},
-            "context_overflow",
-        ),
-        (413, {"detail": "payload too large"}, "context_overflow"),
-        (400, {"error": {"code": "content_policy_violation", "message": "stopped"}}, "filtered"),
-        (403, {"error": {"message": "Input was flagged by moderation"}}, "filtered"),
-        (402, {"error": {"message": "Insufficient Balance"}}, "quota_exhausted"),
-        (400, {"error": {"message": "The model `x` does not exist"}}, "model_missing"),
-        (404, {"error": "model 'x' not found, try pulling it first"}, "model_missing"),
-        (307, {}, "bad_request"),
-        (400, {"error": {"message": "max_tokens is too large: 300. At most 100 are possible."}}, "bad_request"),
-        (500, ["not", "an", "object"], "server"),
-    ],
-)
-def test_providers_say_the_same_in_their_own_words(status: int, body: object, kind: str) -> None:
-    with server_saying(status, body) as url, client_of(url) as client:
-        answer = ask(client)
-    assert answer.failure is not None
-    assert answer.failure.kind == kind
-    assert answer.usage == Cost(calls=1)
-
-
-def test_a_compressed_answer_is_not_unpacked() -> None:
-    with server_saying(200, completion("{}"), Content_Encoding="gzip") as url, client_of(url) as client:
-        answer = ask(client)
-    assert answer.failure is not None
-    assert answer.failure.kind == "not_json"
-    assert answer.usage.tokens == BOUND
 
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500])

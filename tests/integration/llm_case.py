@@ -1,0 +1,83 @@
+"""What tests of the model client share: one question, a client, and a server that always says the same."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+
+from scheduler.endpoints import Endpoint, Model
+from tasks.kind import Prompt
+from workers.llm import Answer
+from workers.llm_clients import ModelClients
+from workers.tokens import prompt_tokens
+
+MODEL = Model(name="default", model="stand-in", input_price=150_000, cached_input_price=75_000, output_price=600_000)
+KEY = "sk-planted-5f1d2c"
+CAP = 300  # tokens an answer may have
+
+
+class Mood(BaseModel):
+    word: str
+    strength: int
+
+
+PROMPT = Prompt(system="You name moods.", user="It rains on the harbour in the morning.", answer=Mood, version="v")
+BOUND = prompt_tokens(PROMPT) + CAP
+
+
+@contextmanager
+def client_of(url: str, concurrency: int = 8) -> Iterator[ModelClients]:
+    client = ModelClients({"default": Endpoint(base_url=url, api_key=SecretStr(KEY))}, concurrency)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def ask(client: ModelClients, seconds: float = 20.0, prompt: Prompt = PROMPT) -> Answer:
+    return client.ask(prompt, model=MODEL, max_output_tokens=CAP, deadline=time.monotonic() + seconds)
+
+
+def completion(content: object, **message: object) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", "content": content, **message}, "finish_reason": "stop"}
+    return {"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40}}
+
+
+@contextmanager
+def server_saying(status: int, body: object, echo: bool = False, **headers: str) -> Iterator[str]:
+    """A server that always says the same; with `echo`, the key it was sent stands in for "KEY"."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            text = json.dumps(body)
+            if echo:
+                text = text.replace("KEY", self.headers["Authorization"].removeprefix("Bearer "))
+            self.send_response(status)
+            for name, value in {"Content-Type": "application/json", **headers}.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.send_header("Content-Length", str(len(text.encode())))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Keep the output of tests clean."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+GOOD = {"word": "calm", "strength": 3}
