@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from fakeredis import FakeRedis
 from redis import Redis
@@ -81,6 +82,9 @@ def test_each_job_asks_the_model_of_its_tier_at_its_price(tmp_path: Path) -> Non
         assert stats.requests == 1
         assert notes[name].usage.tokens == stats.prompt_tokens + stats.completion_tokens
         assert notes[name].usage.usd_micros == price * notes[name].usage.tokens
+        assert (count := notes[name].count) is not None  # which the run has learned from
+        assert count.reported == stats.prompt_tokens < count.estimated
+    assert msgspec.json.decode(client.hget(prefix_of(client, "mixed") + "state", "tokens")).keys() == notes.keys()
     assert [m.name for line in found if line.core.facts for m in line.core.facts.models] == ["large", "small"]
 
 
