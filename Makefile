@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test simulate chaos bench
+.PHONY: help venv demo test simulate chaos check-rate-limit bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 help: ## List what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(READY) ## Set up .venv with the pinned packages
 
@@ -35,6 +35,9 @@ simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, 
 N ?= 1
 chaos: $(READY) ## Real processes under real faults, N times over (N=20)
 	@for i in $$(seq $(N)); do echo "chaos $$i of $(N)"; $(BIN)/pytest tests/faults || exit 1; done
+
+check-rate-limit: $(READY) ## Five minutes of a limit of 60 requests a minute, against a server that enforces it
+	$(BIN)/python -m bench rate-limit
 
 bench: $(READY) ## Measurements: publishing, and quality without a model when COGITATE_RECORDINGS is set
 	$(BIN)/python -m bench enqueue

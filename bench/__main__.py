@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from bench import day, enqueue, memory
+from bench import day, enqueue, memory, rate_limit
 from bench.quality import SECTIONS, report
 from ops import logs
 
@@ -28,6 +28,10 @@ def main() -> int:
     )
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
     commands.add_parser("memory", help="what memory operations cost on a full stream")
+    limit = commands.add_parser("rate-limit", help="whether workers keep a limit against a server that enforces it")
+    limit.add_argument("--per-minute", type=int, default=60)
+    limit.add_argument("--seconds", type=float, default=300.0)
+    limit.add_argument("--burst", type=int, default=1, help="requests that the server lets come ahead of the pace")
     shown = commands.add_parser("day", help="a day of one agent by heuristics and by the model of the settings")
     shown.add_argument("--agent", default="agent:amara-okafor", help="an owner of the built-in town")
     arguments = parser.parse_args()
@@ -38,6 +42,8 @@ def main() -> int:
     if arguments.command == "memory":
         print(memory.table())
         return 0
+    if arguments.command == "rate-limit":
+        return rate_limit.report(arguments.per_minute, arguments.seconds, arguments.burst)
     if arguments.command == "day":
         print(day.markdown(arguments.agent))
         return 0

@@ -10,12 +10,14 @@ import typer
 from rich.console import Console
 
 from ops import logs
+from ops.endpoint_report import endpoints_table
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.real_day_words import real_day_json, real_day_line
 from ops.run_report import print_summary
 from ops.runs_command import show_runs
 from ops.state import open_state
 from ops.watch import watch_run
+from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.real_day import RealDay
 from scheduler.settings import ConfigurationError
 from scheduler.summary import summarise_run
@@ -50,10 +52,15 @@ def status(
             return 0
         summary = watch_run(client, run, console) if watch else summarise_run(client, run)
         day = RealDay(client, settings).spending()
+        endpoints = endpoint_vitals(client)
     print_summary(console, summary)
+    if endpoints:
+        console.print(endpoints_table(endpoints))
     if day.limited:
         console.print(real_day_line(day), highlight=False, soft_wrap=True)
     if as_json:
         found = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
+        if endpoints:
+            found["endpoints"] = msgspec.to_builtins(endpoints)
         print(json.dumps(found), flush=True)
     return 0

@@ -73,12 +73,16 @@ class Reports:
             if self._closed:
                 return
             self._waiting.append(report)
-            if report.limited or report.failure or report.verdict != "fine" or report.tries_missing:
+            if not _plain(report):
                 self._urgent = True
                 self._changed.notify()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)
                 self._thread.start()
+
+    def tell(self, report: Report) -> None:
+        """Tell a report in the caller's own thread, now."""
+        self._send([report])
 
     def close(self) -> None:
         """Tell what is left and end the thread."""
@@ -96,12 +100,15 @@ class Reports:
                 reports, self._waiting, self._urgent = self._waiting, [], False
                 if not reports and self._closed:
                     return
-            try:
-                self._tell(added_up(reports))
-            except RedisError as error:
-                log.warning("endpoint.gate_away", endpoint=reports[0].endpoint, error=type(error).__name__)
+            self._send(added_up(reports))
 
-    def _tell(self, reports: list[Report]) -> None:
+    def _send(self, reports: list[Report]) -> None:
+        try:
+            self._run_scripts(reports)
+        except RedisError as error:
+            log.warning("endpoint.gate_away", endpoint=reports[0].endpoint, error=type(error).__name__)
+
+    def _run_scripts(self, reports: list[Report]) -> None:
         pipeline = self._client.pipeline(transaction=False)
         for one in reports:
             self._leave(
@@ -146,9 +153,10 @@ def _log_change(report: Report, answer: list[Any]) -> None:
     what = answer[0].decode()
     if what == "opened":
         failure, pause = answer[1].decode(), answer[2] / _SECOND
-        check = WHAT_TO_CHECK.get(failure)
-        say = log.warning if check is None else log.error
-        more = {} if check is None else {"model": report.model, "check": check}
-        say("endpoint.opened", endpoint=report.endpoint, why=failure, seconds=pause, **more)
+        known = {"endpoint": report.endpoint, "why": failure, "seconds": pause}
+        if (check := WHAT_TO_CHECK.get(failure)) is not None:
+            log.error("endpoint.opened", **known, model=report.model, check=check)
+        else:
+            log.warning("endpoint.opened", **known)
     elif what == "closed":
         log.warning("endpoint.closed", endpoint=report.endpoint, seconds=round(answer[1] / _SECOND, 3))

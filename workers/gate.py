@@ -62,6 +62,7 @@ class Entered:
     first: bool  # of this process at this endpoint
     tokens: int  # taken from the tokens a minute
     tries_missing: bool  # the endpoint did not know the model before
+    probes: bool  # the breaker was open
 
 
 class Gate:
@@ -106,6 +107,7 @@ class Gate:
                         return Entered(
                             endpoint=endpoint, model=model, token=token, began=leaves, left=float(answer[1]),
                             first=fresh, tokens=tokens, tries_missing=answer[3] == b"1",
+                            probes=answer[4] == b"1",
                         )  # fmt: skip
                     case b"open":
                         return Refused(why="breaker_open", wait=answer[1] / SECOND, because=answer[2].decode())
@@ -124,12 +126,13 @@ class Gate:
             return Refused(why="gate_away")
 
     def leave(self, entered: Entered, answer: Answer | None) -> None:
-        """Say how a call ended; None when it is not known. Returns at once."""
+        """Say how a call ended; None when it is not known. Returns at once, but for a probe: its end is told first."""
         limits, failure = self._endpoints[entered.endpoint], answer.failure if answer is not None else None
         used = answer.usage.tokens if answer is not None else 0
         retry_after = failure.retry_after if failure is not None and failure.kind == "rate_limited" else None
         verdict = "silent" if answer is None else verdict_of(failure, sent=answer.usage.calls)
-        self._reports.add(
+        tell = self._reports.tell if entered.probes or entered.tries_missing else self._reports.add
+        tell(
             Report(
                 endpoint=entered.endpoint,
                 model=entered.model,

@@ -13,7 +13,9 @@ import msgspec
 from redis import Redis
 
 from memory.clock import clock_time, day_of
+from ops.endpoint_report import breaker_in_words
 from scheduler.connect import connect
+from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.settings import Settings
 from scheduler.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
 
@@ -59,7 +61,7 @@ class Readings:
         return self._of(run, read)
 
     def cadence(self, run: str | None) -> dict[str, Any]:
-        """One run's open jobs, queues, workers and failures; otherwise as `budgets`."""
+        """One run's open jobs, queues, workers and failures, and the endpoints of all; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
             found: dict[str, Any] = msgspec.to_builtins(cadence_vitals(self._state, chosen))
@@ -67,6 +69,9 @@ class Readings:
             for key in self._queues.values():
                 pipeline.llen(key)
             found["queues"] = dict(zip(self._queues, pipeline.execute(), strict=True))
+            found["endpoints"] = [
+                {**msgspec.to_builtins(one), "words": breaker_in_words(one)} for one in endpoint_vitals(self._state)
+            ]
             return found
 
         return self._of(run, read)

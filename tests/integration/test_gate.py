@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 from structlog.testing import capture_logs
 
 from scheduler.endpoint_vitals import EndpointVitals, endpoint_vitals
@@ -306,5 +308,5 @@ def test_counters_add_up_and_what_is_told_late_is_told_at_the_end(gate_of: MakeG
 
 
 def test_without_redis_nothing_is_called() -> None:
-    gate = Gate(Redis(unix_socket_path="/nowhere.sock"), Settings(), threading.Event())
+    gate = Gate(Redis(unix_socket_path="/nowhere.sock", retry=Retry(NoBackoff(), 0)), Settings(), threading.Event())
     assert gate.enter("default", model="m", tokens=1, deadline=time.monotonic() + 5) == Refused(why="gate_away")

@@ -14,7 +14,7 @@
 --       6 7 places in the queues for requests and tokens, '' for none  8 waited so far, 0 at the first asking
 --       9 '1' at the first call of a process  10 model  11 pause before a missing model is tried again
 --       12 by how much a request may come ahead of the pace, to make good for one that left late
--- Answers {'go', when, delay, '1' if it tries a missing model} | {'wait', time, place, place}
+-- Answers {'go', when, delay, '1' if it tries a missing model, '1' if it tries an open endpoint} | {'wait', time, place, place}
 --      |  {'late', time, 'requests' or 'slot'} | {'open', time until the next probe, why}.
 --
 -- Limits are kept by the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371, annex A; ATM Forum
@@ -106,4 +106,4 @@ if cap > 0 then redis.call('ZADD', KEYS[2], now + patience + 1000000, token) end
 if probing then redis.call('HSET', KEYS[1], 'probe', token, 'probe_until', now + patience + 1000000) end
 if retrying then redis.call('HSET', KEYS[1], 'missing:' .. model, now + tonumber(ARGV[11])) end
 if ARGV[8] ~= '0' then redis.call('HINCRBY', KEYS[3], 'waited_ms', math.floor(ARGV[8] / 1000)) end
-return {'go', due, math.ceil(math.max(0, due - now)), retrying and '1' or '0'}
+return {'go', due, math.ceil(math.max(0, due - now)), retrying and '1' or '0', probing and '1' or '0'}

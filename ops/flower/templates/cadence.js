@@ -27,7 +27,38 @@ function oldest(reading, kind) {
   return jobLink(reading, kind.oldest, figure(kind.age) + (kind.age === 1 ? " tick" : " ticks"));
 }
 
+const CAUSES = {late: "late results", failed: "failed jobs", budget: "pace of the budget"};
+const BY = {controller: "controller", pinned: "pinned by an operator", settings: "controller is off"};
+
+function pressure(steering) {
+  const made = element("span");
+  Object.entries(steering.causes).forEach(([cause, share]) => {
+    const pressing = steering.pressing.includes(cause);
+    if (made.childNodes.length) { made.append(", "); }
+    made.append(element("span", pressing ? "warn" : "muted", CAUSES[cause] + " " + share + "%"));
+  });
+  if (!made.childNodes.length) { made.append(element("span", "good", "none")); }
+  return made;
+}
+
+function steer(steering) {
+  const slow = steering.cadence < 1;
+  table("steering", [
+    ["Reflections", "", () => element("span", slow ? "warn" : "", steering.interval === null ? "none" : "every " + figure(steering.interval) + " game minutes")],
+    ["Of usual", "number", () => percent(steering.cadence)],
+    ["Decided by", "", () => BY[steering.by]],
+    ["Pressure", "", () => pressure(steering)],
+    ["Waiting", "number", () => steering.waiting],
+    ["Postponed", "number minor", () => steering.postponed],
+    ["Run", "", () => element("span", steering.mode === "running" ? "" : "warn", steering.mode)],
+    ["Asked", "number minor", () => steering.asked],
+    ["Ticks behind", "number", () => steering.lag],
+    ["Host, ms a tick", "number minor", () => element("span", "", steering.host_ms.toFixed(1))],
+  ], [steering], "", () => "steering");
+}
+
 function draw(reading) {
+  steer(reading.steering);
   const none = {oldest: "", age: 0};
   const names = Array.from(new Set([...Object.keys(reading.queues), ...Object.keys(reading.open)])).sort();
   const kinds = names.map((name) => [name, reading.open[name] || none, reading.queues[name] || 0]);
@@ -52,6 +83,17 @@ function draw(reading) {
     ["Attempts a job", "number minor", (row) => tries(row).toFixed(2)],
     ["most", "number minor", ([, tally]) => tally.most_attempts],
   ], Object.entries(reading.recent.kinds).sort((a, b) => tries(b) - tries(a) || ended(b) - ended(a)), "No job ended.", ([name]) => name);
+
+  const counts = (found) => Object.entries(found).map(([name, times]) => name + " " + figure(times)).join(" · ");
+  table("endpoints", [
+    ["Endpoint", "", (one) => one.endpoint],
+    ["Breaker", "", (one) => element("span", one.breaker === "closed" ? "good" : "warn", one.words)],
+    ["Calls", "number", (one) => one.calls],
+    ["In flight", "number minor", (one) => one.in_flight],
+    ["Waits", "number minor", (one) => one.waits],
+    ["Failures", "", (one) => counts(one.failures)],
+    ["Not called", "", (one) => counts(one.refused)],
+  ], reading.endpoints, "No endpoint was called.", (one) => one.endpoint);
 
   byId("classes").textContent = Object.entries(reading.recent.failures).map(([name, times]) => name + " " + times + "×").join(" · ");
   table("failed", [
