@@ -30,7 +30,7 @@ class RunHead(msgspec.Struct, frozen=True):
     """A run and how its host left it, or that a host holds it."""
 
     run: str
-    status: str  # running, finished, stopped
+    status: str  # running, paused, finished, stopped, cancelled
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ def run_heads(client: Redis) -> list[RunHead]:
         except (RunMissing, NewerSchema):
             continue  # deleted since, or not for this version to show
         heads.append(RunHead(run, (status or b"").decode()))
-    return sorted(heads, key=lambda head: (head.status != "running", head.run))
+    return sorted(heads, key=lambda head: (head.status not in ("running", "paused"), head.run))
 
 
 def budget_vitals(client: Redis, run: str) -> BudgetVitals:

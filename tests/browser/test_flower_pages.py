@@ -170,6 +170,7 @@ def test_cadence_shows_what_fails_and_leads_to_the_task(page: Any, scene: Scene)
     page.wait_for_selector("#failed tr[data-key] a")
     page.wait_for_selector("#workers tr[data-key]")
     assert re.search(r"\w+ \d+×", page.locator("#classes").inner_text())
+    assert "game minutes" in page.locator("#steering tr[data-key]").inner_text()
     keep(page, "cadence")
     job = page.locator("#failed tr[data-key] a").first
     said = job.inner_text()

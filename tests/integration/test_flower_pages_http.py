@@ -118,6 +118,10 @@ def test_cadence_names_every_queue_and_worker(address: str) -> None:
     assert found["queues"] == dict.fromkeys(kind_names(), 0)
     assert [run["run"] for run in found["runs"]] == ["town-1"]
     assert found["status"] == "finished"
+    steering = found["steering"]
+    assert (steering["mode"], steering["cadence"], steering["interval"], steering["by"]) == (
+        "running", 1.0, 720, "controller",
+    )  # fmt: skip
     (worker,) = found["workers"]
     assert worker["running"] == 0
     assert set(found["known"]) <= {job["id"] for job in found["recent"]["failed"]} | {
