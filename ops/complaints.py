@@ -11,6 +11,7 @@ import sys
 import tomllib
 from typing import NamedTuple
 
+import msgspec
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from redis.exceptions import RedisError
@@ -66,6 +67,8 @@ def complaint_of(error: Exception) -> Complaint | None:
             said = Complaint(_unreadable(error), USAGE)
         case tomllib.TOMLDecodeError():
             said = Complaint(f"cogitate.toml cannot be read: {error}", USAGE)
+        case msgspec.DecodeError():
+            said = Complaint(f"what is stored cannot be read: {error}; `cogitate audit RUN` says what is wrong", FAILED)
         case _ if isinstance(error, _REFUSED):
             said = Complaint(str(error), USAGE)
         case _ if isinstance(error, _BROKEN):

@@ -8,16 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
 from redis import Redis
 
+from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.audit_accounts import Expected, over_limit, wrong_reservations
 from scheduler.audit_jobs import wrong_attempts, wrong_lists
 from scheduler.audit_keys import stray_keys
 from scheduler.audit_streams import UNREADABLE, wrong_streams
+from scheduler.facts import Facts
 from scheduler.history import read_journal, redo
 from scheduler.journal import JournalError, ReadLine
 from scheduler.limits import UNITS
+from scheduler.restore import LoopState
 from scheduler.snapshot import Snapshot, take_snapshot
 from scheduler.summary import budget_lines, limits_of, lines_of, prefix_of
 from tasks.job import Cost, JobKey
@@ -79,6 +83,8 @@ class _Walk:
         self._promised: dict[JobKey, int] = {}  # successors of deferred jobs, and the tick that named them
         self._streams: dict[str, Stream] = {}
         self._retired: dict[str, Stream] = {}
+        self._profiles: dict[str, Profile] = {}
+        self._facts: dict[int, Facts] = {}
         self._expected = Expected()
         self._digest = self._chain = ""
         self._found: list[str] = []
@@ -100,8 +106,29 @@ class _Walk:
         journalled = {key.text() for key in self._opened - self._ended}
         if ledger.jobs.keys() != journalled:
             found.append(f"open jobs differ from the journal's: {sorted(ledger.jobs.keys() ^ journalled)[:5]}")
+        found += _or_unreadable("the run's state", self._wrong_state)
         found += wrong_attempts(ledger, self._opened, self._expected.open)
         return found + wrong_streams(self._client, self._prefix, self._all_streams(), self._follow)
+
+    def _wrong_state(self) -> list[str]:
+        """Profiles, facts and what the loop remembers, which a resumed host begins from."""
+        pipeline = self._client.pipeline(transaction=True)
+        pipeline.hmget(self._prefix + "state", "tick", "loop")
+        pipeline.hgetall(self._prefix + "owners")
+        pipeline.hgetall(self._prefix + "facts")
+        (tick, loop), owners, facts = pipeline.execute()
+        self._follow(int(tick))
+        if not self._tick:
+            return []
+        found = []
+        msgspec.json.decode(loop, type=LoopState)
+        if {owner.decode(): msgspec.json.decode(raw, type=Profile) for owner, raw in owners.items()} != self._profiles:
+            found.append("the owners' profiles are not those that the journal says")
+        kept = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
+        latest = max(self._facts, default=0)
+        if latest not in kept or any(self._facts.get(version) != held for version, held in kept.items()):
+            found.append("the run's facts are not those that the journal says")
+        return found
 
     def _go_to(self, tick: int) -> None:
         for line in read_journal(self._client, self._prefix, self._tick + 1, tick):
@@ -109,6 +136,11 @@ class _Walk:
             self._decisions(line)
             gone = redo(line, self._streams)
             self._retired.update((stream.owner, stream) for stream in gone)
+            self._profiles.update(line.core.joined)
+            for owner in line.core.left:
+                del self._profiles[owner]
+            if line.core.facts is not None:
+                self._facts[line.core.tick] = line.core.facts
             self._successors(line.core.tick)
             self._expected.add(line)
             self._digest, self._chain, self._tick = line.digest, line.chain, line.core.tick

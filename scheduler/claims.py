@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+import structlog
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from memory.effects import Effect
 from memory.entry import Entry, as_known
@@ -21,10 +22,12 @@ from scheduler.versions import SCHEMA
 from tasks.job import Cost, Job, JobKey, split_job_id
 from tasks.kind import Case
 
+log = structlog.get_logger()
+
 Source = Literal["llm", "cached", "heuristic", "none"]
 Reason = Literal["none", "denied", "late", "failed", "dead", "cancelled"]
 Settled = Literal["staged", "freed", "accounted", "already", "unknown", "gone"]
-Refusal = Literal["gone", "paused", "newer", "closed", "claimed", "late", "dead", "alone"]
+Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
 
 class PromptCount(NamedTuple):
@@ -99,15 +102,31 @@ class Claims:
         args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._schema]
         try:
             answer: list[Any] = self._claim(keys=[incarnation_key(run)], args=args)
-        except RedisError:
+        except RedisError as error:
             self._unanswered.append((run, key, token))
-            raise
+            if type(error) is not ResponseError:
+                raise
+            return self._unreadable(job_id, error)  # the script met a value that no version writes
         if answer[0] != b"ok":
             refusal: Refusal = answer[0].decode()
             return refusal
+        try:
+            return self._granted(answer, key, token)
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
+            self._unanswered.append((run, key, token))
+            self._withdraw()
+            return self._unreadable(job_id, error)
+
+    def _unreadable(self, job_id: str, error: Exception) -> Refusal:
+        log.warning("ledger.unreadable", what="a job", job=job_id[:200], error=str(error)[:200])
+        return "unreadable"
+
+    def _granted(self, answer: list[Any], key: JobKey, token: str) -> Claim:
         _, incarnation, number, cap, raw_job, profile, memories = answer
         job = msgspec.json.decode(raw_job, type=Job)
-        facts = self._facts_of(run_prefix(run, incarnation.decode()), job.facts)
+        if job.key != key:
+            raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
+        facts = self._facts_of(run_prefix(job.run, incarnation.decode()), job.facts)
         case = build_case(
             job,
             msgspec.json.decode(profile, type=Profile) if profile else Profile(name=key.owner),
@@ -143,7 +162,9 @@ class Claims:
                 incarnation: Any = self._client.get(incarnation_key(run))
                 if incarnation is not None:
                     self._report(run, incarnation.decode(), key, token, b"", Cost())
-            except RedisError:
+            except RedisError as error:
+                if type(error) is ResponseError:
+                    continue  # nothing that is tried again will mend a value that cannot be read
                 self._unanswered.append(lost)
                 raise
 

@@ -12,9 +12,10 @@ import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import msgspec
+import structlog
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Apply = Literal["due", "ready"]
 JobState = Literal["open", "staged", "dead", "held"]
 Value = str | bytes | int
+
+log = structlog.get_logger()
 
 
 class LedgerError(RuntimeError):
@@ -55,6 +58,13 @@ class RunExists(LedgerError):
 
 class RunMissing(LedgerError):
     """There is no run of this name."""
+
+
+class Unreadable(LedgerError):
+    """What the ledger holds of a run is not what any version writes."""
+
+    def __init__(self, run: str, why: str) -> None:
+        super().__init__(f"the ledger of run {run!r} cannot be read: {why[:200]}; `cogitate audit {run}` says more")
 
 
 class NewerSchema(LedgerError):
@@ -175,6 +185,8 @@ class HostLedger:
                 raise RunExists(f"run {run!r} exists already: go on with it (--resume), or choose another name (--run)")
             case b"none":
                 raise RunMissing(f"there is no run {run!r} to resume; `cogitate runs` lists the runs there are")
+            case b"unreadable":
+                raise Unreadable(run, "its schema is no number")
             case b"newer":
                 raise NewerSchema(run, int(answer[1]))
         client.sadd(RUNS, run)
@@ -194,7 +206,7 @@ class HostLedger:
         rows, attempts, beats, unclaimed, asked = answer
         return Collected(
             rows=_rows(rows),
-            attempts={attempts[i].decode(): _ATTEMPT.decode(attempts[i + 1]) for i in range(0, len(attempts), 2)},
+            attempts=_attempts(attempts),
             beats={beats[i].decode(): int(beats[i + 1]) for i in range(0, len(beats), 2)},
             unclaimed=sorted(key.decode() for key in unclaimed),
             asked=read_asked(asked),
@@ -306,14 +318,38 @@ class HostLedger:
         )
 
 
+_STATES = frozenset(get_args(JobState))
 _RESULT = msgspec.json.Decoder(Result)
 _ATTEMPT = msgspec.json.Decoder(Attempt)
 
 
 def _rows(raw: list[bytes]) -> list[Row]:
+    """What is due. A result that cannot be read is none: its job is dead, and its heuristic applies."""
     rows = []
     for i in range(0, len(raw), 5):
-        state: Any = raw[i + 1].decode()
-        result = _RESULT.decode(raw[i + 2]) if raw[i + 2] else None
-        rows.append(Row(JobKey.parse(raw[i].decode()), state, result, int(raw[i + 3]), int(raw[i + 4])))
+        try:
+            key = JobKey.parse(raw[i].decode())
+        except ValueError as error:
+            log.warning("ledger.unreadable", what="a job that is due", error=str(error)[:200])
+            continue
+        state: Any = raw[i + 1].decode("ascii", "replace")
+        result, claims, arrival = None, 0, 0
+        try:
+            claims, arrival = int(raw[i + 3]), int(raw[i + 4])
+            result = _RESULT.decode(raw[i + 2]) if state == "staged" else None
+        except (ValueError, RecursionError) as error:
+            log.warning("ledger.unreadable", what="a result", job=key.text(), error=str(error)[:200])
+            state = "dead"
+        rows.append(Row(key, state if state in _STATES else "dead", result, claims, arrival))
     return rows
+
+
+def _attempts(raw: list[bytes]) -> dict[str, Attempt]:
+    """Attempts by token, those that can be read: without a lease to watch, the others last until their job is due."""
+    found = {}
+    for i in range(0, len(raw), 2):
+        try:
+            found[raw[i].decode()] = _ATTEMPT.decode(raw[i + 1])
+        except (ValueError, RecursionError) as error:
+            log.warning("ledger.unreadable", what="an attempt", error=str(error)[:200])
+    return found

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import msgspec
+from redis.exceptions import ResponseError
 
 from memory.profile import Profile
 from scheduler.endpoints import Model
 from scheduler.facts import Facts
-from scheduler.ledger import HostLedger
+from scheduler.ledger import HostLedger, Unreadable
 from scheduler.mind import Mind
 from scheduler.open_jobs import load_open_jobs
 from scheduler.streams import load_streams
@@ -42,7 +43,18 @@ def loop_state(mind: Mind) -> bytes:
 
 
 def restore(ledger: HostLedger, mind: Mind) -> Restored:
-    """Fill `mind` with what the ledger holds; a new run is empty."""
+    """Fill `mind` with what the ledger holds; a new run is empty.
+
+    Raises:
+        Unreadable: when somebody has damaged it.
+    """
+    try:
+        return _restore(ledger, mind)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError) as error:
+        raise Unreadable(ledger.run, f"{type(error).__name__}: {error}") from error
+
+
+def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     client, prefix = ledger.client, ledger.prefix
     tick, digest, chain, kept = (_text(v) for v in client.hmget(prefix + "state", ["tick", "digest", "chain", "loop"]))
     if int(tick) == 0:

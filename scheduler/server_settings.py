@@ -10,6 +10,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings
 
+from scheduler.limits import MAX_LIMIT
+
+MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
 SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
 
 
@@ -34,13 +37,23 @@ class ServerSettings(BaseSettings):
     workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
     concurrency: int = Field(8, ge=1, le=1000)  # jobs in flight in each
 
+    @field_validator("*")
+    @classmethod
+    def _within_bounds(cls, value: object) -> object:
+        """No setting is beyond what clocks, sockets and scripts of the ledger can hold."""
+        if isinstance(value, float) and not abs(value) <= MAX_FLOAT:
+            raise ValueError(f"{value:g} is not between 0 and {MAX_FLOAT:g}")
+        if isinstance(value, int) and abs(value) > MAX_LIMIT:
+            raise ValueError(f"an integer of {value.bit_length()} bits is above {MAX_LIMIT}")
+        return value
+
     @field_validator("redis_url", "broker_url")
     @classmethod
     def _url(cls, value: SecretStr | None) -> SecretStr | None:
         if value is None or value.get_secret_value().startswith(("redis://", "rediss://", "unix://")):
             return value
         shown = value.get_secret_value().partition("@")[2] or value.get_secret_value()
-        raise ValueError(f"{shown!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://")
+        raise ValueError(f"{shown[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://")
 
     def state_url(self) -> str:
         """Where the state is: the URL given, or the embedded server of the data folder.

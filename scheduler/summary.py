@@ -14,7 +14,7 @@ from scheduler.budget import window_of
 from scheduler.history import read_journal
 from scheduler.journal import ReadLine
 from scheduler.keys import RUNS, incarnation_key, run_prefix
-from scheduler.ledger import NewerSchema, RunMissing
+from scheduler.ledger import NewerSchema, RunMissing, Unreadable
 from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS, LimitTable, Unit
 from scheduler.rules import kept_settings
@@ -91,7 +91,11 @@ def prefix_of(client: Redis, run: str) -> str:
 
 
 def _check_schema(run: str, found: bytes | None) -> None:
-    if found is not None and int(found) > SCHEMA:
+    if found is None:
+        return
+    if not found.isdigit():
+        raise Unreadable(run, "its schema is no number")
+    if int(found) > SCHEMA:
         raise NewerSchema(run, int(found))
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from scheduler.settings import check_run_name
 from tasks.job import split_job_id
 
 MAX_JOB_ID = 512  # characters; longer than any run name, kind and owner
@@ -85,8 +86,10 @@ def check_hint(message: object, kind: str) -> str:
         (job_id,), keywords, _ = _BODY.decode(body)
         if len(job_id) > MAX_JOB_ID:
             raise MessageRefused(f"a job id of {len(job_id)} characters is longer than {MAX_JOB_ID}")
-        _, key = split_job_id(job_id)
-    except ValueError as error:  # msgspec's, binascii's and our own
+        run, key = split_job_id(job_id)
+        check_run_name(run)
+        job_id.encode()  # half a character cannot be sent to Redis
+    except (ValueError, RecursionError) as error:  # msgspec's, binascii's and our own
         raise MessageRefused(str(error)) from None
     if keywords or found.headers.task != kind or key.kind != kind:
         raise MessageRefused(f"expected a job of kind {kind!r}, found {found.headers.task!r} for {key.kind!r}")

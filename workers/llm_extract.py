@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_THOUGHT_BEGINS, _THOUGHT_ENDS = re.compile(r"<think(?:ing)?>"), re.compile(r"</think(?:ing)?>")
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _MAX_STARTS = 64  # opening braces tried; an answer made of braces must not cost quadratic time
 
@@ -25,7 +25,7 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
 
     NaN and Infinity are not JSON. Strings come cleaned, see `clean`.
     """
-    text = _THOUGHT.sub("", text).strip().removeprefix("\ufeff")
+    text = _without_thoughts(text).strip().removeprefix("\ufeff")
     for candidate in (text, *(fence.strip() for fence in _FENCE.findall(text))):
         found = _decode(candidate, 0)
         if found is not None and not candidate[found[1] :].strip():
@@ -39,6 +39,15 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
         if found is not None:
             yield found[0]
         position = text.find("{", found[1] if found is not None else position + 1)
+
+
+def _without_thoughts(text: str) -> str:
+    """The text without what is thought aloud; in linear time, also where no thought ends."""
+    kept, at = [], 0
+    while (begins := _THOUGHT_BEGINS.search(text, at)) and (ends := _THOUGHT_ENDS.search(text, begins.end())):
+        kept.append(text[at : begins.start()])
+        at = ends.end()
+    return "".join([*kept, text[at:]])
 
 
 def _decode(text: str, start: int) -> tuple[dict[str, Any], int] | None:

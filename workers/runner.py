@@ -137,7 +137,7 @@ class Runner:
         if answer.value is not None:
             try:
                 effects = kind.effects(claim.case, answer.value, prompt.used)
-            except ValueError as error:
+            except Exception as error:  # whatever a host's own kind raises, what was spent must be settled
                 log.info("job.answer_unusable", job=job.id, error=type(error).__name__)
                 failure = "unusable"
             else:
@@ -249,7 +249,7 @@ def run_job(job_id: str) -> None:
     """What a Celery task does with its message: a foreign or tampered id is dropped, with a log event."""
     try:
         split_job_id(job_id)
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, TypeError) as error:
         log.warning("message.refused", error=str(error)[:200])
         return
     with _lock:

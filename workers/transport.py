@@ -52,7 +52,7 @@ class Channel(kombu_redis.Channel):
     def _brpop_read(self, **options: Any) -> Any:
         try:
             return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
-        except ValueError as error:  # no JSON; connection errors are none of this class
+        except (ValueError, RecursionError) as error:  # no JSON; connection errors are none of this class
             log.warning("message.refused", queue=None, why=f"not a message: {type(error).__name__}")
             raise Empty from None
 

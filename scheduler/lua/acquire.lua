@@ -3,7 +3,7 @@
 --   <run>state                               hash  waits: '1' while an operator has paused the run
 -- ARGV  1 prefix without nonce  2 'create' or 'resume'  3 nonce of a new incarnation  4 holder nonce
 --       5 schema version  6 who the host is, for people  7… fields of a new state
--- Answers {'ok', incarnation, epoch, seq} | {'exists'} | {'none'} | {'newer', schema}.
+-- Answers {'ok', incarnation, epoch, seq} | {'exists'} | {'none'} | {'newer', schema} | {'unreadable'}.
 
 local incarnation = redis.call('GET', KEYS[1])
 if ARGV[2] == 'create' then
@@ -19,6 +19,7 @@ elseif not incarnation then
 end
 local state = ARGV[1] .. incarnation .. ':state'
 local schema = redis.call('HGET', state, 'schema')
+if not schema or not tonumber(schema) then return {'unreadable'} end
 if tonumber(schema) > tonumber(ARGV[5]) then return {'newer', schema} end
 if tonumber(schema) < tonumber(ARGV[5]) then redis.call('HSET', state, 'schema', ARGV[5]) end
 if redis.call('HGET', state, 'holder') ~= ARGV[4] then

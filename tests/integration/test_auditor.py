@@ -124,6 +124,9 @@ def first(client: Any, key: str) -> bytes:
         (lambda c, p: c.hset(p + "entries:world", first(c, p + "entries:world"), entry(1)), "world: entries ["),
         (lambda c, p: c.hset(p + "entries:agent:ada", 1, "no entry"), "agent:ada: cannot be read"),
         (lambda c, p: c.delete(p + "marks:agent:ada"), "agent:ada: marks ["),
+        (lambda c, p: c.hdel(p + "owners", "npc:cy"), "profiles are not those"),
+        (lambda c, p: c.delete(p + "facts"), "facts are not those"),
+        (lambda c, p: c.hset(p + "state", "loop", "{"), "the run's state cannot be read"),
         (lambda c, p: c.hdel(p + "heads", "npc:cy"), "npc:cy: its head is not"),
         # archived entries are there, and so is what replaced them
         (lambda c, p: c.zrem(p + "archived:npc:cy", first(c, p + "archive:npc:cy")), "npc:cy: archived ["),

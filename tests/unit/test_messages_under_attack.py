@@ -1,0 +1,118 @@
+"""Whatever lies in a queue is a hint for one job of its kind, or it is refused: nothing else is ever raised."""
+
+from __future__ import annotations
+
+import copy
+import json
+from binascii import b2a_base64
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from tasks.job import Job, JobKey, split_job_id
+from workers.celery_app import make_app
+from workers.envelope import MessageRefused, check_envelope, check_hint
+from workers.publish import Template
+from workers.runner import run_job
+
+JOB = Job(run="town", key=JobKey(420, "plan", "agent:ann", 0, 0), minute=420, due=425, reads=())
+HINT: dict[str, Any] = json.loads(Template(make_app("redis://localhost/1"), "plan").render(JOB, "a-tag"))
+HOSTILE: tuple[Any, ...] = (
+    None, -1, 2**70, True, 1.5, "", "é" * 3, "\ud800", "x" * 10_000, [], {}, [[]], {"a": {}},
+    "cos\nsystem\n(S'true'\ntR.", "application/x-python-serialize", "pickle",
+)  # fmt: skip
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where in a message something can be changed."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, item in inner for found in ((*path, key), *places(item, (*path, key)))]
+
+
+def changed(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    message: Any = copy.deepcopy(HINT)
+    at = message
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    found: dict[str, Any] = message
+    return found
+
+
+def with_body(body: Any) -> dict[str, Any]:
+    return changed(("body",), b2a_base64(json.dumps(body).encode(), newline=False).decode())
+
+
+def refused_or_right(message: Any) -> None:
+    with suppress(MessageRefused):
+        job_id = check_hint(message, "plan")
+        assert split_job_id(job_id)[1].kind == "plan"
+        job_id.encode()
+
+
+def test_an_untouched_hint_passes() -> None:
+    assert check_hint(HINT, "plan") == JOB.id
+
+
+@given(json_values)
+def test_anything_that_is_json(value: Any) -> None:
+    refused_or_right(value)
+    with suppress(MessageRefused):
+        check_envelope(value)
+
+
+@given(st.sampled_from(places(HINT)), st.sampled_from(HOSTILE) | json_values)
+def test_any_field_changed(path: tuple[Any, ...], value: Any) -> None:
+    message = changed(path, value)
+    refused_or_right(message)
+    with suppress(MessageRefused):
+        check_envelope(message)
+
+
+@given(json_values)
+@example([["town/1/plan/agent:ann/0/0"], {}, {"chain": ["rm"]}])
+@example([["town/1/plan/agent:ann/0/0", "more"], {}, {}])
+@example([["town/1/plan/\ud800/0/0"], {}, {}])
+@example([["../{x}:/1/plan/agent:ann/0/0"], {}, {}])
+@example([["town/" + "9" * 450 + "/plan/agent:ann/0/0"], {}, {}])
+def test_any_body(body: Any) -> None:
+    refused_or_right(with_body(body))
+
+
+@pytest.mark.parametrize("kind", ["", "prune", "celery.backend_cleanup", "plan\x00"])
+def test_a_message_of_another_task_is_refused(kind: str) -> None:
+    with pytest.raises(MessageRefused):
+        check_hint(changed(("headers", "task"), kind), "plan")
+
+
+@pytest.mark.parametrize("content", ["application/x-python-serialize", "application/x-yaml", "pickle", "text/plain"])
+def test_only_json_is_accepted(content: str) -> None:
+    with pytest.raises(MessageRefused):
+        check_hint(changed(("content-type",), content), "plan")
+    assert make_app("redis://localhost/1").conf.accept_content == ["json"]
+
+
+def test_a_body_nested_beyond_reading_is_refused() -> None:
+    message = changed(("body",), b2a_base64(b"[" * 100_000, newline=False).decode())
+    with pytest.raises(MessageRefused):
+        check_hint(message, "plan")
+
+
+@pytest.mark.parametrize(
+    "job_id", ["", "town", "town/x/plan/agent:a/0/0", None, 7, [], b"x", "/1/plan/a/0/0", "a" * 10**6]
+)
+def test_a_task_called_with_anything_else_does_nothing(job_id: Any) -> None:
+    with capture_logs() as logs:
+        run_job(job_id)
+    assert [entry["event"] for entry in logs] == ["message.refused"]
+    assert all(len(str(entry)) < 1_000 for entry in logs)

@@ -1,0 +1,101 @@
+"""Whatever stands in the configuration is a setting or is refused with its name: nothing else is ever raised."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
+
+from ops.complaints import complaint_of
+from scheduler.limits import MAX_LIMIT
+from scheduler.settings import ConfigurationError, Settings, check_run_name
+
+NAMES = sorted(Settings.model_fields)
+HOSTILE = (0, -1, 10**9, 2**63, 2**2000, math.inf, -math.inf, math.nan, 1e308, 1e-308, "redis://", "\x00", "x" * 10**5)
+VALUES = (
+    st.integers() | st.floats() | st.booleans() | st.none() | st.text(max_size=30)
+    | st.sampled_from(HOSTILE)
+    | st.lists(st.text(max_size=5), max_size=3)
+    | st.dictionaries(st.text(max_size=20), st.integers() | st.floats(), max_size=3)
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=1, max_size=3))
+def test_settings_hold_or_are_refused(given_values: dict[str, Any]) -> None:
+    hold_or_are_refused(given_values)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_setting_with_what_no_machine_can_hold(name: str) -> None:
+    for value in HOSTILE:
+        hold_or_are_refused({name: value})
+
+
+def is_said_in_one_line(error: Exception) -> None:
+    said = complaint_of(error)
+    assert said is not None, repr(error)
+    assert "\n" not in said.line
+    assert len(said.line) < 5_000
+
+
+def hold_or_are_refused(given_values: dict[str, Any]) -> None:
+    try:
+        found = Settings(**given_values)
+    except (ValidationError, ConfigurationError) as error:
+        is_said_in_one_line(error)
+        return
+    for cell, limit in found.limit_table():
+        assert 0 <= limit <= MAX_LIMIT, cell
+    found.memory_limits()
+    found.routing()
+    assert 0 <= found.wait_seconds() < math.inf
+    for seconds in (found.lease, found.hint_interval, found.job_deadline, found.socket_timeout):
+        assert 0 < seconds < math.inf
+    with suppress(ConfigurationError):
+        found.messages_url()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=200) | st.sampled_from(["limits = 3", "[limits]\nx=-1"])
+)
+def test_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cogitate.toml").write_text(text)
+    try:
+        Settings()
+    except Exception as error:  # whatever it is, a user must be told in one line
+        is_said_in_one_line(error)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    st.sampled_from(NAMES),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=60)
+    | st.sampled_from(["{", "[]", "1e999", "NaN", "-0", "null", '{"a": {"b": []}}', "[" * 500]),
+)
+def test_any_variable(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv(f"COGITATE_{name.upper()}", text)
+        try:
+            Settings()
+        except (ValidationError, SettingsError, ConfigurationError) as error:
+            is_said_in_one_line(error)
+
+
+@given(st.text(max_size=80))
+def test_a_run_name_makes_a_key_of_its_own(name: str) -> None:
+    try:
+        check_run_name(name)
+    except ConfigurationError as error:
+        is_said_in_one_line(error)
+        return
+    assert name.isascii()
+    assert not set(name) & set("{}:/*?[]\\ \n")
