@@ -18,7 +18,7 @@ from ops.host import TickLoop
 from scheduler.history import read_journal
 from scheduler.journal import ReadLine
 from scheduler.settings import ConfigurationError, Settings
-from scheduler.summary import prefix_of
+from scheduler.summary import prefix_of, summarise_run
 from tasks.kind import Moment
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob", traits=("hero",))}
@@ -130,3 +130,13 @@ def test_keys_are_written_nowhere(tmp_path: Path) -> None:
     for name in client.keys("*"):
         assert b"far-key" not in (client.dump(name) or b"")
     assert "far-key" not in repr(logs)
+
+
+def test_usage_that_is_not_told_is_charged_and_counted(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint(faults={"no_usage": 1.0}) as near, FakeEndpoint() as far:
+        loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
+    notes = {note.model: note for line in lines(client, loop.tick) for note in line.notes.ended if note.model}
+    assert (notes["small"].source, notes["small"].unreported, notes["small"].count) == ("llm", True, None)
+    assert notes["small"].usage.usd_micros == notes["small"].usage.tokens > 0
+    assert summarise_run(client, "mixed").warnings["job.usage_unreported"] == 1
