@@ -1,0 +1,54 @@
+"""What failures say about an endpoint, and how many ends of calls are told as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ops.fake_limit import Pace, too_many
+from workers.endpoint_reports import Report, added_up
+from workers.llm_failures import FAILURE_KINDS, Failure
+from workers.verdict import WHAT_TO_CHECK, verdict_of
+
+SPEAK = {"connection", "timeout", "server", "overloaded", "rate_limited"}
+LASTING = {"auth", "quota_exhausted"}
+
+
+@pytest.mark.parametrize("kind", FAILURE_KINDS)
+def test_only_failures_that_speak_of_the_endpoint_count_against_it(kind: str) -> None:
+    expected = "failing" if kind in SPEAK else "hopeless" if kind in LASTING else "fine"
+    assert verdict_of(Failure(kind=kind), sent=1) == expected  # type: ignore[arg-type]
+
+
+def test_a_pause_that_is_asked_for_and_a_deadline_that_was_over_say_nothing() -> None:
+    assert verdict_of(Failure(kind="rate_limited", retry_after=2.0), sent=1) == "silent"
+    assert verdict_of(Failure(kind="timeout"), sent=0) == "silent"
+    assert verdict_of(None, sent=1) == "fine"
+
+
+def test_whatever_only_settings_mend_says_what_to_check() -> None:
+    assert {*LASTING, "model_missing"} == set(WHAT_TO_CHECK)
+
+
+def report(token: str, *, failure: str = "", limited: bool = False, took: float = 1.0) -> Report:
+    return Report(
+        endpoint="default", model="m", token=token, verdict="fine", failure=failure, requests=1, tokens=10, took=took,
+        give_back=0.0, retry_after=-1, pace=0.0, ahead=0.0, first=False, tries_missing=False, limited=limited,
+    )  # fmt: skip
+
+
+def test_calls_that_just_went_well_are_told_as_one_and_in_order() -> None:
+    told = added_up([report("a", took=1.0), report("b", took=4.0), report("c", failure="empty"), report("d")])
+    assert [(one.token, one.calls, one.tokens, one.took) for one in told] == [
+        ("", 2, 20, 2.5), ("c", 1, 10, 1.0), ("d", 1, 10, 1.0),
+    ]  # fmt: skip
+    assert [one.token for one in added_up([report("a", limited=True), report("b", limited=True)])] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("burst", "accepted"), [(0, [0.0, 1.0, 3.0, 4.5]), (1, [0.0, 0.5, 1.0, 3.0, 3.5, 4.5])])
+def test_the_stand_in_accepts_what_its_limit_allows(burst: int, accepted: list[float]) -> None:
+    limit = Pace(60, burst)
+    assert [at for at in (0.0, 0.5, 0.9, 1.0, 3.0, 3.5, 3.9, 4.5) if not limit.early(at)] == accepted
+
+
+def test_it_says_when_to_come_again() -> None:
+    assert dict(too_many(0.0021).headers) == {"Retry-After": "1", "retry-after-ms": "3"}
