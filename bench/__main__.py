@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from bench import day, enqueue, memory, rate_limit
+from bench import concurrency, day, enqueue, memory, rate_limit
 from bench.quality import SECTIONS, report
 from ops import logs
 
@@ -27,6 +27,7 @@ def main() -> int:
         "--section", action="append", choices=tuple(SECTIONS), help="only this section (may be repeated)"
     )
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
+    commands.add_parser("concurrency", help="calls that one worker process drives, beside plain Celery tasks")
     commands.add_parser("memory", help="what memory operations cost on a full stream")
     limit = commands.add_parser("rate-limit", help="whether workers keep a limit against a server that enforces it")
     limit.add_argument("--per-minute", type=int, default=60)
@@ -38,6 +39,9 @@ def main() -> int:
     logs.quiet()
     if arguments.command == "enqueue":
         enqueue.main()
+        return 0
+    if arguments.command == "concurrency":
+        print(concurrency.measure())
         return 0
     if arguments.command == "memory":
         print(memory.table())

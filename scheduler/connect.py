@@ -11,6 +11,8 @@ from redis.retry import Retry
 
 from scheduler.settings import ConfigurationError
 
+MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails
+
 
 def shown(url: str) -> str:
     """A URL without its password."""
@@ -38,6 +40,7 @@ def connect(url: str, timeout: float, *, retries: int = 3) -> Redis:
             socket_connect_timeout=timeout,
             retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), retries),
             health_check_interval=30,
+            max_connections=MOST_CONNECTIONS,
         )
     except ValueError as error:
         raise ConfigurationError(f"{shown(url)!r} is not a Redis URL: {error}") from error

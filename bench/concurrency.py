@@ -1,0 +1,232 @@
+"""How many calls at a time one worker process drives, and what a call costs it, beside plain ways to do the same.
+
+The product's way is all of it: a real worker, real claims and settles on a real Valkey, prompts made from memories,
+answers validated and turned into effects. The plain ways take a message and make one call. All ask the same stand-in
+endpoint, a process of its own that takes LATENCY seconds to answer; calls are those that it counted as answered while
+the queue was full, CPU is that of the worker's processes in the same time. With most jobs in flight, product and pool
+of threads take turns, so that a busy machine slows both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import psutil
+from redis import Redis
+
+from bench import plain_worker
+from bench.table import Row, Table
+from memory.profile import Location, Profile
+from ops.fake_llm import MODEL
+from ops.host import TickLoop
+from scheduler.intake import Observation
+from scheduler.open_jobs import OpenJob
+from scheduler.settings import Settings
+from tasks.registry import kind_of
+from workers.broker_url import kombu_url
+from workers.embedded import EmbeddedServer
+from workers.llm_dialect import Dialect
+from workers.llm_schema import plain_schema
+from workers.publish import Publisher
+from workers.supervisor import worker_command, worker_environment
+
+LATENCY = 0.2  # seconds
+SECONDS = 6.0  # of measuring, after a warm-up
+ROUNDS = 3  # of those that take turns
+KIND = "reflect"
+MEMORIES = 20  # entries of an owner's stream
+PLACES = (Location(id="mill", name="the mill"), Location(id="inn", name="the inn"))
+BROKEN = 60.0  # seconds without a call after which a worker is taken for broken
+
+
+class Measured(NamedTuple):
+    """What one worker did in the measured time."""
+
+    calls: int
+    seconds: float
+    cpu: float  # seconds
+
+    @property
+    def rate(self) -> float:
+        """Calls per second."""
+        return self.calls / self.seconds
+
+    @property
+    def cost(self) -> float:
+        """Milliseconds of CPU for each call."""
+        return self.cpu / self.calls * 1000
+
+
+def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
+    """The product with so many jobs in flight, and the plain ways with as many as the last, and two."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        server = stack.enter_context(EmbeddedServer(folder))
+        url = stack.enter_context(_endpoint())
+        bench = _Bench(folder, server.url, url, stack.enter_context(server.client(1)))
+        *fewer, most = in_flight
+        ours = {number: bench.ours(number) for number in fewer}
+        prefork = bench.plain("prefork", 2)
+        turns = [(bench.ours(most), bench.plain("threads", most)) for _ in range(ROUNDS)]
+    ours[most], threads = _together(turn[0] for turn in turns), _together(turn[1] for turn in turns)
+    rows = [
+        _row(f"worker, {number} in flight", number, measured, threads, prefork) for number, measured in ours.items()
+    ]
+    rows.append(_row(f"plain task, threads pool of {most}", most, threads, threads, prefork))
+    rows.append(_row("plain task, prefork pool of 2", 2, prefork, threads, prefork))
+    columns = (
+        "calls a second", "of ideal", "CPU ms a call", "calls a CPU second", "to threads, per CPU", "to prefork"
+    )  # fmt: skip
+    return Table(f"Calls in flight, one worker process, answers after {LATENCY} s", columns, tuple(rows), decimals=2)
+
+
+def _together(rounds: Iterable[Measured]) -> Measured:
+    return Measured(*map(sum, zip(*rounds, strict=True)))
+
+
+def _row(label: str, number: int, measured: Measured, threads: Measured, prefork: Measured) -> Row:
+    cells = (
+        measured.rate, measured.rate / (number / LATENCY), measured.cost, 1000 / measured.cost,
+        threads.cost / measured.cost, measured.rate / prefork.rate,
+    )  # fmt: skip
+    return Row(label, cells)
+
+
+class _Bench:
+    """Workers on one server and one endpoint, one after the other."""
+
+    def __init__(self, folder: Path, redis_url: str, endpoint: str, messages: Redis) -> None:
+        self._folder = folder
+        self._redis_url = redis_url
+        self._endpoint = endpoint
+        self._messages = messages
+        self._request = folder / "request.json"
+        self._runs = count(1)
+
+    def ours(self, number: int) -> Measured:
+        """A worker of the product with so many jobs in flight."""
+        settings = Settings(
+            data_dir=self._folder, redis_url=self._redis_url, llm="openai", model=MODEL, base_url=self._endpoint,
+            api_key="any", concurrency=number, workers=0, wait=0.0, limit_tokens=10**12, latency={KIND: 10_000},
+            limits={"tick.run.calls": 10**9, "day.run.calls": 10**9, f"day.kind:{KIND}.calls": 10**9},
+        )  # fmt: skip
+        owners = {f"agent:resident {n:04}": Profile(name=f"Resident {n:04}") for n in range(3 * number)}
+        name = f"run-{next(self._runs)}"
+        with TickLoop(run=name, owners=owners, settings=settings, locations=PLACES, ticks=10) as loop:
+            for tick in loop:
+                if tick.number == 1:
+                    for owner, profile in owners.items():
+                        for n in range(MEMORIES):
+                            text = f"{profile.name} talked with the miller about sack number {n * 7} and its price."
+                            loop.observe(owner, Observation(text=text, minute=tick.minute, importance=1 + n % 9))
+                elif tick.number == 2:
+                    for _ in range(_enough(number) // len(owners)):
+                        for owner in owners:
+                            loop.request(KIND, owner)
+                else:
+                    break
+            opened = [item for item in loop.mind.open.values() if item.job.key.kind == KIND]
+            self._keep_request(loop, opened[0])
+            self._messages.flushdb()
+            # Round by round over the owners, so that no two equal requests are in flight.
+            Publisher(settings).publish(
+                sorted((item.job for item in opened), key=lambda job: (job.key.ordinal, job.key.owner))
+            )
+            with self._worker(worker_command(f"{name}@%h"), worker_environment(settings)) as process:
+                return self._measured(process, number)
+
+    def plain(self, pool: str, number: int) -> Measured:
+        """The plain way in a pool of so many threads or processes."""
+        self._messages.flushdb()
+        broker = self._redis_url.replace("db=0", "db=1")
+        plain_worker.app.conf.broker_url = kombu_url(broker)
+        with plain_worker.app.producer_or_acquire() as producer, producer.batch():
+            for n in range(_enough(number)):
+                plain_worker.call.apply_async((n,), producer=producer)
+        environment = os.environ | {
+            "PLAIN_BROKER": kombu_url(broker), "PLAIN_ENDPOINT": self._endpoint, "PLAIN_REQUEST": str(self._request),
+        }  # fmt: skip
+        command = [sys.executable, "-m", "celery", "-A", "bench.plain_worker", "worker", "--loglevel", "warning"]
+        command += ["--pool", pool, "--concurrency", str(number)]
+        with self._worker(command, environment) as process:
+            return self._measured(process, number)
+
+    def _keep_request(self, loop: TickLoop, item: OpenJob) -> None:
+        """What the plain ways ask: the same that the product asks for one of its jobs."""
+        case = loop.mind.case_of(item)
+        prompt = kind_of(KIND).prompt(case)
+        body = Dialect().parameters(
+            prompt.system, prompt.user, prompt.answer.__name__, plain_schema(prompt.answer), item.job.output_cap
+        )
+        self._request.write_text(json.dumps({"model": MODEL, **body}))
+
+    @contextmanager
+    def _worker(self, command: Sequence[str], environment: dict[str, str]) -> Iterator[psutil.Process]:
+        log = self._folder / "worker.log"
+        with log.open("wb") as out:
+            started = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[1], stdout=out, stderr=out)
+        try:
+            yield psutil.Process(started.pid)
+        finally:
+            for child in psutil.Process(started.pid).children(recursive=True):
+                child.kill()
+            started.kill()  # what it has in flight is of no use any more
+            started.wait()
+
+    def _measured(self, process: psutil.Process, number: int) -> Measured:
+        before = self._answers()
+        _until(lambda: self._answers() >= before + 3 * number, self._folder / "worker.log")
+        begun, cpu, answers = time.monotonic(), _cpu(process), self._answers()
+        time.sleep(SECONDS)
+        ended, cpu_after, answers_after = time.monotonic(), _cpu(process), self._answers()
+        if not self._messages.llen("cogitate:" + KIND) and not self._messages.llen("celery"):
+            raise RuntimeError(f"with {number} in flight the queue ran empty: the figures would be too low")
+        log = (self._folder / "worker.log").read_text()
+        if "job.degraded" in log:
+            raise RuntimeError(f"calls failed:\n{log[-2000:]}")
+        return Measured(answers_after - answers, ended - begun, cpu_after - cpu)
+
+    def _answers(self) -> int:
+        with urllib.request.urlopen(self._endpoint.removesuffix("/v1") + "/stats") as response:
+            return int(json.load(response)["answers"])
+
+
+def _enough(number: int) -> int:
+    """Jobs for the whole measurement, if the worker is as fast as can be or makes 700 calls a second."""
+    return 3 * number * max(4, round(min(number / LATENCY, 700) * (SECONDS + 4) / (3 * number)))
+
+
+def _cpu(process: psutil.Process) -> float:
+    """CPU seconds of a process and its children so far."""
+    return sum(sum(each.cpu_times()[:2]) for each in (process, *process.children(recursive=True)))
+
+
+def _until(condition: Callable[[], bool], log: Path) -> None:
+    deadline = time.monotonic() + BROKEN
+    while not condition():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"the worker makes no calls:\n{log.read_text()[-2000:]}")
+        time.sleep(0.1)
+
+
+@contextmanager
+def _endpoint() -> Iterator[str]:
+    """The stand-in in a process of its own; its base URL."""
+    command = [sys.executable, "-m", "ops", "fake-llm", "--port", "0", "--latency", str(LATENCY)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()

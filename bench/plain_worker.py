@@ -1,0 +1,37 @@
+"""The plain way to call a model from Celery: one task is one call with the synchronous `openai` client.
+
+`python -m bench concurrency` runs it as a worker and measures it beside the product's. Everything is as it comes:
+Celery's defaults, one client for the process. What is asked stands in the file that PLAIN_REQUEST names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import openai
+from celery import Celery
+
+app = Celery("plain", broker=os.environ.get("PLAIN_BROKER"))
+app.conf.update(task_ignore_result=True, broker_connection_retry_on_startup=True)
+
+
+@cache
+def _client(pid: int) -> openai.OpenAI:
+    return openai.OpenAI(base_url=os.environ["PLAIN_ENDPOINT"], api_key="any", max_retries=0)
+
+
+@cache
+def _request() -> dict[str, Any]:
+    request: dict[str, Any] = json.loads(Path(os.environ["PLAIN_REQUEST"]).read_text())
+    return request
+
+
+@app.task(name="call")  # type: ignore[untyped-decorator]
+def call(number: int) -> None:
+    """One call, its answer read as JSON."""
+    completion = _client(os.getpid()).chat.completions.create(**_request())
+    json.loads(completion.choices[0].message.content or "")
