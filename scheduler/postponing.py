@@ -6,6 +6,8 @@ last thought, among all that wait. Whoever waits is due again an interval later 
 one half means half as many thoughts, whatever made them due, and nothing that happened is lost: the thought that comes
 in the end is about all of it. Every time that an owner was due and had to wait counts as one postponed thought.
 
+Where a longest wait is given, whoever has waited so long thinks whatever the credit is, and takes it from the others'.
+
 When the cadence is as usual again those who still wait are let through a few a tick, not all at once.
 """
 
@@ -43,7 +45,14 @@ class Postponing(msgspec.Struct):
     waiting: dict[str, Waiting] = msgspec.field(default_factory=dict)
 
     def sift(
-        self, due: Iterable[str], *, factor: int, minute: int, interval: int, salience: Callable[[str], int]
+        self,
+        due: Iterable[str],
+        *,
+        factor: int,
+        minute: int,
+        interval: int,
+        longest: int | None,
+        salience: Callable[[str], int],
     ) -> Passed:
         """Who of those that are due or wait may think now.
 
@@ -51,6 +60,7 @@ class Postponing(msgspec.Struct):
             due: owners that are due by their usual cadence.
             factor: the cadence in thousandths of the usual one.
             interval: game minutes after which one that waits is due once more.
+            longest: game minutes that anybody waits at most; None: there is no such bound.
             salience: how much has happened to an owner since it last thought.
         """
         before = set(self.waiting)
@@ -65,9 +75,11 @@ class Postponing(msgspec.Struct):
             owners = [*fresh, *self._most_salient(left, -(-len(left) // RELEASE), salience)]
         else:
             self.credit += factor * len(fresh)
-            count = min(self.credit // FULL, len(self.waiting))
-            self.credit -= count * FULL
-            owners = self._most_salient(self.waiting, count, salience)
+            owners = [o for o in sorted(before) if longest is not None and self.waiting[o].since + longest <= minute]
+            left = self.waiting.keys() - set(owners)
+            count = min(max(0, self.credit // FULL - len(owners)), len(left))
+            owners += self._most_salient(left, count, salience)
+            self.credit = max(0, self.credit - len(owners) * FULL)
         for owner in owners:
             del self.waiting[owner]
         if not self.waiting:

@@ -12,6 +12,7 @@ from scheduler.ledger import RunMissing
 from scheduler.postponing import Postponing
 from scheduler.rules import kept_settings, throttle_rules
 from scheduler.steering import SteeringState
+from scheduler.throttle import longest_wait
 
 
 class SteeringVitals(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,14 +47,14 @@ def steering_of(client: Redis, prefix: str) -> SteeringVitals:
     state = SteeringState() if steering is None else msgspec.json.decode(steering, type=SteeringState)
     held = Postponing() if postponed is None else msgspec.json.decode(postponed, type=Postponing)
     throttle = state.throttle
-    automatic = "controller" if throttle_rules(settings).auto else "settings"
+    by = "pinned" if throttle.pinned else "controller" if throttle_rules(settings).auto else "settings"
     return SteeringVitals(
         mode=state.mode,
         asked=asked,
         cadence=throttle.factor / FULL,
-        interval=settings.reflection_interval * FULL // throttle.factor if throttle.factor else None,
+        interval=_interval(settings.reflection_interval, throttle.factor, by == "controller"),
         usual=settings.reflection_interval,
-        by="pinned" if throttle.pinned else automatic,
+        by=by,
         causes=throttle.causes,
         pressing=throttle.pressing,
         waiting=len(held.waiting),
@@ -61,6 +62,14 @@ def steering_of(client: Redis, prefix: str) -> SteeringVitals:
         lag=int(lag or 0),
         host_ms=int(host_us or 0) / 1000,
     )
+
+
+def _interval(usual: int, factor: int, bounded: bool) -> int | None:
+    stretched = usual * FULL // factor if factor else None
+    if bounded and factor < FULL:
+        longest = usual + longest_wait(usual)
+        return longest if stretched is None else min(stretched, longest)
+    return stretched
 
 
 def _list(values: Any) -> list[Any]:

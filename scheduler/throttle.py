@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from memory.clock import DAY
 from memory.stream import Stream
 from scheduler.budget import BudgetView
 from scheduler.controls import FULL, SetCadence
@@ -43,6 +44,14 @@ class ThrottleState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     causes: dict[str, int] = msgspec.field(default_factory=dict)  # percent, of the last interval
     pressing: tuple[str, ...] = ()  # those of them that made it slower
     postponed: int = 0  # times that somebody was due and had to wait, in the whole run
+
+
+def longest_wait(interval: int) -> int:
+    """Game minutes that the controller lets anybody wait at most: a day, or the usual interval if that is longer.
+
+    So whoever is to reflect once or twice a day (spec 3) does so at least every other day, however long an outage is.
+    """
+    return max(DAY, interval)
 
 
 class Throttle:
@@ -114,6 +123,7 @@ class Throttle:
             factor=self.state.factor,
             minute=minute,
             interval=interval,
+            longest=longest_wait(interval) if self.rules.auto and not self.state.pinned else None,
             salience=lambda owner: salience(streams[owner]),
         )
         requests = [request for request in due if request.kind != KIND]

@@ -114,9 +114,16 @@ def test_the_budget_presses_once_half_of_its_room_is_gone_too_early(minute: int,
     assert verdict.easing == (expected <= 110)
 
 
-def sift(postponing: Postponing, due: list[str], factor: int, minute: int = 0, **salience: int) -> list[str]:
+def sift(
+    postponing: Postponing,
+    due: list[str],
+    factor: int,
+    minute: int = 0,
+    longest: int | None = None,
+    **salience: int,
+) -> list[str]:
     owners, postponed = postponing.sift(
-        due, factor=factor, minute=minute, interval=720, salience=lambda owner: salience.get(owner[-1], 0)
+        due, factor=factor, minute=minute, interval=720, longest=longest, salience=lambda o: salience.get(o[-1], 0)
     )
     assert set(postponed) <= postponing.waiting.keys()
     return owners
@@ -140,6 +147,15 @@ def test_at_none_nobody_thinks_and_everybody_is_remembered() -> None:
     for minute in range(0, 7200, 60):
         assert sift(postponing, OWNERS, 0, minute) == []
     assert {waiting.times for waiting in postponing.waiting.values()} == {10}, "once an interval"
+
+
+def test_nobody_waits_longer_than_is_allowed() -> None:
+    postponing, thought = Postponing(), list[tuple[int, str]]()
+    for minute in range(0, 2880, 10):
+        due = ["agent:a"] if minute == 0 else ["agent:b"] if minute == 60 else []
+        thought += [(minute, owner) for owner in sift(postponing, due, 125, minute, longest=1440)]
+    assert thought == [(1440, "agent:a"), (1500, "agent:b")]
+    assert postponing.credit == 0
 
 
 def test_those_who_waited_are_let_through_a_few_at_a_time() -> None:
@@ -166,7 +182,7 @@ def test_the_share_that_thinks_is_the_cadence_and_nobody_is_lost(factor: int, ca
         weights[owner] = weight
         before = dict(postponing.waiting)
         owners, postponed = postponing.sift(
-            [owner], factor=factor, minute=minute, interval=720, salience=weights.__getitem__
+            [owner], factor=factor, minute=minute, interval=720, longest=None, salience=weights.__getitem__
         )
         due += (owner not in before) + sum(waiting.again <= minute for waiting in before.values())
         thought.update(owners)
