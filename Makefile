@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test simulate chaos check-rate-limit bench
+.PHONY: help venv demo test simulate chaos soak check-rate-limit bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -35,6 +35,12 @@ simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, 
 N ?= 1
 chaos: $(READY) ## Real processes under real faults, N times over (N=20)
 	@for i in $$(seq $(N)); do echo "chaos $$i of $(N)"; $(BIN)/pytest tests/faults || exit 1; done
+
+AGENTS ?= 200
+DAYS ?= 7
+SEED ?= 0
+soak: $(READY) ## A town under faults for days: AGENTS=200 DAYS=7 SEED=0, MODEL=1 with a model that fails too
+	$(BIN)/python -m bench soak --agents $(AGENTS) --days $(DAYS) --seed $(SEED) $(if $(MODEL),--model)
 
 check-rate-limit: $(READY) ## Five minutes of a limit of 60 requests a minute, against a server that enforces it
 	$(BIN)/python -m bench rate-limit

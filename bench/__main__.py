@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from bench import concurrency, day, enqueue, memory, rate_limit
+from bench import concurrency, day, enqueue, memory, rate_limit, soak
 from bench.quality import SECTIONS, report
 from ops import logs
 
@@ -35,6 +35,13 @@ def main() -> int:
     limit.add_argument("--burst", type=int, default=1, help="requests that the server lets come ahead of the pace")
     shown = commands.add_parser("day", help="a day of one agent by heuristics and by the model of the settings")
     shown.add_argument("--agent", default="agent:amara-okafor", help="an owner of the built-in town")
+    soaked = commands.add_parser("soak", help="a town under faults for days: audited, replayed, its memory watched")
+    soaked.add_argument("--agents", type=int, default=200)
+    soaked.add_argument("--days", type=int, default=7)
+    soaked.add_argument("--seed", type=int, default=0)
+    soaked.add_argument("--every", type=float, default=4.0, help="seconds between two faults, on average")
+    soaked.add_argument("--model", action="store_true", help="ask a stand-in for a model, which fails as well")
+    soaked.add_argument("--data-dir", type=Path, help="keep the run here")
     arguments = parser.parse_args()
     logs.quiet()
     if arguments.command == "enqueue":
@@ -48,6 +55,13 @@ def main() -> int:
         return 0
     if arguments.command == "rate-limit":
         return rate_limit.report(arguments.per_minute, arguments.seconds, arguments.burst)
+    if arguments.command == "soak":
+        wrong = soak.soak(
+            arguments.agents, arguments.days, arguments.seed, every=arguments.every, model=arguments.model,
+            data_dir=arguments.data_dir,
+        )  # fmt: skip
+        print("\n".join(wrong) or "nothing is wrong")
+        return 1 if wrong else 0
     if arguments.command == "day":
         print(day.markdown(arguments.agent))
         return 0

@@ -1,4 +1,7 @@
-"""A stream as one JSON document: an export for people and tools. Nothing reads it back as the truth of a run."""
+"""A stream as one JSON document: for people and tools, and for a journal's checkpoint, from which it can be replayed.
+
+No run reads it back as the truth.
+"""
 
 from __future__ import annotations
 

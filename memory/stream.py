@@ -223,6 +223,12 @@ class Stream:
             self.head.counters[name] = value
             self.changes.head = True
 
+    def note_all(self) -> None:
+        """Note everything as changed, so that a ledger that has nothing of this stream is given all of it."""
+        self.changes = Changes(
+            appended=list(self.entries), archived=sorted(self.archived), marked=set(self.marks), head=True
+        )
+
     def take_changes(self) -> Changes:
         """What changed since the last call; the note is emptied."""
         taken, self.changes = self.changes, Changes()

@@ -13,6 +13,7 @@ from ops import logs
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
 from scheduler.deletion import delete_run
+from scheduler.exported_journal import remove_exported
 from scheduler.settings import ConfigurationError
 
 EXAMPLE = "Example: cogitate delete town-1 --yes"
@@ -40,11 +41,13 @@ def delete(
         if not _agreed(run):
             console.print("nothing was removed")
             return 1
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    settings = read_settings(data_dir=data_dir)
+    with open_state(settings) as client:
         keys = delete_run(client, run, force=force)
-    console.print(f"Run {run} is gone ({keys:,} keys)", highlight=False)
+        files = remove_exported(settings.data_dir, run)
+    console.print(f"Run {run} is gone ({keys:,} keys, {files:,} files of its journal)", highlight=False)
     if as_json:
-        print(json.dumps({"run": run, "keys": keys}), flush=True)
+        print(json.dumps({"run": run, "keys": keys, "files": files}), flush=True)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -18,8 +19,10 @@ from ops import logs
 from ops.job_command import job_json
 from ops.options import DataDir, Verbose, read_settings
 from ops.state import open_state
+from scheduler.exported_journal import exported_journal
 from scheduler.history import read_journal
 from scheduler.job_history import JobHistory
+from scheduler.journal_checkpoint import trimmed_tick
 from scheduler.streams import load_streams
 from scheduler.summary import prefix_of
 
@@ -40,11 +43,13 @@ def export(
     """Write a run's memories, jobs or journal as JSON Lines, in an order that is the same each time.
 
     Owners come by name, ended jobs in the order of their ends and then open ones, ticks in their order. The journal is
-    verified on the way. Exit code 1 when it was changed.
+    verified on the way. Of one that was trimmed, ticks that were removed come from the files in the data folder, where
+    they are; jobs that ended in them are left out. Exit code 1 when it was changed.
     """
     logs.configure(verbose)
-    with open_state(read_settings(data_dir=data_dir)) as client:
-        lines = _LINES[what](client, run)
+    settings = read_settings(data_dir=data_dir)
+    with open_state(settings) as client:
+        lines = _LINES[what](client, run, settings.data_dir)
         if out is None:
             count = _to_stdout(lines)
         else:
@@ -67,7 +72,7 @@ def _to_stdout(lines: Iterator[bytes]) -> int:
     return count
 
 
-def _memories(client: Redis, run: str) -> Iterator[bytes]:
+def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
     """Every owner's stream, of those that have left too."""
     prefix = prefix_of(client, run)
     names: Any = {*client.hkeys(prefix + "owners"), *client.hkeys(prefix + "retired")}
@@ -75,14 +80,18 @@ def _memories(client: Redis, run: str) -> Iterator[bytes]:
         yield dump(load_streams(client, prefix, [owner])[owner])
 
 
-def _jobs(client: Redis, run: str) -> Iterator[bytes]:
+def _jobs(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
     return (msgspec.json.encode(job_json(one)) for one in JobHistory(client, run).all())
 
 
-def _journal(client: Redis, run: str) -> Iterator[bytes]:
+def _journal(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
     prefix = prefix_of(client, run)
     tick: Any = client.hget(prefix + "state", "tick")
-    for line in read_journal(client, prefix, 1, int(tick)):
+    trimmed = trimmed_tick(client, prefix)
+    removed = exported_journal(client, data_dir, run)
+    passed = removed.passed(trimmed) if removed.covers(trimmed) else iter(())
+    lines = itertools.chain((one.line for one in passed), read_journal(client, prefix, trimmed + 1, int(tick)))
+    for line in lines:
         yield msgspec.json.encode(
             {"tick": line.core.tick, "digest": line.digest, "chain": line.chain, "core": line.core, "notes": line.notes}
         )

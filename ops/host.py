@@ -13,6 +13,7 @@ from redis import Redis
 from memory.profile import Location, Profile
 from memory.routing import EventRule, Strategy
 from ops import logs
+from scheduler.exported_journal import ExportedJournal, journal_folder
 from scheduler.kinds import load_kinds
 from scheduler.ledger import HostLedger, Value
 from scheduler.narration import NarratedLoop
@@ -131,6 +132,8 @@ class TickLoop(NarratedLoop):
                 hint_interval=settings.hint_interval,
                 ticks=ticks,
                 workers_left=workers_left,
+                journal_keep=settings.journal_keep,
+                exported=_exported(settings, ledger),
             )
             self.settings = settings
             self.routing = settings.routing().with_types(event_types or {})
@@ -165,6 +168,13 @@ def _check_model(settings: Settings) -> None:
         if name not in endpoints:
             raise ConfigurationError(f"the run asks models at the endpoint {name!r}, which is not configured any more")
         address_of(endpoints[name])
+
+
+def _exported(settings: Settings, ledger: HostLedger) -> ExportedJournal | None:
+    """Where lines removed from the journal go."""
+    if not settings.journal_export:
+        return None
+    return ExportedJournal(journal_folder(settings.data_dir, ledger.run, ledger.incarnation))
 
 
 def _nothing(owner: str) -> Mapping[str, Any]:

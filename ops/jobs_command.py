@@ -39,10 +39,13 @@ def jobs(
     """List jobs: open ones as the ledger has them, then ended ones as the journal has them, newest first."""
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
-        found = JobHistory(client, run).newest(last, state=state, kind=kind, owner=owner)
+        history = JobHistory(client, run)
+        found = history.newest(last, state=state, kind=kind, owner=owner)
     console = Console(stderr=as_json)
     for line in _lines(found) if found else ["no such job"]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if history.trimmed and (not last or len(found) < last):
+        console.print(f"jobs that ended up to tick {history.trimmed:,} are no longer in the journal", highlight=False)
     if as_json:
         print(json.dumps({"run": run, "jobs": [_brief(one) for one in found]}), flush=True)
     return 0

@@ -16,6 +16,7 @@ from rich.console import Console
 from ops import logs
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
+from scheduler.exported_journal import exported_journal
 from scheduler.replay import replay
 from workers.embedded import EmbeddedServer
 
@@ -31,15 +32,19 @@ def replay_run(
 ) -> int:
     """Rebuild every memory stream of a run from its journal, without a model, in an empty scratch database.
 
+    What was trimmed is taken from the files in the data folder; where they are missing, the replay begins with the
+    journal's first checkpoint and says so.
+
     Exit code 1 when the journal or a stream is not what was written; the message names the tick.
     """
     logs.configure(verbose)
     settings = read_settings(data_dir=data_dir)
     with open_state(settings) as client, scratch() as empty:
-        rebuilt = replay(client, run, empty)
+        rebuilt = replay(client, run, empty, exported_journal(client, settings.data_dir, run))
+    before = f" from the checkpoint of tick {rebuilt.first - 1:,} on" if rebuilt.first > 1 else ""
     Console(stderr=as_json).print(
-        f"Run {run}: {rebuilt.ticks:,} ticks replayed; {rebuilt.entries:,} entries of {rebuilt.owners:,} streams were "
-        f"rebuilt and agree. Digest {rebuilt.digest}, chain {rebuilt.chain}",
+        f"Run {run}: {rebuilt.ticks - rebuilt.first + 1:,} ticks replayed{before}; {rebuilt.entries:,} "
+        f"entries of {rebuilt.owners:,} streams were rebuilt and agree. Digest {rebuilt.digest}, chain {rebuilt.chain}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ class Took:
     """What only the process that ran knows."""
 
     wall_s: float
-    tick_seconds: Sequence[float]  # the host's own work
+    tick_seconds: Collection[float]  # the host's own work, in its newest ticks
     ticks_per_day: int
 
 
@@ -52,7 +52,7 @@ def report_json(summary: RunSummary, took: Took) -> dict[str, Any]:
     }
 
 
-def tick_ms(seconds: Sequence[float]) -> dict[str, float]:
+def tick_ms(seconds: Collection[float]) -> dict[str, float]:
     """Percentiles (nearest rank) of milliseconds a tick; zeros when there was none."""
     ordered = sorted(seconds) or [0.0]
 
@@ -90,6 +90,9 @@ def print_summary(console: Console, summary: RunSummary, took: Took | None = Non
     until = f"day {day_of(summary.minute) + 1}, {clock_time(summary.minute)}"
     console.print(f"\n[bold]Run {summary.run}[/]: {summary.status} at tick {summary.tick:,} ({until}), "
                   f"{summary.agents} agents")  # fmt: skip
+    if summary.trimmed:
+        console.print(f"The journal begins with tick {summary.trimmed + 1:,}: what went before is counted here, and no "
+                      "longer listed", highlight=False)  # fmt: skip
     if took is not None:
         ms = tick_ms(took.tick_seconds)
         console.print(f"{took.wall_s:.1f} s; the host's own work took {ms['p50']} ms a tick, "

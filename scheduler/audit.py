@@ -12,17 +12,21 @@ import msgspec
 from redis import Redis
 
 from memory.profile import Profile
+from memory.snapshot import dump
 from memory.stream import Stream
-from scheduler.audit_accounts import Expected, over_limit, wrong_reservations
+from scheduler.audit_accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
 from scheduler.audit_jobs import wrong_attempts, wrong_lists
 from scheduler.audit_keys import stray_keys
 from scheduler.audit_streams import UNREADABLE, wrong_streams
 from scheduler.facts import Facts
-from scheduler.history import read_journal, redo
+from scheduler.history import JournalTrimmed, pass_journal, redo
 from scheduler.journal import JournalError, ReadLine
+from scheduler.journal_checkpoint import check_streams, content_hash, load_base, load_checkpoint_streams
 from scheduler.limits import UNITS
 from scheduler.restore import LoopState
 from scheduler.snapshot import Snapshot, take_snapshot
+from scheduler.standing import Standing, same_figures
+from scheduler.streams import load_streams
 from scheduler.summary import budget_lines, limits_of, lines_of, prefix_of
 from tasks.job import Cost, JobKey
 
@@ -35,7 +39,8 @@ def audit(client: Redis, run: str) -> list[str]:
     overrun in every window; what is reserved is the sum over open jobs and unsettled attempts, each of a job that was
     asked for; what was spent is what attempts told; admission's view, the open jobs and the lists that find them,
     and both hashes are those that the journal says; entries are numbered without gaps; an archived entry's summary
-    exists; no key belongs to nothing. What cannot be read at all is a finding too.
+    exists; the journal's checkpoints say what its lines come to; no key belongs to nothing. What cannot be read at
+    all is a finding too. Of a trimmed journal, its first checkpoint is believed.
 
     Raises:
         RunMissing: when there is no such run.
@@ -43,6 +48,14 @@ def audit(client: Redis, run: str) -> list[str]:
         TimeoutError: when the run advances faster than it can be read.
     """
     prefix = prefix_of(client, run)
+    while True:
+        try:
+            return _audit_once(client, run, prefix)
+        except JournalTrimmed:
+            continue  # meanwhile, which happens once a game day
+
+
+def _audit_once(client: Redis, run: str, prefix: str) -> list[str]:
     taken: list[Snapshot] = []
     found = _or_unreadable("the ledger", lambda: taken.append(take_snapshot(client, prefix)))
     if not taken:
@@ -52,7 +65,7 @@ def audit(client: Redis, run: str) -> list[str]:
         *_or_unreadable("limits", lambda: over_limit(lines_of(ledger.accounts, limits_of(client, prefix)))),
         *_or_unreadable("reservations", lambda: wrong_reservations(ledger)),
         *_or_unreadable("open jobs", lambda: wrong_lists(ledger)),
-        *_or_unreadable("journal", lambda: _Walk(client, prefix).problems(ledger)),
+        *_or_unreadable("journal", lambda: _Walk(client, prefix, ledger).problems()),
         *_or_unreadable("keys", lambda: stray_keys(client, run, prefix, lambda: take_snapshot(client, prefix))),
     ]
 
@@ -65,6 +78,8 @@ def audit_budget(client: Redis, prefix: str) -> list[str]:
 def _or_unreadable(what: str, check: Callable[[], list[str] | None]) -> list[str]:
     try:
         return check() or []
+    except JournalTrimmed:
+        raise
     except JournalError as error:
         return [str(error)]
     except UNREADABLE as error:
@@ -72,42 +87,60 @@ def _or_unreadable(what: str, check: Callable[[], list[str] | None]) -> list[str
 
 
 class _Walk:
-    """A walk along the journal, with what it leads to."""
+    """A walk along the journal, with what it leads to. It begins where the journal does.
 
-    def __init__(self, client: Redis, prefix: str) -> None:
+    Raises:
+        JournalTrimmed: when that is not where it began at the snapshot.
+        JournalError: when the checkpoint that it begins with is missing or was changed.
+    """
+
+    def __init__(self, client: Redis, prefix: str, ledger: Snapshot) -> None:
         self._client = client
         self._prefix = prefix
-        self._tick = 0
+        self._ledger = ledger
+        self._base = load_base(client, prefix)
+        self._standing = Standing()
         self._opened: set[JobKey] = set()
         self._ended: set[JobKey] = set()
-        self._promised: dict[JobKey, int] = {}  # successors of deferred jobs, and the tick that named them
         self._streams: dict[str, Stream] = {}
-        self._retired: dict[str, Stream] = {}
-        self._profiles: dict[str, Profile] = {}
-        self._facts: dict[int, Facts] = {}
-        self._expected = Expected()
-        self._digest = self._chain = ""
+        self._retired: dict[str, Stream] = {}  # since the base
+        self._digest = ""
+        self._chains = {""}  # before and after a checkpoint at the last tick
         self._found: list[str] = []
+        if self._base is not None:
+            if self._base.tick != ledger.trimmed:
+                raise JournalTrimmed(ledger.trimmed + 1, self._base.tick)
+            self._standing, self._digest = self._base.standing, self._base.digest
+            self._opened = {JobKey.parse(text) for text in self._standing.open}
+            self._streams = load_checkpoint_streams(client, prefix, self._base)
 
-    def problems(self, ledger: Snapshot) -> list[str]:
+    def problems(self) -> list[str]:
         """Everything that is wrong along the journal, and between its end and the ledger."""
+        ledger = self._ledger
         try:
             self._go_to(ledger.tick)
+        except JournalTrimmed:
+            raise
         except JournalError as error:
             return [*self._found, str(error)]
-        found = [*self._found, *self._expected.problems(ledger)]
-        if (self._digest, self._chain) != (ledger.digest, ledger.chain):
+        found = [*self._found, *wrong_view(self._standing, ledger), *wrong_spending(self._standing, ledger)]
+        if self._digest != ledger.digest or ledger.chain not in self._chains:
             found.append(
                 f"the run's digest {ledger.digest} and chain {ledger.chain} are not the journal's {self._digest} and "
-                f"{self._chain}"
+                f"{' or '.join(sorted(self._chains))}"
             )
-        if ledger.lines != ledger.tick:
-            found.append(f"the journal has {ledger.lines} lines, the run stands at tick {ledger.tick}")
-        journalled = {key.text() for key in self._opened - self._ended}
-        if ledger.jobs.keys() != journalled:
-            found.append(f"open jobs differ from the journal's: {sorted(ledger.jobs.keys() ^ journalled)[:5]}")
+        if ledger.lines != ledger.tick - ledger.trimmed:
+            found.append(
+                f"the journal has {ledger.lines} lines, the run stands at tick {ledger.tick}"
+                + (f" and was trimmed to tick {ledger.trimmed}" if ledger.trimmed else "")
+            )
+        if ledger.jobs.keys() != self._standing.open.keys():
+            found.append(
+                f"open jobs differ from the journal's: {sorted(ledger.jobs.keys() ^ self._standing.open.keys())[:5]}"
+            )
         found += _or_unreadable("the run's state", self._wrong_state)
-        found += wrong_attempts(ledger, self._opened, self._expected.open)
+        found += wrong_attempts(ledger, self._opened, self._standing.open.values())
+        found += self._changed_since_they_left()
         return found + wrong_streams(self._client, self._prefix, self._all_streams(), self._follow)
 
     def _wrong_state(self) -> list[str]:
@@ -118,41 +151,53 @@ class _Walk:
         pipeline.hgetall(self._prefix + "facts")
         (tick, loop), owners, facts = pipeline.execute()
         self._follow(int(tick))
-        if not self._tick:
+        if not self._standing.tick:
             return []
         found = []
         msgspec.json.decode(loop, type=LoopState)
-        if {owner.decode(): msgspec.json.decode(raw, type=Profile) for owner, raw in owners.items()} != self._profiles:
+        if {
+            owner.decode(): msgspec.json.decode(raw, type=Profile) for owner, raw in owners.items()
+        } != self._standing.profiles:
             found.append("the owners' profiles are not those that the journal says")
         kept = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
-        latest = max(self._facts, default=0)
-        if latest not in kept or any(self._facts.get(version) != held for version, held in kept.items()):
+        said = self._standing.facts
+        if max(said, default=0) not in kept or any(said.get(version) != held for version, held in kept.items()):
             found.append("the run's facts are not those that the journal says")
         return found
 
     def _go_to(self, tick: int) -> None:
-        for line in read_journal(self._client, self._prefix, self._tick + 1, tick):
+        for passed in pass_journal(self._client, self._prefix, self._standing.tick + 1, tick):
+            line = passed.line
             self._ends(line)
             self._decisions(line)
             gone = redo(line, self._streams)
             self._retired.update((stream.owner, stream) for stream in gone)
-            self._profiles.update(line.core.joined)
-            for owner in line.core.left:
-                del self._profiles[owner]
-            if line.core.facts is not None:
-                self._facts[line.core.tick] = line.core.facts
+            self._standing.add(line)
             self._successors(line.core.tick)
-            self._expected.add(line)
-            self._digest, self._chain, self._tick = line.digest, line.chain, line.core.tick
+            self._digest, self._chains = line.digest, {line.chain, passed.chain}
+            if passed.checkpoint is not None:
+                check_streams(passed.checkpoint, self._streams, self._retired, self._base)
+                if not same_figures(passed.checkpoint.standing, self._standing):
+                    self._found.append(f"tick {line.core.tick}: the checkpoint is not what the lines come to")
 
     def _follow(self, tick: int) -> Mapping[str, Stream]:
         """The streams at a later tick of a run that lives."""
-        if tick > self._tick:
+        if tick > self._standing.tick:
             self._go_to(tick)
         return self._all_streams()
 
     def _all_streams(self) -> dict[str, Stream]:
         return {**self._streams, **self._retired}
+
+    def _changed_since_they_left(self) -> list[str]:
+        """Streams of owners that left in ticks that are gone from the journal: the checkpoint has their hashes."""
+        left = self._base.retired if self._base is not None else {}
+        stored = load_streams(self._client, self._prefix, sorted(left))
+        return [
+            f"{owner}: its stream is not what it was when it left"
+            for owner, stream in stored.items()
+            if content_hash(dump(stream)) != left[owner]
+        ]
 
     def _ends(self, line: ReadLine) -> None:
         for end in line.core.ended:
@@ -165,17 +210,14 @@ class _Walk:
         for decided in line.core.decided:
             if decided.key in self._opened or decided.key in self._ended:
                 self._found.append(f"{at}: job {decided.key.text()} was decided twice")
-            if (decided.key.trial > 0) != (self._promised.pop(decided.key, None) is not None):
+            if (decided.key.trial > 0) != (decided.key.text() in self._standing.promised):
                 self._found.append(f"{at}: job {decided.key.text()} is not the successor that was named")
             (self._opened if decided.decision in ("admitted", "heuristic") else self._ended).add(decided.key)
-            if decided.successor is not None:
-                self._promised[decided.successor] = line.core.tick
 
     def _successors(self, tick: int) -> None:
-        missing = [key for key in self._promised if key.tick <= tick or key.owner in self._retired]
-        self._found += [f"tick {tick}: no successor {key.text()}" for key in missing if key.owner not in self._retired]
-        for key in missing:
-            del self._promised[key]
+        for text in [text for text in self._standing.promised if JobKey.parse(text).tick <= tick]:
+            self._found.append(f"tick {tick}: no successor {text}")
+            del self._standing.promised[text]
 
 
 def spent_of(client: Redis, prefix: str) -> Cost:

@@ -7,16 +7,14 @@ from collections.abc import Iterable
 
 import msgspec
 
+from memory.clock import day_of
 from scheduler.budget import Cell, amounts
-from scheduler.claims import Reason
-from scheduler.journal import OpenNote, ReadLine
+from scheduler.commit import KEPT_DAYS
 from scheduler.limits import UNITS
 from scheduler.snapshot import Snapshot
+from scheduler.standing import Standing
 from scheduler.summary import BudgetLine
-from tasks.job import Cost, Job, JobKey
-
-#: Reasons of jobs that ended without a result: they count whole in admission's view.
-WITHOUT_RESULT: frozenset[Reason] = frozenset({"late", "dead", "denied", "cancelled"})
+from tasks.job import Cost, Job
 
 Account = tuple[str, str, str]  # window, scope, unit
 
@@ -66,83 +64,65 @@ def wrong_reservations(ledger: Snapshot) -> list[str]:
     return found
 
 
-class Expected:
-    """What admission's view and the windows must say, by the journal."""
+def wrong_view(standing: Standing, ledger: Snapshot) -> list[str]:
+    """Admission's view, field by field; that of a closed window may have been forgotten when no open job names it."""
+    kept = {field.partition("|")[0] for field in ledger.view}
+    kept |= {cell.window for opening in standing.open.values() if opening.note for cell in opening.note.cells}
+    found = []
+    for field in sorted(standing.view.keys() | ledger.view.keys()):
+        said, held = ledger.view.get(field, 0), standing.view.get(field, 0)
+        window = field.partition("|")[0]
+        if said != held and (window in kept or not _may_be_forgotten(window, standing.minute)):
+            found.append(f"admission's view of {field} is {said}, by the journal it is {held}")
+    return found
 
-    def __init__(self) -> None:
-        self.open: dict[JobKey, OpenNote] = {}  # what admission gave to the jobs that are open
-        self._view: Counter[Account] = Counter()
-        self._known: Counter[Account] = Counter()  # what ended jobs' latest attempts cost
-        self._unknown: Counter[Account] = Counter()  # what those of jobs without a result may have cost
 
-    def add(self, line: ReadLine) -> None:
-        """Take note of the next tick."""
-        usage = {note.key: note.usage for note in line.notes.ended}
-        for ended in line.core.ended:
-            opened = self.open.pop(ended.key, None)
-            if opened is None:
-                continue  # budget had refused it
-            if ended.reason in WITHOUT_RESULT:
-                _add(self._unknown, opened.cells, opened.reserved)
-            else:
-                _add(self._known, opened.cells, usage[ended.key])
-                _add(self._view, opened.cells, usage[ended.key])
-                _add(self._view, opened.cells, opened.reserved, -1)
-        for opened in line.notes.opened:
-            self.open[opened.key] = opened
-            _add(self._view, opened.cells, opened.reserved)
+def wrong_spending(standing: Standing, ledger: Snapshot) -> list[str]:
+    """What latest attempts hold or cost: reserved + spent, less what the retry pool carries of earlier ones.
 
-    def problems(self, ledger: Snapshot) -> list[str]:
-        """Where the ledger disagrees."""
-        return [*self._wrong_view(ledger), *self._wrong_spending(ledger)]
+    It is known of open jobs and of those that ended with a result; of one that ended without, it is at most its
+    reservation, and what it used above that is overrun.
+    """
+    known: Counter[Account] = Counter({_account(field): amount for field, amount in standing.known.items()})
+    unknown: Counter[Account] = Counter({_account(field): amount for field, amount in standing.unknown.items()})
+    for record in ledger.jobs.values():
+        if record and record[b"state"] != b"held":
+            job = msgspec.json.decode(record[b"job"], type=Job)
+            over = int(record[b"claims"]) and record[b"token"] == b""
+            cost = Cost(*msgspec.json.decode(record[b"last"], type=list[int])) if over else job.reserved
+            _add(known, _cells(msgspec.json.decode(record[b"cells"])), cost)
+    found = []
+    for account in sorted(set(ledger.accounts) | set(known)):
+        if account[0] not in ledger.windows:
+            continue
+        actual = ledger.accounts.get(account, {})
+        latest = actual.get("reserved", 0) + actual.get("spent", 0) - actual.get("pool", 0)
+        most = known[account] + unknown[account] + (actual.get("overrun", 0) if unknown[account] else 0)
+        if not known[account] <= latest <= most:
+            found.append(
+                f"{' '.join(account)}: latest attempts hold or cost {latest}, "
+                f"by the journal and the open jobs from {known[account]} to {most}"
+            )
+    return found
 
-    def _wrong_view(self, ledger: Snapshot) -> list[str]:
-        """Admission's view, field by field; a tick's window may have been forgotten when no open job names it."""
-        kept = {field.partition("|")[0] for field in ledger.view}
-        kept |= {cell.window for opened in self.open.values() for cell in opened.cells}
-        found = []
-        fields = {"|".join(account): amount for account, amount in self._view.items()}
-        for field in sorted(fields.keys() | ledger.view.keys()):
-            window = field.partition("|")[0]
-            said, held = ledger.view.get(field, 0), fields.get(field, 0)
-            if said != held and (window in kept or not window.startswith("tick:")):
-                found.append(f"admission's view of {field} is {said}, by the journal it is {held}")
-        return found
 
-    def _wrong_spending(self, ledger: Snapshot) -> list[str]:
-        """What latest attempts hold or cost: reserved + spent, less what the retry pool carries of earlier ones.
+def _may_be_forgotten(window: str, minute: int) -> bool:
+    period, _, index = window.partition(":")
+    return period == "tick" or (period == "day" and int(index) + KEPT_DAYS < day_of(minute))
 
-        It is known of open jobs and of those that ended with a result; of one that ended without, it is at most its
-        reservation, and what it used above that is overrun.
-        """
-        known = Counter(self._known)
-        for record in ledger.jobs.values():
-            if record and record[b"state"] != b"held":
-                job = msgspec.json.decode(record[b"job"], type=Job)
-                over = int(record[b"claims"]) and record[b"token"] == b""
-                cost = Cost(*msgspec.json.decode(record[b"last"], type=list[int])) if over else job.reserved
-                _add(known, _cells(msgspec.json.decode(record[b"cells"])), cost)
-        found = []
-        for account in sorted(set(ledger.accounts) | set(known)):
-            if account[0] not in ledger.windows:
-                continue
-            actual = ledger.accounts.get(account, {})
-            latest = actual.get("reserved", 0) + actual.get("spent", 0) - actual.get("pool", 0)
-            most = known[account] + self._unknown[account] + (actual.get("overrun", 0) if self._unknown[account] else 0)
-            if not known[account] <= latest <= most:
-                found.append(
-                    f"{' '.join(account)}: latest attempts hold or cost {latest}, "
-                    f"by the journal and the open jobs from {known[account]} to {most}"
-                )
-        return found
+
+def _account(field: str) -> Account:
+    window, rest = field.split("|", 1)
+    scope, unit = rest.rsplit("|", 1)
+    return window, scope, unit
 
 
 def _cells(flat: list[str]) -> list[Cell]:
     return [Cell(flat[i], flat[i + 1]) for i in range(0, len(flat), 2)]
 
 
-def _add(to: Counter[Account], cells: Iterable[Cell], cost: Cost, sign: int = 1) -> None:
+def _add(to: Counter[Account], cells: Iterable[Cell], cost: Cost) -> None:
     for cell in cells:
         for unit, amount in zip(UNITS, amounts(cost), strict=True):
             if amount:
-                to[cell.window, cell.scope, unit] += sign * amount
+                to[cell.window, cell.scope, unit] += amount

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
 from scheduler.claims import Result
-from scheduler.journal import OpenNote
 from scheduler.snapshot import Snapshot
+from scheduler.standing import Opening
 from tasks.job import JobKey
 
 
@@ -51,18 +51,19 @@ def wrong_lists(ledger: Snapshot) -> list[str]:
     return found
 
 
-def wrong_attempts(ledger: Snapshot, opened: Collection[JobKey], notes: Mapping[JobKey, OpenNote]) -> list[str]:
+def wrong_attempts(ledger: Snapshot, opened: Collection[JobKey], openings: Iterable[Opening]) -> list[str]:
     """Attempts of jobs that the journal does not know, and reservations that are not those it gave.
 
     Args:
-        opened: every job that was ever admitted or left to its heuristic.
-        notes: what admission gave to the jobs that are still open.
+        opened: every job that was admitted or left to its heuristic, as far as the journal has not been trimmed.
+        openings: how the jobs that are still open began.
     """
     found = []
     asked = {key.text() for key in opened}
     for token, attempt in sorted({**ledger.attempts, **ledger.lost}.items()):
-        if attempt["job"] not in asked:
+        if attempt["job"] not in asked and JobKey.parse(attempt["job"]).tick > ledger.trimmed:
             found.append(f"attempt {token}: holds a reservation for job {attempt['job']}, which never was")
+    notes = {opening.note.key: opening.note for opening in openings if opening.note is not None}
     for key, note in sorted(notes.items()):
         record = ledger.jobs.get(key.text())
         if not record:

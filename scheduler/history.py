@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from redis import Redis
@@ -16,41 +16,98 @@ from memory.repeats import count_repeat
 from memory.stream import Stream
 from scheduler.boundary import Change
 from scheduler.journal import Core, JournalError, Line, ReadLine, read_line
+from scheduler.journal_checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
 from scheduler.mind import note_served
 
 PAGE = 200  # lines a round trip
+
+
+class JournalTrimmed(JournalError):
+    """Lines that were asked for are no longer in the ledger."""
+
+    def __init__(self, tick: int, trimmed: int) -> None:
+        super().__init__(
+            f"tick {tick}: the journal was trimmed, its lines up to tick {trimmed} are no longer in the ledger; "
+            "what was exported of them lies in the data folder of the host that ran it, under journal/"
+        )
+
+
+class Passed(NamedTuple):
+    """A line of the journal, and the checkpoint that stands behind it, if there is one."""
+
+    line: ReadLine
+    checkpoint: JournalCheckpoint | None
+    chain: str  # after both
 
 
 def read_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[ReadLine]:
     """The verified lines of ticks `first` to `last`, read page by page.
 
     Raises:
+        JournalTrimmed: when the first of them is no longer in the ledger.
         JournalError: at the first tick whose line is missing or not what was written.
+    """
+    return (passed.line for passed in pass_journal(client, prefix, first, last))
+
+
+def pass_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[Passed]:
+    """The same with the checkpoints between them, which are verified too.
+
+    Raises:
+        JournalTrimmed, JournalError: as `read_journal`.
     """
     if first > last:
         return
-    digest = chain = ""
-    if first > 1:
-        before: Any = client.lindex(prefix + "journal", first - 2)
-        if before is None:
-            raise JournalError(f"tick {first - 1}: the journal has no line for it")
-        chain, digest = _ends(before, first - 1)
+    trimmed = trimmed_tick(client, prefix)
+    digest, chain = hashes_before(client, prefix, first, trimmed)
     tick = first
     while tick <= last:
-        page: Any = client.lrange(prefix + "journal", tick - 1, min(tick - 1 + PAGE, last) - 1)
+        pipeline = client.pipeline(transaction=True)
+        pipeline.hget(prefix + "state", "trimmed")
+        pipeline.lrange(prefix + "journal", tick - 1 - trimmed, min(tick - 1 + PAGE, last) - 1 - trimmed)
+        pipeline.hkeys(prefix + "journal_checkpoints")
+        found, page, checkpoints = pipeline.execute()
+        if int(found or 0) != trimmed:
+            trimmed = int(found)
+            if tick <= trimmed:
+                raise JournalTrimmed(tick, trimmed)
+            continue  # the list has moved under this read
         if not page:
             raise JournalError(f"tick {tick}: the journal has no line for it")
+        marked = {int(key) for key in checkpoints}
         for stored in page:
             line = read_line(stored, tick, digest, chain)
-            yield line
             digest, chain = line.digest, line.chain
+            checkpoint = None
+            if tick in marked:
+                entry: Any = client.hget(prefix + "journal_checkpoints", str(tick))
+                if entry is not None:  # otherwise it is the next page that finds the journal trimmed
+                    checkpoint, chain = read_checkpoint(entry, tick, chain)
+            yield Passed(line, checkpoint, chain)
             tick += 1
 
 
-def _ends(stored: bytes, tick: int) -> tuple[str, str]:
-    chain, _, body = stored.partition(b" ")
+def hashes_before(client: Redis, prefix: str, first: int, trimmed: int) -> tuple[str, str]:
+    """Digest and chain before the line of a tick, in a journal that was trimmed to `trimmed`.
+
+    Raises:
+        JournalTrimmed, JournalError: as `read_journal`.
+    """
+    tick = first - 1
+    if tick < trimmed:
+        raise JournalTrimmed(first, trimmed)
+    entry: Any = client.hget(prefix + "journal_checkpoints", str(tick))
+    if entry is not None:
+        checkpoint, chain = read_checkpoint(entry, tick)
+        return checkpoint.digest, chain
+    if tick == 0:
+        return "", ""
+    stored: Any = client.lindex(prefix + "journal", tick - 1 - trimmed)
+    if stored is None:
+        raise JournalError(f"tick {tick}: the journal has no line for it")
+    written, _, body = stored.partition(b" ")
     try:
-        return chain.decode("ascii"), msgspec.json.decode(body, type=Line).digest
+        return msgspec.json.decode(body, type=Line).digest, written.decode("ascii")
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
 

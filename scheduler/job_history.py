@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 from redis import Redis
@@ -11,7 +11,9 @@ from redis import Redis
 from memory.effects import Effect
 from scheduler.history import PAGE, read_journal
 from scheduler.intake import InputError
-from scheduler.journal import DecidedLine, Ended, EndNote, JournalError, OpenNote, ReadLine
+from scheduler.journal import Ended, EndNote, JournalError, ReadLine
+from scheduler.journal_checkpoint import load_base
+from scheduler.standing import Opening
 from scheduler.summary import prefix_of
 from tasks.job import Cost, Job, JobKey
 
@@ -23,13 +25,6 @@ _OPEN_REASON = {"held": "denied", "dead": "dead"}
 _JOB = msgspec.json.Decoder(Job)
 
 Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
-
-
-class Opening(NamedTuple):
-    """How a job began, as the journal has it."""
-
-    decided: DecidedLine
-    note: OpenNote | None  # of an admitted one
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,15 +65,21 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 class JobHistory:
     """The jobs of one run. Every line of the journal that is read is verified.
 
+    Of a trimmed journal, jobs that ended up to `trimmed` are not known any more.
+
     Raises:
         RunMissing: when there is no such run.
+        JournalError: when the checkpoint that a trimmed journal begins with was changed.
     """
 
     def __init__(self, client: Redis, run: str) -> None:
         self._client = client
         self._run = run
         self._prefix = prefix_of(client, run)
-        self._openings: dict[JobKey, Opening] = {}
+        base = load_base(client, self._prefix)
+        self.trimmed = base.tick if base is not None else 0  # lines up to this tick are no longer in the ledger
+        open_then = base.standing.open if base is not None else {}
+        self._openings = {JobKey.parse(text): opening for text, opening in open_then.items()}
 
     def newest(
         self, last: int, *, state: str | None = None, kind: str | None = None, owner: str | None = None
@@ -112,10 +113,16 @@ class JobHistory:
             return record
         opening = self._opening(key)
         if opening is not None:
-            last = max(key.tick, min(opening.decided.due, self._now()))
-            for line in read_journal(self._client, self._prefix, key.tick, last):
+            first = max(key.tick, self.trimmed + 1)
+            last = max(first, min(opening.decided.due, self._now()))
+            for line in read_journal(self._client, self._prefix, first, last):
                 for _, record in self._ends(line, lambda ended, *_: ended == key):
                     return record
+        if 1 <= key.tick <= self.trimmed:
+            raise InputError(
+                f"job {self._id(key)!r} is not known any more, if there was one: it ended before tick "
+                f"{self.trimmed + 1}, with which the journal of run {self._run!r} begins"
+            )
         raise InputError(f"run {self._run!r} has no job {self._id(key)!r}; `cogitate jobs {self._run}` lists them")
 
     def all(self) -> Iterator[JobRecord]:
@@ -125,11 +132,12 @@ class JobHistory:
             JournalError: when the journal was changed.
         """
         still = {record.id: record for record in sorted(self._open_records(), key=lambda one: (one.tick, one.id))}
-        for line in read_journal(self._client, self._prefix, 1, self._now()):
+        for line in read_journal(self._client, self._prefix, self.trimmed + 1, self._now()):
             self._learn(line)
             for key, record in self._ends(line, _any):
                 still.pop(record.id, None)
-                self._openings.pop(key)
+                if key.tick > self.trimmed:  # those of the checkpoint are found nowhere else
+                    del self._openings[key]
                 yield record
         yield from still.values()
 
@@ -138,8 +146,8 @@ class JobHistory:
             return kind in (None, key.kind) and owner in (None, key.owner) and state in (None, end, reason)
 
         last = self._now()
-        while last >= 1:
-            first = max(1, last - PAGE + 1)
+        while last > self.trimmed:
+            first = max(self.trimmed + 1, last - PAGE + 1)
             for line in reversed(list(read_journal(self._client, self._prefix, first, last))):
                 yield from (record for _, record in self._ends(line, wanted))
             last = first - 1
@@ -196,7 +204,7 @@ class JobHistory:
         opening = self._opening(key)
         if opening is None:
             raise JournalError(f"tick {key.tick}: the journal does not say that job {key.text()} was asked for")
-        decided, note = opening
+        decided, note = opening.decided, opening.note
         if note is not None:
             facts = {
                 "reserved": note.reserved,
@@ -210,7 +218,7 @@ class JobHistory:
         )  # fmt: skip
 
     def _opening(self, key: JobKey) -> Opening | None:
-        if key not in self._openings and 1 <= key.tick <= self._now():
+        if key not in self._openings and self.trimmed < key.tick <= self._now():
             for line in read_journal(self._client, self._prefix, key.tick, key.tick):
                 self._learn(line)
         return self._openings.get(key)

@@ -9,8 +9,8 @@ RUNS = "cogitate:runs"  # set of run names
 #: Keys that a run has once, under its prefix; `job:`, `window:`, `due:` and `ready:` it has several of.
 OF_RUN = frozenset({
     "state", "jobs", "unclaimed", "staged", "waiting", "open", "attempts", "lost", "beats", "arrivals", "windows",
-    "view", "owners", "retired", "heads", "facts", "journal", "checkpoint", "controls", "answers", "knock",
-    "ratings",
+    "view", "owners", "retired", "heads", "facts", "journal", "journal_checkpoints", "checkpoint", "controls",
+    "answers", "knock", "ratings",
 })  # fmt: skip
 
 #: Keys that each owner has, followed by ":" and its name: see `scheduler.streams`.

@@ -10,7 +10,7 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -151,6 +151,8 @@ class HostLedger:
         self._collect = script(client, "collect")
         self._advance = script(client, "advance")
         self._finish = script(client, "finish")
+        self._checkpoint = script(client, "checkpoint")
+        self._trim = script(client, "trim")
         # A blocking command must end before its socket's timeout does.
         self._longest_block: float = (client.get_connection_kwargs().get("socket_timeout") or 2.0) / 2
 
@@ -230,6 +232,27 @@ class HostLedger:
         if not answer:
             return None
         return Advanced(_rows(answer[0]), [raw.decode() for raw in answer[1]], read_asked(answer[2]))
+
+    def checkpoint(self, tick: int, streams: Mapping[str, bytes], *, entry: bytes = b"", chain: str = "") -> None:
+        """Write streams of the journal's checkpoint at the committed tick; with `entry` it is complete.
+
+        Args:
+            streams: owner -> its stream, packed.
+            entry: the chained entry.
+            chain: the chain after it.
+
+        Raises:
+            Fenced: when another host has taken the run.
+        """
+        self._step(self._checkpoint, [tick, entry, chain, *(part for pair in streams.items() for part in pair)])
+
+    def trim(self, tick: int) -> None:
+        """Remove the journal's lines up to a tick that has a checkpoint, and the checkpoints before it.
+
+        Raises:
+            Fenced: when another host has taken the run.
+        """
+        self._step(self._trim, [tick])
 
     def finish(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
         """Confirm that this host still holds the run, and say how it left it.

@@ -15,11 +15,12 @@ checkpoint; the world must do then what it did before.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import structlog
+from redis.exceptions import RedisError
 
 from memory.effects import Effect
 from memory.entry import Entry
@@ -27,6 +28,7 @@ from memory.profile import Profile
 from scheduler.boundary import Change
 from scheduler.budget import BudgetView
 from scheduler.commit import Committer, Pace
+from scheduler.exported_journal import ExportedJournal
 from scheduler.facts import Facts
 from scheduler.history import changes_of, observed_again, read_journal
 from scheduler.intake import (
@@ -41,11 +43,14 @@ from scheduler.intake import (
 from scheduler.ledger import Apply, HostLedger, Row
 from scheduler.mind import Mind
 from scheduler.restore import restore
+from scheduler.trimming import JournalTrimmer
 from scheduler.turn import Rules, WorldTurn
 from scheduler.waiting import Publish, Waiting
 from tasks.job import Reads, Request
 
 log = structlog.get_logger()
+
+TIMED_TICKS = 14_400  # ten days of a run whose ticks are minutes
 
 
 class WorldDiverged(RuntimeError):
@@ -80,6 +85,8 @@ class TickLoop:
         hint_interval: float = 1.0,
         ticks: int | None = None,
         workers_left: Callable[[], bool] | None = None,
+        journal_keep: int | None = None,
+        exported: ExportedJournal | None = None,
     ) -> None:
         self.ledger = ledger
         self.mind = Mind(run=ledger.run, rules=rules, facts=facts, view=view)
@@ -96,15 +103,19 @@ class TickLoop:
         self._lag = 0  # ticks behind the schedule of a paced run
         self.stopping = False  # the present tick is the last one of this host
         self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
-        self.tick_seconds: list[float] = []  # what each tick cost the host, waiting and the world's turn excluded
+        # What each of the newest ticks cost the host, waiting and the world's turn excluded.
+        self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
 
         state = restore(ledger, self.mind)
         self.tick = state.tick  # the last tick that is committed
         self.present = state.tick + 1  # the tick whose turn it is
         self.digest, self.chain = state.digest, state.chain
         self.restored = state.checkpoint  # what the world gave to its last checkpoint, or None
-        self._restored_tick = state.checkpoint_tick
+        self._checkpoint_tick = state.checkpoint_tick  # of the world's last one
         self._committer = Committer(ledger, self.mind, state.windows)
+        self._trimmer = (
+            JournalTrimmer(ledger, self.mind, keep=journal_keep, exported=exported) if journal_keep else None
+        )
         if self.tick == 0:
             for owner, profile in owners.items():
                 self.join(owner, profile)
@@ -208,6 +219,7 @@ class TickLoop:
                 self._lag = max(0, int(-ahead * self._tick_rate))
                 if ahead > 0:
                     time.sleep(ahead)
+            self._trim()
             number = self.tick + 1
             rows = self._waiting.gather(number, self._rows, self.mind.open)
             began = time.perf_counter()
@@ -226,6 +238,18 @@ class TickLoop:
         self.ledger.finish(status)
         log.info("run.left", run=self.ledger.run, status=status, tick=self.tick, digest=self.digest)
 
+    def _trim(self) -> None:
+        if self._trimmer is None or self.ledger.away:
+            return
+        try:
+            self.chain = self._trimmer.trim(
+                self.tick, self.digest, self.chain, self._checkpoint_tick, self._committer.windows
+            )
+        except RedisError as error:
+            if self.ledger.outage is None:
+                raise
+            self.ledger.outage.missed(error)  # what is due is done after a later tick
+
     def _pace(self) -> Pace:
         return Pace(self._lag, round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0)
 
@@ -240,7 +264,7 @@ class TickLoop:
     def _redeliver(self) -> Iterator[Tick]:
         """Hand over again the ticks after the world's checkpoint."""
         self._redelivering = True  # owners that have left since may still be seen
-        for line in read_journal(self.ledger.client, self.ledger.prefix, self._restored_tick + 1, self.tick):
+        for line in read_journal(self.ledger.client, self.ledger.prefix, self._checkpoint_tick + 1, self.tick):
             core = line.core
             self.present = core.tick
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
@@ -272,8 +296,9 @@ class TickLoop:
         for loss in outcome.losses():
             log.warning(loss.name, run=self.ledger.run, tick=number, owner=loss.owner, amount=loss.amount)
         commit = self._committer.commit(number, outcome, self._checkpoint, self.digest, self.chain, self._pace())
-        self._checkpoint = None
         advanced = self.ledger.advance(commit, self._apply)
+        if self._checkpoint is not None:
+            self._checkpoint, self._checkpoint_tick = None, number
         self.tick, self.digest, self.chain = number, commit.digest, commit.chain
         self._rows = advanced.rows if advanced is not None else None
         if advanced is not None:

@@ -91,7 +91,7 @@ _LINE = msgspec.json.Decoder(_Line)
 
 
 def recent_ticks(client: Redis, prefix: str, run: str, limits: LimitTable, count: int) -> Recent:
-    """The newest `count` ticks of a run, or as many as there are."""
+    """The newest `count` ticks of a run, or as many as are in the ledger."""
     stored: Any = client.lrange(prefix + "journal", -count, -1)
     return tally((line.partition(b" ")[2] for line in stored), run, limits)
 

@@ -6,13 +6,17 @@ run would write them, and then each key of the two is compared.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from redis import Redis
 
 from memory.stream import Stream
-from scheduler.history import read_journal, redo
+from scheduler.exported_journal import ExportedJournal
+from scheduler.history import hashes_before, pass_journal, redo
 from scheduler.journal import JournalError
+from scheduler.journal_checkpoint import check_streams, load_base, load_checkpoint_streams
 from scheduler.streams import stream_writes
 from scheduler.summary import prefix_of
 
@@ -22,15 +26,19 @@ STREAM_KEYS = ("entries", "archive", "archived", "into", "marks")
 class Replayed(NamedTuple):
     """What a replay rebuilt."""
 
-    ticks: int
+    ticks: int  # the last one
     digest: str
     chain: str
     owners: int
     entries: int
+    first: int  # tick; above 1 when the lines before it were not there, and their checkpoint was taken for them
 
 
-def replay(client: Redis, run: str, into: Redis) -> Replayed:
+def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | None = None) -> Replayed:
     """Rebuild a run's streams in an empty database, and compare them with those of the run.
+
+    A trimmed journal is replayed from its first line if `exported` has what was removed, otherwise from its first
+    checkpoint. The streams are compared with every later checkpoint too.
 
     Raises:
         RunMissing: when there is no such run.
@@ -41,21 +49,32 @@ def replay(client: Redis, run: str, into: Redis) -> Replayed:
         raise ValueError("a replay needs an empty database")
     prefix = prefix_of(client, run)
     state: Any = client.hgetall(prefix + "state")
+    last, trimmed = int(state[b"tick"]), int(state.get(b"trimmed", 0))
+    digest, chain = hashes_before(client, prefix, trimmed + 1, trimmed)
+    whole = exported is not None and exported.covers(trimmed)
+    base = None if whole else load_base(client, prefix)
     streams: dict[str, Stream] = {}
     retired: dict[str, Stream] = {}
-    last = int(state[b"tick"])
-    digest = chain = ""
-    for line in read_journal(client, prefix, 1, last):
-        left = redo(line, streams)
+    if base is not None:
+        streams = load_checkpoint_streams(client, prefix, base)
+        for stream in streams.values():
+            stream.note_all()
+        _write(into, prefix, streams.values())
+    removed = exported.passed(trimmed) if exported is not None and whole else iter(())
+    for passed in itertools.chain(removed, pass_journal(client, prefix, trimmed + 1, last)):
+        if passed.line.core.tick == trimmed and passed.chain != chain:
+            raise JournalError(f"tick {trimmed}: the exported lines do not lead to those that the ledger has")
+        left = redo(passed.line, streams)
         retired.update((stream.owner, stream) for stream in left)
-        with into.pipeline(transaction=False) as pipeline:
-            for write in stream_writes([*streams.values(), *left]):
-                pipeline.execute_command(write.command, prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
-            pipeline.execute()
-        digest, chain = line.digest, line.chain
+        _write(into, prefix, [*streams.values(), *left])
+        if passed.checkpoint is not None:
+            check_streams(passed.checkpoint, streams, retired, base)
+        digest, chain = (passed.line.digest, passed.chain) if passed.line.core.tick > trimmed else (digest, chain)
     length: Any = client.llen(prefix + "journal")
-    if length != last:
-        raise JournalError(f"tick {last}: the journal has {length} lines, the run stands at tick {last}")
+    if length != last - trimmed:
+        raise JournalError(
+            f"tick {last}: the journal has {length} lines, the run stands at tick {last} and was trimmed to {trimmed}"
+        )
     if (digest, chain) != (state[b"digest"].decode(), state[b"chain"].decode()):
         raise JournalError(
             f"tick {last}: the journal ends with digest {digest}, the run with {state[b'digest'].decode()}"
@@ -63,7 +82,15 @@ def replay(client: Redis, run: str, into: Redis) -> Replayed:
     streams.update(retired)
     compare(client, into, prefix, sorted(streams))
     entries = sum(len(stream.entries) for stream in streams.values())
-    return Replayed(last, digest, chain, len(streams), entries)
+    first = base.tick + 1 if base is not None else 1
+    return Replayed(last, digest, chain, len(streams), entries, first)
+
+
+def _write(into: Redis, prefix: str, streams: Iterable[Stream]) -> None:
+    with into.pipeline(transaction=False) as pipeline:
+        for write in stream_writes(streams):
+            pipeline.execute_command(write.command, prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
+        pipeline.execute()
 
 
 def compare(one: Redis, other: Redis, prefix: str, owners: list[str]) -> None:

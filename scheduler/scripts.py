@@ -16,6 +16,8 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "beat": (),
     "collect": ("fence", "accounts", "rows"),
     "advance": ("fence", "accounts", "rows"),
+    "checkpoint": ("fence",),
+    "trim": ("fence",),
     "finish": ("fence",),
     "control": (),
     "delete": (),

@@ -99,6 +99,10 @@ class Settings(ModelChoice):
     breaker_pause: float = Field(5.0, gt=0)  # seconds until one call tries the endpoint; doubles with each that fails
     breaker_longest_pause: float = Field(300.0, gt=0)  # seconds
 
+    # Journal
+    journal_keep: int | None = Field(None, ge=1)  # whole game days kept in Redis; None: all
+    journal_export: bool = True  # write what is removed to files in the data folder first
+
     # Memory
     max_observations: int = Field(200, ge=1)
     max_reflections: int = Field(50, ge=1)

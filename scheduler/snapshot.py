@@ -19,6 +19,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     chain: str
     lines: int  # of the journal
+    trimmed: int  # its lines up to this tick were removed
+    checkpoints: set[str]  # ticks of the journal's checkpoints, one that is being written included
     jobs: dict[str, dict[bytes, bytes]]  # open jobs by key; an empty record is one that is missing
     unclaimed: set[str]
     staged: set[str]
@@ -44,13 +46,14 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
         pipeline = client.pipeline(transaction=True)
         pipeline.smembers(prefix + "jobs")
         pipeline.smembers(prefix + "windows")
-        pipeline.hmget(prefix + "state", ["tick", "digest", "chain"])
+        pipeline.hmget(prefix + "state", ["tick", "digest", "chain", "trimmed", "checkpointing"])
         pipeline.smembers(prefix + "unclaimed")
         pipeline.smembers(prefix + "staged")
         pipeline.hgetall(prefix + "waiting")
         pipeline.hgetall(prefix + "attempts")
         pipeline.hgetall(prefix + "lost")
         pipeline.llen(prefix + "journal")
+        pipeline.hkeys(prefix + "journal_checkpoints")
         pipeline.hgetall(prefix + "open")
         pipeline.hgetall(prefix + "view")
         for tick in ticks:
@@ -60,7 +63,7 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
         for window in named:
             pipeline.hgetall(f"{prefix}window:{window}")
         (
-            jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, opens, view, *records
+            jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, checkpoints, opens, view, *records
         ) = pipeline.execute()  # fmt: skip
         if (_members(jobs), _members(windows)) != (listed, named):
             continue  # it has advanced meanwhile
@@ -69,6 +72,8 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
             digest=state[1].decode(),
             chain=state[2].decode(),
             lines=int(lines),
+            trimmed=int(state[3] or 0),
+            checkpoints=set(_members([*checkpoints, *filter(None, state[4:])])),
             due={tick: set(_members(found)) for tick, found in zip(ticks, records, strict=False)},
             jobs=dict(zip(listed, records[len(ticks) :], strict=False)),
             unclaimed=set(_members(unclaimed)),

@@ -12,12 +12,13 @@ from redis import Redis
 from memory.entry import ENTRY_TYPES
 from scheduler.budget import window_of
 from scheduler.history import read_journal
-from scheduler.journal import ReadLine
+from scheduler.journal_checkpoint import load_base
 from scheduler.keys import RUNS, incarnation_key, run_prefix
 from scheduler.ledger import NewerSchema, RunMissing, Unreadable
 from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS, LimitTable, Unit
 from scheduler.rules import kept_settings
+from scheduler.standing import Standing
 from scheduler.steering import limit_history, read_steering
 from scheduler.steering_vitals import SteeringVitals, steering_of
 from scheduler.streams import load_streams
@@ -27,7 +28,6 @@ from tasks.job import Cost
 Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
 
 WHOLE_RUN = window_of("run", 0, 0)
-FACTS = ("decision", "end", "source", "reason")
 
 
 class BudgetLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +49,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     host: str  # the last that took it: machine and process id
     tick: int
+    trimmed: int  # its journal's lines up to this tick are no longer in the ledger; 0: it is whole
     minute: int
     agents: int
     digest: str
@@ -123,11 +124,7 @@ class RunReader:
         self._client = client
         self._run = run
         self._prefix = prefix_of(client, run)
-        self._jobs: dict[str, dict[str, Counter[str]]] = {}
-        self._warnings: Counter[str] = Counter()
-        self._refused: Counter[str] = Counter()
-        self._agents: set[str] = set()
-        self._tick = self._minute = 0
+        self._standing = Standing()
 
     def read(self) -> RunSummary:
         """Everything as it is now.
@@ -143,56 +140,49 @@ class RunReader:
         _check_schema(self._run, state.get(b"schema"))
         tick = int(state[b"tick"])
         limits = limits_of(self._client, self._prefix)
-        self._named = limits.ever
-        for line in read_journal(self._client, self._prefix, self._tick + 1, tick):
-            self._add(line)
+        trimmed = int(state.get(b"trimmed", 0))
+        if self._standing.tick < trimmed:
+            self._standing = standing_at_base(self._client, self._prefix)
+        standing = self._standing
+        for line in read_journal(self._client, self._prefix, standing.tick + 1, tick):
+            standing.add(line)
+        refused: Counter[str] = Counter()
+        for cell, count in standing.refused.items():
+            refused[limit_name(limits.ever, cell)] += count
         return RunSummary(
             run=self._run,
             status=state.get(b"status", b"").decode(),
             host=state.get(b"host", b"").decode(),
             tick=tick,
-            minute=self._minute,
-            agents=len(self._agents),
+            trimmed=trimmed,
+            minute=standing.minute,
+            agents=sum(owner.startswith("agent:") for owner in standing.profiles),
             digest=state[b"digest"].decode(),
             chain=state[b"chain"].decode(),
             jobs={
-                kind: {fact: dict(sorted(c.items())) for fact, c in facts.items()}
-                for kind, facts in sorted(self._jobs.items())
+                kind: {fact: dict(sorted(counts.items())) for fact, counts in facts.items()}
+                for kind, facts in sorted(standing.jobs.items())
             },
-            refused=dict(sorted(self._refused.items())),
+            refused=dict(sorted(refused.items())),
             budget=budget_lines(self._client, self._prefix, limits.now),
             memories=_memories(self._client, self._prefix),
-            warnings=dict(sorted(self._warnings.items())),
+            warnings=dict(sorted(standing.warnings.items())),
             steering=steering_of(self._client, self._prefix),
         )
 
-    def _add(self, line: ReadLine) -> None:
-        core, notes = line.core, line.notes
-        self._tick, self._minute = core.tick, core.minute
-        self._agents |= {owner for owner, _ in core.joined if owner.startswith("agent:")}
-        self._agents -= set(core.left)
-        self._warnings.update(notes.warnings)
-        for decided in core.decided:
-            kind = decided.key.kind
-            self._count(kind, "decision", decided.decision)
-            if decided.refused:
-                self._refused[limit_name(self._named, decided.refused)] += 1
-            if decided.decision in ("deferred", "dropped"):
-                self._count(kind, "end", decided.decision)
-                self._count(kind, "source", "none")
-                self._count(kind, "reason", "denied")
-        sources = {note.key: note.source for note in notes.ended}
-        for ended in core.ended:
-            self._count(ended.key.kind, "end", ended.end)
-            self._count(ended.key.kind, "source", sources[ended.key])
-            self._count(ended.key.kind, "reason", ended.reason)
 
-    def _count(self, kind: str, fact: str, value: str) -> None:
-        self._jobs.setdefault(kind, {name: Counter() for name in FACTS})[fact][value] += 1
+def standing_at_base(client: Redis, prefix: str) -> Standing:
+    """What the lines that are no longer in the journal came to; nothing, where it is whole.
+
+    Raises:
+        JournalError: when the checkpoint that stands for them is missing or was changed.
+    """
+    base = load_base(client, prefix)
+    return base.standing if base is not None else Standing()
 
 
 def summarise_run(client: Redis, run: str) -> RunSummary:
-    """Everything in figures. Reads the whole journal.
+    """Everything in figures. Reads the whole journal, as far as it is in the ledger.
 
     Raises:
         RunMissing: when there is no such run.
@@ -202,21 +192,18 @@ def summarise_run(client: Redis, run: str) -> RunSummary:
 
 
 def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
-    """What the ended jobs of each owner spent on their winning attempts. Reads the whole journal.
+    """What the ended jobs of each owner spent on their winning attempts.
 
     Raises:
         RunMissing: when there is no such run.
         JournalError: when its journal was changed.
     """
     prefix = prefix_of(client, run)
-    spent: dict[str, list[int]] = {}
+    standing = standing_at_base(client, prefix)
     tick: Any = client.hget(prefix + "state", "tick")
-    for line in read_journal(client, prefix, 1, int(tick)):
-        for note in line.notes.ended:
-            usage = spent.setdefault(note.key.owner, [0, 0, 0])
-            for at, amount in enumerate((note.usage.calls, note.usage.tokens, note.usage.usd_micros)):
-                usage[at] += amount
-    return {owner: Cost(*usage) for owner, usage in sorted(spent.items())}
+    for line in read_journal(client, prefix, standing.tick + 1, int(tick)):
+        standing.add(line)
+    return dict(sorted(standing.usage.items()))
 
 
 def budget_lines(client: Redis, prefix: str, limits: Limits) -> list[BudgetLine]:

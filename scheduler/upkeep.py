@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 
 from memory.apply import apply
 from memory.compaction import enforce_limits
@@ -34,8 +35,8 @@ def cut(
 def forget(
     streams: Mapping[str, Stream], facts: Facts, open_jobs: Iterable[OpenJob], tick: int
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Delete archived entries whose retention is over; once a day, and never what an open job may read."""
-    if facts.minute(tick - 1) // 1440 == facts.minute(tick) // 1440:
+    """Delete archived entries whose retention is over; once an hour, and never what an open job may read."""
+    if facts.minute(tick - 1) // 60 == facts.minute(tick) // 60:
         return ()
     jobs = [item.job for item in open_jobs]
     oldest = min((job.key.tick for job in jobs), default=tick)
@@ -43,8 +44,8 @@ def forget(
     named = {(reads.owner, n) for job in jobs for reads in job.reads for n in reads.numbers or ()}
     deleted = []
     for owner, stream in sorted(streams.items()):
-        old = sorted(n for n, a in stream.archived.items() if a.tick < before and a.tick <= oldest)
-        numbers = [n for n in old if (owner, n) not in named]
+        ended = takewhile(lambda item: item[1].tick < before, stream.archived.items())  # in the order of their ticks
+        numbers = sorted(n for n, archived in ended if archived.tick <= oldest and (owner, n) not in named)
         for number in numbers:
             stream.delete(number)
         if numbers:

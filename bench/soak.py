@@ -1,0 +1,194 @@
+"""A soak: a town lives for days under faults; nothing may be lost, doubled or overspent, and memory must not grow.
+
+    python -m bench soak --agents 200 --days 7
+
+`cogitate run` is the host, in a process of its own with workers of its own. A fault strikes every few seconds. The
+journal is kept for one day and exported. In the end the run is audited and replayed, from its checkpoint and from its
+first tick, and the memory of host and server in the last day is compared with that of the third. Linux only: processes
+and their peaks are read from `/proc`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from bench.soak_faults import ENDPOINT_FAULTS, Faults
+from bench.table import Row, Table
+from ops.fake_llm import FakeEndpoint
+from ops.replay_command import scratch
+from scheduler.audit import audit
+from scheduler.exported_journal import exported_journal
+from scheduler.journal import JournalError
+from scheduler.replay import Replayed, replay
+from scheduler.summary import prefix_of, summarise_run
+from workers.embedded import EmbeddedServer
+
+RUN = "soak"
+DAY = 1440  # ticks
+COMPARED = 3  # the day whose peaks the last day's are compared with, counted from 1
+MOST_GROWTH = 1.05
+LOOK_EVERY = 0.2  # seconds
+
+
+class Peaks:
+    """The most memory of host and server in each game day, in MiB, while its ticks run."""
+
+    def __init__(self, host: int, server: int, state: Redis) -> None:
+        self._pids = {"host": host, "server": server}
+        self._state = state
+        self.by_day: dict[int, dict[str, float]] = {}
+
+    def look(self, tick: int) -> None:
+        """Take note. A process's peak is its high-water mark, begun anew with each day."""
+        day = tick // DAY + 1
+        if day not in self.by_day:
+            self.by_day[day] = {}
+            for pid in self._pids.values():
+                Path(f"/proc/{pid}/clear_refs").write_text("5")
+        used: Any = self._state.info("memory")
+        seen = {"data": used["used_memory"] / 2**20}
+        seen |= {name: _high_water(pid) for name, pid in self._pids.items()}
+        peaks = self.by_day[day]
+        for name, amount in seen.items():
+            peaks[name] = max(peaks.get(name, 0.0), amount)
+
+    def growth(self, name: str, last: int) -> float:
+        """The last day's peak over that of the day compared."""
+        return self.by_day[last][name] / self.by_day[min(COMPARED, last)][name]
+
+
+def _high_water(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def soak(
+    agents: int, days: int, seed: int, *, every: float = 4.0, model: bool = False, data_dir: Path | None = None
+) -> list[str]:
+    """Let a town live under faults, and print what was seen. Returns what is wrong.
+
+    Args:
+        agents: of the town.
+        days: game days.
+        seed: of the town and of the faults.
+        every: seconds between two faults, on average.
+        model: ask a stand-in for a model, which fails as well.
+        data_dir: where the run is kept; None: nowhere, after this.
+    """
+    with ExitStack() as resources:
+        folder = data_dir or Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-")))
+        endpoint = resources.enter_context(FakeEndpoint(faults=ENDPOINT_FAULTS, seed=seed)) if model else None
+        server = resources.enter_context(EmbeddedServer(folder))
+        state = resources.enter_context(server.client())
+        assert server.pid is not None
+        began = time.monotonic()
+        host = _start(folder, agents, days, seed, endpoint)
+        resources.callback(_end, host)
+        peaks = Peaks(host.pid, server.pid, state)
+        faults = Faults(host.pid, state, resources.enter_context(server.client(1)), seed, endpoint)
+        _strike_until_over(host, state, peaks, faults, every, days * DAY)
+        wall = time.monotonic() - began
+        print(_memory_table(peaks), end="\n\n")
+        total = faults.struck.total()
+        print(
+            f"{agents} agents, {days} days, seed {seed}: {wall:.0f} s, {total} faults, one each {wall / total:.1f} s:"
+        )
+        for name, count in sorted((faults.struck | faults.by_endpoint()).items()):
+            print(f"  {count:>5} {name}")
+        return _wrong(host, state, folder, peaks, days)
+
+
+def _start(folder: Path, agents: int, days: int, seed: int, endpoint: FakeEndpoint | None) -> subprocess.Popen[bytes]:
+    """The host, as a user starts it. No job is given up because of a fault: it may take twenty attempts."""
+    arguments = ["run", "--run", RUN, "--town", agents, "--days", days, "--seed", seed, "--data-dir", folder]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
+    environment |= {"COGITATE_JOURNAL_KEEP": "1", "COGITATE_CLAIM_CAP": "20", "COGITATE_LEASE": "5"}
+    if endpoint is not None:
+        arguments += ["--llm", "openai", "--limit-tokens", 10**9]
+        environment |= {"COGITATE_BASE_URL": endpoint.url, "COGITATE_API_KEY": "any"}
+    with (folder / "host.log").open("wb") as out:
+        return subprocess.Popen(
+            [sys.executable, "-m", "ops", *map(str, arguments)], env=environment, stdout=out, stderr=out
+        )
+
+
+def _end(host: subprocess.Popen[bytes]) -> None:
+    host.kill()
+    host.wait()
+
+
+def _strike_until_over(
+    host: subprocess.Popen[bytes], state: Redis, peaks: Peaks, faults: Faults, every: float, last: int
+) -> None:
+    next_fault = time.monotonic() + faults.pause(every)
+    while host.poll() is None:
+        time.sleep(LOOK_EVERY)
+        try:
+            tick = _tick(state)
+            if 0 < tick < last:
+                peaks.look(tick)
+                if time.monotonic() >= next_fault:
+                    faults.strike()
+                    next_fault = time.monotonic() + faults.pause(every)
+        except (RedisError, OSError):
+            continue  # the fault has struck us too, or the host has just ended
+
+
+def _tick(state: Redis) -> int:
+    incarnation: Any = state.get(f"cogitate:{{{RUN}}}:incarnation")
+    if incarnation is None:
+        return 0
+    tick: Any = state.hget(f"cogitate:{{{RUN}}}:{incarnation.decode()}:state", "tick")
+    return int(tick or 0)
+
+
+def _memory_table(peaks: Peaks) -> Table:
+    columns = ("host", "server", "data")
+    rows = tuple(
+        Row(f"day {day}", tuple(found.get(name) for name in columns)) for day, found in sorted(peaks.by_day.items())
+    )
+    return Table(
+        "Peak memory by game day", columns, rows, note="MiB: both processes, and what the server's data take.",
+        decimals=1,
+    )  # fmt: skip
+
+
+def _wrong(host: subprocess.Popen[bytes], state: Redis, folder: Path, peaks: Peaks, days: int) -> list[str]:
+    if host.returncode:
+        said = (folder / "host.log").read_text(errors="replace")
+        return [f"the host ended with {host.returncode}: {said[-2000:]}"]
+    found = [f"audit: {finding}" for finding in audit(state, RUN)]
+    exported = exported_journal(state, folder, RUN)
+    try:
+        for whole in (None, exported):
+            with scratch() as empty:
+                print(_told(replay(state, RUN, empty, whole)))
+    except JournalError as error:
+        found.append(f"replay: {error}")
+    summary = summarise_run(state, RUN)
+    lines: Any = state.llen(prefix_of(state, RUN) + "journal")
+    size = sum(file.stat().st_size for file in exported.folder.iterdir()) if exported.folder.is_dir() else 0
+    print(f"journal: {lines} lines kept, {summary.trimmed} exported in {size / 2**20:.0f} MiB")
+    if days > COMPARED:
+        for name in ("host", "server", "data"):
+            growth = peaks.growth(name, days)
+            print(f"{name}: day {days} at most {growth:.3f} times day {COMPARED}")
+            if growth > MOST_GROWTH:
+                found.append(f"memory of {name} has grown to {growth:.3f} times that of day {COMPARED}")
+    return found
+
+
+def _told(rebuilt: Replayed) -> str:
+    return f"replayed from tick {rebuilt.first} to {rebuilt.ticks}: digest {rebuilt.digest}, {rebuilt.entries} entries"

@@ -1,0 +1,148 @@
+"""What the lines of a journal come to, beyond the streams: one fold, for reports, the auditor and checkpoints.
+
+The fold of a journal's checkpoint stands for all lines before it, so that a trimmed journal is reported and audited as
+if it were whole. It grows with owners, kinds and open jobs, not with ticks (`forget`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from memory.profile import Profile
+from scheduler.budget import Cell, amounts
+from scheduler.claims import Reason
+from scheduler.facts import Facts
+from scheduler.journal import DecidedLine, EndNote, OpenNote, ReadLine
+from scheduler.limits import UNITS
+from tasks.job import Cost, JobKey
+
+#: Reasons of jobs that ended without a result: they count whole in admission's view.
+WITHOUT_RESULT: frozenset[Reason] = frozenset({"late", "dead", "denied", "cancelled"})
+
+FACTS = ("decision", "end", "source", "reason")
+
+Amounts = dict[str, int]  # "window|scope|unit" -> amount
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """How a job began, as the journal has it."""
+
+    decided: DecidedLine
+    note: OpenNote | None  # of an admitted one
+
+
+class Standing(msgspec.Struct, kw_only=True):
+    """A run at the end of a tick, as far as its journal's lines say it."""
+
+    tick: int = 0
+    minute: int = 0  # game time, total minutes
+    profiles: dict[str, Profile] = msgspec.field(default_factory=dict)  # of the owners that are here
+    facts: dict[int, Facts] = msgspec.field(default_factory=dict)  # by the tick since which they hold
+    jobs: dict[str, dict[str, dict[str, int]]] = msgspec.field(default_factory=dict)  # kind, fact, value -> count
+    refused: dict[str, int] = msgspec.field(default_factory=dict)  # "day kind:plan calls" -> requests it refused
+    warnings: dict[str, int] = msgspec.field(default_factory=dict)
+    usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by the winning attempts of its ended jobs
+    open: dict[str, Opening] = msgspec.field(default_factory=dict)  # jobs without an end, by key
+    promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
+    view: Amounts = msgspec.field(default_factory=dict)  # what admission must believe is held
+    known: Amounts = msgspec.field(default_factory=dict)  # what ended jobs' latest attempts cost
+    unknown: Amounts = msgspec.field(default_factory=dict)  # what those of jobs without a result may have cost
+
+    def add(self, line: ReadLine) -> None:
+        """Take note of the next tick."""
+        core, notes = line.core, line.notes
+        self.tick, self.minute = core.tick, core.minute
+        self.profiles.update(core.joined)
+        for owner in core.left:
+            self.profiles.pop(owner, None)
+        if core.facts is not None:
+            self.facts[core.tick] = core.facts
+        for name, count in notes.warnings.items():
+            self.warnings[name] = self.warnings.get(name, 0) + count
+        noted = {note.key: note for note in notes.ended}
+        for ended in core.ended:
+            note = noted.get(ended.key) or EndNote(key=ended.key, source="none")
+            for fact, value in (("end", ended.end), ("source", note.source), ("reason", ended.reason)):
+                self._count(ended.key.kind, fact, value)
+            self.usage[ended.key.owner] = _sum(self.usage.get(ended.key.owner, Cost()), note.usage)
+            self._close(ended.key, ended.reason, note.usage)
+        opened = {note.key: note for note in notes.opened}
+        for decided in core.decided:
+            key = decided.key
+            self._count(key.kind, "decision", decided.decision)
+            if decided.refused:
+                cell = _of_any_window(decided.refused)
+                self.refused[cell] = self.refused.get(cell, 0) + 1
+            self.promised.pop(key.text(), None)
+            if decided.successor is not None:
+                self.promised[decided.successor.text()] = core.tick
+            if decided.decision in ("admitted", "heuristic"):
+                opening = Opening(decided, opened.get(key))
+                self.open[key.text()] = opening
+                if opening.note is not None:
+                    _book(self.view, opening.note.cells, opening.note.reserved)
+            else:
+                for fact, value in (("end", decided.decision), ("source", "none"), ("reason", "denied")):
+                    self._count(key.kind, fact, value)
+        for text in [text for text in self.promised if JobKey.parse(text).owner in core.left]:
+            del self.promised[text]
+
+    def forget(self, kept: Collection[str]) -> None:
+        """Drop the amounts of windows that the ledger does not keep any more and no open job names, and old facts.
+
+        Args:
+            kept: the windows that the ledger keeps.
+        """
+        asked = {JobKey.parse(text).tick for text in self.open} | {self.tick}
+        used = {max((version for version in self.facts if version <= tick), default=0) for tick in asked}
+        self.facts = {version: facts for version, facts in self.facts.items() if version in used}
+        named = {cell.window for opening in self.open.values() if opening.note for cell in opening.note.cells}
+        for account in (self.view, self.known, self.unknown):
+            for field in [field for field in account if field.partition("|")[0] not in {*kept, *named}]:
+                del account[field]
+
+    def _close(self, key: JobKey, reason: Reason, usage: Cost) -> None:
+        opening = self.open.pop(key.text(), None)
+        if opening is None or opening.note is None:
+            return  # budget had refused it
+        cells, reserved = opening.note.cells, opening.note.reserved
+        if reason in WITHOUT_RESULT:
+            _book(self.unknown, cells, reserved)
+        else:
+            _book(self.known, cells, usage)
+            _book(self.view, cells, usage)
+            _book(self.view, cells, reserved, -1)
+
+    def _count(self, kind: str, fact: str, value: str) -> None:
+        counts = self.jobs.setdefault(kind, {name: {} for name in FACTS})[fact]
+        counts[value] = counts.get(value, 0) + 1
+
+
+def same_figures(one: Standing, other: Standing) -> bool:
+    """Whether two standings say the same, but for windows that only one of them has forgotten."""
+    windows = {field.partition("|")[0] for field in one.known | one.view | one.unknown}
+    kept = msgspec.structs.replace(other, view=dict(other.view), known=dict(other.known), unknown=dict(other.unknown))
+    kept.forget(windows)
+    return one == kept
+
+
+def _of_any_window(cell: str) -> str:
+    """A refusing cell without its window's number; what refuses without being a limit, as it is."""
+    window, space, rest = cell.partition(" ")
+    return window.partition(":")[0] + space + rest
+
+
+def _book(to: Amounts, cells: Iterable[Cell], cost: Cost, sign: int = 1) -> None:
+    for cell in cells:
+        for unit, amount in zip(UNITS, amounts(cost), strict=True):
+            if amount:
+                field = f"{cell.window}|{cell.scope}|{unit}"
+                to[field] = to.get(field, 0) + sign * amount
+
+
+def _sum(one: Cost, other: Cost) -> Cost:
+    return Cost(
+        calls=one.calls + other.calls, tokens=one.tokens + other.tokens, usd_micros=one.usd_micros + other.usd_micros
+    )

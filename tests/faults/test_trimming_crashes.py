@@ -1,0 +1,117 @@
+"""The journal's checkpoint, export and removal are interrupted at every call: whoever goes on finishes them.
+
+As in `test_crash_points`, of a killed host only what the server holds is left; here also the files of its data folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from dropped_anywhere import watched_client
+from fakeredis import FakeRedis
+from redis import Redis
+from test_crash_points import Database, database, fingerprint, restore
+
+from ops.drive import drive
+from ops.host import TickLoop
+from scheduler import trimming
+from scheduler.audit import audit
+from scheduler.exported_journal import ExportedJournal, journal_folder
+from scheduler.keys import incarnation_key
+from scheduler.replay import replay
+from scheduler.settings import Settings
+from simulation.town import Town
+from workers.embedded import EmbeddedServer
+
+STEP, DAY = 60, 24  # ticks of an hour
+TICKS = 3 * DAY + 2  # trimmed twice
+
+
+class Point(NamedTuple):
+    """What a killed host leaves."""
+
+    database: Database
+    files: dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """A Valkey that need not wait for the disk: it is never killed here."""
+    with EmbeddedServer(tmp_path_factory.mktemp("trimming")) as server, server.client() as client:
+        client.config_set("appendfsync", "no")
+        yield server
+
+
+def live(client: Redis, folder: Path) -> TickLoop:
+    """Go on to the end."""
+    town = Town(agents=2, seed=3, minutes_per_tick=STEP)
+    settings = Settings(minutes_per_tick=STEP, max_observations=10, journal_keep=1, data_dir=folder)
+    with TickLoop(
+        run="town", owners=town.owners(), settings=settings, locations=town.locations, brief=town.brief, ticks=TICKS,
+        inline=True, client=client, resume=bool(client.exists(incarnation_key("town"))),
+    ) as loop:  # fmt: skip
+        drive(loop, town, checkpoint_every=5)
+    return loop
+
+
+class Watched:
+    """Takes note of what is left at every call that trimming makes."""
+
+    def __init__(self, client: Redis, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.points: list[Point] = []
+        self._client = client
+        self._folder = folder
+        self._trimming = False
+        trim = trimming.JournalTrimmer.trim
+
+        def watched(*arguments: Any) -> str:
+            self._trimming = True
+            chain = trim(*arguments)
+            self._trimming = False
+            return chain
+
+        monkeypatch.setattr(trimming.JournalTrimmer, "trim", watched)
+
+    def note(self, when: str) -> None:
+        """Called before and after each call to the server."""
+        if self._trimming:
+            found = [path for path in self._folder.rglob("*.jsonl") if path.is_file()]
+            files = {str(path.relative_to(self._folder)): path.read_bytes() for path in found}
+            self.points.append(Point(database(self._client), files))
+
+    def states(self) -> list[Point]:
+        """The points that differ."""
+        named = {
+            fingerprint({**point.database, **{name.encode(): body for name, body in point.files.items()}}): point
+            for point in self.points
+        }
+        return list(named.values())
+
+
+def test_trimming_may_be_interrupted_at_every_call(
+    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trimming, "STEP_BYTES", 1)  # a step for each stream
+    with server.client() as client:
+        client.flushall()
+        with monkeypatch.context() as patched:
+            watched = Watched(client, tmp_path / "first", patched)
+            digest = live(watched_client(server, watched.note), tmp_path / "first").digest
+        states = watched.states()
+        assert len(states) >= 3 * 3 + 2 * 2, "steps of three checkpoints, two files, two removals"
+        for number, point in enumerate(states):
+            folder = tmp_path / str(number)
+            for name, body in point.files.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(body)
+            restore(client, point.database)
+            again = live(client, folder)
+            assert again.digest == digest
+            assert client.llen(again.ledger.prefix + "journal") == TICKS - 2 * DAY
+            files = ExportedJournal(journal_folder(folder, "town", again.ledger.incarnation))
+            assert replay(client, "town", FakeRedis(), files).first == 1
+            assert audit(client, "town") == []
+    print(f"{len(watched.points)} crash points of trimming, which leave {len(states)} states")

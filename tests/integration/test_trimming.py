@@ -1,0 +1,233 @@
+"""A trimmed journal: the run is the same, what is left is proven, and what is gone is counted, exported and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import structlog
+from fakeredis import FakeRedis
+from redis import Redis
+
+from ops.drive import drive
+from ops.host import TickLoop
+from ops.worlds import WorldChoice
+from scheduler.audit import audit
+from scheduler.exported_journal import ExportedJournal, journal_folder
+from scheduler.history import JournalTrimmed, read_journal
+from scheduler.intake import InputError
+from scheduler.job_history import JobHistory
+from scheduler.journal import JournalError
+from scheduler.ledger import Fenced
+from scheduler.replay import replay
+from scheduler.settings import Settings
+from scheduler.summary import RunReader, prefix_of, summarise_run, usage_by_owner
+from tasks.job import JobKey
+
+RUN, STEP, DAY = "town", 60, 24  # ticks of an hour
+TICKS = 4 * DAY
+TRIMMED = 2 * DAY  # on the fourth day, with one whole day kept
+
+
+class Lived(NamedTuple):
+    """A run that is over."""
+
+    client: Redis
+    prefix: str
+    digest: str
+    exported: ExportedJournal
+
+    def replayed(self, exported: ExportedJournal | None = None) -> int:
+        """The first tick that a replay needed; it agrees with the run."""
+        rebuilt = replay(self.client, RUN, FakeRedis(), exported)
+        assert (rebuilt.ticks, rebuilt.digest) == (TICKS, self.digest)
+        return rebuilt.first
+
+
+def settings_of(folder: Path, keep: int | None, **more: Any) -> Settings:
+    """Small memories, so that there is much to cut."""
+    chosen: dict[str, Any] = {"minutes_per_tick": STEP, "data_dir": folder, "max_observations": 15}
+    return Settings(**(chosen | {"journal_keep": keep} | more))
+
+
+def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: int = TICKS) -> Lived:
+    """Live until a tick, or go on until then."""
+    world = WorldChoice(agents=2, seed=1, recorded=None, minutes_per_tick=STEP).open()
+    with TickLoop(
+        run=RUN, owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief, ticks=TICKS,
+        inline=True, client=client, resume=bool(client.exists(f"cogitate:{{{RUN}}}:incarnation")),
+    ) as loop:  # fmt: skip
+        drive(
+            loop, world, checkpoint_every=checkpoint_every,
+            on_tick=lambda tick: loop.stop() if tick.number == upto < TICKS else None,
+        )  # fmt: skip
+    folder = journal_folder(settings.data_dir, RUN, loop.ledger.incarnation)
+    return Lived(client, loop.ledger.prefix, loop.digest, ExportedJournal(folder))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Lived:
+    """A run whose journal is whole."""
+    return live(FakeRedis(), settings_of(tmp_path_factory.mktemp("whole"), None))
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Lived:
+    """The same, trimmed. Not to be changed."""
+    return live(FakeRedis(), settings_of(tmp_path_factory.mktemp("trimmed"), 1))
+
+
+@pytest.fixture
+def trimmed(kept: Lived) -> Lived:
+    """The same, to be changed by one test."""
+    client = FakeRedis()
+    for key in kept.client.scan_iter():
+        client.restore(key, 0, kept.client.dump(key))
+    return kept._replace(client=client)
+
+
+def test_the_digest_is_that_of_a_run_that_keeps_everything(whole: Lived, kept: Lived) -> None:
+    assert kept.digest == whole.digest
+    assert int(kept.client.hget(kept.prefix + "state", "trimmed") or 0) == TRIMMED
+    assert kept.client.llen(kept.prefix + "journal") == TICKS - TRIMMED
+    assert audit(kept.client, RUN) == audit(whole.client, RUN) == []
+
+
+def test_it_is_replayed_from_its_checkpoint_or_with_what_was_exported_from_the_start(kept: Lived, whole: Lived) -> None:
+    assert kept.replayed() == TRIMMED + 1
+    assert kept.replayed(kept.exported) == 1
+    assert whole.replayed(kept.exported) == 1, "the files of another run are not needed"
+
+
+def test_every_figure_still_counts_what_is_gone(kept: Lived, whole: Lived) -> None:
+    before, after = summarise_run(whole.client, RUN), summarise_run(kept.client, RUN)
+    assert (before.trimmed, after.trimmed) == (0, TRIMMED)
+    for fact in ("tick", "minute", "agents", "digest", "jobs", "refused", "budget", "memories", "warnings"):
+        assert getattr(after, fact) == getattr(before, fact), fact
+    assert usage_by_owner(kept.client, RUN) == usage_by_owner(whole.client, RUN)
+
+
+def test_jobs_of_removed_ticks_are_said_to_be_gone(kept: Lived, whole: Lived) -> None:
+    everything = JobHistory(whole.client, RUN).newest(0)
+    left = JobHistory(kept.client, RUN)
+    assert left.newest(0) == [record for record in everything if not record.ended or record.ended > TRIMMED]
+    assert {record.id for record in left.all()} == {record.id for record in left.newest(0)}
+    for record in left.newest(0):
+        assert left.find(JobKey.parse(record.id.removeprefix(f"{RUN}/"))) == record
+    gone = next(record for record in everything if record.ended and record.ended < TRIMMED)
+    with pytest.raises(InputError, match=f"not known any more.* tick {TRIMMED + 1}"):
+        left.find(JobKey.parse(gone.id.removeprefix(f"{RUN}/")))
+    with pytest.raises(JournalTrimmed, match=f"up to tick {TRIMMED}"):
+        next(read_journal(kept.client, kept.prefix, TRIMMED, TICKS))
+
+
+def test_who_reads_a_run_while_it_is_trimmed_counts_nothing_twice(tmp_path: Path, whole: Lived) -> None:
+    client = FakeRedis()
+    live(client, settings_of(tmp_path, 1), upto=DAY + 5)
+    reader = RunReader(client, RUN)
+    assert reader.read().trimmed == 0
+    live(client, settings_of(tmp_path, 1))
+    assert reader.read().jobs == summarise_run(whole.client, RUN).jobs
+
+
+def test_a_run_is_trimmed_from_the_day_on_that_it_is_asked_for(tmp_path: Path, whole: Lived) -> None:
+    client = FakeRedis()
+    live(client, settings_of(tmp_path, None), upto=2 * DAY + 5)
+    late = live(client, settings_of(tmp_path, 1))
+    assert (late.digest, audit(client, RUN)) == (whole.digest, [])
+    assert late.replayed() == late.replayed(late.exported) + 2 * DAY + 5
+
+
+def test_a_world_without_checkpoints_keeps_every_line_that_it_must_be_handed_again(tmp_path: Path) -> None:
+    lived = live(FakeRedis(), settings_of(tmp_path, 1), checkpoint_every=TICKS + 1)
+    assert lived.client.llen(lived.prefix + "journal") == TICKS
+    assert not lived.exported.folder.exists()
+    assert lived.replayed() == 1, "checkpoints of the journal are passed and agree"
+    assert audit(lived.client, RUN) == []
+
+
+def test_nothing_is_removed_that_could_not_be_exported(tmp_path: Path) -> None:
+    (tmp_path / "journal").write_text("a file where a folder should be")
+    with structlog.testing.capture_logs() as logs:
+        lived = live(FakeRedis(), settings_of(tmp_path, 1))
+    warned = [entry["upto"] for entry in logs if entry["event"] == "journal.not_exported"]
+    assert warned == [DAY, 2 * DAY]
+    assert lived.client.llen(lived.prefix + "journal") == TICKS
+
+
+def test_without_export_lines_are_gone_for_good(tmp_path: Path) -> None:
+    lived = live(FakeRedis(), settings_of(tmp_path, 1, journal_export=False))
+    assert not lived.exported.folder.exists()
+    assert lived.replayed(lived.exported) == TRIMMED + 1
+    assert audit(lived.client, RUN) == []
+
+
+def test_a_changed_byte_in_a_checkpoint_is_found(trimmed: Lived) -> None:
+    streams = f"{trimmed.prefix}journal_checkpoint:{TRIMMED}"
+    owner, body = next(iter(sorted(trimmed.client.hgetall(streams).items())))
+    trimmed.client.hset(streams, owner, body[:-1])
+    with pytest.raises(JournalError, match=f"tick {TRIMMED}: the stream of '{owner.decode()}'"):
+        trimmed.replayed()
+    assert any(f"tick {TRIMMED}" in finding for finding in audit(trimmed.client, RUN))
+    trimmed.client.hset(streams, owner, body)
+    entries = trimmed.prefix + "journal_checkpoints"
+    entry = bytearray(trimmed.client.hget(entries, str(TRIMMED + DAY)))
+    entry[entry.index(b'"refused"') + 12] ^= 1
+    trimmed.client.hset(entries, str(TRIMMED + DAY), bytes(entry))
+    with pytest.raises(JournalError, match=f"tick {TRIMMED + DAY}: the journal's checkpoint"):
+        trimmed.replayed()
+
+
+def test_a_changed_byte_in_an_exported_file_is_found_at_its_tick(trimmed: Lived, tmp_path: Path) -> None:
+    copied = ExportedJournal(tmp_path / "copy")
+    copied.folder.mkdir()
+    for path in trimmed.exported.folder.iterdir():
+        copied.folder.joinpath(path.name).write_bytes(path.read_bytes())
+    assert trimmed.replayed(copied) == 1
+    second = sorted(copied.folder.iterdir())[1]
+    lines = second.read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3].replace(b'"tick":', b'"tick": ', 1)
+    second.write_bytes(b"".join(lines))
+    with pytest.raises(JournalError, match=f"tick {DAY + 4}: the journal was changed"):
+        trimmed.replayed(copied)
+    second.unlink()
+    assert trimmed.replayed(copied) == TRIMMED + 1, "what is not whole is not used"
+
+
+def test_a_line_that_was_changed_is_not_removed(tmp_path: Path) -> None:
+    client = FakeRedis()
+    lived = live(client, settings_of(tmp_path, 1), upto=2 * DAY - 1)
+    line = client.lindex(lived.prefix + "journal", 10)
+    client.lset(lived.prefix + "journal", 10, line.replace(b'"tick":', b'"tick": ', 1))
+    with pytest.raises(JournalError, match=r"tick 11: .*not removed"):
+        live(client, settings_of(tmp_path, 1))
+    assert client.llen(lived.prefix + "journal") == 2 * DAY
+
+
+def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
+    client = FakeRedis()
+    lived = live(client, settings_of(tmp_path, None), upto=2 * DAY)
+    world = WorldChoice(agents=2, seed=1, recorded=None, minutes_per_tick=STEP).open()
+    hosts = [
+        TickLoop(
+            run=RUN, owners={}, settings=settings_of(tmp_path, 1), brief=world.brief, ticks=TICKS, inline=True,
+            client=client, resume=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    with hosts[0] as first, hosts[1], pytest.raises(Fenced):
+        first.ledger.checkpoint(2 * DAY, {"agent:x": b"{}"})
+    assert not [key for key in client.scan_iter() if b"journal_checkpoint" in key]
+    assert prefix_of(client, RUN) == lived.prefix
+
+
+def test_the_view_of_days_long_over_is_no_finding(tmp_path: Path) -> None:
+    world = WorldChoice(agents=1, seed=1, recorded=None, minutes_per_tick=STEP).open()
+    with TickLoop(
+        run=RUN, owners=world.owners(), settings=settings_of(tmp_path, None), locations=world.locations,
+        brief=world.brief, ticks=10 * DAY, inline=True, client=FakeRedis(),
+    ) as loop:  # fmt: skip
+        drive(loop, world)
+    assert "day:0" not in {window.decode() for window in loop.ledger.client.smembers(loop.ledger.prefix + "windows")}
+    assert audit(loop.ledger.client, RUN) == []
