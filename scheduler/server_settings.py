@@ -35,7 +35,7 @@ class ServerSettings(BaseSettings):
 
     # Workers
     workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
-    concurrency: int = Field(8, ge=1, le=1000)  # jobs in flight in each
+    concurrency: int = Field(16, ge=1, le=1000)  # jobs in flight in each
 
     @field_validator("*")
     @classmethod
