@@ -137,7 +137,19 @@ class TickLoop(NarratedLoop):
             )
             self.settings = settings
             self.routing = settings.routing().with_types(event_types or {})
+            if settings.metrics_port is not None:
+                self._serve_metrics(client)
             self._resources = self._resources.pop_all()
+
+    def _serve_metrics(self, client: Redis) -> None:
+        from ops.metrics import HostMetrics
+        from workers.metrics import serve
+
+        metrics = HostMetrics(client, self.ledger.run)
+        server = serve(self.settings, metrics.registry)
+        self._resources.callback(server.server_close)
+        self._resources.callback(server.shutdown)
+        self.watchers.append(metrics.committed)
 
     def close(self) -> None:
         """Stop what this loop started. The run stays in the data folder and can be resumed or replayed."""

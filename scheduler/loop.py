@@ -44,7 +44,7 @@ from scheduler.ledger import Apply, HostLedger, Row
 from scheduler.mind import Mind
 from scheduler.restore import restore
 from scheduler.trimming import JournalTrimmer
-from scheduler.turn import Rules, WorldTurn
+from scheduler.turn import Outcome, Rules, WorldTurn
 from scheduler.waiting import Publish, Waiting
 from tasks.job import Reads, Request
 
@@ -103,6 +103,7 @@ class TickLoop:
         self._lag = 0  # ticks behind the schedule of a paced run
         self.stopping = False  # the present tick is the last one of this host
         self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
+        self.watchers: list[Callable[[int, Outcome, float], None]] = []  # told each committed tick and its seconds
         # What each of the newest ticks cost the host, waiting and the world's turn excluded.
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
 
@@ -228,8 +229,10 @@ class TickLoop:
             self.present = number
             yield Tick(number, self.mind.facts.minute(number), tuple(changes), False)
             began = time.perf_counter()
-            self._close(number)
+            outcome = self._close(number)
             self.tick_seconds.append(spent + time.perf_counter() - began)
+            for watch in self.watchers:
+                watch(number, outcome, self.tick_seconds[-1])
         status: Literal["finished", "stopped", "cancelled"] = "finished"
         if steering.mode == "cancelled":
             status = "cancelled"
@@ -279,7 +282,7 @@ class TickLoop:
         if self.tick:
             self.mind.rewake(self.tick)
 
-    def _close(self, number: int) -> None:
+    def _close(self, number: int) -> Outcome:
         turn, self._turn = self._turn, WorldTurn()
         turn.controls, self._waiting.asked = self._waiting.asked, ()
         self.mind.away = self.ledger.away
@@ -307,3 +310,4 @@ class TickLoop:
         jobs = [item.job for item in outcome.opened if item.admitted]
         if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
             self._waiting.hint(jobs)
+        return outcome

@@ -37,6 +37,10 @@ class ServerSettings(BaseSettings):
     workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
     concurrency: int = Field(16, ge=1, le=1000)  # jobs in flight in each
 
+    # What Prometheus reads. Worker processes that a host starts are at the ports after its own.
+    metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served
+    metrics_address: str = "127.0.0.1"
+
     @field_validator("*")
     @classmethod
     def _within_bounds(cls, value: object) -> object:

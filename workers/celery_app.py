@@ -17,13 +17,14 @@ from celery import Celery, signals
 
 from scheduler.settings import ConfigurationError
 from tasks.registry import kinds
-from workers import flower_broker, lifeline, transport
+from workers import flower_broker, lifeline, metrics, transport
 from workers.broker_url import kombu_url, tls
 from workers.event_batches import EventBatches
 
 transport.register()
 flower_broker.register()
 lifeline.register()
+metrics.register()
 
 FLOWER_PAGES = "cogitate.flower"  # entry points that complete Flower: what they load must not be imported from here
 

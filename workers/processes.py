@@ -41,5 +41,7 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     client = connect(url, settings.socket_timeout, retries=0)
     resources.callback(client.close)
     check(client, url)
-    pool = resources.enter_context(WorkerPool(settings, settings.workers)) if settings.workers else None
+    port = settings.metrics_port
+    theirs = settings if port is None else settings.model_copy(update={"metrics_port": port + 1})
+    pool = resources.enter_context(WorkerPool(theirs, settings.workers)) if settings.workers else None
     return Processes(client, Publisher(settings).publish, settings, pool.any_left if pool else None)

@@ -34,6 +34,7 @@ from workers.kept_results import KeptResults
 from workers.llm import Answer
 from workers.llm_clients import ModelClients
 from workers.llm_dialect_store import DialectStore
+from workers.metrics import attempted
 from workers.tokens import PromptDoesNotFit, fit, is_plain, prompt_tokens
 
 log = structlog.get_logger()
@@ -93,14 +94,18 @@ class Runner:
                 if claim == "newer":
                     self._warn_of_newer(job_id)
                 return claim
+            began = time.monotonic()
             with self._heartbeat.of(claim.job.run, claim.incarnation):
                 result, used, pause, failure = self._attempt(claim, deadline, halved)
                 settled = self._settle(claim, result, used)
                 if self._kept is not None and result is not None and result.source == "llm" and settled == "staged":
                     self._kept.keep(claim, result, used)
+            kind, source = claim.job.key.kind, result.source if result else "none"
+            why = result.failure if result else failure
+            attempted(kind, source, why, time.monotonic() - began, claim.job.model, used.tokens)
             log.info(
-                "job.settled", job=job_id, kind=claim.job.key.kind, owner=claim.job.key.owner, attempt=claim.number,
-                settled=settled, source=result.source if result else "none", tokens=used.tokens,
+                "job.settled", job=job_id, kind=kind, owner=claim.job.key.owner, attempt=claim.number,
+                settled=settled, source=source, tokens=used.tokens,
             )  # fmt: skip
             if settled != "freed" or self._stopping.wait(pause):
                 return settled

@@ -78,6 +78,8 @@ def _as_variable(value: object) -> str:
 class WorkerPool:
     """`count` worker processes. Usage: `with WorkerPool(settings, 2): …`.
 
+    They serve their metrics, if at all, at the settings' port and those after it.
+
     Args:
         arguments: further options of the command.
         shown: they write where this process does, instead of into files of the data folder.
@@ -170,6 +172,10 @@ class WorkerPool:
             if self._stopping.wait(delay):
                 return
 
+    def _metrics(self, number: int) -> dict[str, str]:
+        first = self._settings.metrics_port
+        return {} if first is None else {"COGITATE_METRICS_PORT": str(first + number - 1)}
+
     def _spawn(self, number: int) -> subprocess.Popen[bytes] | None:
         with self._lock, contextlib.ExitStack() as files:
             if self._stopping.is_set():
@@ -177,7 +183,7 @@ class WorkerPool:
             out = None if self._shown else files.enter_context(self.log_file(number).open("ab"))
             self._processes[number] = subprocess.Popen(
                 [*worker_command(f"worker{number}.{os.getpid()}@%h"), *self._arguments],
-                env=self._environment,
+                env=self._environment | self._metrics(number),
                 cwd=self._settings.data_dir,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
