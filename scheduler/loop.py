@@ -284,7 +284,8 @@ class TickLoop:
 
     def _close(self, number: int) -> Outcome:
         turn, self._turn = self._turn, WorldTurn()
-        turn.controls, self._waiting.asked = self._waiting.asked, ()
+        if not self.ledger.away:  # otherwise what operators ask for is applied once it is back
+            turn.controls, self._waiting.asked = self._waiting.asked, ()
         self.mind.away = self.ledger.away
         outcome = self.mind.end(number, turn)
         self.ended.update(

@@ -80,6 +80,10 @@ class Steering:
             waits = isinstance(item.control, SetMode) and item.control.mode in ("paused", "running") and not drained
             if not refused and not waits:  # waiting decides nothing
                 applied.append(item.control)
+        if not self.admits:
+            why = f"the run is {self.mode}: nothing is admitted any more"
+            self._answers += [Answer(item.id, tick, item.control, refused=why) for item in self._retries]
+            self._retries.clear()
         return tuple(applied)
 
     def retry(
@@ -106,8 +110,6 @@ class Steering:
             wanted = item.control
             assert isinstance(wanted, Retry)
             try:
-                if not self.admits:
-                    raise NotPossible(f"the run is {self.mode}: nothing is admitted any more")
                 decided = admit_retry(
                     streams, wanted.owner, wanted.numbers, tick=tick, minute=minute, view=self._view, rules=self._rules,
                     offers_of=offers_of, busy=taken_or_busy,

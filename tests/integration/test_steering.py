@@ -180,7 +180,11 @@ def test_a_draining_run_refuses_what_its_world_asks_for(tmp_path: Path) -> None:
 
 def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_good(tmp_path: Path) -> None:
     client = FakeRedis()
-    loop = live(tmp_path, client, {ASKED: [SetMode("cancelled")]})
+    lost = Retry("1/plan/agent:ann/0/0", "agent:ann", (1,))
+    loop = live(tmp_path, client, {ASKED: [lost, SetMode("cancelled")]})
+    assert {answer.control: answer.refused for answer in answers(client, loop)} == {
+        lost: "the run is cancelled: nothing is admitted any more", SetMode("cancelled"): "",
+    }  # fmt: skip
     assert loop.tick == ASKED + 1
     summary = summarise_run(client, RUN)
     assert summary.status == "cancelled"
