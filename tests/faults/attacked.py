@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -22,9 +24,10 @@ from ops.host import TickLoop
 from ops.worlds import WorldChoice
 from scheduler.audit import audit
 from scheduler.history import read_journal
-from scheduler.journal import ReadLine
+from scheduler.journal import Ended, EndNote, ReadLine
 from scheduler.loop import Tick
-from scheduler.settings import Settings
+from scheduler.replay import replay
+from scheduler.settings import SERVER_FILE, Settings
 from scheduler.streams import load_streams
 from scheduler.summary import prefix_of, summarise_run
 from workers.embedded import EmbeddedServer
@@ -39,7 +42,7 @@ Eventually = Callable[..., None]
 def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
     """A town that asks the endpoint. No budget is so scarce, and no job given up so soon, that a fault decides."""
     chosen: dict[str, Any] = {
-        "data_dir": folder / "data", "workers": 2, "concurrency": 4, "llm": "openai", "base_url": endpoint.url,
+        "data_dir": folder / "data", "workers": 1, "concurrency": 4, "llm": "openai", "base_url": endpoint.url,
         "api_key": "any", "limits": {}, "limit_tokens": 100_000_000, "claim_cap": 20, "minutes_per_tick": STEP,
         "reflection_interval": 120, "lease": 2.0, "hint_interval": 0.2, "socket_timeout": 2.0,
     }  # fmt: skip
@@ -72,7 +75,8 @@ class Attacked:
         self.broker = self.server.client(1)
         self.pool = WorkerPool(self.settings, self.settings.workers).start()
         self._eventually = eventually
-        self._hosts: list[subprocess.Popen[str]] = []
+        self._started: list[subprocess.Popen[bytes]] = []
+        self._said: dict[int, Path] = {}
 
     def __enter__(self) -> Attacked:
         return self
@@ -80,27 +84,49 @@ class Attacked:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for host in self._hosts:
-            host.kill()
-            host.communicate()
-        for pid in self.pool.pids():
+        for process in self._started:
+            process.kill()
+            process.wait()
+        for pid in self.pool.pids():  # nothing is left to learn from how they end
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+                os.kill(pid, signal.SIGKILL)
         self.pool.stop(hurry=True)
         self.state.close()
         self.broker.close()
         self.server.stop()
 
-    def host(self, *, resume: bool = False) -> subprocess.Popen[str]:
+    def host(self, *, resume: bool = False) -> subprocess.Popen[bytes]:
         """A host, as a user starts one; the workers are not its own."""
         world = ("--resume",) if resume else ("--town", AGENTS, "--ticks", TICKS)
-        host = subprocess.Popen(
-            command("run", "--run", RUN, "--workers", 0, *world, data_dir=self.settings.data_dir),
-            env=worker_environment(self.settings), cwd=self.settings.data_dir, text=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        self._hosts.append(host)
-        return host
+        return self.start("run", "--run", RUN, "--workers", 0, *world)
+
+    def host_of_its_own(self, *, resume: bool = False) -> subprocess.Popen[bytes]:
+        """A host with workers of its own, which keeps the data folder's server alive."""
+        world = ("--resume",) if resume else ("--town", AGENTS, "--ticks", TICKS)
+        return self.start("run", "--run", RUN, "--workers", 1, *world, own_server=True)
+
+    def start(self, *arguments: object, own_server: bool = False) -> subprocess.Popen[bytes]:
+        """A command, as a user types it. With `own_server` it knows no URL, only the data folder."""
+        environment = worker_environment(self.settings)
+        if own_server:
+            del environment["COGITATE_REDIS_URL"], environment["COGITATE_BROKER_URL"]
+        said = self.settings.data_dir / f"said-{len(self._started)}.log"
+        with said.open("wb") as out:
+            process = subprocess.Popen(
+                command(*arguments, data_dir=self.settings.data_dir),
+                env=environment, cwd=self.settings.data_dir, stdout=subprocess.DEVNULL, stderr=out,
+            )  # fmt: skip
+        self._started.append(process)
+        self._said[process.pid] = said
+        return process
+
+    def said(self, process: subprocess.Popen[bytes]) -> str:
+        """What a command has written to its standard error so far."""
+        return self._said[process.pid].read_text()
+
+    def until_said(self, process: subprocess.Popen[bytes], words: str) -> None:
+        """Wait until a command has said something."""
+        self._eventually(lambda: words in self.said(process), f"{words!r} to be said", timeout=40)
 
     def ready(self, workers: int | None = None) -> None:
         """Wait until so many workers (all, if not said) wait for messages."""
@@ -133,16 +159,32 @@ class Attacked:
         """Be the host in this process: what is done to it can be done in the midst of a tick."""
         live(self.settings.model_copy(update={"workers": 0}), on_tick)
 
-    def outcome(self, host: subprocess.Popen[str]) -> tuple[str, int]:
-        """What a host has said when it has ended, and its exit code."""
-        said = host.communicate(timeout=60)[1]
-        return said, host.returncode
+    def outcome(self, process: subprocess.Popen[bytes]) -> tuple[str, int]:
+        """What a command has said when it has ended, and its exit code."""
+        code = process.wait(timeout=90)
+        return self.said(process), code
 
-    def ends_as(self, digest: str, host: subprocess.Popen[str]) -> None:
+    def ends_as(self, digest: str, host: subprocess.Popen[bytes]) -> None:
         """The host ends well; the run is over, its digest is this, and nothing is wrong with it."""
         said, code = self.outcome(host)
         assert code == 0, said
         self.is_over(digest)
+
+    def stall_server(self, seconds: float) -> None:
+        """Let the server do nothing for a while; its connections stay open."""
+        assert self.server.pid is not None
+        os.kill(self.server.pid, signal.SIGSTOP)
+        time.sleep(seconds)  # the fault itself
+        os.kill(self.server.pid, signal.SIGCONT)
+
+    def server_pid(self) -> int:
+        """The process of the server that the data folder names; another one may have started it."""
+        return int(json.loads((self.settings.data_dir / SERVER_FILE).read_text())["pid"])
+
+    def beats(self) -> int:
+        """Heartbeats of all workers so far."""
+        found: Any = self.state.hvals(prefix_of(self.state, RUN) + "beats")
+        return sum(map(int, found))
 
     def kill_server(self) -> None:
         """SIGKILL for the server of state and messages."""
@@ -162,11 +204,25 @@ class Attacked:
 
     def is_over(self, digest: str) -> None:
         """The run is over, its digest is this, and nothing is wrong with it."""
-        done = summarise_run(self.state, RUN)
         faults = [line for line in self.lines() for end in line.core.ended if end.reason not in ("none",)]
         assert not faults, faults
-        assert (done.status, done.tick, done.digest) == ("finished", TICKS, digest)
+        assert self.proven() == digest
+
+    def proven(self) -> str:
+        """The digest of the run, which is over, audited and replayed."""
+        done = summarise_run(self.state, RUN)
+        assert (done.status, done.tick) == ("finished", TICKS)
         assert audit(self.state, RUN) == []
+        assert replay(self.state, RUN, FakeRedis()).digest == done.digest
+        return done.digest
+
+    def endings(self) -> list[tuple[int, Ended, EndNote]]:
+        """Every end of a job, with its tick and its note."""
+        return [
+            (line.core.tick, ended, note)
+            for line in self.lines()
+            for ended, note in zip(line.core.ended, line.notes.ended, strict=True)
+        ]
 
     def attempts(self) -> int:
         """The most attempts that a job took."""
@@ -176,3 +232,8 @@ class Attacked:
         """What an owner remembers."""
         stream = load_streams(self.state, prefix_of(self.state, RUN), [owner])[owner]
         return list(stream.live())
+
+
+def complaints(said: str) -> list[str]:
+    """What a host complained of; its lines of progress left out."""
+    return [line for line in said.splitlines() if not line.lstrip().startswith("day ")]

@@ -1,14 +1,19 @@
-"""A kind of a host's own whose every attempt kills the worker that makes it."""
+"""A kind of a host's own whose every attempt kills the worker that makes it, with whatever else the worker has."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import time
+import urllib.request
 from collections.abc import Iterable
 
 from cogitate import Append, Case, Effect, Entry, Moment, Prompt, Request, register
 
-TICK, OWNER = 2, "agent:isabella-rossi"  # long before the morning, when no other job is at work
+TICK, OWNER = 18, "agent:isabella-rossi"  # the morning, when everybody plans
+STATS = os.environ.get("COGITATE_BASE_URL", "").removesuffix("/v1") + "/stats"
+ALONE = 1.0  # seconds after which it is
 
 
 class Doom:
@@ -29,6 +34,9 @@ class Doom:
         return TICK if moment.tick < TICK else None
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        given_up = time.monotonic() + ALONE
+        while time.monotonic() < given_up and not _company():
+            time.sleep(0.02)
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError("nobody survives this")
 
@@ -39,6 +47,12 @@ class Doom:
         return (
             Append(case.job.key.owner, Entry(type="reflection", text="Some thoughts kill.", minute=case.job.minute)),
         )
+
+
+def _company() -> bool:
+    """Whether another job asks the model now."""
+    with urllib.request.urlopen(STATS) as answer:
+        return int(json.load(answer)["in_flight"]) > 0
 
 
 register(Doom())

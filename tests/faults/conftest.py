@@ -1,0 +1,69 @@
+"""What fault tests share: an endpoint, a town, the digest of the run that nobody attacks, and rounds of tests.
+
+`pytest tests/faults --rounds 20` runs each test so often and tells how often it passed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from attacked import Attacked, Eventually, settings_of, undisturbed
+
+from ops.fake_llm import FakeEndpoint
+
+
+@pytest.fixture
+def endpoint() -> Iterator[FakeEndpoint]:
+    """A model's endpoint."""
+    with FakeEndpoint() as endpoint:
+        yield endpoint
+        endpoint.release()
+
+
+@pytest.fixture
+def town(endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually) -> Iterator[Attacked]:
+    """A town with workers that are ready, and no host yet."""
+    with Attacked(settings_of(tmp_path, endpoint), eventually) as town:
+        town.ready()
+        yield town
+
+
+@pytest.fixture(scope="session")
+def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """That of the run that nobody attacks."""
+    with FakeEndpoint() as endpoint:
+        return undisturbed(settings_of(tmp_path_factory.mktemp("undisturbed"), endpoint))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How often each fault strikes."""
+    parser.addoption("--rounds", type=int, default=1, help="how often each test of faults is run")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """With more than one round, each test is one per round."""
+    rounds = metafunc.config.getoption("rounds")
+    if rounds > 1:
+        metafunc.fixturenames.append("round_number")
+        metafunc.parametrize("round_number", range(1, rounds + 1))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """A line per fault: how often it passed, of how many rounds."""
+    rounds = config.getoption("rounds")
+    if rounds == 1:
+        return
+    passed: Counter[str] = Counter()
+    run: Counter[str] = Counter()
+    for outcome in ("passed", "failed", "error"):
+        for report in terminalreporter.stats.get(outcome, ()):
+            if outcome == "error" or report.when == "call":
+                name = report.nodeid.split("::")[-1].partition("[")[0]
+                run[name] += 1
+                passed[name] += outcome == "passed"
+    terminalreporter.section("faults")
+    for name, times in sorted(run.items()):
+        terminalreporter.write_line(f"{passed[name]:4} of {times} passed  {name}")

@@ -1,0 +1,33 @@
+"""A wall clock that jumps: nothing is decided by it, neither leases nor due ticks nor windows of a budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from attacked import AGENTS, Attacked, Eventually, settings_of
+
+from ops.fake_llm import FakeEndpoint
+
+DAY = 86_400
+
+
+def test_a_wall_clock_that_jumps_a_day_both_ways(
+    endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In hosts and workers; the server's decides nothing either, since no key of ours ever expires."""
+    clock = tmp_path / "clock"
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent / "shifted_clock"))
+    monkeypatch.setenv("SHIFTED_CLOCK", str(clock))
+    with Attacked(settings_of(tmp_path, endpoint), eventually) as town:
+        town.ready()
+        endpoint.hold()
+        host = town.host()
+        endpoint.wait_for_request(AGENTS)
+        for shift in (DAY, -DAY, 0):
+            before = town.beats()
+            clock.write_text(str(shift))
+            eventually(lambda before=before: town.beats() >= before + 4, "workers to beat on")
+        endpoint.release()
+        town.ends_as(digest, host)
+        assert town.attempts() == 1

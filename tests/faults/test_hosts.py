@@ -1,0 +1,80 @@
+"""Hosts that are fenced or told to stop, and workers that are."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from attacked import AGENTS, Attacked, Eventually, complaints, settings_of
+
+from ops.fake_llm import FakeEndpoint
+
+
+def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
+    endpoint.hold()
+    first = town.host()
+    endpoint.wait_for_request(3)
+    os.kill(first.pid, signal.SIGSTOP)
+    second = town.host(resume=True)
+    endpoint.release()
+    town.ends_as(digest, second)
+    os.kill(first.pid, signal.SIGCONT)
+    said, code = town.outcome(first)
+    assert code == 1
+    assert ["another host has taken it" in line for line in complaints(said)] == [True], said
+    assert "--resume" not in said, "it would take the run from the host that has it"
+    town.is_over(digest)
+
+
+def test_a_host_told_twice_to_stop_leaves_a_run_that_goes_on(
+    town: Attacked, endpoint: FakeEndpoint, digest: str
+) -> None:
+    endpoint.hold()
+    host = town.host()
+    endpoint.wait_for_request(AGENTS)
+    host.send_signal(signal.SIGTERM)
+    town.until_said(host, "stopping after this tick")
+    host.send_signal(signal.SIGTERM)
+    said, code = town.outcome(host)
+    assert code == 143
+    assert "--resume" in said
+    endpoint.release()
+    town.ends_as(digest, town.host(resume=True))
+
+
+def test_the_worker_command_is_killed_then_told_to_stop_once_and_twice(
+    endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
+) -> None:
+    with Attacked(settings_of(tmp_path, endpoint, workers=0), eventually) as town:
+        endpoint.hold()
+        host, first = town.host(), town.start("worker")
+        endpoint.wait_for_request(AGENTS)
+        os.kill(child_of(first), signal.SIGKILL)
+        town.until_said(first, "worker.restarted")
+        endpoint.wait_for_request(2 * AGENTS)
+        first.send_signal(signal.SIGINT)
+        town.until_said(first, "stopping after the jobs that have begun; once more to stop at once")
+        endpoint.release()
+        assert town.outcome(first)[1] == 0, "it has ended what it had begun"
+        asked = endpoint.stats().requests
+        endpoint.hold()
+        second = town.start("worker")
+        endpoint.wait_for_request(asked + 1)
+        second.send_signal(signal.SIGTERM)
+        town.until_said(second, "stopping after the jobs that have begun")
+        second.send_signal(signal.SIGTERM)
+        assert town.outcome(second)[1] == 143, "it has not"
+        endpoint.release()
+        town.start("worker")
+        town.ends_as(digest, host)
+        assert town.attempts() == 2
+
+
+def child_of(process: subprocess.Popen[bytes]) -> int:
+    """The one child of a process, whichever of its threads has started it."""
+    (child,) = [
+        int(pid) for task in Path(f"/proc/{process.pid}/task").glob("*/children") for pid in task.read_text().split()
+    ]
+    return child

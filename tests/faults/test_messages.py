@@ -1,0 +1,80 @@
+"""Messages that are lost, doubled or wiped, and connections that are cut: hints, no more."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of
+
+from ops.fake_llm import FakeEndpoint
+from scheduler.loop import Tick
+from scheduler.open_jobs import load_open_jobs
+from scheduler.summary import prefix_of
+from workers.publish import Publisher
+
+
+def test_a_message_that_dies_with_the_worker_that_popped_it(
+    endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
+) -> None:
+    """A worker that dies with a message in its hands loses it: nobody else notes who took it."""
+    with Attacked(settings_of(tmp_path, endpoint), eventually) as town:
+        town.ready()
+        (worker,) = town.pool.pids()
+        left: list[int] = []
+
+        def attack(tick: Tick) -> None:
+            if tick.number == MORNING:  # the plans are published when this tick is over
+                before = town.waiting_workers().items()
+                eventually(lambda: town.waiting_workers().items() - before, "the worker to begin to wait anew")
+                os.kill(worker, signal.SIGSTOP)
+            elif tick.number == MORNING + 1:
+                left.extend((town.broker.llen("cogitate:plan"), town.broker.hlen("cogitate:unacked")))
+                os.kill(worker, signal.SIGKILL)
+
+        town.live_here(attack)
+        assert left == [AGENTS - 1, 0], "one plan's message is neither in its queue nor noted as taken"
+        town.is_over(digest)
+
+
+def test_connections_killed_in_mid_job(
+    town: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
+) -> None:
+    endpoint.hold()
+    host = town.host()
+    endpoint.wait_for_request(3)
+    for _ in range(2):
+        for kind in ("pubsub", "normal"):  # the second also costs a worker its other connections
+            eventually(lambda kind=kind: town.kill_connections(kind), f"a {kind} connection to kill")
+        town.ready()
+    endpoint.release()
+    town.ends_as(digest, host)
+
+
+def test_all_messages_wiped_in_mid_job(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
+    endpoint.hold()
+    host = town.host()
+    endpoint.wait_for_request(AGENTS)
+    town.broker.flushdb()
+    endpoint.release()
+    town.ends_as(digest, host)
+
+
+def test_a_job_that_outlives_the_visibility_timeout(
+    town: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
+) -> None:
+    """Nothing is acknowledged, so no message comes again by itself; if one does, its job is not handed out again."""
+    endpoint.hold()
+    host = town.host()
+    endpoint.wait_for_request(AGENTS)
+    assert town.broker.exists("cogitate:unacked") == 0
+    publisher = Publisher(town.settings)
+    publisher.publish([item.job for item in load_open_jobs(town.state, prefix_of(town.state, RUN)).values()])
+    publisher.close()
+    eventually(lambda: town.broker.llen("cogitate:plan") == 0, "the doubled messages to be taken")
+    town.ready()
+    assert endpoint.stats().requests == AGENTS
+    endpoint.release()
+    town.ends_as(digest, host)
+    assert town.attempts() == 1

@@ -1,0 +1,95 @@
+"""Workers that die, or are told to, while they have jobs.
+
+Like all tests of this folder: real processes, and every fault strikes on a condition (the endpoint has the request, a
+worker waits for a message), never after a time. At the end the auditor looks at everything, the journal is replayed,
+and where a fault changes no result the digest is that of a run which nobody attacked.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from attacked import AGENTS, MORNING, Attacked, Eventually, settings_of
+
+from ops.fake_llm import FakeEndpoint
+from scheduler.loop import Tick
+
+
+def test_workers_killed_in_mid_call(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
+    endpoint.hold()
+    host = town.host()
+    endpoint.wait_for_request(3)
+    for pid in town.pool.pids():
+        os.kill(pid, signal.SIGKILL)
+    endpoint.release()
+    town.ends_as(digest, host)
+    assert town.attempts() > 1
+
+
+def test_a_killed_workers_job_never_misses_its_due_tick(
+    endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually
+) -> None:
+    """A host that does not wait: what is recovered too late is late, and its heuristic is applied when it is due."""
+    settings = settings_of(tmp_path, endpoint, wait=0.0, lease=60.0)
+    with Attacked(settings, eventually) as town:
+        town.ready()
+        endpoint.hold()
+
+        def attack(tick: Tick) -> None:
+            if tick.number == MORNING + 1:
+                endpoint.wait_for_request(AGENTS)
+                for pid in town.pool.pids():
+                    os.kill(pid, signal.SIGKILL)
+
+        town.live_here(attack)
+        due = {line.key: line.due for tick in town.lines() for line in tick.core.decided if line.due}
+        plans = [(tick, ended) for tick, ended, _ in town.endings() if ended.key.kind == "plan"]
+        assert len(plans) == AGENTS
+        assert {(due[ended.key], "applied", "late") for _, ended in plans} == {
+            (tick, ended.end, ended.reason) for tick, ended in plans
+        }
+        town.proven()
+
+
+def test_all_workers_restarted_one_after_the_other_under_load(
+    endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
+) -> None:
+    with Attacked(settings_of(tmp_path, endpoint, workers=2, lease=60.0), eventually) as town:
+        town.ready()
+        endpoint.hold()
+        host = town.host()
+        seen = 0
+        for at, old in enumerate(town.pool.pids()):
+            endpoint.wait_for_request(seen + 1)
+            os.kill(host.pid, signal.SIGSTOP)  # what comes now must not be over when the next one is restarted
+            os.kill(old, signal.SIGTERM)
+            endpoint.release()
+            eventually(lambda at=at, old=old: town.pool.pids()[at : at + 1] not in ([], [old]), "another worker")
+            town.ready()
+            endpoint.hold()
+            seen = endpoint.stats().requests
+            os.kill(host.pid, signal.SIGCONT)
+        endpoint.release()
+        town.ends_as(digest, host)
+        assert town.attempts() == 1, "who is told to stop ends what it does first"
+
+
+def test_a_job_that_kills_every_worker_is_given_up_and_its_neighbours_are_not(
+    tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    with FakeEndpoint(latency=0.3) as endpoint:
+        settings = settings_of(tmp_path, endpoint, kinds=("deadly_kind",), claim_cap=3, lease=1.0)
+        with Attacked(settings, eventually) as town:
+            said, code = town.outcome(town.host())
+            assert code == 0, said
+            ((doom, note),) = [(end, note) for _, end, note in town.endings() if end.key.kind == "doom"]
+            assert (doom.end, doom.reason, note.source, note.attempts) == ("applied", "dead", "heuristic", 3)
+            others = [(end, note) for _, end, note in town.endings() if end is not doom and end.key != doom.key]
+            assert {end.reason for end, _ in others} == {"none"}, "no other job was harmed"
+            assert max(note.attempts for _, note in others) in (2, 3), "some had its company, twice at most"
+            assert "Some thoughts kill." in [entry.text for entry in town.entries(doom.key.owner)]
+            town.proven()
