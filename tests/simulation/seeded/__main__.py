@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import count, islice
 
-from seeded.faults import FAULTS, STATES, Coverage, empty_pairs
+from seeded.faults import FAULTS, PAIRS, STATES, Coverage, empty_pairs
 from seeded.parallel import try_many
 from seeded.server import simulating
 from seeded.trial import Trials
@@ -68,7 +68,7 @@ def _many(seeds: Iterator[int], processes: int, seconds: float) -> int:
     print(
         f"{clean} seeds clean, {len(broken)} broken{f': {sorted(broken)[:20]}' if broken else ''}; "
         f"{steps / max(1, clean):.0f} steps a seed, {(clean + len(broken)) / took:.1f} seeds a second on {processes} "
-        f"processes; {len(FAULTS) * len(STATES) - len(empty)} of {len(FAULTS) * len(STATES)} pairs of state and fault"
+        f"processes; {len(PAIRS) - len(empty)} of {len(PAIRS)} pairs of state and fault"
     )
     return int(bool(broken) or (bool(empty) and clean >= ENOUGH))
 

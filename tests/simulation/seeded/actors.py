@@ -61,6 +61,7 @@ class Actor(greenlet):
         self.wakes = self.schedule.now  # not before
         self.stopped_until = 0.0
         self.at = "start"  # the ledger's verb that it is at
+        self.sent = 0  # calls to the server
         self._body = body
 
     def _live(self) -> None:

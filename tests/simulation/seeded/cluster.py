@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -27,10 +28,10 @@ DAY = 86_400.0
 class Cluster:
     """Hosts, workers, broker, model, clock and wire of one seed."""
 
-    def __init__(self, seed: int, server: Server) -> None:
+    def __init__(self, seed: int, server: Server, focus: Sequence[str] = ()) -> None:
         self._draw = draw = Random(seed)
         self.scene = scene_of(draw.randrange(SCENES))
-        self.rates = Rates(draw)
+        self.rates = Rates(draw, focus)
         self.varied_usage = draw.random() < 0.2  # what attempts of one job cost differs
         self.schedule = Schedule(Random(seed ^ 0x5EED), self)
         self.server = server
@@ -41,6 +42,9 @@ class Cluster:
         self.restarts = 0
         self.coverage: Coverage = Counter()
         self.tried: Counter[str] = Counter()  # claims of each job that may have been granted
+        self.tokens: dict[str, list[str]] = {}  # of each job, in the order in which they were handed out
+        self.over: set[str] = set()  # tokens of attempts that settle or whose lease has run out
+        self.staged: set[str] = set()  # jobs
         self._states = JobStates(server.plain)
         self._hosts: list[HostProcess] = []
         self._workers: list[WorkerProcess] = []
@@ -150,6 +154,8 @@ class Cluster:
         host = draw.choice(self._hosts) if self._hosts else None
         worker = draw.choice(self._workers)
         message = draw.randrange(len(self.broker.waiting)) if self.broker.waiting else None
+        if not self._is_possible(fault):
+            return
         self._note(fault)
         match fault:
             case "host killed" if host is not None:
@@ -159,7 +165,7 @@ class Cluster:
                 host.stop_for(draw.choice((1.0, 5.0, 20.0)))
                 if draw.random() < 0.5:
                     self._new_host()
-            case "second host" if len(self._hosts) < 3:
+            case "second host":
                 self._new_host()
             case "worker killed":
                 self._kill_worker(worker)
@@ -167,7 +173,7 @@ class Cluster:
                 worker.stop_for(draw.choice((0.5, LEASE, 3 * LEASE)))
             case "message lost" if message is not None:
                 self.broker.waiting.pop(message)
-            case "message doubled" if self.broker.sent:
+            case "message doubled":
                 self.broker.send(draw.choice(self.broker.sent[-12:]))
             case "message delayed" if message is not None:
                 job_id = self.broker.waiting.pop(message)[1]
@@ -178,13 +184,28 @@ class Cluster:
                 self.broker.waiting.clear()
             case "server stalled":
                 self._stalled_until = now + draw.choice((0.5, 3.0, 12.0))
-            case "server restarted" if self._restart_at is None:
+            case "server restarted":
                 self.server.persist()
                 self._restart_at = self.steps + draw.choice((0, 3, 10, 30))
             case "wall clock jumped":
                 self._wall_jump += draw.choice((-DAY, DAY))
             case "older worker":
                 self._set_older(not self._older_until)
+
+    def _is_possible(self, fault: str) -> bool:
+        match fault:
+            case "host killed" | "host stopped":
+                return bool(self._hosts)
+            case "second host":
+                return len(self._hosts) < 3
+            case "message lost" | "message delayed":
+                return bool(self.broker.waiting)
+            case "message doubled":
+                return bool(self.broker.sent)
+            case "server restarted":
+                return self._restart_at is None
+            case _:
+                return True
 
     def _kill_worker(self, worker: WorkerProcess) -> None:
         worker.kill()
@@ -218,6 +239,7 @@ class Cluster:
     def before(self, actor: Actor, packed: list[bytes]) -> None:
         """A call is about to be sent."""
         restarts = self.restarts
+        actor.sent += 1
         actor.pause()
         if self.schedule.now < self._stalled_until:
             actor.pause(min(self._stalled_until, self.schedule.now + SOCKET_TIMEOUT))

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from redis.exceptions import RedisError
 
 from ops.host import TickLoop
-from scheduler.claims import Claim, Claims, Refusal
+from scheduler.claims import Claim, Claims, Refusal, Result, Settled
 from scheduler.keys import incarnation_key
-from scheduler.ledger import Collected, Fenced, RunExists, RunMissing
+from scheduler.ledger import Collected, LedgerError
 from scheduler.versions import SCHEMA
 from scheduler.waiting import Leases, Waiting
 from seeded.actors import NEVER, Process, current
 from seeded.scene import LEASE, RUN, START, TICKS
 from seeded.world import PLACES, World
+from tasks.job import Cost
 from workers.heartbeat import Heartbeat
 from workers.runner import Runner
 
@@ -41,7 +42,7 @@ class HostProcess(Process):
         try:
             if self._run() == TICKS:
                 self._cluster.finished = True
-        except (Fenced, RunExists, RunMissing, RedisError):
+        except (LedgerError, RedisError):
             pass  # whoever supervises hosts starts another if there is none
         except Exception as error:
             self._cluster.broken = error
@@ -91,20 +92,45 @@ class WatchedLeases(Leases):
             quiet = present - heard[token][1]
             if quiet <= LEASE:
                 raise Broken(f"a lease ran out {quiet:.2f} seconds after its worker was heard of")
+        self._cluster.over.update(expired)
         return expired
 
 
 class WatchedClaims(Claims):
-    """Notes how many attempts there can have been of each job."""
+    """Makes sure that attempts of one job follow one another, and that only the newest stages a result."""
 
     cluster: Cluster
 
     def claim(self, job_id: str) -> Claim | Refusal:
-        self.cluster.tried[job_id] += 1
-        claim = super().claim(job_id)
+        cluster, actor = self.cluster, current()
+        assert actor is not None
+        sent = actor.sent
+        refused = False
+        try:
+            claim = super().claim(job_id)
+            refused = not isinstance(claim, Claim)
+        finally:
+            cluster.tried[job_id] += actor.sent - sent - refused
         if not isinstance(claim, Claim):
-            self.cluster.tried[job_id] -= 1
+            return claim
+        tokens = cluster.tokens.setdefault(job_id, [])
+        if not cluster.restarts:
+            if not cluster.over.issuperset(tokens):
+                raise Broken(f"{job_id} was handed out while another attempt runs")
+            if job_id in cluster.staged:
+                raise Broken(f"{job_id} was handed out although its result is staged")
+        tokens.append(claim.token)
         return claim
+
+    def settle(self, claim: Claim, result: Result | None, used: Cost) -> Settled:
+        cluster, job_id = self.cluster, claim.job.id
+        cluster.over.add(claim.token)
+        settled = super().settle(claim, result, used)
+        if settled == "staged":
+            cluster.staged.add(job_id)
+            if cluster.tokens[job_id][-1] != claim.token and not cluster.restarts:
+                raise Broken(f"{job_id}: a stale attempt has staged its result")
+        return settled
 
 
 class WorkerProcess(Process):

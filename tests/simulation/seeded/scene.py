@@ -17,10 +17,10 @@ from scheduler.settings import Settings
 
 SCENES = 32
 RUN = "r"
-TICKS = 17
+TICKS = 15
 STEP = 60  # game minutes a tick
-START = 22 * 60  # 22:00 of day 0: midnight is tick 2
-LEASE, HINTS = 3.0, 0.5  # seconds of the simulated clock
+START = 17 * 60  # 17:00 of day 0: midnight is tick 7
+LEASE, HINTS = 3.0, 1.0  # seconds of the simulated clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ def scene_of(number: int) -> Scene:
     chosen: dict[str, Any] = {
         "data_dir": Path("/nowhere"),
         "minutes_per_tick": STEP,
-        "morning": 120,  # 02:00, at tick 4
+        "morning": 120,  # 02:00, at tick 9
         "apply": "ready" if number % 8 == 5 else "due",
         "wait": 1e9 if patient else draw.choice((0.0, 2.0, 6.0)),
         "llm": "openai" if number % 3 else "heuristic",
@@ -77,7 +77,7 @@ def scene_of(number: int) -> Scene:
         "cells": 3,
         "token_limit": 150,
         "coalesce": draw.random() < 0.5,
-        "repair_from": draw.choice((480, 1440)),
+        "repair_from": draw.choice((1080, 1440)),
         "lease": LEASE,
         "hint_interval": HINTS,
     }  # fmt: skip

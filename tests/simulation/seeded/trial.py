@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memory.clock import day_of
@@ -21,6 +22,10 @@ LEAST_STEPS = 200  # of one seed: points at which something may go wrong
 LEAST_OWNERS = 3
 
 
+class TooLittle(AssertionError):
+    """A seed is too small to show anything."""
+
+
 class Trial(NamedTuple):
     """What a seed came to."""
 
@@ -34,18 +39,20 @@ class Trial(NamedTuple):
 class Trials:
     """Tries seeds on one server. What undisturbed runs came to is remembered: it depends on nothing but its inputs."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, focus: Sequence[str] = ()) -> None:
         self._server = server
+        self._focus = focus
         self._digests: dict[tuple[int, Ends], str] = {}
 
     def run(self, seed: int) -> Trial:
         """Try one.
 
         Raises:
-            Broken: saying what was wrong.
+            Broken, or whatever the product has raised: saying what was wrong.
+            TooLittle: when nothing was wrong, but too little happened.
         """
         self._server.clear()
-        cluster = Cluster(seed, self._server)
+        cluster = Cluster(seed, self._server, self._focus)
         cluster.live()
         plain = self._server.plain
         prefix = prefix_of(plain, RUN)
@@ -57,7 +64,6 @@ class Trials:
             raise Broken("; ".join(problems[:3]))
         lines = list(read_journal(plain, prefix, 1, TICKS))
         self._check_ends(cluster, lines)
-        self._check_size(cluster, lines)
         try:
             replay(plain, RUN, self._server.beside)
         except JournalError as error:
@@ -68,6 +74,7 @@ class Trials:
             expected = self._undisturbed(cluster, ends)
             if digest != expected:
                 raise Broken(f"the digest is {digest}, of the undisturbed run {expected}")
+        self._check_size(cluster, lines)
         return Trial(seed, digest, cluster.steps, cluster.coverage, len(ends))
 
     def _undisturbed(self, cluster: Cluster, ends: Ends) -> str:
@@ -94,4 +101,4 @@ class Trials:
         owners = sum(len(line.core.joined) for line in lines)
         days = {day_of(line.core.minute) for line in lines}
         if cluster.steps < LEAST_STEPS or owners < LEAST_OWNERS or len(days) < 2:
-            raise Broken(f"a seed of {cluster.steps} steps, {owners} owners and {len(days)} days shows too little")
+            raise TooLittle(f"a seed of {cluster.steps} steps, {owners} owners and {len(days)} days shows too little")

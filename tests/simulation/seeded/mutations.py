@@ -1,0 +1,251 @@
+"""Planted bugs: for each rule of the protocol the natural alternative that breaks it. The simulator must find each.
+
+One is a text that takes the place of another in a script, or a function that takes the place of another.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+import msgspec
+
+import memory.apply
+import scheduler.boundary
+import scheduler.commit
+import scheduler.history
+import scheduler.journal
+import scheduler.scripts
+import scheduler.upkeep
+from scheduler.boundary import Closing
+from scheduler.journal import Core, Line, Notes
+from scheduler.ledger import Advanced, Commit, HostLedger
+from scheduler.mind import Mind
+from scheduler.summary import prefix_of
+from scheduler.waiting import Hints
+from seeded.actors import current
+from seeded.cluster import Cluster
+from tasks.job import Cost
+
+Mutation = Callable[[], AbstractContextManager[Any]]
+
+
+@contextmanager
+def in_script(name: str, *changes: tuple[str, str]) -> Iterator[None]:
+    """A script in which texts are replaced, preludes included."""
+    original = scheduler.scripts.source
+
+    def changed(script: str) -> str:
+        text = original(script)
+        if script == name or name == "*":
+            for old, new in changes:
+                if name != "*" and text.count(old) != 1:
+                    raise ValueError(
+                        f"{script}.lua has {text.count(old)} times {old!r}: bring this mutation up to date"
+                    )
+                text = text.replace(old, new)
+        return text
+
+    with patch.object(scheduler.scripts, "source", changed):
+        yield
+
+
+@contextmanager
+def usage_in_the_digest() -> Iterator[None]:
+    """How many attempts there were is hashed, by whoever writes a line and by whoever reads it."""
+    write, read, digest = scheduler.commit.write_line, scheduler.history.read_line, scheduler.journal.next_digest
+    attempts = [0]
+
+    def writing(core: Core, notes: Notes, *rest: Any) -> Any:
+        attempts[0] = sum(note.attempts for note in notes.ended)
+        return write(core, notes, *rest)
+
+    def reading(stored: bytes, *rest: Any) -> Any:
+        line = msgspec.json.decode(stored.partition(b" ")[2], type=Line)
+        attempts[0] = sum(note.attempts for note in line.notes.ended)
+        return read(stored, *rest)
+
+    with (
+        patch.object(scheduler.commit, "write_line", writing),
+        patch.object(scheduler.history, "read_line", reading),
+        patch.object(scheduler.journal, "next_digest", lambda before, core: digest(before, core + bytes(attempts))),
+    ):
+        yield
+
+
+def steps_by_two() -> AbstractContextManager[Any]:
+    """A tick is written in two steps: first what it writes, then that it happened."""
+    advance = HostLedger.advance
+
+    def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
+        with self.client.pipeline() as pipeline:
+            for write in commit.writes:
+                pipeline.execute_command(write.command, self.prefix + write.key, *write.args)
+            pipeline.execute()
+        return advance(self, replace(commit, writes=()), apply)
+
+    return patch.object(HostLedger, "advance", changed)
+
+
+def preconditions_ignored() -> AbstractContextManager[Any]:
+    """Effects are applied whatever they expect, as far as that can be done."""
+
+    def apply(streams: Any, effects: Any, tick: int) -> Any:
+        possible = [effect for effect in effects if memory.apply.unmet(streams, (effect,)) is None]
+        return memory.apply.apply(streams, possible, tick)
+
+    @contextmanager
+    def changed() -> Iterator[None]:
+        with (
+            patch.object(scheduler.boundary, "unmet", lambda streams, effects: None),
+            patch.object(scheduler.boundary, "apply", apply),
+        ):
+            yield
+
+    return changed()
+
+
+def deleted_early() -> AbstractContextManager[Any]:
+    """Archived entries are deleted although open jobs may read them."""
+    forget = scheduler.upkeep.forget
+    return patch.object(
+        scheduler.upkeep, "forget", lambda streams, facts, jobs, tick: forget(streams, facts, (), tick + 1)
+    )
+
+
+def retries_seen_by_admission() -> AbstractContextManager[Any]:
+    """A job counts in admission's view with all of its attempts."""
+    close = scheduler.boundary._close
+
+    def changed(row: Any, *rest: Any) -> Closing:
+        closing = close(row, *rest)
+        one = closing.counts_as
+        times = max(1, row.claims)
+        return closing._replace(counts_as=Cost(one.calls * times, one.tokens * times, one.usd_micros * times))
+
+    return patch.object(scheduler.boundary, "_close", changed)
+
+
+def reservation_shrunk_at_settle() -> AbstractContextManager[Any]:
+    """Admission sees what the ledger holds now, not what the journal says."""
+    decide = Mind._decide
+
+    def changed(self: Mind, *rest: Any) -> Any:
+        actor = current()
+        if actor is not None:
+            client = actor.process._cluster.server.plain  # type: ignore[attr-defined]
+            prefix = prefix_of(client, self.run)
+            for field in list(self.view.held):
+                window, scope, unit = field.split("|")
+                told = client.hmget(f"{prefix}window:{window}", f"{scope}|{unit}|reserved", f"{scope}|{unit}|spent")
+                self.view.held[field] = sum(int(amount or 0) for amount in told)
+        return decide(self, *rest)
+
+    return patch.object(Mind, "_decide", changed)
+
+
+def leases_by_wall_clock() -> AbstractContextManager[Any]:
+    """A lease is over when the machine's clock says so."""
+    return patch.object(Cluster, "clock", Cluster.wall)
+
+
+def hints_without_repeat() -> AbstractContextManager[Any]:
+    """A hint counts as an attempt: after two of them nobody is told of the job again."""
+    repeat = Hints.repeat
+
+    def changed(self: Any, unclaimed: Any, now: float) -> Any:
+        told = self.__dict__.setdefault("told", {})
+        again = repeat(self, unclaimed, now)
+        for key in again:
+            told[key] = told.get(key, 0) + 1
+        return [key for key in again if told[key] <= 2]
+
+    return patch.object(Hints, "repeat", changed)
+
+
+def late_staging_accepted() -> AbstractContextManager[Any]:
+    """A job whose result arrives after the host has looked is not closed with its tick."""
+    advance = HostLedger.advance
+
+    def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
+        line = msgspec.json.decode(commit.line.partition(b" ")[2], type=Line)
+        late = {end.key for end in msgspec.json.decode(line.core, type=Core).ended if end.reason == "late"}
+        staged = {key for key in late if self.client.hget(f"{self.prefix}job:{key.text()}", "state") == b"staged"}
+        return advance(self, replace(commit, closed=[key for key in commit.closed if key not in staged]), apply)
+
+    return patch.object(HostLedger, "advance", changed)
+
+
+def finish_unconfirmed() -> AbstractContextManager[Any]:
+    """The host says that the run is over without making sure that it still holds it."""
+
+    def changed(self: HostLedger, status: str) -> None:
+        self.client.hset(self.prefix + "state", "status", status)
+
+    return patch.object(HostLedger, "finish", changed)
+
+
+def script(name: str, *changes: tuple[str, str]) -> Mutation:
+    """A mutation of a script."""
+    return functools.partial(in_script, name, *changes)
+
+
+#: By name, what is planted; each breaks one rule of docs/guarantees.md.
+MUTATIONS: dict[str, Mutation] = {
+    "host steps name no epoch": script(
+        "*",
+        ("if at[1] ~= epoch or at[2] ~= holder then return {'fenced', at[1], at[3]} end", ""),
+        ("  return {'fenced', at[1], at[3]}\nend", "  return nil\nend"),
+        ("if at ~= tick - 1 then return", "if false then return"),
+    ),
+    "host steps have no sequence": script("*", ("  return {'fenced', at[1], at[3]}\nend", "  return nil\nend")),
+    "a lost reply is answered by doing it again": script(
+        "*",
+        ("at[4] == step then return {'already'} end", "at[4] == step then return nil end"),
+        ("if at ~= tick - 1 then return", "if at ~= tick - 1 and at ~= tick then return"),
+    ),
+    "any attempt may settle": script(
+        "settle", ("if job[3] ~= token then return 'accounted' end", "if not job[3] then return 'accounted' end")
+    ),
+    "a claimed job is handed out again": script("claim", ("if job[2] ~= '' then return {'claimed'} end", "")),
+    "a stale settlement costs nothing": script(
+        "settle",
+        (
+            "  book(run, attempt.cells, 'spent', used)\n  release",
+            "  if redis.call('HGET', name, 'latest') ~= token then used = {0, 0, 0} end\n"
+            "  book(run, attempt.cells, 'spent', used)\n  release",
+        ),
+    ),
+    "refused claims count as attempts": script(
+        "claim", ("if job[2] ~= '' then return {'claimed'} end",
+                  "if job[2] ~= '' then redis.call('HINCRBY', name, 'claims', 1) return {'claimed'} end")
+    ),
+    "hints are limited": hints_without_repeat,
+    "a tick is written in two steps": steps_by_two,
+    "what collect saw decides what attempts hold": script(
+        "advance", ("if tonumber(job[2]) == 0 then  -- never claimed", "if job[1] == 'open' then  -- never claimed")
+    ),
+    "a result after collect keeps its job open": late_staging_accepted,
+    "preconditions are ignored": preconditions_ignored,
+    "entries are deleted early": deleted_early,
+    "usage is part of the digest": usage_in_the_digest,
+    "admission sees settlements at once": reservation_shrunk_at_settle,
+    "admission sees further attempts": retries_seen_by_admission,
+    "further attempts are free": script("claim", ("book(run, cells, 'reserved', reserved)", "")),
+    "further attempts have no pool": script("claim", ("if held + last[pool[3]] > pool[4] then", "if false then")),
+    "leases follow the wall clock": leases_by_wall_clock,
+    "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
+    "the end of a run is not confirmed": finish_unconfirmed,
+}  # fmt: skip
+
+#: Faults that are to be frequent, so that few seeds are enough.
+FOCUS: dict[str, tuple[str, ...]] = {
+    "host steps have no sequence": ("server restarted",),
+    "the end of a run is not confirmed": ("server restarted", "second host"),
+    "leases follow the wall clock": ("wall clock jumped",),
+    "any attempt may settle": ("worker stopped",),
+}

@@ -1,0 +1,62 @@
+"""The simulator on a few seeds, and on itself: a seed is one run for ever, and each planted bug is found.
+
+`make simulate` tries more: `make simulate SEEDS=10000`, or `make simulate SEED=17` for one that was found broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from seeded.faults import FAULTS, PAIRS, STATES, Coverage, empty_pairs
+from seeded.mutations import FOCUS, MUTATIONS
+from seeded.server import Server, name_verbs, simulating
+from seeded.trial import LEAST_STEPS, TooLittle, Trials
+
+FEW = 60  # seeds
+MOST = 2_000  # seeds in which a planted bug must be found
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with simulating() as server:
+        yield server
+
+
+def test_a_few_seeds_are_clean(server: Server) -> None:
+    trials = Trials(server)
+    coverage: Coverage = Coverage()
+    forced = 0
+    for seed in range(FEW):
+        trial = trials.run(seed)
+        assert trial.steps >= LEAST_STEPS
+        coverage.update(trial.coverage)
+        forced += trial.forced
+    assert {fault for _, fault in coverage} == {*FAULTS}
+    assert {state for state, _ in coverage} == {*STATES}
+    assert forced, "no job ended dead, failed or late: too little goes wrong"
+    assert len(empty_pairs(coverage)) < len(PAIRS) // 2
+
+
+def test_a_seed_is_the_same_run_for_ever(server: Server) -> None:
+    first, second = (Trials(server).run(7) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_planted_bug_is_found(server: Server, name: str) -> None:
+    try:
+        with MUTATIONS[name]():
+            name_verbs(server.plain)
+            trials = Trials(server, FOCUS.get(name, ()))
+            for seed in range(MOST):
+                try:
+                    trials.run(seed)
+                except TooLittle:
+                    continue
+                except Exception as error:
+                    print(f"{name}: found by seed {seed}: {str(error)[:200]}")
+                    return
+    finally:
+        name_verbs(server.plain)
+    pytest.fail(f"{name!r} was not found in {MOST} seeds")
