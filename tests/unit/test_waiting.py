@@ -1,9 +1,8 @@
-"""Waiting with a clock of the test's own: leases run out by what the host has seen, hints grow rare."""
+"""Waiting with a clock of the test's own: leases run out by what the host has seen, nobody is waited for in vain."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 from hypothesis import given
@@ -12,7 +11,7 @@ from scheduler_case import ANN, BOB, open_job
 
 from scheduler.ledger import Attempt, Collected, Row
 from scheduler.open_jobs import OpenJob
-from scheduler.waiting import LOOKS_A_LEASE, MOST_INTERVALS, Hints, Leases, Waiting
+from scheduler.waiting import LOOKS_A_LEASE, Leases, Waiting
 from tasks.job import Job, JobKey
 
 LEASE = 15.0
@@ -96,45 +95,6 @@ def test_a_dead_workers_lease_has_run_out_a_look_after_its_time(at: float, gaps:
     assert (found is not None) == (sum(gaps) > LEASE) or abs(sum(gaps) - LEASE) < 1e-6
 
 
-# -- hints -------------------------------------------------------------------------------------------
-
-KEYS = [open_job(owner=f"agent:{i}").job.key for i in range(50)]
-
-
-def test_hints_are_repeated_ever_more_rarely_but_without_end() -> None:
-    hints, at = Hints(1.0), []
-    hints.published(KEYS[:1], 0.0)
-    for tenth in range(2000):
-        if hints.repeat(KEYS[:1], tenth / 10):
-            at.append(tenth / 10)
-    assert at[:5] == [1.0, 3.0, 7.0, 15.0, 31.0]
-    gaps = [b - a for a, b in pairwise(at)]
-    assert max(gaps) == MOST_INTERVALS
-    assert at[-1] > 2000 / 10 - 2 * MOST_INTERVALS
-
-
-def test_a_long_queue_is_not_flooded() -> None:
-    hints = Hints(1.0)
-    hints.published(KEYS, 0.0)
-    sent = sum(len(hints.repeat(KEYS, float(second))) for second in range(600))
-    assert sent <= len(KEYS) * (4 + 600 / MOST_INTERVALS + 1)
-
-
-def test_what_is_new_or_free_again_is_hinted_at_once() -> None:
-    hints = Hints(1.0)
-    assert hints.repeat(KEYS[:2], 5.0) == KEYS[:2], "a resumed host knows nothing of what was published"
-    assert hints.repeat(KEYS[:1], 5.5) == []
-    assert hints.repeat([], 6.0) == [], "both are claimed"
-    assert hints.repeat(KEYS[:1], 6.1) == KEYS[:1], "one is free again"
-
-
-def test_a_job_just_published_waits_for_an_interval() -> None:
-    hints = Hints(1.0)
-    hints.published(KEYS[:1], 0.0)
-    assert hints.repeat(KEYS[:1], 0.9) == []
-    assert hints.repeat(KEYS[:1], 1.0) == KEYS[:1]
-
-
 # -- gathering ---------------------------------------------------------------------------------------
 
 
@@ -161,6 +121,7 @@ class FakeLedger:
         return woken
 
 
+OTHER = open_job(owner="agent:other").job.key
 JOBS: dict[JobKey, OpenJob] = {item.job.key: item for item in (open_job(owner=ANN), open_job(owner=BOB))}
 FIRST, SECOND = JOBS
 
@@ -232,7 +193,7 @@ def test_a_host_that_prefers_freshness_looks_at_every_boundary() -> None:
 
 
 def test_rows_that_are_no_open_jobs_are_left_out() -> None:
-    ledger = FakeLedger({KEYS[0]: 0.0, FIRST: 0.0})
+    ledger = FakeLedger({OTHER: 0.0, FIRST: 0.0})
     assert [row.key for row in waiting(ledger, 60.0)[0].gather(5, None, JOBS)] == [FIRST]
 
 
