@@ -17,6 +17,7 @@ from ops import (
     budget_command,
     config_command,
     delete_command,
+    doctor_command,
     export_command,
     fake_llm_command,
     flower_command,
@@ -72,6 +73,7 @@ app.command("cancel", epilog=mode_commands.CANCEL)(mode_commands.cancel)
 app.command("retry", epilog=retry_command.EXAMPLE)(retry_command.retry)
 app.command("delete", epilog=delete_command.EXAMPLE)(delete_command.delete)
 app.command("fake-llm", epilog=fake_llm_command.EXAMPLE)(fake_llm_command.fake_llm)
+app.command("doctor", epilog=doctor_command.EXAMPLE)(doctor_command.doctor)
 app.command("config", epilog=config_command.EXAMPLE)(config_command.config)
 
 

@@ -17,10 +17,11 @@ from celery import Celery, signals
 
 from scheduler.settings import ConfigurationError
 from tasks.registry import kinds
-from workers import flower_broker, lifeline, metrics, transport
+from workers import about, flower_broker, lifeline, metrics, transport
 from workers.broker_url import kombu_url, tls
 from workers.event_batches import EventBatches
 
+about.register()
 transport.register()
 flower_broker.register()
 lifeline.register()

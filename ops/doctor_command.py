@@ -1,0 +1,85 @@
+"""`cogitate doctor`: is everything that runs need there and fit, and what to do where it is not."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from ops import logs
+from ops.endpoint_examination import examine_endpoints
+from ops.finding import Finding, failed, ok
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.redis_examination import examine_redis
+from ops.state import open_state
+from ops.worker_examination import examine_workers
+from prompts.render import TemplateError, check_templates
+from scheduler.connect import connect
+from scheduler.kinds import load_kinds
+from scheduler.rules import check_limits, check_models, check_spending
+from scheduler.settings import ConfigurationError, Settings
+from scheduler.vitals import run_heads
+from tasks.registry import kinds
+
+EXAMPLE = """
+Example: cogitate doctor
+
+Example: COGITATE_REDIS_URL=redis://localhost:6379/0 cogitate doctor --json
+"""
+STYLE = {"ok": "green", "warning": "yellow", "failed": "bold red"}
+
+
+def doctor(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
+    """Look at Redis, broker, workers, endpoints, clock and configuration, and say what to do.
+
+    Asks no model and changes nothing. Exit code 1 if anything failed.
+    """
+    logs.configure(verbose)
+    settings = read_settings(data_dir=data_dir)
+    findings = [*examine_configuration(settings), *_examine_servers(settings)]
+    if as_json:
+        print(json.dumps([msgspec.to_builtins(finding) for finding in findings]), flush=True)
+    else:
+        _print(findings)
+    return 1 if any(finding.grade == "failed" for finding in findings) else 0
+
+
+def examine_configuration(settings: Settings) -> list[Finding]:
+    """What a run would refuse at its start."""
+    try:
+        load_kinds(settings)
+        check_templates(settings.prompts)
+        check_spending(settings)
+        check_limits(settings, kinds())
+        check_models(settings, kinds())
+    except (ConfigurationError, TemplateError) as error:
+        return [failed("configuration", str(error), "`cogitate config` shows every setting and where it comes from")]
+    return [ok("configuration", f"can be used; {len(kinds())} kinds are known")]
+
+
+def _examine_servers(settings: Settings) -> list[Finding]:
+    from workers.celery_app import make_app  # here: it reads the whole configuration when it is imported
+
+    try:
+        with open_state(settings, create=True) as client:
+            findings = [*examine_redis(client, "state")]
+            url = settings.messages_url()
+            with connect(url, settings.socket_timeout) as broker:
+                findings += examine_redis(broker, "broker")
+            going_on = any(head.status == "running" for head in run_heads(client))
+            with make_app(url) as app:
+                findings += examine_workers(app, [kind.name for kind in kinds()], expected=going_on)
+            findings += examine_endpoints(settings, client)
+    except ConfigurationError as error:
+        return [failed("state", str(error), "correct redis_url, or unset it to use the embedded server")]
+    return findings
+
+
+def _print(findings: list[Finding]) -> None:
+    table = Table("", "what", "found", "what to do", box=None, pad_edge=False)
+    for finding in findings:
+        style = STYLE[finding.grade]
+        table.add_row(f"[{style}]{finding.grade}[/]", finding.what, finding.found, finding.advice)
+    Console().print(table)

@@ -1,0 +1,21 @@
+"""What a worker says of itself when an operator asks: `celery -A workers inspect about`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from celery.worker.control import inspect_command
+
+from scheduler.versions import SCHEMA
+from tasks.registry import kinds
+
+
+def register() -> None:
+    """Have workers of this process answer; to be called once."""
+    inspect_command(help="Version, schema and kinds of this worker.")(about)
+
+
+def about(state: Any) -> dict[str, Any]:
+    """The answer: this product's version, the schema that it reads, and the kinds that it knows."""
+    return {"version": version("cogitate"), "schema": SCHEMA, "kinds": [kind.name for kind in kinds()]}
