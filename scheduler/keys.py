@@ -10,7 +10,7 @@ RUNS = "cogitate:runs"  # set of run names
 OF_RUN = frozenset({
     "state", "jobs", "unclaimed", "staged", "waiting", "open", "attempts", "lost", "beats", "arrivals", "windows",
     "view", "owners", "retired", "heads", "facts", "journal", "journal_checkpoints", "checkpoint", "controls",
-    "answers", "knock", "ratings",
+    "answers", "knock", "ratings", "alone",
 })  # fmt: skip
 
 #: Keys that each owner has, followed by ":" and its name: see `scheduler.streams`.
