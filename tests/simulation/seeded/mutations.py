@@ -216,8 +216,8 @@ MUTATIONS: dict[str, Mutation] = {
         "settle",
         (
             "  book(run, attempt.cells, 'spent', used)\n  release",
-            "  if redis.call('HGET', name, 'latest') ~= token then used = {0, 0, 0} end\n"
-            "  book(run, attempt.cells, 'spent', used)\n  release",
+            "  local newest = redis.call('HGET', name, 'latest') == token\n"
+            "  book(run, attempt.cells, 'spent', newest and used or {0, 0, 0})\n  release",
         ),
     ),
     "refused claims count as attempts": script(
