@@ -7,7 +7,7 @@ from importlib import resources
 
 from scheduler.keys import OF_OWNERS, OF_RUN
 
-SEVERAL = {"job", "window", "due", "ready"}  # of each job, window, tick
+SEVERAL = {"job", "window", "due", "ready", "journal_checkpoint"}  # of each job, window or tick
 
 
 def test_every_key_of_a_script_is_known_to_the_auditor() -> None:
