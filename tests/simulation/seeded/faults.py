@@ -70,8 +70,13 @@ class Rates:
         if "worker killed by request" in self.of_requests:
             self.of_requests["worker killed by request"] = 0.04
         for name in focus:
-            self.between[name] = 30
-            self.each_step = 0.05
+            if name in OF_CALLS:
+                self.of_calls[name] = 0.1
+            elif name in OF_REQUESTS:
+                self.of_requests[name] = 0.3
+            else:
+                self.between[name] = 30
+                self.each_step = 0.05
         self._names, self._weights = list(self.between), list(self.between.values())
 
     def between_steps(self, draw: Random) -> str | None:

@@ -248,4 +248,8 @@ FOCUS: dict[str, tuple[str, ...]] = {
     "the end of a run is not confirmed": ("server restarted", "second host"),
     "leases follow the wall clock": ("wall clock jumped",),
     "any attempt may settle": ("worker stopped",),
+    "a stale settlement costs nothing": ("worker stopped",),
+    "a result after collect keeps its job open": ("call delayed", "request slow"),
+    "further attempts have no pool": ("request failed",),
+    "hints are limited": ("message lost", "broker wiped"),
 }
