@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -25,10 +25,10 @@ from ops.fake_completions import Response, complete, content_digest, error
 from ops.fake_faults import check_faults, draw, pick
 from ops.fake_http import Request, deliver, head_of, read_request
 from ops.fake_limit import Pace, too_many
+from ops.fake_stats import Stats, Tally
 
 MODEL = "stand-in"
 _BACKLOG = 1024
-_REMEMBERED = 10_000  # completed answers whose order is told
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,49 +53,26 @@ class Options:
             raise ValueError(f"latency {self.latency} and jitter {self.jitter} must not be negative")
 
 
-class Stats(NamedTuple):
-    """What was served so far."""
+class _Decision(NamedTuple):
+    """What a request gets."""
 
-    requests: int  # for chat completions, the refused and failed included
-    by_status: dict[str, int]  # of responses sent in full; "none": no status reached the client
-    by_fault: dict[str, int]
-    answers: int  # responses that told their usage
-    prompt_tokens: int  # of these
-    completion_tokens: int  # of these
-    in_flight: int
-    most_in_flight: int
-    completed: list[str]  # content digests of the latest 10,000 of these, in the order in which they were sent
+    wait: float  # seconds
+    model: str  # that was asked for; "" where that cannot be read
+    digest: str  # of the request's content
+    response: Response
 
 
 class _Server:
-    """The endpoint on an event loop. Its counts may be read from any thread."""
+    """The endpoint on an event loop. Its tally may be read from any thread."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.changed = threading.Condition()
+        self.tally = Tally()
         self.open = asyncio.Event()  # cleared: answers wait
         self.open.set()
         self._attempts: Counter[str] = Counter()
         self._limit = Pace(options.requests_per_minute, options.burst)
-        self._status: Counter[str] = Counter()
-        self._faults: Counter[str] = Counter()
-        self._requests = self._answers = self._prompt = self._completion = self._in_flight = self._most = 0
-        self._completed: deque[str] = deque(maxlen=_REMEMBERED)
         self._connections: set[asyncio.Task[Any]] = set()
-
-    def stats(self) -> Stats:
-        with self.changed:
-            return Stats(
-                self._requests,
-                dict(self._status),
-                dict(self._faults),
-                self._answers,
-                self._prompt,
-                self._completion,
-                self._in_flight,
-                self._most,
-                list(self._completed),
-            )
 
     async def listen(self, host: str, port: int) -> asyncio.Server:
         return await asyncio.start_server(self._serve, host, port, backlog=_BACKLOG)
@@ -126,7 +103,7 @@ class _Server:
         if (request.method, path) == ("POST", "/v1/chat/completions"):
             return await self._chat(request, reader, writer)
         if (request.method, path) == ("GET", "/stats"):
-            response = Response(status=200, body=json.dumps(self.stats()._asdict()).encode())
+            response = Response(status=200, body=json.dumps(self.tally.stats()._asdict()).encode())
         elif (request.method, path) == ("GET", "/v1/models"):
             models = {
                 "object": "list",
@@ -140,58 +117,52 @@ class _Server:
         return True
 
     async def _chat(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        with self.changed:
-            self._requests += 1
-            self._in_flight += 1
-            self._most = max(self._most, self._in_flight)
-            self.changed.notify_all()
+        self.tally.came()
         early = self._limit.early(asyncio.get_running_loop().time())
         try:
-            wait, digest, response = (0.0, "", too_many(early)) if early > 0 else self._decide(request.body)
+            wait, model, digest, response = (
+                _Decision(0.0, "", "", too_many(early)) if early > 0 else self._decide(request.body)
+            )
             await asyncio.sleep(wait)
             await self.open.wait()
             if reader.at_eof() or response.delivery != "whole":
                 sent = not reader.at_eof() and await deliver(response, reader, writer)
-                self._count(digest, response if sent else None)
+                self.tally.sent(model, digest, response if sent else None)
                 return sent
-            self._count(digest, response)  # first, so that whoever has the answer finds it counted
+            self.tally.sent(model, digest, response)  # first, so that whoever has the answer finds it counted
             return await deliver(response, reader, writer)
         finally:
-            with self.changed:
-                self._in_flight -= 1
-                self.changed.notify_all()
+            self.tally.went()
 
-    def _count(self, digest: str, response: Response | None) -> None:
-        """Count a response that is sent in full, or None for one that is not."""
-        with self.changed:
-            self._status[str(response.status) if response is not None else "none"] += 1
-            if response is not None and response.usage is not None:
-                self._answers += 1
-                self._prompt += response.usage[0]
-                self._completion += response.usage[1]
-                self._completed.append(digest)
-
-    def _decide(self, body: bytes) -> tuple[float, str, Response]:
-        """How long to wait, the content's digest, and the response."""
+    def _decide(self, body: bytes) -> _Decision:
         options = self.options
         try:
             request, digest, form, answer = _understood(body, options.seed)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            return 0.0, "", error(400, "invalid_request", "this is no request for a completion that can be answered")
-        for feature in sorted(options.refuses):
-            if feature == form:
-                return 0.0, digest, error(400, "unsupported", f"response_format {feature} is not supported")
-            if feature in request:
-                other = {"max_tokens", "max_completion_tokens"} - {feature}
-                return 0.0, digest, error(400, "unsupported", f"{feature} is not supported: use {', '.join(other)}")
+            refusal = error(400, "invalid_request", "this is no request for a completion that can be answered")
+            return _Decision(0.0, "", "", refusal)
+        model = str(request.get("model"))
+        refused = _refused(request, form, options.refuses)
+        if refused is not None:
+            self.tally.understood(model, None)
+            return _Decision(0.0, model, digest, error(400, "unsupported", refused))
         attempt = self._attempts[digest]
         self._attempts[digest] += 1
         fault = pick(options.faults, draw(options.seed, digest, attempt, "fault"))
-        if fault is not None:
-            with self.changed:
-                self._faults[fault] += 1
+        self.tally.understood(model, fault)
         wait = options.latency + options.jitter * draw(options.seed, digest, attempt, "jitter")
-        return wait, digest, answer if fault is None else complete(request, options.seed, fault)
+        return _Decision(wait, model, digest, answer if fault is None else complete(request, options.seed, fault))
+
+
+def _refused(request: Mapping[str, Any], form: str | None, refuses: frozenset[str]) -> str | None:
+    """What is said to a request for something that is not supported; None when all of it is."""
+    for feature in sorted(refuses):
+        if feature == form:
+            return f"response_format {feature} is not supported"
+        if feature in request:
+            other = {"max_tokens", "max_completion_tokens"} - {feature}
+            return f"{feature} is not supported: use {', '.join(other)}"
+    return None
 
 
 @lru_cache(maxsize=1024)  # under load the same is asked again: in rounds, and in further attempts
@@ -240,7 +211,7 @@ class FakeEndpoint:
 
     def stats(self) -> Stats:
         """What was served so far."""
-        return self._server.stats()
+        return self._server.tally.stats()
 
     def wait_for_request(self, number: int, timeout: float = 30.0) -> None:
         """Return once so many requests for completions have arrived.
@@ -256,8 +227,9 @@ class FakeEndpoint:
         Raises:
             TimeoutError: when they do not within `timeout` seconds.
         """
-        with self._server.changed:
-            if not self._server.changed.wait_for(lambda: condition(self.stats()), timeout):
+        changed = self._server.tally.changed
+        with changed:
+            if not changed.wait_for(lambda: condition(self.stats()), timeout):
                 raise TimeoutError(f"not within {timeout:g} s; served so far: {self.stats()}")
 
     def hold(self) -> None:
