@@ -21,7 +21,7 @@ from tasks.job import Cost
 
 WORKERS = 2
 CALM_AFTER = 3_000  # steps after which nothing goes wrong any more
-MOST_STEPS = 30_000  # a run that needs more does not end
+MOST_STEPS = 12_000  # a run that needs more does not end
 DAY = 86_400.0
 
 

@@ -17,7 +17,7 @@ from scheduler.settings import Settings
 
 SCENES = 32
 RUN = "r"
-TICKS = 15
+TICKS = 17
 STEP = 60  # game minutes a tick
 START = 17 * 60  # 17:00 of day 0: midnight is tick 7
 LEASE, HINTS = 3.0, 1.0  # seconds of the simulated clock
