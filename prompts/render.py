@@ -39,6 +39,7 @@ VALUES: dict[str, frozenset[str]] = {
     "recount_location": frozenset({"name", "place", "day", "time", "lines"}),
     "recount_npc": frozenset({"name", "place", "day", "time", "lines"}),
     "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related"}),
+    "repair": frozenset({"answer", "complaint"}),  # is added to the prompt of another kind
 }  # fmt: skip
 
 _BRACKETS = str.maketrans({"<": "‹", ">": "›", "`": "'"})

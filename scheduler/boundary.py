@@ -109,6 +109,7 @@ def _close(
         failure=failed or result.failure,
         count=result.count,
         unreported=result.unreported,
+        saved=result.saved,
     )
     if failed is not None:
         return Closing(Ended(key=row.key, end="stale", reason=result.reason, effects=effects), note, counts_as, ())

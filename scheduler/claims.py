@@ -49,6 +49,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure: str = ""  # class of the failure behind reason "failed"
     count: PromptCount | None = None  # where the model told its usage and there is something to learn from it
     unreported: bool = False  # the model told no usage: it is an estimate on the safe side
+    saved: bool = False  # an identical call was answered so: `usage` is what it cost, and nothing was spent
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):

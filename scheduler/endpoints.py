@@ -42,6 +42,7 @@ class ModelSettings(BaseModel):
     cached_input_price: int | None = Field(None, ge=0)  # None: as other input
     output_price: int = Field(0, ge=0)  # reasoning included
     context: int | None = Field(None, ge=256)  # tokens of prompt and answer together
+    seed: int | None = Field(None, ge=0, le=2**31 - 1)  # sent with each request; None: the endpoint chooses
 
     @field_validator("model")
     @classmethod
@@ -61,6 +62,7 @@ class ModelSettings(BaseModel):
             cached_input_price=cached,
             output_price=self.output_price,
             context=self.context or 0,
+            seed=self.seed,
         )
 
 
@@ -74,6 +76,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cached_input_price: int = 0
     output_price: int = 0
     context: int = 0  # tokens; 0: not known
+    seed: int | None = None  # what its sampling starts from, where the endpoint heeds it
 
 
 def check_name(name: str) -> str:

@@ -118,7 +118,13 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failure: str = ""
     count: PromptCount | None = None
     unreported: bool = False  # the usage is an estimate
+    saved: bool = False  # nothing was spent: the usage is that of an identical call
     appended: tuple[int, ...] = ()  # numbers given to the entries it appended
+
+    @property
+    def spent(self) -> Cost:
+        """What its winning attempt cost in truth; `usage` is what it counts as in admission's view."""
+        return Cost() if self.saved else self.usage
 
 
 class OpenNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -10,11 +10,15 @@ RUNS = "cogitate:runs"  # set of run names
 OF_RUN = frozenset({
     "state", "jobs", "unclaimed", "staged", "waiting", "open", "attempts", "lost", "beats", "arrivals", "windows",
     "view", "owners", "retired", "heads", "facts", "journal", "journal_checkpoints", "checkpoint", "controls",
-    "answers", "knock", "ratings", "alone",
+    "answers", "knock", "ratings", "alone", "captured", "captured_at", "captured_bytes",
 })  # fmt: skip
 
 #: Keys that each owner has, followed by ":" and its name: see `scheduler.streams`.
 OF_OWNERS = frozenset({"entries", "archive", "archived", "into", "marks"})
+
+#: Answers that runs leave to later ones, see `workers.response_cache`: they belong to no run and outlive every run.
+RESPONSES = ("cogitate:responses", "cogitate:responses_at", "cogitate:responses_bytes")
+
 ENDPOINTS = "cogitate:endpoints"  # set of the names of endpoints that were called
 
 
@@ -36,6 +40,11 @@ def incarnation_key(run: str) -> str:
 def run_prefix(run: str, incarnation: str) -> str:
     """What every key of one incarnation of a run begins with."""
     return f"{run_base(run)}{incarnation}:"
+
+
+def captured_keys(run: str, incarnation: str) -> list[str]:
+    """The keys of the prompts and answers that a run keeps on request: texts, times and their size."""
+    return [run_prefix(run, incarnation) + name for name in ("captured", "captured_at", "captured_bytes")]
 
 
 def real_day_key(date: str) -> str:

@@ -186,6 +186,8 @@ class Mind(RunState):
     def _learn_usage(self, note: EndNote, item: OpenJob) -> None:
         if note.count is not None:
             self.estimates.learn(note.model, note.count)
+        if note.saved:
+            return
         if note.unreported:
             self.warnings["job.usage_unreported"] += 1
         if note.usage.tokens > item.job.reserved.tokens and note.model:

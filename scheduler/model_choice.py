@@ -27,6 +27,14 @@ class ModelChoice(ServerSettings):
     kind_tiers: dict[str, dict[Tier, str]] = Field(default_factory=dict)  # the same for a kind, where it differs
     job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
 
+    # Texts that are kept
+    response_cache: bool = False  # take the answers that an earlier run of the same course got
+    response_cache_days: float = Field(30.0, gt=0)  # real days that an answer is kept
+    response_cache_bytes: int = Field(100_000_000, ge=1)  # of all answers
+    capture: bool = False  # keep prompts and answers for `cogitate job ID --prompt`
+    capture_hours: float = Field(24.0, gt=0)  # real hours that they are kept
+    capture_bytes: int = Field(20_000_000, ge=1)  # of a run
+
     @field_validator("endpoints", "models")
     @classmethod
     def _names(cls, value: dict[str, Any]) -> dict[str, Any]:

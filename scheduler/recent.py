@@ -125,9 +125,9 @@ def tally(lines: Iterable[bytes], run: str, limits: LimitTable) -> Recent:
             kind.sources[note.source] += 1
             kind.attempts += note.attempts
             kind.most_attempts = max(kind.most_attempts, note.attempts)
-            kind.spent = _sum(kind.spent, note.usage)
-            if note.usage != Cost():
-                owners[ended.key.owner] = _sum(owners.get(ended.key.owner, Cost()), note.usage)
+            kind.spent = _sum(kind.spent, note.spent)
+            if note.spent != Cost():
+                owners[ended.key.owner] = _sum(owners.get(ended.key.owner, Cost()), note.spent)
             if ended.reason != "none":
                 kind.reasons[ended.reason] += 1
             if ended.reason in ("failed", "late", "dead"):

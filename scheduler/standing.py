@@ -66,8 +66,8 @@ class Standing(msgspec.Struct, kw_only=True):
             note = noted.get(ended.key) or EndNote(key=ended.key, source="none")
             for fact, value in (("end", ended.end), ("source", note.source), ("reason", ended.reason)):
                 self._count(ended.key.kind, fact, value)
-            self.usage[ended.key.owner] = _sum(self.usage.get(ended.key.owner, Cost()), note.usage)
-            self._close(ended.key, ended.reason, note.usage)
+            self.usage[ended.key.owner] = _sum(self.usage.get(ended.key.owner, Cost()), note.spent)
+            self._close(ended.key, ended.reason, note)
         opened = {note.key: note for note in notes.opened}
         for decided in core.decided:
             key = decided.key
@@ -103,7 +103,7 @@ class Standing(msgspec.Struct, kw_only=True):
             for field in [field for field in account if field.partition("|")[0] not in {*kept, *named}]:
                 del account[field]
 
-    def _close(self, key: JobKey, reason: Reason, usage: Cost) -> None:
+    def _close(self, key: JobKey, reason: Reason, note: EndNote) -> None:
         opening = self.open.pop(key.text(), None)
         if opening is None or opening.note is None:
             return  # budget had refused it
@@ -111,8 +111,8 @@ class Standing(msgspec.Struct, kw_only=True):
         if reason in WITHOUT_RESULT:
             _book(self.unknown, cells, reserved)
         else:
-            _book(self.known, cells, usage)
-            _book(self.view, cells, usage)
+            _book(self.known, cells, note.spent)
+            _book(self.view, cells, note.usage)
             _book(self.view, cells, reserved, -1)
 
     def _count(self, kind: str, fact: str, value: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -106,3 +106,14 @@ class Kind(Protocol):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """The same without a model. Never fails, takes milliseconds, is deterministic."""
+
+
+@runtime_checkable
+class Halving(Protocol):
+    """A kind whose question can be made smaller: what failed as a whole may succeed in parts."""
+
+    def halve(self, case: Case) -> tuple[Effect, ...]:
+        """What takes the place of the heuristic where a model answered twice and neither answer was of use.
+
+        The effects have less asked for next time, or are those of the heuristic where there is nothing left to halve.
+        """

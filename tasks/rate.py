@@ -2,6 +2,9 @@
 
 Only entries that deserve a call get here (`scheduler.rating`); until they are rated they count as ordinary. Ratings
 that a model leaves out, and all where no model answers, are the run's own predictions, which the request brings along.
+
+A batch that a model could not make sense of is halved: its entries stay unrated, and the owner's next batches have half
+the size (the counter "rate.batch" of its head) until one goes well; then the size doubles again.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel
 
-from memory.effects import Effect, Rate
+from memory.effects import Effect, Rate, SetCounter
 from memory.entry import Entry
 from memory.importance import rate_by_rule
 from memory.text import normal
@@ -22,6 +25,8 @@ from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.recall import brief, share_of, without_repeats
 
 BATCH = 20  # entries of one call
+LEAST = 5  # a batch is not halved below: a model that cannot rate so few is not worth more calls
+SIZE = "rate.batch"  # counter: entries of the owner's next call, where a batch failed
 EVERY = 10  # ticks that entries wait for others at most
 
 
@@ -40,12 +45,13 @@ class RateImportance:
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """One request for the oldest unrated entries."""
-        waiting = moment.stream.unrated()
-        if not waiting or (len(waiting) < BATCH and not timing.is_turn(moment, EVERY)):
+        waiting, size = moment.stream.unrated(), moment.stream.head.counters.get(SIZE, BATCH)
+        if not waiting or (len(waiting) < size and not timing.is_turn(moment, EVERY)):
             return ()
-        taken = waiting[:BATCH]
+        taken = waiting[:size]
         estimates = {str(n): moment.estimate(moment.stream.entries[n]) for n in taken}
-        return (Request(kind=self.name, owner=moment.owner, numbers=tuple(taken), params={"estimates": estimates}),)
+        params = {"estimates": estimates} | ({"size": size} if size < BATCH else {})
+        return (Request(kind=self.name, owner=moment.owner, numbers=tuple(taken), params=params),)
 
     def wake(self, moment: Moment) -> int | None:
         """The owner's next turn while entries wait."""
@@ -83,11 +89,24 @@ class RateImportance:
             ratings=tuple(given[normal(e.text)] for e in rated),
             paid=True,
         )
-        return paid, *_predicted(case, [e for e in case.entries if normal(e.text) not in given])
+        return paid, *_predicted(case, [e for e in case.entries if normal(e.text) not in given]), *_doubled(case)
+
+    def halve(self, case: Case) -> tuple[Effect, ...]:
+        """Smaller batches from now on, this one's entries first; the predictions where it was small already."""
+        half = len(case.entries) // 2
+        return self.heuristic(case) if half < LEAST else (SetCounter(case.job.key.owner, SIZE, half),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """The predictions."""
         return _predicted(case, case.entries)
+
+
+def _doubled(case: Case) -> tuple[Effect, ...]:
+    """What went well may be tried with more."""
+    size = case.job.params.get("size")
+    if not isinstance(size, int) or not 0 < size < BATCH:
+        return ()
+    return (SetCounter(case.job.key.owner, SIZE, min(BATCH, 2 * size)),)
 
 
 def _predicted(case: Case, entries: Iterable[Entry]) -> tuple[Effect, ...]:

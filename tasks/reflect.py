@@ -12,7 +12,7 @@ How often an entry was repeated is not part of what a job reads, since it change
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any
 
@@ -101,10 +101,10 @@ class Reflect:
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """The insight as a reflection, and what it changes between people.
 
-        Changes that name somebody who does not exist, or nobody else, are left out.
+        Changes in the eyes of the owner about itself, and second ones about somebody, are left out.
 
         Raises:
-            ValueError: when the insight says nothing.
+            ValueError: when the insight says nothing, or a change names somebody who does not exist.
         """
         assert isinstance(answer, ReflectionAnswer)
         if len(answer.insight.split()) < 3 or answer.insight.strip(" .").casefold() == "this is blank":
@@ -180,17 +180,33 @@ class Reflect:
 
     def _told(self, case: Case, answer: ReflectionAnswer) -> Iterable[Tell]:
         owner, names = case.job.key.owner, case.world.names
-        ids = {name.casefold(): other for other, name in sorted(names.items(), reverse=True)}
         told: set[str] = {owner}
         for changed in answer.relationship_changes:
-            other = changed.agent_id if changed.agent_id in names else ids.get(changed.agent_id.casefold())
-            if other is not None and other not in told and changed.change:
+            other = person_meant(changed.agent_id, names)
+            if other not in told and changed.change:
                 told.add(other)
                 yield Tell(
                     owner=owner,
                     topic="relationship",
                     data={"agent": other, "change": changed.change, "reason": changed.reason},
                 )
+
+
+def person_meant(said: str, names: Mapping[str, str]) -> str:
+    """The agent that an answer names: by its id, by its name, or by a part of it that nobody else has.
+
+    Raises:
+        ValueError: when no agent, or more than one, is meant.
+    """
+    if said in names:
+        return said
+    wanted = said.casefold().split()
+    whole = [owner for owner, name in sorted(names.items()) if name.casefold().split() == wanted]
+    in_part = [owner for owner, name in sorted(names.items()) if wanted and set(wanted) <= set(name.casefold().split())]
+    found = whole[:1] or in_part
+    if len(found) != 1:
+        raise ValueError(f"{'nobody' if not found else 'more than one'} is called {said!r}; name people by their ids")
+    return found[0]
 
 
 def _observed_after(stream: Stream, since: int, enough: int) -> bool:

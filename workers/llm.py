@@ -12,7 +12,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
@@ -49,6 +49,7 @@ class Answer:
     value: BaseModel | None = None
     failure: Failure | None = None
     prompt_tokens: int = 0  # as the endpoint counted them; 0: it did not say
+    text: str = field(default="", repr=False)  # what the model wrote, usable or not
 
     @property
     def retryable(self) -> bool:
@@ -102,6 +103,8 @@ class ModelClient:
         schema = plain_schema(prompt.answer)
         dialect = self._dialects.of(model.model)
         body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
+        if model.seed is not None:
+            body["seed"] = model.seed
         call = Call(deadline)
         reply = self._loop.run(self._exchange({"model": model.model, **body}, call))
         if isinstance(reply, httpx2.Response):
@@ -126,7 +129,9 @@ class ModelClient:
         elif estimated:
             _log.info("llm.no_usage", model=model.name)
         told = reply.usage.prompt if reply.usage is not None else 0
-        return Answer(usage=spent, estimated=estimated, value=value, failure=failure, prompt_tokens=told)
+        return Answer(
+            usage=spent, estimated=estimated, value=value, failure=failure, prompt_tokens=told, text=reply.text
+        )
 
     def close(self) -> None:
         """Close the pool. Calls in flight fail as `connection`."""

@@ -18,8 +18,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
+from prompts.render import Rendered
 from tasks.kind import Case, Kind, Prompt
 from workers.llm_dialect import schema_instruction
 from workers.llm_schema import plain_schema
@@ -122,36 +125,50 @@ def corrected_tokens(prompt: Prompt, correction: int) -> int:
     return -(-prompt_tokens(prompt) * factor // 1_000)
 
 
-def fit(kind: Kind, case: Case, cap: int, *, correction: int = 1_000, halved: bool = False) -> Prompt:
+def fit(
+    kind: Kind, case: Case, cap: int, *, correction: int = 1_000, halved: bool = False, addition: Rendered | None = None
+) -> Prompt:
     """The prompt with the largest share of memories, in steps of 1/64, whose estimate is at most `cap` tokens.
 
     Args:
         correction: what to multiply estimates with, in thousandths.
         halved: half of that share, for an endpoint that found the prompt too long all the same.
+        addition: what to put after both parts of the prompt; it counts like the rest.
 
     Raises:
         PromptDoesNotFit: when it is longer even without memories.
     """
-    share, prompt = _largest(kind, case, cap, correction)
-    return kind.prompt(case, share / 2) if halved else prompt
+
+    def prompt_with(share: float) -> Prompt:
+        prompt = kind.prompt(case, share)
+        if addition is None:
+            return prompt
+        return replace(
+            prompt,
+            system=f"{prompt.system}\n\n{addition.system}",
+            user=f"{prompt.user}\n\n{addition.user}",
+        )
+
+    share, prompt = _largest(prompt_with, kind.name, cap, correction)
+    return prompt_with(share / 2) if halved else prompt
 
 
-def _largest(kind: Kind, case: Case, cap: int, correction: int) -> tuple[float, Prompt]:
-    prompt = kind.prompt(case, 1.0)
+def _largest(prompt_with: Callable[[float], Prompt], name: str, cap: int, correction: int) -> tuple[float, Prompt]:
+    prompt = prompt_with(1.0)
     if corrected_tokens(prompt, correction) <= cap:
         return 1.0, prompt
     best: Prompt | None = None
     low, high = -1, _STEPS  # the share low/64 fits (-1: none is known to), high/64 does not
     while high - low > 1:
         middle = (low + high) // 2
-        prompt = kind.prompt(case, middle / _STEPS)
+        prompt = prompt_with(middle / _STEPS)
         if corrected_tokens(prompt, correction) <= cap:
             low, best = middle, prompt
         else:
             high = middle
     if best is None:
-        least = corrected_tokens(kind.prompt(case, 0.0), correction)
+        least = corrected_tokens(prompt_with(0.0), correction)
         raise PromptDoesNotFit(
-            f"a {kind.name} prompt is about {least} tokens without any memories, more than its cap of {cap}"
+            f"a {name} prompt is about {least} tokens without any memories, more than its cap of {cap}"
         )
     return low / _STEPS, best

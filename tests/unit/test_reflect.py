@@ -160,13 +160,12 @@ def test_the_next_reflection_begins_where_this_one_read_to() -> None:
     assert SetCounter(owner=KLAUS, name="reflect.number", value=10) in effects
 
 
-def test_relationship_changes_reach_only_those_who_exist() -> None:
+def test_relationship_changes_are_told_once_of_each_other_person() -> None:
     changes = [
         {"agent_id": "Maria Lopez", "change": 2, "reason": "helped"},
         {"agent_id": MARIA, "change": -1, "reason": "said twice"},
         {"agent_id": ISABELLA, "change": 0, "reason": "nothing"},
         {"agent_id": KLAUS, "change": 1, "reason": "self"},
-        {"agent_id": "agent:nobody", "change": 1, "reason": "invented"},
     ]
     effects = KIND.effects(case_of(KIND, day(), 1200), answer(relationship_changes=changes), (1, 2, 3))
     told = [e for e in effects if isinstance(e, Tell)]

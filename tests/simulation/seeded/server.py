@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +26,8 @@ import ops.host
 import scheduler.claims
 import scheduler.ledger
 import scheduler.rules
+import workers.attempt
+import workers.calls
 import workers.inline
 import workers.runner
 from scheduler.scripts import _PRELUDES, script
@@ -35,6 +37,8 @@ from seeded.model import SimulatedModel
 from seeded.wire import SimulatedConnection, client_of
 from workers.embedded import EmbeddedServer
 from workers.heartbeat import Heartbeat
+from workers.llm import Answer
+from workers.shared_calls import Asked, SharedCalls
 
 _COPY_ALL = """
 redis.call('SELECT', 2)
@@ -84,8 +88,10 @@ def simulating() -> Iterator[Server]:
     """Run a server, and have the product in this process live in the simulation."""
     with TemporaryDirectory(prefix="cogitate-") as folder, contextlib.ExitStack() as undo:
         embedded = undo.enter_context(EmbeddedServer(Path(folder)))
-        undo.enter_context(patch.object(workers.runner, "time", SimulatedTime))
+        for timed in (workers.runner, workers.attempt):
+            undo.enter_context(patch.object(timed, "time", SimulatedTime))
         undo.enter_context(patch.object(workers.runner, "ModelClients", SimulatedModel))
+        undo.enter_context(patch.object(workers.calls, "SharedCalls", _Alone))
         undo.enter_context(patch.object(workers.inline, "Heartbeat", _Still))
         undo.enter_context(patch.object(ops.host, "_check_model", lambda settings: None))
         undo.enter_context(
@@ -119,6 +125,14 @@ class _Still(Heartbeat):
     @contextlib.contextmanager
     def of(self, run: str, incarnation: str) -> Iterator[None]:
         yield
+
+
+class _Alone(SharedCalls):
+    """Every call is made: simulated threads wait for the simulation, not for one another."""
+
+    def ask(self, question: str, deadline: float, call: Callable[[], Answer | str]) -> Asked | str:
+        answer = call()
+        return Asked(answer, saved=False) if isinstance(answer, Answer) else answer
 
 
 class _Silent(structlog.stdlib.BoundLogger):

@@ -14,6 +14,7 @@ from seeded.model import Outcome, SimulatedModel
 from seeded.scene import RUN, START, TICKS, Scene
 from seeded.world import PLACES, World
 from tasks.job import Cost, Job, JobKey
+from workers.attempt import HALVED
 
 FORCED: frozenset[Reason] = frozenset({"dead", "failed", "late"})
 
@@ -23,6 +24,7 @@ class Forced(NamedTuple):
 
     reason: Reason
     usage: Cost
+    failure: str = ""  # class of the failure behind reason "failed"
 
 
 Ends = frozenset[tuple[JobKey, Forced]]
@@ -35,7 +37,7 @@ def forced_ends(lines: Iterable[ReadLine], *, all_usage: bool) -> Ends:
         for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
             if ended.reason in FORCED:
                 usage = note.usage if ended.reason == "failed" else Cost()
-                found.add((ended.key, Forced(ended.reason, usage)))
+                found.add((ended.key, Forced(ended.reason, usage, note.failure)))
             elif all_usage and note.source == "llm":
                 found.add((ended.key, Forced("none", note.usage)))
     return frozenset(found)
@@ -81,4 +83,7 @@ class Steered:
         """A request of the present job."""
         if self._now is None:
             return Outcome()
-        return Outcome("bad_request" if self._now.reason == "failed" else None, self._now.usage)
+        if self._now.reason != "failed":
+            return Outcome(None, self._now.usage)
+        # A failure of the same sort that ends the job at once.
+        return Outcome("filtered" if self._now.failure in HALVED else "bad_request", self._now.usage)

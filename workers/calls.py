@@ -1,0 +1,79 @@
+"""One question to a model, past all that stands before it: an answer of an earlier run, the same question on its way,
+the limit of the real day, the endpoint's gate.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import structlog
+from redis import Redis
+
+from scheduler.endpoints import Model
+from scheduler.real_day import Held, RealDay
+from scheduler.settings import Settings
+from tasks.job import Cost, Job
+from tasks.kind import Prompt
+from workers.gate import Gate, Refused
+from workers.llm import Answer
+from workers.llm_clients import ModelClients
+from workers.response_cache import ResponseCache, question_of
+from workers.shared_calls import Asked, SharedCalls
+
+log = structlog.get_logger()
+
+
+class Calls:
+    """The calls of one process. Thread-safe.
+
+    Args:
+        models: the clients that make them; closing them is the caller's.
+        stopping: is set when the process is about to end: every wait ends with it.
+    """
+
+    def __init__(self, client: Redis, settings: Settings, models: ModelClients, stopping: threading.Event) -> None:
+        self._models = models
+        self._gate = Gate(client, settings, stopping)
+        self._day = RealDay(client, settings)
+        self._cache = ResponseCache(client, settings)
+        self._shared = SharedCalls()
+
+    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Asked | str:
+        """Ask once; or say why that may not be, when nothing was spent."""
+        question = question_of(prompt, model, job.output_cap)
+        known = self._cache.find(job, question, prompt)
+        if known is not None:
+            return Asked(known, saved=True)
+        return self._shared.ask(question, deadline, lambda: self._call(job, prompt, model, deadline))
+
+    def was_usable(self, job: Job, prompt: Prompt, model: Model, answer: Answer) -> None:
+        """The kind could use this answer: it is worth remembering."""
+        self._cache.keep(job, question_of(prompt, model, job.output_cap), answer)
+
+    def close(self) -> None:
+        """Tell the gate what has not been told yet."""
+        self._gate.close()
+
+    def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Answer | str:
+        held = self._day.reserve(job.reserved)
+        if not isinstance(held, Held):
+            return held
+        entered = self._gate.enter(model.endpoint, model=model.model, tokens=job.reserved.tokens, deadline=deadline)
+        if isinstance(entered, Refused):
+            self._day.settle(held, Cost())
+            return entered.why
+        answer: Answer | None = None
+        try:
+            answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
+            self._day.settle(held, answer.usage)
+            if answer.usage.tokens > job.reserved.tokens:
+                log.warning(
+                    "job.overran",
+                    job=job.id,
+                    model=model.name,
+                    tokens=answer.usage.tokens,
+                    reserved=job.reserved.tokens,
+                )
+            return answer
+        finally:
+            self._gate.leave(entered, answer)

@@ -1,0 +1,83 @@
+"""Answers of earlier runs, for experiments that are run again: the same question costs nothing the second time.
+
+An answer is found by model, seed, prompt, schema and the job that asked: tick, kind, owner, ordinal and try are the
+sequence number of a question within its run. So a question that a run asks twice has two answers, which a run of the
+same course finds again in their places, whoever was answered first. Only answers that their kind could use are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import msgspec
+from redis import Redis
+
+from scheduler.endpoints import Model
+from scheduler.keys import RESPONSES
+from scheduler.settings import Settings
+from tasks.job import Cost, Job
+from tasks.kind import Prompt
+from workers.kept_texts import KeptTexts
+from workers.llm import Answer
+from workers.llm_reply import Reply, validated
+from workers.llm_schema import plain_schema
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """An answer as it is kept."""
+
+    text: str
+    usage: Cost
+    estimated: bool
+    prompt_tokens: int
+
+
+def question_of(prompt: Prompt, model: Model, output_cap: int) -> str:
+    """A hash of all that is sent to a model. Two questions of the same hash are the same request."""
+    schema = plain_schema(prompt.answer)
+    sent = [model.endpoint, model.model, model.seed, prompt.system, prompt.user, schema, output_cap]
+    return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
+
+
+class ResponseCache:
+    """The cache of a process. Does nothing unless the settings switch it on."""
+
+    def __init__(self, client: Redis, settings: Settings) -> None:
+        self._on = settings.response_cache
+        self._texts = KeptTexts(
+            client,
+            "response",
+            most_bytes=settings.response_cache_bytes,
+            seconds=settings.response_cache_days * 86_400,
+        )
+
+    def find(self, job: Job, question: str, prompt: Prompt) -> Answer | None:
+        """The answer that this job of an earlier run got to this question, with the usage that it had then."""
+        (raw,) = self._texts.find(RESPONSES, [_field(job, question)]) if self._on else (None,)
+        if raw is None:
+            return None
+        try:
+            kept = msgspec.json.decode(raw, type=_Kept)
+        except msgspec.DecodeError:
+            return None
+        value, _ = validated(Reply(text=kept.text), prompt.answer)
+        if value is None:
+            return None
+        return Answer(
+            usage=kept.usage,
+            estimated=kept.estimated,
+            value=value,
+            prompt_tokens=kept.prompt_tokens,
+            text=kept.text,
+        )
+
+    def keep(self, job: Job, question: str, answer: Answer) -> None:
+        """Remember an answer that could be used."""
+        if self._on:
+            kept = _Kept(answer.text, answer.usage, answer.estimated, answer.prompt_tokens)
+            self._texts.keep(RESPONSES, _field(job, question), msgspec.json.encode(kept))
+
+
+def _field(job: Job, question: str) -> str:
+    return f"{question}/{job.key.text()}"

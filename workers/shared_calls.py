@@ -1,0 +1,66 @@
+"""Identical requests in flight are made once: whoever asks what is being asked waits for that answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import NamedTuple
+
+from workers.llm import Answer
+
+
+class Asked(NamedTuple):
+    """What came of a question."""
+
+    answer: Answer
+    saved: bool  # another's call was answered so: this one cost nothing
+
+
+class SharedCalls:
+    """The calls of a process that are under way. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._under_way: dict[str, Future[Answer | str]] = {}
+
+    def ask(self, question: str, deadline: float, call: Callable[[], Answer | str]) -> Asked | str:
+        """Make the call, or have part in the same one.
+
+        What kept another from its answer (its own deadline, a limit) need not stand in the way here: then it is called
+        after all.
+
+        Args:
+            question: what tells calls apart.
+            deadline: the instant of `time.monotonic()` until which to wait for another's answer.
+            call: makes the call, or says why that may not be.
+        """
+        while True:
+            with self._lock:
+                shared = self._under_way.get(question)
+                mine: Future[Answer | str] = Future()
+                if shared is None:
+                    self._under_way[question] = mine
+            if shared is None:
+                return self._call(question, mine, call)
+            try:
+                answer = shared.result(max(0.0, deadline - time.monotonic()))
+            except TimeoutError:
+                return _asked(call())  # which says that its time is over
+            if isinstance(answer, Answer) and (answer.failure is None or answer.failure.kind != "timeout"):
+                return Asked(answer, saved=True)
+
+    def _call(self, question: str, mine: Future[Answer | str], call: Callable[[], Answer | str]) -> Asked | str:
+        answer: Answer | str = ""
+        try:
+            answer = call()
+            return _asked(answer)
+        finally:
+            with self._lock:
+                del self._under_way[question]
+            mine.set_result(answer)
+
+
+def _asked(answer: Answer | str) -> Asked | str:
+    return Asked(answer, saved=False) if isinstance(answer, Answer) else answer
