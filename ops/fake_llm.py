@@ -16,7 +16,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -231,6 +231,19 @@ class FakeEndpoint:
         with changed:
             if not changed.wait_for(lambda: condition(self.stats()), timeout):
                 raise TimeoutError(f"not within {timeout:g} s; served so far: {self.stats()}")
+
+    def change(self, *, latency: float | None = None, faults: Mapping[str, float] | None = None) -> None:
+        """Answer like this from now on; None: as before.
+
+        Raises:
+            ValueError: for a fault that is not known, and the like.
+        """
+        options = self._server.options
+        self._server.options = replace(
+            options,
+            latency=options.latency if latency is None else latency,
+            faults=options.faults if faults is None else faults,
+        )
 
     def hold(self) -> None:
         """Let requests arrive and keep their answers back until `release`."""

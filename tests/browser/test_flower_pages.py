@@ -35,6 +35,8 @@ FLAGS = [
 ]  # fmt: skip
 LIMITS = {"tick.run.calls": 8, "day.run.calls": 120, "day.run.tokens": 120_000, "day.kind:reflect.calls": 12}
 
+FAULTS = {"503": 0.1, "refusal": 0.2}
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -43,6 +45,7 @@ class Scene:
     address: str
     data_dir: Path
     host: subprocess.Popen[bytes]
+    endpoint: FakeEndpoint
 
     @contextmanager
     def still(self) -> Iterator[None]:
@@ -68,7 +71,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """A town at eight ticks a second, its workers and model, and Flower."""
     folder = tmp_path_factory.mktemp("scene")
     data_dir = folder / "data"
-    with FakeEndpoint(latency=0.02, faults={"503": 0.1, "refusal": 0.2}) as endpoint:
+    with FakeEndpoint(latency=0.02, faults=FAULTS) as endpoint:
         run = started(
             "run", "--town", 5, "--days", 60, "--tick-rate", 8, "--workers", 1, "--llm", "openai",
             *("--limit-usd", 1), data_dir=data_dir, log=folder / "run.log",
@@ -80,7 +83,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
             until(lambda: (data_dir / "server.json").exists() or host.poll() is not None, "the run to start")
             assert host.poll() is None, (folder / "run.log").read_text()
             with flower(data_dir) as address:
-                yield Scene(address, data_dir, host)
+                yield Scene(address, data_dir, host, endpoint)
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +181,20 @@ def test_cadence_shows_what_fails_and_leads_to_the_task(page: Any, scene: Scene)
     job.click()
     page.wait_for_url("**/task/**")
     assert said.partition(" · ")[0] in page.locator("main").inner_text()
+
+
+def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: Any, scene: Scene) -> None:
+    page.goto(f"{scene.address}/cadence")
+    row = page.locator("#endpoints tr[data-key=default]")
+    row.wait_for()
+    assert "closed" in row.inner_text()
+    scene.endpoint.change(faults={"503": 1.0})
+    try:
+        until(lambda: re.search(r"open for \d+ s \(overloaded\)", row.inner_text()), "the breaker to open")
+        keep(page, "cadence-open-breaker")
+    finally:
+        scene.endpoint.change(faults=FAULTS)
+    until(lambda: "closed" in row.inner_text(), "a probe to close the breaker")
 
 
 def test_tasks_read_like_the_simulations_log_and_search_finds_an_agent(page: Any, scene: Scene) -> None:
