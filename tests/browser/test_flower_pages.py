@@ -117,7 +117,7 @@ def page(browser: Any, scene: Scene, request: pytest.FixtureRequest) -> Iterator
 
 def keep(page: Any, name: str) -> None:
     ARTEFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=str(ARTEFACTS / f"flower-{name}.png"))
+    page.screenshot(path=str(ARTEFACTS / f"flower-{name}.png"), full_page=True)
 
 
 def accounts(page: Any) -> dict[str, dict[str, int]]:
