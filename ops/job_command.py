@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -18,7 +18,9 @@ from ops.run_report import MEANING
 from ops.state import open_state
 from scheduler.intake import InputError
 from scheduler.job_history import JobHistory, JobRecord
+from scheduler.summary import prefix_of
 from tasks.job import split_job_id
+from workers.capture import Captured, captured_of
 
 EXAMPLE = "Example: cogitate job town-1/360/plan/agent:isabella/0/0"
 
@@ -32,6 +34,9 @@ _STATES = {
 
 def job(
     job_id: Annotated[str, typer.Argument(metavar="ID", help="As `cogitate jobs` and Flower show it.")],
+    prompt: Annotated[
+        bool, typer.Option("--prompt", help="Also what was asked and answered, where `capture` has kept it.")
+    ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
@@ -42,13 +47,18 @@ def job(
         run, key = split_job_id(job_id)
     except ValueError as error:
         raise InputError(str(error)) from error
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    settings = read_settings(data_dir=data_dir)
+    with open_state(settings) as client:
         found = JobHistory(client, run).find(key)
+        texts = captured_of(client, settings, prefix_of(client, run), key) if prompt else []
     console = Console(stderr=as_json)
     for name, text in _life(found):
         console.print(f"{name:<10} {text}", markup=False, highlight=False, soft_wrap=True)
+    for name, text in _texts(texts) if prompt else ():
+        console.print(f"\n{name}\n{printable(text)}", markup=False, highlight=False, soft_wrap=True)
     if as_json:
-        print(json.dumps(job_json(found)), flush=True)
+        kept = {"texts": msgspec.to_builtins(texts)} if prompt else {}
+        print(json.dumps(job_json(found) | kept), flush=True)
     return 0
 
 
@@ -85,7 +95,25 @@ def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
     if one.prompt:
         yield "prompt", one.prompt
     if one.ended:
-        yield "used", in_words(one.usage)
+        yield "used", in_words(one.usage) + (", paid for by an identical call" if one.saved else "")
     would = "would" if one.state == "stale" else "effects"
     for line in effects_in_words(one.effects, one.appended):
         yield would, line
+
+
+def _texts(texts: Sequence[Captured]) -> Iterator[tuple[str, str]]:
+    if not texts:
+        yield "texts", "None are kept: set `capture` before the run, and look within `capture_hours`."
+    for one in texts:
+        attempt = f"attempt {one.attempt} ({one.model})"
+        yield f"{attempt}: system", one.system
+        yield f"{attempt}: user", one.user
+        if one.answer:
+            yield f"{attempt}: {'answer of an identical call' if one.saved else 'answer'}", one.answer
+        if one.failure:
+            yield f"{attempt}: failed", one.failure
+
+
+def printable(text: str) -> str:
+    """A text that a terminal may show: models write what they like, escape sequences included."""
+    return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)

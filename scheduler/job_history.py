@@ -47,6 +47,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     claims: int = 0  # attempts that were begun
     workers: tuple[str, ...] = ()  # with an attempt whose usage has not arrived
     usage: Cost = Cost()  # of the attempt whose result was taken
+    saved: bool = False  # it was not spent: an identical call had the same answer
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
@@ -196,8 +197,8 @@ class JobHistory:
     def _ended_record(self, tick: int, ended: Ended, note: EndNote) -> JobRecord:
         return self._record(
             ended.key, state=ended.end, ended=tick, reason=ended.reason, source=note.source,
-            claims=note.attempts, usage=note.usage, model=note.model, prompt=note.prompt, failure=note.failure,
-            effects=ended.effects, appended=note.appended,
+            claims=note.attempts, usage=note.usage, saved=note.saved, model=note.model, prompt=note.prompt,
+            failure=note.failure, effects=ended.effects, appended=note.appended,
         )  # fmt: skip
 
     def _record(self, key: JobKey, **facts: Any) -> JobRecord:

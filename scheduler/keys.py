@@ -42,9 +42,9 @@ def run_prefix(run: str, incarnation: str) -> str:
     return f"{run_base(run)}{incarnation}:"
 
 
-def captured_keys(run: str, incarnation: str) -> list[str]:
+def captured_keys(prefix: str) -> list[str]:
     """The keys of the prompts and answers that a run keeps on request: texts, times and their size."""
-    return [run_prefix(run, incarnation) + name for name in ("captured", "captured_at", "captured_bytes")]
+    return [prefix + name for name in ("captured", "captured_at", "captured_bytes")]
 
 
 def real_day_key(date: str) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from redis import Redis
 
 from scheduler.claims import Claim
-from scheduler.keys import captured_keys, incarnation_key
+from scheduler.keys import captured_keys, incarnation_key, run_prefix
 from scheduler.settings import Settings
 from tasks.job import JobKey
 from tasks.kind import Prompt
@@ -55,14 +55,14 @@ class Capture:
             failure=failure,
             saved=saved,
         )
-        keys = [*captured_keys(job.run, claim.incarnation), incarnation_key(job.run)]
+        keys = [*captured_keys(run_prefix(job.run, claim.incarnation)), incarnation_key(job.run)]
         self._texts.keep(keys, _field(job.key, claim.number), msgspec.json.encode(kept), claim.incarnation)
 
 
-def captured_of(client: Redis, settings: Settings, run: str, incarnation: str, key: JobKey) -> list[Captured]:
-    """What is kept of a job's attempts, in their order."""
+def captured_of(client: Redis, settings: Settings, prefix: str, key: JobKey) -> list[Captured]:
+    """What is kept of a job's attempts, in their order. `prefix` is the run's."""
     fields = [_field(key, number) for number in range(1, MOST_ATTEMPTS + 1)]
-    found = _texts(client, settings).find(captured_keys(run, incarnation), fields)
+    found = _texts(client, settings).find(captured_keys(prefix), fields)
     return [msgspec.json.decode(raw, type=Captured) for raw in found if raw is not None]
 
 
