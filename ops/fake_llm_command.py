@@ -9,13 +9,18 @@ import typer
 from rich.console import Console
 
 from ops import logs
-from ops.fake_faults import parse_faults
+from ops.fake_faults import FAULTS, parse_faults
 from ops.fake_llm import Options, serve
 from ops.options import Verbose, program
 from ops.signals import interruptible
 from scheduler.settings import ConfigurationError
 
-EXAMPLE = "Example: cogitate fake-llm --port 8000 --latency 0.8 --jitter 0.4 --fault 429=0.1 --fault hang=0.01"
+EXAMPLE = (
+    "Example: cogitate fake-llm --port 8000 --latency 0.8 --jitter 0.4 --fault 429=0.1 --fault hang=0.01\n\n"
+    "Faults: any status from 400 to 599, with a Retry-After in seconds as in 429:30, and "
+    + "; ".join(f"{name}: {what}" for name, what in FAULTS.items())
+    + "."
+)
 
 
 def fake_llm(
@@ -29,9 +34,7 @@ def fake_llm(
     jitter: Annotated[float, typer.Option("--jitter", metavar="SECONDS", min=0, help="Up to so much longer.")] = 0.0,
     fault: Annotated[
         list[str] | None,
-        typer.Option(
-            "--fault", metavar="NAME=RATE", help="A failure and its share of requests; an unknown name lists all."
-        ),
+        typer.Option("--fault", metavar="NAME=RATE", help="A failure and its share of requests; see below."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of answers, delays and failures.")] = 0,
     requests_per_minute: Annotated[

@@ -33,6 +33,7 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     requests: int  # really sent
     tokens: int
+    estimated: int  # of these, what the endpoint did not tell
     failures: dict[str, int]  # calls by class of failure
     refused: dict[str, int]  # jobs that went on without a call, by why
     waits: int  # calls that had to wait
@@ -86,6 +87,7 @@ def _vitals(
         calls=counts.get("calls", 0),
         requests=counts.get("requests", 0),
         tokens=counts.get("tokens", 0),
+        estimated=counts.get("estimated", 0),
         failures=_named(counts, "failures:"),
         refused=_named(counts, "refused:"),
         waits=counts.get("waits", 0),

@@ -38,6 +38,7 @@ class Report:
     calls: int = 1
     requests: int  # really sent
     tokens: int  # really used
+    estimated: int = 0  # of these, what the endpoint did not tell
     took: float
     give_back: float  # of the time that tokens take
     retry_after: int  # -1: the endpoint did not ask for a pause
@@ -116,7 +117,7 @@ class Reports:
                 args=[
                     one.token, one.verdict, one.failure, one.calls, one.requests, one.tokens, one.took, one.give_back,
                     one.retry_after, one.pace, int(one.first), one.model, int(one.tries_missing), *self._breaker,
-                    one.ahead,
+                    one.ahead, one.estimated,
                 ],
                 client=pipeline,
             )  # fmt: skip
@@ -140,6 +141,7 @@ def added_up(reports: list[Report]) -> list[Report]:
             calls=calls,
             requests=last.requests + one.requests,
             tokens=last.tokens + one.tokens,
+            estimated=last.estimated + one.estimated,
             took=(last.took * last.calls + one.took * one.calls) / calls,
         )
     return told

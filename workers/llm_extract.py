@@ -23,7 +23,8 @@ _decoder = json.JSONDecoder(parse_constant=_refuse)
 def json_objects(text: str) -> Iterator[dict[str, Any]]:
     """The JSON objects in a model's answer, the most likely first: all of it, a code fence, then amid prose.
 
-    NaN and Infinity are not JSON. Strings come cleaned, see `clean`.
+    NaN and Infinity are not JSON. Strings come cleaned, see `clean`. An object that breaks off with the text ends the
+    search: the whole ones in it are parts, and not what was asked for.
     """
     text = _without_thoughts(text).strip().removeprefix("\ufeff")
     for candidate in (text, *(fence.strip() for fence in _FENCE.findall(text))):
@@ -38,6 +39,8 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
         found = _decode(text, position)
         if found is not None:
             yield found[0]
+        elif _breaks_off(text, position):
+            return
         position = text.find("{", found[1] if found is not None else position + 1)
 
 
@@ -56,6 +59,17 @@ def _decode(text: str, start: int) -> tuple[dict[str, Any], int] | None:
         return (clean(value), end) if isinstance(value, dict) else None
     except (ValueError, RecursionError):
         return None
+
+
+def _breaks_off(text: str, start: int) -> bool:
+    """Whether the JSON that begins here is right as far as it goes."""
+    try:
+        _decoder.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        return error.pos >= len(text) or error.msg.startswith("Unterminated string")
+    except (ValueError, RecursionError):
+        pass
+    return False
 
 
 def clean(value: Any) -> Any:

@@ -28,6 +28,14 @@ def test_answers_are_understood_in_many_dresses(content: object) -> None:
     assert answer.value == Mood(word="calm", strength=3)
 
 
+@pytest.mark.parametrize("rest", ["", ', {"word', ', {"word": "glad", "strength": 4}'])
+def test_parts_of_what_breaks_off_are_no_answer(rest: str) -> None:
+    with server_saying(200, completion(f'{{"moods": [{json.dumps(GOOD)}{rest}')) as url, client_of(url) as client:
+        answer = ask(client)
+    assert answer.failure is not None
+    assert answer.failure.kind == "not_json"
+
+
 def test_reasoning_outside_completion_tokens_is_paid_for() -> None:
     with server_saying(200, completion(json.dumps(GOOD))) as url, client_of(url) as client:
         assert ask(client).usage == Cost(calls=1, tokens=40, usd_micros=usd_micros(MODEL, 10, 30))

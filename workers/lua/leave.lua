@@ -10,7 +10,7 @@
 --       4 calls  5 requests sent  6 tokens used  7 time that a call took  8 tokens' time taken too much (or too little)
 --       9 Retry-After, -1 for none  10 pace  11 '1' at the first call of a process  12 model  13 '1' if it tried a missing model
 --       14 failures in a row that open  15 share of failures that opens  16 of how many calls  17 first pause
---       18 longest pause  19 by how much a request may come ahead of the pace
+--       18 longest pause  19 by how much a request may come ahead of the pace  20 of the tokens, what is an estimate
 -- Answers {''} | {'opened', why, pause} | {'closed', time that it was open}.
 
 local time = redis.call('TIME')
@@ -24,6 +24,7 @@ local answer = {''}
 redis.call('HINCRBY', KEYS[3], 'calls', calls)
 redis.call('HINCRBY', KEYS[3], 'requests', ARGV[5])
 redis.call('HINCRBY', KEYS[3], 'tokens', ARGV[6])
+if ARGV[20] ~= '0' then redis.call('HINCRBY', KEYS[3], 'estimated', ARGV[20]) end
 if failure ~= '' then redis.call('HINCRBY', KEYS[3], 'failures:' .. failure, calls) end
 if token ~= '' then redis.call('ZREM', KEYS[2], token) end
 

@@ -1,0 +1,126 @@
+"""One small run in which every kind that asks a model asks it once, each at an endpoint of its own.
+
+An endpoint of its own, because what a failure says about an endpoint (its breaker, its Retry-After) is known to all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fakeredis import FakeRedis
+from redis import Redis
+from structlog.testing import capture_logs
+
+from cogitate import Profile, Settings, TickLoop
+from memory.scopes import WORLD
+from ops import logs
+from scheduler.audit import audit
+from scheduler.endpoint_vitals import endpoint_vitals
+from scheduler.endpoints import Endpoint, ModelSettings
+from scheduler.history import read_journal
+from scheduler.journal import EndNote
+from scheduler.limits import UNITS
+from scheduler.replay import replay
+from scheduler.summary import budget_lines, limits_of, prefix_of, summarise_run
+from tasks.job import Cost, Job
+from tasks.registry import kinds
+from workers.inline import InlinePublisher
+
+KINDS = tuple(kind.name for kind in kinds() if kind.name != "prune")
+ANN, BEN, INN = "agent:ann", "agent:ben", "location:inn"
+OWNERS = {
+    ANN: Profile(name="Ann"),
+    BEN: Profile(name="Ben"),
+    INN: Profile(name="The Goose"),
+    WORLD: Profile(name="The Realm"),
+}
+TALK = ("Ben asked whether the mill grinds on Sundays.", "Ann said that it does after church.", "Ben was glad of it.")
+ROOM = 10_000_000
+CLAIMS = 3  # attempts that a job may have
+
+
+def publish_at_once(publisher: InlinePublisher, jobs: Sequence[Job]) -> int:
+    """In the place of `InlinePublisher.publish`: jobs that wait for their next attempt hold up no other."""
+    with ThreadPoolExecutor(len(KINDS)) as pool:
+        return sum(pool.map(lambda job: _publish_one(publisher, [job]), jobs))
+
+
+_publish_one = InlinePublisher.publish
+
+
+class Outcome(NamedTuple):
+    """What became of the one job of a kind."""
+
+    note: EndNote
+    end: str
+    spent: Cost  # by all its attempts, from the ledger's accounts
+    reserved: Cost  # upper bound of one attempt
+    failures: dict[str, int]  # as its endpoint's counters have them
+    events: set[str]  # of its calls and of its job
+
+
+def think(tmp_path: Path, client: Redis, url: str, *, deadline: float = 60.0) -> dict[str, Outcome]:
+    """Run it; the outcomes by kind. The auditor finds nothing, and a replay comes to the same."""
+    settings = Settings(
+        data_dir=tmp_path, llm="openai", limits=_limits(), limit_tokens=ROOM, retry_share=0.5, act_interval=0,
+        reflection_interval=100_000, repair_from=1440, latency=dict.fromkeys(KINDS, 2), job_deadline=deadline,
+        claim_cap=CLAIMS, api_key="any",
+        endpoints={kind: Endpoint(base_url=url) for kind in KINDS},
+        models={kind: ModelSettings(endpoint=kind, model=kind) for kind in KINDS},
+        kind_tiers={kind: {"routine": kind} for kind in KINDS},
+    )  # fmt: skip
+    logs.configure(1)  # failed calls are told of with -v
+    loop = TickLoop(run="town", owners=OWNERS, settings=settings, ticks=6, inline=True, client=client)
+    with capture_logs() as told, loop:
+        for tick in loop:
+            _happen(loop, tick.number)
+    assert audit(client, "town") == []
+    assert replay(client, "town", FakeRedis()).digest == loop.digest
+    assert summarise_run(client, "town").status == "finished"
+    return _outcomes(client, loop.tick, told)
+
+
+def _limits() -> dict[str, int]:
+    """Limits that bind nowhere: what a limit counts is in the accounts."""
+    return {f"run.kind:{kind}.{unit}": ROOM for kind in KINDS for unit in ("calls", "tokens", "usd_micros")}
+
+
+def _happen(loop: TickLoop, tick: int) -> None:
+    """What makes each kind due once."""
+    if tick == 1:
+        for text in TALK:
+            talk = {"type": "message", "text": text, "minute": 1, "importance": 6, "source_id": "t1"}
+            loop.observe(ANN, talk | {"subjects": (BEN, ANN), "source": "dialogue"})
+        loop.observe(WORLD, {"type": "message", "text": "The ford is flooded.", "minute": 1, "location": "inn"})
+    if tick == 2:
+        loop.event(BEN, {"kind": "final_results", "text": "The council will mend the bridge."})
+        loop.left_location("inn")
+        for kind in ("plan", "reflect", "act"):
+            loop.request(kind, ANN)
+        loop.request("summarise", ANN, numbers=(1, 2, 3))
+        loop.request("rate", ANN, numbers=(1,))
+
+
+def _outcomes(client: Redis, ticks: int, told: Sequence[Mapping[str, Any]]) -> dict[str, Outcome]:
+    prefix = prefix_of(client, "town")
+    spent = {(line.scope, line.unit): line.spent for line in budget_lines(client, prefix, limits_of(client, prefix))}
+    failures = {one.endpoint: one.failures for one in endpoint_vitals(client)}
+    lines = list(read_journal(client, prefix, 1, ticks))
+    reserved = {note.key.kind: note.reserved for line in lines for note in line.notes.opened}
+    events: dict[str, set[str]] = {kind: set() for kind in KINDS}
+    for entry in told:
+        kind = entry.get("endpoint") or entry.get("model") or "".join(entry.get("job", "").split("/")[2:3])
+        if kind in KINDS and entry["event"] != "job.settled":
+            events[kind].add(entry["event"])
+    found = {}
+    for line in lines:
+        for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
+            kind = ended.key.kind
+            assert kind not in found, f"a second job of kind {kind}"
+            cost = Cost(*(spent.get((f"kind:{kind}", unit), 0) for unit in UNITS))
+            found[kind] = Outcome(note, ended.end, cost, reserved[kind], failures.get(kind, {}), events[kind])
+    assert set(found) == set(KINDS)
+    return found
