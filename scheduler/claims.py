@@ -72,6 +72,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         return self.case.job
 
 
+class _Overtaken(Exception):
+    """The job was closed, or its claim forgotten in a loss of power, before all was read: its facts are gone."""
+
+
 class Claims:
     """The ledger as a worker process sees it. Thread-safe: the client pools its connections.
 
@@ -113,6 +117,13 @@ class Claims:
             return refusal
         try:
             return self._granted(answer, key, token)
+        except RedisError:
+            self._unanswered.append((run, key, token))
+            raise
+        except _Overtaken:
+            self._unanswered.append((run, key, token))
+            self._withdraw()
+            return "closed"
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             self._unanswered.append((run, key, token))
             self._withdraw()
@@ -147,7 +158,9 @@ class Claims:
         known = self._facts.get((prefix, version))
         if known is None:
             raw = self._client.hget(prefix + "facts", str(version))
-            known = msgspec.json.decode(raw, type=Facts) if raw else Facts()
+            if raw is None:
+                raise _Overtaken
+            known = msgspec.json.decode(raw, type=Facts)
             self._facts[prefix, version] = known
         return known
 
