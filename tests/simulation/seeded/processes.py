@@ -114,6 +114,9 @@ class WatchedClaims(Claims):
         if not isinstance(claim, Claim):
             return claim
         tokens = cluster.tokens.setdefault(job_id, [])
+        if claim.token in cluster.over:  # its lease had run out before the worker read the answer
+            tokens.insert(0, claim.token)
+            return claim
         if not cluster.restarts:
             if not cluster.over.issuperset(tokens):
                 raise Broken(f"{job_id} was handed out while another attempt runs")

@@ -30,7 +30,7 @@ import workers.attempt
 import workers.calls
 import workers.inline
 import workers.runner
-from scheduler.scripts import _PRELUDES, script
+from scheduler.scripts import _PRELUDES, script, source
 from scheduler.settings import Settings
 from seeded.actors import SimulatedTime, current
 from seeded.model import SimulatedModel
@@ -62,6 +62,11 @@ class Server:
     def clear(self) -> None:
         """Hold nothing, but know all scripts."""
         self.plain.flushall()
+        self.plain.script_flush()
+        with self.plain.pipeline(transaction=False) as pipeline:
+            for name in _PRELUDES:
+                pipeline.script_load(source(name))
+            pipeline.execute()
 
     def persist(self) -> None:
         """What there is now survives a restart."""
