@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kind_cases import KLAUS, case_of, moment_of, observation, stream_of
+from kind_cases import KLAUS, case_of, due_turn, moment_of, observation, stream_of
 
 from memory.apply import apply, unmet
 from memory.effects import Rate
@@ -96,6 +96,35 @@ def test_each_text_is_shown_once_and_its_rating_holds_for_all_of_it() -> None:
 def test_an_answer_about_other_entries_is_none() -> None:
     with pytest.raises(ValueError, match="none of 1 ratings"):
         KIND.effects(case(unrated(2)), answer((77, 5)), (1, 2))
+
+
+def sizes(stream: Stream, outcomes: list[bool]) -> list[tuple[int, int]]:
+    """First number and size of the batches that are asked for one after another, each answered well or not at all."""
+    asked = []
+    for goes_well in outcomes:
+        (request,) = (requests := due_turn(KIND, stream, 1000)) or [None]
+        assert request is not None, requests
+        assert request.numbers is not None
+        asked.append((request.numbers[0], len(request.numbers)))
+        one = case_of(KIND, stream, 1000, request=request)
+        effects = KIND.halve(one)
+        if goes_well:
+            effects = KIND.effects(one, answer(*((n, 4) for n in request.numbers)), request.numbers)
+        apply({KLAUS: stream}, effects, 1000)
+    return asked
+
+
+def test_a_batch_that_fails_is_halved_until_one_goes_well() -> None:
+    stream = unrated(40)
+    assert sizes(stream, [False, False, True, True, True]) == [(1, 20), (1, 10), (1, 5), (6, 10), (16, 20)]
+    assert {e.importance for e in stream.entries.values() if e.number <= 35} == {4}
+    assert stream.unrated() == list(range(36, 41))
+
+
+def test_a_model_that_always_fails_is_asked_a_few_times_and_predictions_stand() -> None:
+    stream = unrated(20)
+    assert sizes(stream, [False] * 6) == [(1, 20), (1, 10), (1, 5), (6, 5), (11, 5), (16, 5)]
+    assert stream.unrated() == []
 
 
 def test_without_a_model_predictions_stand_and_the_rule_where_there_is_none() -> None:
