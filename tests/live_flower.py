@@ -46,14 +46,14 @@ def started(*arguments: object, data_dir: Path, log: Path, **environment: str) -
 
 
 @contextmanager
-def flower(data_dir: Path, *options: str) -> Iterator[str]:
+def flower(data_dir: Path, *options: str, **environment: str) -> Iterator[str]:
     """`cogitate flower` on a free port of this machine; its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     log = data_dir.parent / f"flower-{port}.log"
     address = f"http://127.0.0.1:{port}"
-    with started("flower", f"--port={port}", *options, data_dir=data_dir, log=log) as process:
+    with started("flower", f"--port={port}", *options, data_dir=data_dir, log=log, **environment) as process:
         until(lambda: process.poll() is not None or _answers(address), "Flower to answer")
         assert process.poll() is None, log.read_text()
         yield address

@@ -3,7 +3,7 @@
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
 -- and under the run's prefix the keys of accounts.lua, and
 --   staged  set   keys of jobs whose result is staged
---   state   hash  arrivals: results staged so far
+--   arrivals  string  results staged so far
 -- ARGV  1 prefix without nonce  2 incarnation  3 job key  4 token  5 result JSON, or '' for none
 --       6 7 8 calls, tokens, micro-dollars used
 -- Answers staged | freed | accounted | already | unknown | gone.
@@ -46,9 +46,11 @@ if result == '' then
   free_or_give_up(run, key, name)
   return 'freed'
 end
+-- The state is the host's alone, so results are counted beside it; runs of before counted them in it.
+redis.call('SETNX', run .. 'arrivals', redis.call('HGET', run .. 'state', 'arrivals') or '0')
 -- The newest attempt counts even if its lease has run out: nobody has claimed the job since.
 redis.call('HSET', name, 'state', 'staged', 'token', '', 'result', result,
-  'arrival', redis.call('HINCRBY', run .. 'state', 'arrivals', 1))
+  'arrival', redis.call('INCR', run .. 'arrivals'))
 redis.call('SREM', run .. 'unclaimed', key)
 redis.call('SADD', run .. 'staged', key)
 arrived(run, job[4])
