@@ -18,6 +18,7 @@ from ops import (
     config_command,
     delete_command,
     doctor_command,
+    estimate_command,
     export_command,
     fake_llm_command,
     flower_command,
@@ -27,6 +28,7 @@ from ops import (
     mode_commands,
     plan_command,
     replay_command,
+    report_command,
     retry_command,
     run_command,
     runs_command,
@@ -57,6 +59,8 @@ app.command(
 )(flower_command.flower)
 app.command("replay", epilog=replay_command.EXAMPLE)(replay_command.replay_run)
 app.command("audit", epilog=audit_command.EXAMPLE)(audit_command.audit_run)
+app.command("estimate", epilog=estimate_command.EXAMPLE)(estimate_command.estimate_run)
+app.command("report", epilog=report_command.EXAMPLE)(report_command.report)
 app.command("runs", epilog=runs_command.EXAMPLE)(runs_command.runs)
 app.command("status", epilog=status_command.EXAMPLE)(status_command.status)
 app.command("memory", epilog=memory_command.EXAMPLE)(memory_command.memory)

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
 from redis import Redis
 
+from ops.demand import demand_of
+from ops.estimate_section import KEPT
+from ops.estimates import estimate
 from ops.host import description_of
 from ops.worlds import WorldChoice, default_days
 from scheduler.ledger import RunExists, RunMissing
+from scheduler.settings import Settings
 from scheduler.summary import run_names
 from simulation.world import World
+from tasks.registry import kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +32,17 @@ class RunChoice:
 
 
 def new_run(
-    client: Redis, choice: WorldChoice, world: World, name: str | None, days: int | None, ticks: int | None
+    client: Redis,
+    choice: WorldChoice,
+    world: World,
+    settings: Settings,
+    name: str | None,
+    days: int | None,
+    ticks: int | None,
 ) -> RunChoice:
     """A run that does not exist yet; without a name it gets the first free of town-1, town-2, …
+
+    It keeps what it is estimated to take, so that a report can say what came of that.
 
     Raises:
         RunExists: when there is one of this name.
@@ -37,7 +51,10 @@ def new_run(
     if name in names:
         raise RunExists(f"run {name!r} exists already: go on with it (--resume), or choose another name (--run)")
     ticks = ticks or (days or default_days(world)) * world.ticks_per_day
-    describe = choice.describe() | {"ticks": str(ticks)}
+    agents = sum(owner.startswith("agent:") for owner in world.owners())
+    begun = -(-ticks // world.ticks_per_day)
+    expected = estimate(settings, kinds(), demand_of(client, settings), agents=max(1, agents), days=begun)
+    describe = choice.describe() | {"ticks": str(ticks), KEPT: msgspec.json.encode(expected).decode()}
     return RunChoice(
         name=name or _free_name(choice.stem, names), world=world, ticks=ticks, resume=False, describe=describe
     )

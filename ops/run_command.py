@@ -101,7 +101,7 @@ def run(
                 loop: TickLoop | None = None
                 while loop is None:
                     if world is not None:
-                        made = new_run(client, choice, world, name, days, ticks)
+                        made = new_run(client, choice, world, settings, name, days, ticks)
                     else:
                         made = resumed_run(client, name or "", days, ticks)
                     try:

@@ -1,0 +1,58 @@
+"""Axes of charts: round numbers to put on them, and how they are written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Label = Callable[[float], str]
+
+
+def figure(value: float) -> str:
+    """A number as an axis or a table shows it: "0.25", "1,200", "3.4M"."""
+    if abs(value) >= 1e6:
+        return f"{value / 1e6:,.3g}M"
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From values to a place between 0 and 1, with the values that are marked."""
+
+    low: float
+    high: float
+    marks: tuple[float, ...]
+
+    @classmethod
+    def over(cls, low: float, high: float, about: int = 5, steps: tuple[float, ...] = (1, 2, 2.5, 5, 10)) -> Axis:
+        """An axis from `low` to `high` at least, marked at round numbers.
+
+        Args:
+            about: how many marks there are, more or less.
+            steps: the first digits that a distance between two marks may have.
+        """
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise ValueError(f"an axis cannot reach from {low} to {high}")
+        if high <= low:
+            high = low + 1
+        rough = (high - low) / about
+        unit = 10.0 ** math.floor(math.log10(rough))
+        step = unit * next((s for s in steps if s * unit >= rough), steps[-1])
+        first, last = math.floor(low / step), math.ceil(high / step)
+        marks = tuple(round(n * step, 10) for n in range(first, last + 1))
+        return cls(marks[0], marks[-1], marks)
+
+    @classmethod
+    def exactly(cls, low: float, high: float, step: float) -> Axis:
+        """An axis that ends where the values end, marked at multiples of `step`."""
+        if high <= low:
+            high = low + step
+        marks = tuple(n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1))
+        return cls(low, high, marks)
+
+    def at(self, value: float) -> float:
+        """The place of a value; values beyond the axis are put on its end."""
+        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))

@@ -1,0 +1,244 @@
+"""The sections of a run's report: what was spent, by whom results were made, how late, what was remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from markupsafe import Markup
+
+from memory.clock import DAY
+from ops.axes import Axis
+from ops.charts import Series, bar_chart, line_chart
+from ops.endpoint_report import breaker_in_words
+from ops.report_page import Cell, Section, Table
+from ops.run_figures import BOUNDARY, RunFigures
+from ops.run_report import degraded_lines
+from ops.steering_words import cadence_in_words, pace_in_words
+from scheduler.endpoint_vitals import EndpointVitals
+from scheduler.summary import BudgetLine, RunSummary
+from tasks.job import Cost
+
+Key = TypeVar("Key")
+
+SOURCES = ("llm", "cached", "heuristic", "none")
+_FACTS = {
+    "decision": ("admitted",),
+    "end": ("applied", "stale"),
+    "source": ("llm", "cached", "heuristic"),
+    "reason": ("denied", "late", "failed", "dead"),
+}
+MOST = 12  # rows of who and what costs most
+
+
+def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
+    """What was spent on each day, and the windows that have a limit."""
+    days = list(range(_first_day(figures), _end(figures) // DAY + 1)) if figures.last else []
+    charts = [
+        _spending(f"{name} by day", unit, days, figures, _limit(summary.budget, unit))
+        for name, unit in (("Tokens", "tokens"), ("Dollars", "usd_micros"), ("Jobs done by workers", "calls"))
+        if any(getattr(cost, unit) for kinds in figures.spent.values() for cost in kinds.values())
+    ]
+    limited = [line for line in summary.budget if line.limit is not None and not line.window.startswith("tick:")]
+    rows = [
+        (line.window, line.scope, line.unit, line.spent, line.reserved, line.limit, line.overrun) for line in limited
+    ]
+    return Section(
+        "Budget",
+        ["Charged to the day that asked. The charts show the attempts whose results were used; the table counts all."],
+        charts=charts,
+        tables=[Table(("window", "scope", "unit", "spent", "reserved", "limit", "overrun"), rows, "Limited windows")],
+    )
+
+
+def results_section(summary: RunSummary, figures: RunFigures) -> Section:
+    """Jobs by kind and source."""
+    steps = _steps(figures)
+    parts = [(name, [figures.sources[s][name] if s in figures.sources else 0 for s in steps]) for name in SOURCES]
+    chart = bar_chart(
+        "Results by source",
+        [_moment(s * figures.width, figures) for s in steps],
+        [part for part in parts if any(part[1])] or parts[:1],
+        y="jobs",
+    )
+    rows: list[Sequence[Cell]] = [
+        (kind, *(jobs[fact].get(value, 0) for fact, values in _FACTS.items() for value in values))
+        for kind, jobs in summary.jobs.items()
+    ]
+    facts = [value for values in _FACTS.values() for value in values]
+    return Section(
+        "Results by source", degraded_lines(summary), charts=[chart], tables=[Table(("kind", *facts), rows, "Jobs")]
+    )
+
+
+def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequence[EndpointVitals]) -> Section:
+    """How long jobs took: in ticks as the journal has it, in seconds where it was measured."""
+    rows: list[Sequence[Cell]] = []
+    for kind, ticks in sorted(figures.ticks.items()):
+        jobs = figures.ended[kind]
+        rows.append(
+            (kind, jobs, _percentile(ticks, 50), _percentile(ticks, 99), max(ticks), figures.late[kind],
+             round(figures.attempts[kind] / jobs, 2))
+        )  # fmt: skip
+    tables = [Table(("kind", "jobs", "median", "99th percentile", "longest", "late", "attempts a job"), rows,
+                    "Ticks from asking to the end")]  # fmt: skip
+    if endpoints:
+        seen = [
+            (one.endpoint, breaker_in_words(one), one.calls, one.usual, one.waits,
+             round(one.waited / one.waits, 3) if one.waits else None, one.openings)
+            for one in endpoints
+        ]  # fmt: skip
+        head = ("endpoint", "breaker", "calls", "seconds a call", "waits", "seconds a wait", "breaker openings")
+        tables.append(Table(head, seen, "Endpoints, of all runs of this state"))
+    pace = pace_in_words(summary.steering)
+    return Section("Latency", [f"At its last tick {pace}. The journal knows no seconds."], tables=tables)
+
+
+def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
+    """How often agents reflected, of what is usual, and who had to wait."""
+    points: list[tuple[float, float | None]] = [(figures.minute - _span(figures), 1.0)]
+    points += [(float(minute), share) for minute, share in figures.cadence]
+    points.append((float(figures.minute), points[-1][1]))
+    cadence = line_chart(
+        "Cadence of reflections", [Series("share of the usual", points, step=True)], x=_time(figures),
+        y="share of the usual", x_label=lambda m: _moment(int(m), figures), top=1.0,
+    )  # fmt: skip
+    charts = [cadence]
+    if figures.postponed.total():
+        steps = _steps(figures)
+        charts.append(
+            bar_chart(
+                "Reflections put off", [_moment(s * figures.width, figures) for s in steps],
+                [("put off", [figures.postponed[s] for s in steps])], y="times",
+            )
+        )  # fmt: skip
+    said = cadence_in_words(summary.steering)
+    return Section("Cadence", [said[0].upper() + said[1:] + "."], charts=charts)
+
+
+def memory_section(summary: RunSummary, figures: RunFigures) -> Section:
+    """How memories grew and what was compacted."""
+    steps = _steps(figures)
+
+    def over(values: Mapping[int, int], name: str) -> Series:
+        return Series(name, [(min((s + 1) * figures.width, figures.minute), float(v)) for s, v in values.items()])
+
+    growth = line_chart(
+        "Memories", [over(figures.live, "live"), over(figures.archived, "archived")], x=_time(figures), y="entries",
+        x_label=lambda m: _moment(int(m), figures),
+    )  # fmt: skip
+    charts: list[Markup] = [growth]
+    kinds = sorted({kind for counts in figures.compacted.values() for kind in counts})
+    if kinds:
+        parts = [
+            (f"{kind} (limits)" if kind == BOUNDARY else kind,
+             [figures.compacted[s][kind] if s in figures.compacted else 0 for s in steps])
+            for kind in kinds
+        ]  # fmt: skip
+        labels = [_moment(s * figures.width, figures) for s in steps]
+        charts.append(bar_chart("Archived", labels, parts, y="entries, by what archived them"))
+    rows = [(name, counts["live"], counts["archived"]) for name, counts in summary.memories.items()]
+    return Section("Memory", charts=charts, tables=[Table(("type", "live", "archived"), rows, "Now")])
+
+
+def dearest_section(figures: RunFigures) -> Section:
+    """The agents and prompts that cost most."""
+    if not any(cost.calls for cost in figures.owners.values()):
+        return Section("Most expensive", ["Nothing was spent on any agent."])
+    agents = [(owner, *_amounts(cost)) for owner, cost in _dearest(figures.owners)]
+    prompts = [
+        (use.kind, use.model, use.prompt, *_amounts(cost), round(cost.tokens / cost.calls) if cost.calls else None)
+        for use, cost in _dearest(figures.prompts)
+    ]
+    tables = [Table(("agent", "calls", "tokens", "dollars"), agents, "Agents")]
+    if prompts:
+        head = ("kind", "model", "prompt", "calls", "tokens", "dollars", "tokens a call")
+        tables.append(Table(head, prompts, "Prompts, by the content hash of their template"))
+    return Section("Most expensive", ["By the attempts whose results were used."], tables=tables)
+
+
+def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
+    """Everything that was warned of, what failed, and what budgets refused."""
+    rows = []
+    for name, count in summary.warnings.items():
+        seen = figures.warnings.get(name)
+        rows.append((name, count, seen.first if seen else None, seen.last if seen else None))
+    tables = []
+    if rows:
+        tables.append(Table(("warning", "count", "first tick", "last tick"), rows, "Warnings"))
+    if figures.failures:
+        failed = [(kind, failure, count) for (kind, failure), count in figures.failures.most_common()]
+        tables.append(Table(("kind", "failure", "jobs"), failed, "Failures by class"))
+    if summary.refused:
+        tables.append(Table(("limit", "requests refused"), list(summary.refused.items()), "What refused"))
+    return Section("Warnings", [] if tables else ["There were none."], tables=tables)
+
+
+def _spending(title: str, unit: str, days: list[int], figures: RunFigures, limit: float | None) -> Markup:
+    kinds = sorted({kind for found in figures.spent.values() for kind in found})
+    scale = 1e6 if unit == "usd_micros" else 1
+    parts = [(kind, [getattr(figures.spent.get(day, {}).get(kind, Cost()), unit) / scale for day in days])
+             for kind in kinds]  # fmt: skip
+    most = max((sum(values[n] for _, values in parts) for n in range(len(days))), default=0.0)
+    shown = limit / scale if limit is not None and limit / scale <= 3 * most else None
+    return bar_chart(title, [f"day {day + 1}" for day in days], parts, y=unit.replace("usd_micros", "$"), limit=shown)
+
+
+def _limit(budget: Sequence[BudgetLine], unit: str) -> float | None:
+    """The limit of a day of the whole run."""
+    found = [
+        line.limit for line in budget if line.window.startswith("day:") and (line.scope, line.unit) == ("run", unit)
+    ]
+    return found[-1] if found else None
+
+
+def _amounts(cost: Cost) -> tuple[int, int, float]:
+    return cost.calls, cost.tokens, round(cost.usd_micros / 1e6, 6)
+
+
+def _dearest(costs: Mapping[Key, Cost]) -> list[tuple[Key, Cost]]:
+    return sorted(costs.items(), key=lambda item: (-item[1].usd_micros, -item[1].tokens, -item[1].calls))[:MOST]
+
+
+def _percentile(counts: Mapping[int, int], percent: int) -> int:
+    left = -(-sum(counts.values()) * percent // 100)
+    for value in sorted(counts):
+        left -= counts[value]
+        if left <= 0:
+            return value
+    return 0
+
+
+def _span(figures: RunFigures) -> int:
+    return (figures.last - figures.first + 1) * figures.minutes_per_tick if figures.last else 0
+
+
+def _first_day(figures: RunFigures) -> int:
+    return max(0, figures.minute - _span(figures)) // DAY
+
+
+def _end(figures: RunFigures) -> int:
+    """The last game minute before the next tick's."""
+    return max(0, figures.minute - 1)
+
+
+def _steps(figures: RunFigures) -> list[int]:
+    if not figures.last:
+        return []
+    return list(range(max(0, figures.minute - _span(figures)) // figures.width, _end(figures) // figures.width + 1))
+
+
+def _time(figures: RunFigures) -> Axis:
+    begin, end = max(0, figures.minute - _span(figures)), max(1, figures.minute)
+    step = next(
+        (s for s in (60, 120, 240, 360, 720, DAY, 2 * DAY, 5 * DAY, 10 * DAY) if (end - begin) / s <= 6), 50 * DAY
+    )
+    return Axis.exactly(begin, end, step)
+
+
+def _moment(minute: int, figures: RunFigures) -> str:
+    """Game time on an axis: hours of a single day, days of more."""
+    day, hour = minute // DAY + 1, f"{minute % DAY // 60:02}:{minute % 60:02}"
+    if figures.minute <= DAY:
+        return hour if minute < DAY else "24:00"
+    return f"d{day}" if minute % DAY == 0 or figures.width >= DAY else f"d{day} {hour[:2]}h"

@@ -1,0 +1,194 @@
+"""What a report shows of a run over time: one pass over its journal, in memory that grows with time steps, not jobs.
+
+Nothing that an entry or a prompt says is kept: prompts are known by the content hash of their template.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from redis import Redis
+
+from memory.clock import DAY, day_of
+from memory.effects import Append, Archive, Effect, TakeWaiting
+from scheduler.controls import FULL, SetCadence
+from scheduler.exported_journal import exported_journal
+from scheduler.history import read_journal
+from scheduler.journal import EndNote, ReadLine
+from scheduler.journal_checkpoint import load_base, load_checkpoint_streams, trimmed_tick
+from scheduler.rules import kept_settings
+from scheduler.summary import prefix_of
+from tasks.job import Cost
+
+STEPS = 48  # of time in a chart, at most
+_WIDTHS = (10, 30, 60, 120, 360, 720, DAY)  # game minutes of one step; above: whole days
+BOUNDARY = "boundary"  # archived by the boundary itself, so that a limit holds
+
+
+class PromptUse(NamedTuple):
+    """A template with the kind and the model it was used for."""
+
+    kind: str
+    model: str
+    prompt: str  # content hash of the template
+
+
+class Warned(msgspec.Struct):
+    """How often something was warned of, and at which ticks."""
+
+    count: int = 0
+    first: int = 0
+    last: int = 0
+
+
+class RunFigures(msgspec.Struct, kw_only=True):
+    """A run over time. A step is `width` game minutes; its number is the game minute it begins at, over `width`."""
+
+    width: int
+    first: int = 0  # tick; 0: there was none
+    last: int = 0
+    minute: int = 0  # game time of the last tick
+    sources: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # step -> source of ended jobs
+    postponed: Counter[int] = msgspec.field(default_factory=Counter)  # step -> reflections put off
+    cadence: list[tuple[int, float]] = msgspec.field(default_factory=list)  # game minute, share of the usual from then
+    live: dict[int, int] = msgspec.field(default_factory=dict)  # step -> entries at its end
+    archived: dict[int, int] = msgspec.field(default_factory=dict)  # the same of those that are archived, not deleted
+    compacted: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # step -> kind -> entries archived
+    spent: dict[int, dict[str, Cost]] = msgspec.field(
+        default_factory=dict
+    )  # day that enqueued it -> kind -> winning attempts
+    called: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # the same: jobs that a model did
+    asked: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> requests, first tries
+    denied: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # those of them that budget refused
+    ticks: dict[str, Counter[int]] = msgspec.field(default_factory=dict)  # kind -> ticks from enqueue to end
+    attempts: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> of its ended jobs
+    ended: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> jobs
+    late: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> jobs
+    owners: dict[str, Cost] = msgspec.field(default_factory=dict)
+    prompts: dict[PromptUse, Cost] = msgspec.field(default_factory=dict)
+    failures: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)  # kind, class
+    warnings: dict[str, Warned] = msgspec.field(default_factory=dict)
+    minutes_per_tick: int = 1
+    entries: int = 0  # live, at the last tick
+    archive: int = 0  # entries that are archived and not deleted
+
+    def add(self, line: ReadLine) -> None:
+        """Take note of the next tick."""
+        core, notes = line.core, line.notes
+        self.first = self.first or core.tick
+        self.last, self.minute = core.tick, core.minute
+        step = core.minute // self.width
+        noted = {note.key: note for note in notes.ended}
+        for ended in core.ended:
+            note = noted[ended.key]
+            kind = ended.key.kind
+            self.sources.setdefault(step, Counter())[note.source] += 1
+            self._cost(kind, ended.key.owner, self._minute(ended.key.tick), note)
+            self.ticks.setdefault(kind, Counter())[core.tick - ended.key.tick] += 1
+            self.ended[kind] += 1
+            self.attempts[kind] += note.attempts
+            self.late[kind] += ended.reason == "late"
+            if ended.end != "stale" and (ended.reason in ("failed", "dead") or note.failure):
+                self.failures[kind, note.failure or ended.reason] += 1
+            if ended.end == "applied":
+                self._count(step, kind, ended.effects)
+        self._count(step, BOUNDARY, core.asked)
+        self._count(step, BOUNDARY, core.cuts)
+        self.entries += len(core.observed)
+        self.archive -= sum(len(numbers) for _, numbers in core.deleted)
+        self.live[step], self.archived[step] = self.entries, self.archive
+        self.postponed[step] += len(core.postponed)
+        for control in core.controls:
+            if isinstance(control, SetCadence) and control.factor is not None:
+                self.cadence.append((core.minute, control.factor / FULL))
+        if core.stepped is not None and core.stepped.factor != core.stepped.before:
+            self.cadence.append((core.minute, core.stepped.factor / FULL))
+        day = day_of(core.minute)
+        for decided in core.decided:
+            if decided.key.trial == 0:
+                self.asked.setdefault(day, Counter())[decided.key.kind] += 1
+                if decided.decision != "admitted":
+                    self.denied.setdefault(day, Counter())[decided.key.kind] += 1
+        for name, count in notes.warnings.items():
+            warned = self.warnings.setdefault(name, Warned(first=core.tick))
+            warned.count += count
+            warned.last = core.tick
+
+    def _minute(self, tick: int) -> int:
+        """Game time of an earlier tick."""
+        return self.minute - (self.last - tick) * self.minutes_per_tick
+
+    def _cost(self, kind: str, owner: str, minute: int, note: EndNote) -> None:
+        if note.usage == Cost():
+            return
+        by_kind = self.spent.setdefault(day_of(minute), {})
+        by_kind[kind] = added(by_kind.get(kind), note.usage)
+        self.owners[owner] = added(self.owners.get(owner), note.usage)
+        if note.source == "llm":
+            self.called.setdefault(day_of(minute), Counter())[kind] += 1
+        if note.prompt:
+            use = PromptUse(kind, note.model, note.prompt)
+            self.prompts[use] = added(self.prompts.get(use), note.usage)
+
+    def _count(self, step: int, kind: str, effects: tuple[Effect, ...]) -> None:
+        removed = 0
+        for effect in effects:
+            match effect:
+                case Append():
+                    self.entries += 1
+                    removed += bool(effect.replaces)
+                case TakeWaiting():
+                    self.entries += effect.count
+                case Archive():
+                    removed += len(effect.numbers)
+        if removed:
+            self.entries -= removed
+            self.archive += removed
+            self.compacted.setdefault(step, Counter())[kind] += removed
+
+
+def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
+    """A run over time, as far as its journal is in the ledger or in the files of the data folder.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: when its journal was changed.
+    """
+    prefix = prefix_of(client, run)
+    kept: Any = client.hmget(prefix + "state", ["tick", "settings"])
+    tick, settings = int(kept[0]), kept_settings(kept[1])
+    minutes = tick * settings.minutes_per_tick
+    width = next((w for w in _WIDTHS if minutes <= w * STEPS), DAY * -(-minutes // (DAY * STEPS)))
+    figures = RunFigures(width=width, minutes_per_tick=settings.minutes_per_tick)
+    for line in _lines(client, run, prefix, tick, data_dir, figures):
+        figures.add(line)
+    return figures
+
+
+def _lines(client: Redis, run: str, prefix: str, tick: int, data_dir: Path, figures: RunFigures) -> Iterator[ReadLine]:
+    trimmed = trimmed_tick(client, prefix)
+    removed = exported_journal(client, data_dir, run)
+    if removed.covers(trimmed):
+        exported = (passed.line for passed in removed.passed(trimmed))
+        return itertools.chain(exported, read_journal(client, prefix, trimmed + 1, tick))
+    base = load_base(client, prefix)
+    if base is not None:
+        for stream in load_checkpoint_streams(client, prefix, base).values():
+            live = sum(stream.is_live(number) for number in stream.entries)
+            figures.entries += live
+            figures.archive += len(stream.entries) - live
+    return read_journal(client, prefix, trimmed + 1, tick)
+
+
+def added(one: Cost | None, other: Cost) -> Cost:
+    """The sum of two amounts; the first may be none."""
+    if one is None:
+        return other
+    return Cost(
+        calls=one.calls + other.calls, tokens=one.tokens + other.tokens, usd_micros=one.usd_micros + other.usd_micros
+    )

@@ -1,0 +1,70 @@
+"""What a run is estimated to take, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from ops.demand import DEFAULTS, Demand, Range
+from ops.estimates import Estimate, KindDay, estimate
+from scheduler.settings import Settings
+from tasks.registry import kinds
+
+
+def estimated(agents: int = 25, days: int = 1, **settings: Any) -> Estimate:
+    return estimate(Settings(**settings), kinds(), DEFAULTS, agents=agents, days=days)
+
+
+def kind_of(rows: tuple[KindDay, ...], name: str) -> KindDay:
+    return next(row for row in rows if row.kind == name)
+
+
+def test_plans_come_all_at_one_tick_and_its_limit_cuts_them() -> None:
+    plan = kind_of(estimated().first, "plan")  # 20 calls a tick, a fifth of them for further attempts
+    assert (plan.requests.likely, plan.calls.likely, plan.refused) == (25, 16, 9)
+    assert plan.limits == ("tick.run.calls",)
+    assert kind_of(estimated(limits={}).first, "plan").limits == ()
+
+
+@pytest.mark.parametrize(("interval", "first", "later"), [(720, 1, 2), (360, 2, 4), (1440, 0, 1)])
+def test_reflections_follow_from_their_interval(interval: int, first: float, later: float) -> None:
+    found = estimated(10, 2, limits={}, reflection_interval=interval)
+    day = [row.requests.likely for row in found.first if row.kind == "reflect"]
+    assert sum(day) == pytest.approx(10 * first, abs=2)
+    assert kind_of(found.later, "reflect").requests.likely == pytest.approx(10 * later, abs=2)
+
+
+def test_the_first_binding_limit_of_a_kind_and_then_that_of_all_is_named() -> None:
+    limits = {"day.kind:reflect.calls": 10, "day.run.calls": 50}
+    found = estimated(limits=limits, retry_share=0.0)
+    reflect = kind_of(found.first, "reflect")
+    assert reflect.limits == ("day.kind:reflect.calls", "day.run.calls")
+    assert sum(row.calls.likely for row in found.first) == pytest.approx(50)
+
+
+def test_tokens_and_money_need_a_model_and_stay_under_caps() -> None:
+    assert estimated().total("tokens").high == 0
+    found = estimated(llm="openai", limit_usd=10, limits={}, input_price=1_000_000, output_price=1_000_000)
+    tokens, money = found.total("tokens"), found.total("usd_micros")
+    assert 0 < tokens.low < tokens.likely < tokens.high
+    assert money.likely == pytest.approx(tokens.likely, rel=0.01), "a micro-dollar a token"
+    caps = {kind.name: kind.prompt_cap + kind.output_cap for kind in kinds()}
+    assert all(row.tokens.high <= row.calls.high * caps[row.kind] for row in found.first)
+
+
+def test_a_small_limit_of_the_run_is_seen_before_it_is_spent() -> None:
+    found = estimated(days=10, llm="openai", limit_tokens=100_000, limits={})
+    assert "run.run.tokens" in kind_of(found.first, "plan").limits
+    assert found.total("tokens").likely <= 100_000
+
+
+def test_what_is_measured_goes_before_defaults_and_survives_json() -> None:
+    known = {"act": Demand(first=Range.of([2.0]), tokens=Range.of([100.0]), origin="town-1", tokens_origin="town-1")}
+    settings = Settings(llm="openai", limit_usd=1, limits={})
+    found = estimate(settings, kinds(), known, agents=10, days=1)
+    act = kind_of(found.first, "act")
+    assert (act.requests, act.origin) == (Range(17.0, 20.0, 23.0), "town-1")
+    assert act.tokens.likely == 2000
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Estimate) == found
