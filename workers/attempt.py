@@ -103,7 +103,6 @@ class Attempts:
         effects, failure, complaint = self._effects_of(kind, claim, prompt, asked.answer)
         self._capture.keep(claim, prompt, asked, failure)
         if effects is not None:
-            self._calls.was_usable(job, prompt, model, asked.answer)
             result = Result(
                 effects=effects, source="cached" if asked.saved else "llm", usage=asked.answer.usage,
                 saved=asked.saved, model=model.name, prompt=prompt.version, count=_count(asked.answer, prompt),

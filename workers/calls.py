@@ -44,11 +44,10 @@ class Calls:
         known = self._cache.find(job, question, prompt)
         if known is not None:
             return Asked(known, saved=True)
-        return self._shared.ask(question, deadline, lambda: self._call(job, prompt, model, deadline))
-
-    def was_usable(self, job: Job, prompt: Prompt, model: Model, answer: Answer) -> None:
-        """The kind could use this answer: it is worth remembering."""
-        self._cache.keep(job, question_of(prompt, model, job.output_cap), answer)
+        asked = self._shared.ask(question, deadline, lambda: self._call(job, prompt, model, deadline))
+        if isinstance(asked, Asked):
+            self._cache.keep(job, question, asked.answer)
+        return asked
 
     def close(self) -> None:
         """Tell the gate what has not been told yet."""

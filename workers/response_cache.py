@@ -2,7 +2,8 @@
 
 An answer is found by model, seed, prompt, schema and the job that asked: tick, kind, owner, ordinal and try are the
 sequence number of a question within its run. So a question that a run asks twice has two answers, which a run of the
-same course finds again in their places, whoever was answered first. Only answers that their kind could use are kept.
+same course finds again in their places, whoever was answered first. Answers that could not be used are kept as well:
+what the model said when it was shown them follows from them. Where no model answered there is nothing to keep.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.kept_texts import KeptTexts
 from workers.llm import Answer
+from workers.llm_failures import Failure, FailureKind
 from workers.llm_reply import Reply, validated
 from workers.llm_schema import plain_schema
+from workers.repair import OF_ANSWERS
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -31,6 +34,7 @@ class _Kept(msgspec.Struct, frozen=True):
     usage: Cost
     estimated: bool
     prompt_tokens: int
+    failure: FailureKind | None  # what was wrong with it, as far as its kind did not judge it
 
 
 def question_of(prompt: Prompt, model: Model, output_cap: int) -> str:
@@ -61,21 +65,22 @@ class ResponseCache:
             kept = msgspec.json.decode(raw, type=_Kept)
         except msgspec.DecodeError:
             return None
-        value, _ = validated(Reply(text=kept.text), prompt.answer)
-        if value is None:
-            return None
+        wrong = Failure(kind=kept.failure) if kept.failure is not None else None
+        value, failure = validated(Reply(text=kept.text, failure=wrong), prompt.answer)
         return Answer(
             usage=kept.usage,
             estimated=kept.estimated,
             value=value,
+            failure=failure,
             prompt_tokens=kept.prompt_tokens,
             text=kept.text,
         )
 
     def keep(self, job: Job, question: str, answer: Answer) -> None:
-        """Remember an answer that could be used."""
-        if self._on:
-            kept = _Kept(answer.text, answer.usage, answer.estimated, answer.prompt_tokens)
+        """Remember what a model answered."""
+        failure = answer.failure.kind if answer.failure is not None else None
+        if self._on and answer.text and (failure is None or failure in OF_ANSWERS):
+            kept = _Kept(answer.text, answer.usage, answer.estimated, answer.prompt_tokens, failure)
             self._texts.keep(RESPONSES, _field(job, question), msgspec.json.encode(kept))
 
 

@@ -1,0 +1,243 @@
+"""Answers that are repaired, shared, taken from an earlier run, or kept to be looked at."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+from structlog.testing import capture_logs
+
+import workers.inline
+import workers.shared_calls
+from memory.profile import Location, Profile
+from ops.fake_llm import FakeEndpoint
+from ops.host import TickLoop
+from prompts.render import neutral
+from scheduler.audit import audit
+from scheduler.budget import Cell
+from scheduler.deletion import delete_run
+from scheduler.history import read_journal
+from scheduler.journal import EndNote
+from scheduler.replay import replay
+from scheduler.settings import Settings
+from scheduler.summary import prefix_of, summarise_run
+from tasks.job import Cost, Job
+from tasks.kind import Prompt
+from workers.capture import Captured, captured_of
+from workers.llm import Answer
+
+NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eva", "Fay", "Gus", "Hal")
+SAME = {"agent:ann": Profile(name="Ann"), "agent:nan": Profile(name="Ann")}  # whose questions are equal
+
+
+def settings_of(tmp_path: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
+    return Settings(
+        **{
+            "data_dir": tmp_path, "llm": "openai", "limits": {}, "limit_tokens": 1_000_000, "act_interval": 0,
+            "rate_share": 0.0, "repair_from": 1440, "base_url": endpoint.url, "api_key": "any",
+            "reflection_interval": 100_000,
+        }
+        | more
+    )  # fmt: skip
+
+
+def planned(settings: Settings, client: Redis, *, run: str = "town", owners: Any = None) -> TickLoop:
+    """A run in which everybody plans once, at tick 1."""
+    owners = owners or {f"agent:{name.lower()}": Profile(name=name) for name in NAMES}
+    with TickLoop(
+        run=run, owners=owners, settings=settings, ticks=10, start_minute=500, inline=True, client=client
+    ) as loop:
+        for _ in loop:
+            pass
+    assert audit(client, run) == []
+    return loop
+
+
+def notes(client: Redis, run: str = "town") -> dict[str, EndNote]:
+    lines = read_journal(client, prefix_of(client, run), 1, 10)
+    return {note.key.owner: note for line in lines for note in line.notes.ended}
+
+
+def texts(client: Redis, settings: Settings, note: EndNote, run: str = "town") -> list[Captured]:
+    return captured_of(client, settings, prefix_of(client, run), note.key)
+
+
+def spent(client: Redis, run: str = "town") -> dict[str, int]:
+    lines = summarise_run(client, run).budget
+    return {line.unit: line.spent for line in lines if line.window == "run:0" and line.scope == "run"}
+
+
+# -- repair ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", ["wrong_types", "wrong_schema", "not_json", "broken_json", "length"])
+def test_an_unusable_answer_is_shown_to_the_model_once(tmp_path: Path, fault: str) -> None:
+    client = FakeRedis()
+    with FakeEndpoint(faults={fault: 0.6}) as endpoint:
+        settings = settings_of(tmp_path, endpoint, capture=True)
+        planned(settings, client)
+        served = endpoint.stats()
+    found = notes(client)
+    assert {(note.source, note.attempts) for note in found.values()} <= {("llm", 1), ("llm", 2), ("heuristic", 2)}
+    assert len(NAMES) < served.requests == sum(note.attempts for note in found.values())
+    assert spent(client)["tokens"] == served.prompt_tokens + served.completion_tokens
+    for note in found.values():
+        asked = texts(client, settings, note)
+        assert [one.attempt for one in asked] == [*range(1, note.attempts + 1)]
+        assert asked[-1].failure == note.failure
+        for first, second in pairwise(asked):
+            assert first.failure
+            assert neutral(first.answer)[:100] in second.user
+            assert (first.user.count("<answer>"), second.user.count("<answer>")) == (0, 1)
+            assert second.system.startswith(first.system)
+
+
+class Invents:
+    """Models that plan for a place that does not exist, until they are told so."""
+
+    def __init__(self, *args: Any) -> None:
+        pass
+
+    def ask(self, prompt: Prompt, **options: Any) -> Answer:
+        place = "cafe" if "no place is called 'Atlantis'" in prompt.user else "Atlantis"
+        said = [{"time": f"{h}:00", "description": "Be", "location": place, "priority": 3} for h in range(9, 15)]
+        value = prompt.answer.model_validate({"activities": said})
+        return Answer(usage=Cost(calls=1, tokens=500), value=value, text=value.model_dump_json())
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.runner.ModelClients", Invents)
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        settings = settings_of(tmp_path, endpoint)
+    with TickLoop(
+        run="town", owners=SAME, settings=settings, ticks=10, start_minute=500, inline=True, client=client,
+        locations=[Location(id="cafe", name="Hobbs Cafe")],
+    ) as loop:  # fmt: skip
+        for _ in loop:
+            pass
+    assert {(note.source, note.attempts) for note in notes(client).values()} == {("llm", 2)}
+    plan = loop.mind.streams["agent:ann"].latest("plan")
+    assert plan is not None
+    assert {item.location for item in plan.items} == {"cafe"}
+    assert audit(client, "town") == []
+
+
+def test_without_a_retry_pool_nothing_is_repaired(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint(faults={"wrong_types": 1.0}) as endpoint:
+        planned(settings_of(tmp_path, endpoint, retry_share=0.0), client)
+        assert endpoint.stats().requests == len(NAMES)
+    assert {note.source for note in notes(client).values()} == {"heuristic"}
+
+
+# -- calls in flight ---------------------------------------------------------------------------------
+
+
+class Together(workers.inline.InlinePublisher):
+    """Runs the jobs of one tick side by side."""
+
+    def publish(self, jobs: Sequence[Job]) -> int:
+        with ThreadPoolExecutor(len(jobs) or 1) as pool:
+            return len(list(pool.map(lambda job: self._runner.run(job.id), jobs)))
+
+
+def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = threading.Event()
+
+    class Awaited(Future[Any]):
+        def result(self, timeout: float | None = None) -> Any:
+            waiting.set()
+            return super().result(timeout)
+
+    monkeypatch.setattr(workers.shared_calls, "Future", Awaited)
+    monkeypatch.setattr(workers.inline, "InlinePublisher", Together)
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint, ThreadPoolExecutor(1) as pool:
+        endpoint.hold()
+        living = pool.submit(planned, settings_of(tmp_path, endpoint), client, owners=SAME)
+        assert waiting.wait(30)
+        endpoint.release()
+        loop = living.result()
+        served = endpoint.stats()
+    assert served.requests == 1
+    tokens = served.prompt_tokens + served.completion_tokens
+    found = notes(client)
+    assert sorted((note.source, note.saved, note.usage.tokens) for note in found.values()) == [
+        ("cached", True, tokens), ("llm", False, tokens),
+    ]  # fmt: skip
+    assert spent(client) == {"calls": 1, "tokens": tokens, "usd_micros": spent(client)["usd_micros"]}
+    assert loop.mind.view.get(Cell("run:0", "run"), "tokens") == 2 * tokens
+    assert replay(client, "town", FakeRedis()).digest == loop.digest
+
+
+# -- answers of earlier runs -------------------------------------------------------------------------
+
+
+def test_a_run_of_the_same_course_costs_nothing_the_second_time(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint(faults={"wrong_types": 0.3}) as endpoint:
+        settings = settings_of(tmp_path, endpoint, response_cache=True)
+        first = planned(settings, client, run="first")
+        asked = endpoint.stats().requests
+        assert asked > len(NAMES), "some had to be repaired"
+        again = planned(settings, client, run="again")
+        assert endpoint.stats().requests == asked
+    assert again.digest == first.digest
+    assert spent(client, "again") == {"calls": 0, "tokens": 0, "usd_micros": 0}
+    for owner, note in notes(client, "again").items():
+        then = notes(client, "first")[owner]
+        assert (note.usage, note.count, note.saved) == (then.usage, then.count, True)
+        assert note.source == {"llm": "cached"}.get(then.source, then.source)
+
+
+def test_equal_questions_of_one_run_keep_an_answer_each(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        settings = settings_of(tmp_path, endpoint, response_cache=True)
+        planned(settings, client, run="first", owners=SAME)
+        assert endpoint.stats().requests == 2, "the second of them is a question of its own"
+        planned(settings, client, run="again", owners=SAME)
+        planned(settings.model_copy(update={"model": "another"}), client, run="other", owners=SAME)
+        assert endpoint.stats().requests == 4
+    assert client.hlen("cogitate:responses") == 4
+    assert spent(client, "again")["tokens"] == 0
+    assert [note.source for note in notes(client, "again").values()] == ["cached", "cached"]
+
+
+# -- texts that are kept -----------------------------------------------------------------------------
+
+
+def test_texts_are_kept_only_on_request_within_bounds_and_go_with_their_run(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint, capture_logs() as logs:
+        planned(settings_of(tmp_path, endpoint), client, run="silent")
+        assert not list(client.scan_iter("cogitate:{silent}:*captured*"))
+        most = 6_000
+        settings = settings_of(tmp_path, endpoint, capture=True, capture_bytes=most)
+        planned(settings, client)
+    prefix = prefix_of(client, "town")
+    kept = client.hgetall(prefix + "captured")
+    assert 0 < sum(map(len, kept.values())) == int(client.get(prefix + "captured_bytes")) <= most
+    assert 0 < len(kept) < len(NAMES), "the oldest had to go"
+    assert all(0 < client.ttl(prefix + name) <= 86_400 for name in ("captured", "captured_at", "captured_bytes"))
+    (one,) = texts(client, settings, notes(client)["agent:hal"])
+    assert "You plan for Hal" in one.user
+    assert "activities" in one.answer
+    assert "You plan for" not in repr(logs)
+    client.zadd(prefix + "captured_at", dict.fromkeys(kept, 1))
+    assert texts(client, settings, notes(client)["agent:hal"]) == [], "what is older than it may be is not shown"
+    delete_run(client, "town", force=True)
+    assert not list(client.scan_iter("cogitate:{town}:*"))

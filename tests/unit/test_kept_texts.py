@@ -1,0 +1,67 @@
+"""Texts that Redis keeps: each for a while, all of them within a bound, none for a run that is gone."""
+
+from __future__ import annotations
+
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from workers.kept_texts import KeptTexts
+
+KEYS = ["texts", "texts_at", "texts_bytes"]
+
+
+@pytest.fixture
+def client() -> FakeRedis:
+    return FakeRedis()
+
+
+def kept(client: Redis, most_bytes: int = 100, seconds: float = 60.0) -> KeptTexts:
+    return KeptTexts(client, "prompt", most_bytes=most_bytes, seconds=seconds)
+
+
+def test_what_is_kept_is_found_and_what_is_kept_again_replaces_it(client: FakeRedis) -> None:
+    texts = kept(client)
+    texts.keep(KEYS, "a", b"first")
+    texts.keep(KEYS, "a", b"second one")
+    assert texts.find(KEYS, ["a", "b"]) == [b"second one", None]
+    assert client.get("texts_bytes") == b"10"
+
+
+def test_the_oldest_make_room_and_what_is_too_large_is_not_kept(client: FakeRedis) -> None:
+    texts = kept(client)
+    texts.keep(KEYS, "a", b"x" * 40)
+    texts.keep(KEYS, "b", b"x" * 40)
+    client.zincrby("texts_at", -1, "a")  # both may have come in the same millisecond
+    texts.keep(KEYS, "c", b"x" * 40)
+    texts.keep(KEYS, "d", b"x" * 101)
+    assert sorted(client.hkeys("texts")) == [b"b", b"c"]
+    assert client.get("texts_bytes") == b"80"
+
+
+def test_what_is_older_than_it_may_be_is_neither_found_nor_counted(client: FakeRedis) -> None:
+    texts = kept(client)
+    texts.keep(KEYS, "a", b"old")
+    client.zadd("texts_at", {"a": 1})
+    assert texts.find(KEYS, ["a"]) == [None]
+    texts.keep(KEYS, "b", b"new")
+    assert (client.hkeys("texts"), client.get("texts_bytes")) == ([b"b"], b"3")
+    assert all(0 < client.pttl(key) <= 60_000 for key in KEYS)
+
+
+def test_nothing_is_written_for_a_run_that_is_gone(client: FakeRedis) -> None:
+    client.set("incarnation", "new")
+    kept(client).keep([*KEYS, "incarnation"], "a", b"text", "old")
+    assert client.keys() == [b"incarnation"]
+    kept(client).keep([*KEYS, "incarnation"], "a", b"text", "new")
+    assert client.hlen("texts") == 1
+
+
+def test_without_redis_nothing_is_kept_and_nothing_found() -> None:
+    away = Redis(port=1, retry=Retry(NoBackoff(), 0))
+    texts = kept(away)
+    texts.keep(KEYS, "a", b"text")
+    assert texts.find(KEYS, ["a"]) == [None]
+    away.close()
