@@ -7,6 +7,7 @@ and another attempt would be a second call to the model. What was paid for is ke
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from typing import NamedTuple
 
@@ -84,7 +85,7 @@ class KeptResults:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._kept))
-                self._changed.wait(self._interval)
+            time.sleep(self._interval)
             try:
                 self.look()
             except RedisError as error:

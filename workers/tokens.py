@@ -20,7 +20,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from pydantic import BaseModel
 
 from prompts.render import Rendered
 from tasks.kind import Case, Kind, Prompt
@@ -31,8 +33,8 @@ MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a us
 _SLACK = 3  # tokens; a short text may be denser than its language usually is
 _STEPS = 64  # shares of memory tried by `fit`: 0/64 … 64/64
 
-_WORD = re.compile(r"[A-Za-z]+")
-_FREE_SPACE = re.compile(r"(?<=\S) (?=[A-Za-z])")  # a single space belongs to the word after it
+_WORD = re.compile(r"(?:(?<=\S) )?[A-Za-z]+")  # a single space belongs to the word after it
+_MOST_WORDS = 50_000  # whose tokens are remembered
 
 # Words of four letters and more that are one token in each of the five vocabularies (shorter ones cost one anyway).
 _COMMON = frozenset(
@@ -77,37 +79,49 @@ class PromptDoesNotFit(ValueError):
     """Even without any memories the prompt is longer than its cap; raise the kind's cap or shorten its template."""
 
 
+class _WordTokens(dict[str, int]):
+    """The tokens of a word, the space before it included. Remembered: counting them anew takes twice as long."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        letters = word.lstrip(" ")
+        # "Library" is as common as "library"; "LIBRARY" is not.
+        is_common = letters in _COMMON or letters[0].lower() + letters[1:] in _COMMON
+        self[word] = tokens = 1 if is_common else (2 * len(letters) + 4) // 5
+        return tokens
+
+
+_tokens_of = _WordTokens()
+
+
 def estimate_tokens(text: str) -> int:
     """The tokens of a text: in ordinary writing not fewer than a common tokenizer counts."""
     if not text:
         return 0
-    letters, words = 0, _SLACK
-    for word in _WORD.findall(text):
-        letters += len(word)
-        # "Library" is as common as "library"; "LIBRARY" is not.
-        words += 1 if word in _COMMON or word[0].lower() + word[1:] in _COMMON else (2 * len(word) + 4) // 5
-    free = len(_FREE_SPACE.findall(text))
+    found = _WORD.findall(text)
+    words, rest = _SLACK + sum(map(_tokens_of.__getitem__, found)), len(text) - sum(map(len, found))
     if text.isascii():
-        return words + len(text) - letters - free
+        return words + rest
     others = [char for char in text if char > "\x7f"]
     tenths = sum(_SCRIPTS[bisect_right(_STARTS, ord(char)) - 1][1] for char in others)
-    return words + len(text) - len(others) - letters - free - (-tenths // 10)
+    return words + rest - len(others) - (-tenths // 10)
 
 
 def prompt_tokens(prompt: Prompt) -> int:
     """The tokens of a whole request: both messages, what wraps them, and the answer's schema wherever it is put."""
-    return (
-        MESSAGE_OVERHEAD
-        + _stable_tokens(prompt.system)
-        + estimate_tokens(prompt.user)
-        + _stable_tokens(schema_instruction(plain_schema(prompt.answer)))
-    )
+    return MESSAGE_OVERHEAD + _part_tokens(prompt.system) + _part_tokens(prompt.user) + _schema_tokens(prompt.answer)
 
 
-@lru_cache(maxsize=128)
-def _stable_tokens(text: str) -> int:
-    """The same for texts that most prompts of a kind share."""
+@lru_cache(maxsize=512)
+def _part_tokens(text: str) -> int:
+    """The same for a part of a prompt: many prompts share one, and the other is counted again with its answer."""
     return estimate_tokens(text)
+
+
+@cache
+def _schema_tokens(answer: type[BaseModel]) -> int:
+    return estimate_tokens(schema_instruction(plain_schema(answer)))
 
 
 def is_plain(prompt: Prompt) -> bool:
