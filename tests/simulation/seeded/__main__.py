@@ -16,7 +16,7 @@ from seeded.parallel import try_many
 from seeded.server import simulating
 from seeded.trial import Trials
 
-ENOUGH = 2_000  # seeds after which every pair of a state and a fault must have been seen
+ENOUGH = 10_000  # seeds after which every pair of a state and a fault must have been seen
 
 
 def main() -> int:

@@ -154,7 +154,7 @@ def leases_by_wall_clock() -> AbstractContextManager[Any]:
 
 
 def hints_without_repeat() -> AbstractContextManager[Any]:
-    """A hint counts as an attempt: after two of them nobody is told of the job again."""
+    """A hint counts as an attempt: after one of them nobody is told of the job again."""
     repeat = Hints.repeat
 
     def changed(self: Any, unclaimed: Any, now: float) -> Any:
@@ -162,7 +162,7 @@ def hints_without_repeat() -> AbstractContextManager[Any]:
         again = repeat(self, unclaimed, now)
         for key in again:
             told[key] = told.get(key, 0) + 1
-        return [key for key in again if told[key] <= 2]
+        return [key for key in again if told[key] <= 1]
 
     return patch.object(Hints, "repeat", changed)
 

@@ -92,6 +92,8 @@ class Server:
 def simulating() -> Iterator[Server]:
     """Run a server, and have the product in this process live in the simulation."""
     with TemporaryDirectory(prefix="cogitate-") as folder, contextlib.ExitStack() as undo:
+        undo.callback(structlog.reset_defaults)
+        be_silent()
         embedded = undo.enter_context(EmbeddedServer(Path(folder)))
         for timed in (workers.runner, workers.attempt):
             undo.enter_context(patch.object(timed, "time", SimulatedTime))
@@ -104,14 +106,17 @@ def simulating() -> Iterator[Server]:
         )  # reading the environment is slow
         for module in (scheduler.claims, scheduler.ledger):
             undo.enter_context(patch.object(module, "new_nonce", _nonce))
-        undo.callback(structlog.reset_defaults)
-        structlog.configure(wrapper_class=_Silent, cache_logger_on_first_use=False)
         undo.enter_context(patch.object(ops.host, "logs", SimpleNamespace(quiet=lambda: None)))
         server = Server(embedded)
         name_verbs(server.plain)
         yield server
         for client in (server.plain, server.client, server.beside):
             client.close()
+
+
+def be_silent() -> None:
+    """Log nothing: millions of simulated faults are nobody's."""
+    structlog.configure(wrapper_class=_Silent, cache_logger_on_first_use=False)
 
 
 def name_verbs(client: Redis) -> None:
@@ -141,7 +146,7 @@ class _Alone(SharedCalls):
 
 
 class _Silent(structlog.stdlib.BoundLogger):
-    """Logs of millions of simulated faults are nobody's."""
+    """A logger that says nothing."""
 
     def _proxy_to_logger(self, *args: object, **fields: object) -> None:  # type: ignore[override]
         return None
