@@ -30,6 +30,7 @@ from scheduler.audit import audit
 from scheduler.exported_journal import exported_journal
 from scheduler.journal import JournalError
 from scheduler.replay import Replayed, replay
+from scheduler.settings import Settings
 from scheduler.summary import prefix_of, summarise_run
 from workers.embedded import EmbeddedServer
 
@@ -97,7 +98,8 @@ def soak(
         host = _start(folder, agents, days, seed, endpoint)
         resources.callback(_end, host)
         peaks = Peaks(host.pid, server.pid, state)
-        faults = Faults(host.pid, state, resources.enter_context(server.client(1)), seed, endpoint)
+        broker = resources.enter_context(server.client(1))
+        faults = Faults(host.pid, RUN, state, broker, Settings(data_dir=folder, redis_url=None), seed, endpoint)
         _strike_until_over(host, state, peaks, faults, every, days * DAY)
         wall = time.monotonic() - began
         print(_memory_table(peaks), end="\n\n")
@@ -139,8 +141,7 @@ def _strike_until_over(
             tick = _tick(state)
             if 0 < tick < last:
                 peaks.look(tick)
-                if time.monotonic() >= next_fault:
-                    faults.strike()
+                if time.monotonic() >= next_fault and faults.strike():
                     next_fault = time.monotonic() + faults.pause(every)
         except (RedisError, OSError):
             continue  # the fault has struck us too, or the host has just ended

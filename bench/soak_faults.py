@@ -11,12 +11,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from redis import Redis
 
 from ops.fake_llm import FakeEndpoint
+from scheduler.settings import Settings
+from scheduler.summary import prefix_of
+from tasks.job import Job
+from workers.publish import Publisher
 
 #: Shares of the stand-in endpoint's requests, where a run asks it.
 ENDPOINT_FAULTS = {"429:1": 0.03, "500": 0.02, "close": 0.02, "broken_json": 0.02, "refusal": 0.01, "no_usage": 0.01}
+
+
+_JOB = msgspec.json.Decoder(Job)
+
+PATIENCE = 10  # looks for something that a fault can strike, before another fault is drawn
 
 
 def workers_of(host: int) -> list[int]:
@@ -35,35 +45,55 @@ class Faults:
 
     Args:
         host: its process id.
+        run: its name.
         state, broker: clients of the run's databases.
+        settings: where messages go.
         seed: which faults, in which order.
     """
 
-    def __init__(self, host: int, state: Redis, broker: Redis, seed: int, endpoint: FakeEndpoint | None) -> None:
+    def __init__(
+        self,
+        host: int,
+        run: str,
+        state: Redis,
+        broker: Redis,
+        settings: Settings,
+        seed: int,
+        endpoint: FakeEndpoint | None,
+    ) -> None:
         self._host = host
+        self._run = run
         self._state = state
         self._broker = broker
+        self._publisher = Publisher(settings)
         self._draw = random.Random(seed)
         self._endpoint = endpoint
+        self._next = ""
+        self._looks = 0
         self.struck: Counter[str] = Counter()
 
     def pause(self, mean: float) -> float:
         """Seconds until the next fault: from half of `mean` to one and a half."""
         return mean * self._draw.uniform(0.5, 1.5)
 
-    def strike(self) -> None:
-        """One fault."""
+    def strike(self) -> bool:
+        """One fault. Whether it found anything to strike: if not, it is the next one as well, but not for long."""
         kinds: dict[str, Callable[[], bool]] = {
             "worker killed": lambda: self._signal_worker(signal.SIGKILL),
             "worker restarted": lambda: self._signal_worker(signal.SIGTERM),
             "normal connections killed": lambda: self._kill_connections("normal"),
             "pubsub connections killed": lambda: self._kill_connections("pubsub"),
             "broker wiped": lambda: bool(self._broker.flushdb()),
-            "messages duplicated": self._duplicate_messages,
+            "messages doubled": self._double_messages,
         }
-        name = self._draw.choice(sorted(kinds))
-        if kinds[name]():
-            self.struck[name] += 1
+        if not self._next or self._looks >= PATIENCE:
+            self._next, self._looks = self._draw.choice(sorted(kinds)), 0
+        self._looks += 1
+        if not kinds[self._next]():
+            return False
+        self.struck[self._next] += 1
+        self._next = ""
+        return True
 
     def by_endpoint(self) -> dict[str, int]:
         """How often the stand-in failed, by fault."""
@@ -80,12 +110,13 @@ class Faults:
         killed: Any = self._state.client_kill_filter(_type=kind, skipme=True)
         return int(killed) > 0
 
-    def _duplicate_messages(self) -> bool:
-        """Every message that waits in a queue comes once more."""
-        doubled = 0
-        for key in self._broker.scan_iter(match="cogitate:*", _type="list"):
-            waiting: Any = self._broker.lrange(key, 0, -1)
-            if waiting:
-                self._broker.lpush(key, *waiting)
-                doubled += len(waiting)
-        return doubled > 0
+    def _double_messages(self) -> bool:
+        """The message of every open job comes twice more, whether it waits, is being run or has its result."""
+        prefix = prefix_of(self._state, self._run)
+        keys: Any = self._state.smembers(prefix + "jobs")
+        with self._state.pipeline(transaction=False) as pipe:
+            for key in sorted(keys):
+                pipe.hmget(f"{prefix}job:{key.decode()}", "job", "state")
+            found = pipe.execute()
+        jobs = [_JOB.decode(job) for job, state in found if job is not None and state != b"held"]
+        return self._publisher.publish(jobs + jobs) > 0

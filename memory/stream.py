@@ -22,6 +22,7 @@ from memory.entry import (
     PlanItem,
     PlanStatus,
     as_known,
+    shared,
 )
 
 
@@ -52,7 +53,7 @@ class Stream:
         head: Head | None = None,
     ) -> None:
         self.owner = owner
-        self.entries: dict[int, Entry] = {e.number: e for e in sorted(entries, key=lambda e: e.number)}
+        self.entries: dict[int, Entry] = {e.number: shared(e) for e in sorted(entries, key=lambda e: e.number)}
         self.archived: dict[int, Archived] = dict(archived or {})
         self.marks: dict[int, Marks] = dict(marks or {})
         self.head = head or Head()
@@ -149,7 +150,7 @@ class Stream:
     def append(self, entry: Entry, tick: int) -> Entry:
         """Number the entry and append it."""
         number = self.head.last_number + 1
-        entry = msgspec.structs.replace(entry, number=number, tick=tick, rated=0)
+        entry = msgspec.structs.replace(shared(entry), number=number, tick=tick, rated=0)
         self.entries[number] = entry
         self._live[number] = entry
         self._counts[entry.type] = self._counts.get(entry.type, 0) + 1

@@ -44,8 +44,8 @@ _CHECKPOINT = msgspec.json.Decoder(JournalCheckpoint)
 
 
 def packed(stream: bytes) -> bytes:
-    """A stream's JSON as it is kept beside a checkpoint: about a sixth of its size."""
-    return zlib.compress(stream, 1)
+    """A stream's JSON as it is kept beside a checkpoint: about an eighth of its size."""
+    return zlib.compress(stream, 6)
 
 
 def content_hash(stream: bytes) -> str:

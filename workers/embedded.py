@@ -38,6 +38,7 @@ MAX_SOCKET_PATH = 100  # bytes; the kernels' limits are 108 (Linux) and 104 (mac
 PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # what needs no quoting in a URL or in the server's configuration
 START_TIMEOUT = 60.0  # seconds until a server that is not loading must answer
 STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
+COMPACT = "1024"  # what is noted of an owner's entries is kept compactly up to so many: archive ticks in a tenth
 PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
 
 log = structlog.get_logger()
@@ -188,6 +189,8 @@ class EmbeddedServer:
             *("--appendfsync", "always"),
             *("--aof-load-truncated", "yes"),  # a write cut short by a crash is dropped, it was never answered
             *("--maxmemory-policy", "noeviction"),
+            *("--hash-max-listpack-entries", COMPACT),
+            *("--zset-max-listpack-entries", COMPACT),
         ]
         with (self.data_dir / LOG_FILE).open("ab") as out:
             start = out.tell()
@@ -200,6 +203,7 @@ class EmbeddedServer:
                 start_new_session=True,  # Ctrl-C is for the host, which stops the server last
                 restore_signals=False,  # a limit on the size of files is an error that it logs, not a silent death
                 umask=0o077,
+                env=os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"},  # large buffers go back to the system at once
             )
         try:
             self._await_answer(process, log_start=start)

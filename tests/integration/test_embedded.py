@@ -56,6 +56,7 @@ def refuses(server: EmbeddedServer) -> bool:
 def test_it_is_private_durable_and_never_evicts(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path) as server, server.client() as client:
         wanted = {"port": "0", "appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
+        wanted |= {"hash-max-listpack-entries": "1024", "zset-max-listpack-entries": "1024"}
         assert wanted.items() <= client.config_get("*").items()
         assert stat.S_IMODE(server.socket.stat().st_mode) == 0o700
         record = json.loads((tmp_path / SERVER_FILE).read_text())

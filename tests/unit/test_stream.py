@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_case import ANN, seen
@@ -83,3 +84,14 @@ def test_changes_are_taken_once() -> None:
     assert stream.take_changes().head
     stream.set_counter("n", 1)
     assert not stream.changes
+
+
+def test_strings_that_entries_have_in_common_are_held_once() -> None:
+    """Entries come from JSON, each with strings of its own; both sides of a conversation keep its every line."""
+    said = msgspec.json.encode(Entry(type="message", text="Good morning.", minute=0, location="cafe", subjects=(ANN,)))
+    ann, ben = (Stream(owner).append(msgspec.json.decode(said, type=Entry), 1) for owner in ("agent:ann", "agent:ben"))
+    read = Stream(ANN, entries=[msgspec.json.decode(said, type=Entry)]).live()[0]
+    for other in (ben, read):
+        assert other.text is ann.text
+        assert other.location is ann.location
+        assert other.subjects[0] is ann.subjects[0]
