@@ -57,6 +57,11 @@ def check(client: Redis, url: str) -> None:
     except AuthenticationError as error:
         raise ConfigurationError(f"Redis at {shown(url)} refuses the credentials: {error}") from error
     except RedisError as error:
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            raise ConfigurationError(
+                f"the certificate of Redis at {shown(url)} is not one to trust: {error}; name the file of its "
+                "authority with ?ssl_ca_certs=/path/ca.pem in the URL, or give the server a certificate for this name"
+            ) from error
         raise ConfigurationError(
             f"no Redis answers at {shown(url)}: {error}; start it, or unset COGITATE_REDIS_URL to use the embedded one"
         ) from error

@@ -101,6 +101,7 @@ def test_an_app_for_a_given_broker_needs_no_environment(monkeypatch: pytest.Monk
         ("unix:///run/v.sock?db=1", "redis+socket:///run/v.sock?virtual_host=1"),
         ("unix://user:p%40w@/run/v.sock?db=1", "redis+socket://user:p%40w@/run/v.sock?virtual_host=1"),
         ("unix:///run/v.sock", "redis+socket:///run/v.sock"),
+        ("rediss://u:p%40w@host/1?ssl_ca_certs=/ca.pem&ssl_cert_reqs=none", "rediss://u:p%40w@host/1"),
     ],
 )
 def test_urls_for_kombu(url: str, expected: str) -> None:
@@ -113,3 +114,13 @@ def test_tls_checks_certificates_unless_told_not_to() -> None:
     assert tls("rediss://host/1?ssl_cert_reqs=none") == {"ssl_cert_reqs": ssl.CERT_NONE}
     with pytest.raises(ConfigurationError, match="'perhaps'"):
         tls("rediss://host/1?ssl_cert_reqs=perhaps")
+
+
+def test_tls_options_of_a_url_are_passed_on() -> None:
+    found = tls("rediss://host/1?ssl_ca_certs=/run/ca%20one.pem&ssl_check_hostname=False&ssl_keyfile=/k")
+    assert found == {
+        "ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_ca_certs": "/run/ca one.pem", "ssl_check_hostname": False,
+        "ssl_keyfile": "/k",
+    }  # fmt: skip
+    with pytest.raises(ConfigurationError, match="'ssl_ca_cert'"):
+        tls("rediss://host/1?ssl_ca_cert=/run/ca.pem")
