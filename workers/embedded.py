@@ -263,7 +263,8 @@ class EmbeddedServer:
         child = _children.get(self.data_dir)
         if child is not None and child.poll() is None:
             return True
-        return self._state() != "absent"  # another process may have started one
+        # Another process may have started one. A server that cuts off a client, as operators may, is there: ask again.
+        return self._state() != "absent" or self._state() != "absent"
 
 
 def _binary() -> Path:

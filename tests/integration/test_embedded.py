@@ -169,6 +169,14 @@ def test_a_server_that_hangs_is_not_started_twice(tmp_path: Path, monkeypatch: p
             os.kill(server.pid, signal.SIGCONT)
 
 
+def test_a_server_that_cuts_off_a_client_is_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = EmbeddedServer(tmp_path)  # of another process
+    for seen, alive in ((["absent", "ready"], True), (["absent", "absent"], False)):
+        answers = iter(seen)
+        monkeypatch.setattr(server, "_state", lambda answers=answers: next(answers))
+        assert server.alive() is alive
+
+
 def test_ctrl_c_reaches_the_host_not_the_server(tmp_path: Path, eventually: Callable[..., None]) -> None:
     host = subprocess.Popen(
         [sys.executable, "-c", HOST, str(tmp_path)],
