@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 
 from ops.host import TickLoop
 from scheduler.claims import Claim, Claims, Refusal, Result, Settled
+from scheduler.journal import JournalError
 from scheduler.keys import incarnation_key
 from scheduler.ledger import Collected, LedgerError
 from scheduler.versions import SCHEMA
@@ -36,6 +37,7 @@ class HostProcess(Process):
     def __init__(self, cluster: Cluster, name: str) -> None:
         super().__init__(cluster.schedule, name)
         self._cluster = cluster
+        self._restarts = cluster.restarts
         self.main = self.spawn(self._live)
 
     def _live(self) -> None:
@@ -44,6 +46,9 @@ class HostProcess(Process):
                 self._cluster.finished = True
         except (LedgerError, RedisError):
             pass  # whoever supervises hosts starts another if there is none
+        except JournalError as error:  # what it was reading may have been forgotten meanwhile
+            if self._cluster.restarts == self._restarts:
+                self._cluster.broken = error
         except Exception as error:
             self._cluster.broken = error
         finally:
