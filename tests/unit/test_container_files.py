@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -29,6 +31,28 @@ def test_the_commands_are_those_without_docker() -> None:
     compose = (ROOT / "docker-compose.yml").read_text()
     assert "celery -A workers worker" in compose
     assert "celery -A workers flower" in compose
-    assert "FLOWER_BASIC_AUTH:?" in compose  # no Flower without a password
+    assert "command: cogitate run" in compose
     assert "--maxmemory-policy noeviction" in compose
     assert "--appendfsync everysec" in compose
+
+
+def test_each_service_has_a_user_whose_password_must_be_given() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    for name, service in services.items():
+        for variable, value in service.get("environment", {}).items():
+            if variable.endswith(("_PASSWORD", "_AUTH", "REDIS_URL")):
+                assert re.search(r"\$\{(\w+):\?set \1", value), f"{name}: {variable}"
+        if "COGITATE_REDIS_URL" in service.get("environment", {}):
+            user = {"flower": "operator"}.get(name, name)
+            assert service["environment"]["COGITATE_REDIS_URL"].startswith(
+                f"redis://{user}:${{{user.upper()}_PASSWORD:?"
+            )
+    assert {"host", "worker", "operator", "flower"} <= services.keys()
+
+
+def test_prometheus_scrapes_what_compose_serves() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    scraped = (ROOT / "ops/prometheus/prometheus.yml").read_text()
+    assert '["host:9464"]' in scraped
+    assert "names: [worker]" in scraped
+    assert {services[name]["environment"]["COGITATE_METRICS_PORT"] for name in ("host", "worker")} == {9464}
