@@ -24,6 +24,7 @@ from ops import (
     flower_command,
     job_command,
     jobs_command,
+    load_command,
     memory_command,
     mode_commands,
     plan_command,
@@ -61,6 +62,7 @@ app.command("replay", epilog=replay_command.EXAMPLE)(replay_command.replay_run)
 app.command("audit", epilog=audit_command.EXAMPLE)(audit_command.audit_run)
 app.command("estimate", epilog=estimate_command.EXAMPLE)(estimate_command.estimate_run)
 app.command("report", epilog=report_command.EXAMPLE)(report_command.report)
+app.command("load", epilog=load_command.EXAMPLE)(load_command.load)
 app.command("runs", epilog=runs_command.EXAMPLE)(runs_command.runs)
 app.command("status", epilog=status_command.EXAMPLE)(status_command.status)
 app.command("memory", epilog=memory_command.EXAMPLE)(memory_command.memory)

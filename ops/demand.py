@@ -12,9 +12,11 @@ from typing import Any
 
 import msgspec
 from redis import Redis
+from redis.exceptions import ResponseError
 
 from memory.clock import DAY
 from scheduler.endpoints import Model
+from scheduler.ledger import LedgerError
 from scheduler.rules import kept_settings
 from scheduler.settings import Settings
 from scheduler.summary import prefix_of, run_names
@@ -165,10 +167,13 @@ def _like(client: Redis, settings: Settings) -> list[str]:
     """The runs that think in the same way, the last name first, with whole journals."""
     found = []
     for run in reversed(run_names(client)):
-        state: Any = client.hmget(prefix_of(client, run) + "state", ["settings", "trimmed"])
-        if state[0] is None or int(state[1] or 0):
-            continue
-        kept = kept_settings(state[0])
+        try:
+            state: Any = client.hmget(prefix_of(client, run) + "state", ["settings", "trimmed"])
+            if state[0] is None or int(state[1] or 0):
+                continue
+            kept = kept_settings(state[0])
+        except (LedgerError, ResponseError, ValueError, TypeError, AttributeError):
+            continue  # deleted since, of a newer version, or changed by hand: nothing can be learned from it
         same = (kept.llm, kept.act_interval * kept.minutes_per_tick, kept.model if kept.llm == "openai" else "")
         ours = (
             settings.llm, settings.act_interval * settings.minutes_per_tick,
@@ -192,7 +197,10 @@ def _sample(client: Redis, run: str) -> _Sample | None:
         return None
     days: list[dict[str, _Used]] = [{} for _ in range(whole)]
     for number, stored in enumerate(lines[: whole * DAY // settings.minutes_per_tick]):
-        line = _LINE.decode(stored.partition(b" ")[2])
+        try:
+            line = _LINE.decode(stored.partition(b" ")[2])
+        except msgspec.DecodeError:
+            return None  # changed by hand: `cogitate audit` says where
         day = days[min(whole - 1, number * settings.minutes_per_tick // DAY)]
         wanted = Counter(decided.key.kind for decided in line.core.decided if decided.key.trial == 0)
         for kind, count in wanted.items():

@@ -74,6 +74,11 @@ class _Server:
         self._limit = Pace(options.requests_per_minute, options.burst)
         self._connections: set[asyncio.Task[Any]] = set()
 
+    def behave(self, options: Options) -> None:
+        before, self.options = self.options, options
+        if (before.requests_per_minute, before.burst) != (options.requests_per_minute, options.burst):
+            self._limit = Pace(options.requests_per_minute, options.burst)
+
     async def listen(self, host: str, port: int) -> asyncio.Server:
         return await asyncio.start_server(self._serve, host, port, backlog=_BACKLOG)
 
@@ -239,11 +244,17 @@ class FakeEndpoint:
             ValueError: for a fault that is not known, and the like.
         """
         options = self._server.options
-        self._server.options = replace(
-            options,
-            latency=options.latency if latency is None else latency,
-            faults=options.faults if faults is None else faults,
+        self.behave(
+            replace(
+                options,
+                latency=options.latency if latency is None else latency,
+                faults=options.faults if faults is None else faults,
+            )
         )
+
+    def behave(self, options: Options) -> None:
+        """Answer as these options say from now on. A limit of requests begins anew where it is another."""
+        self._loop.call_soon_threadsafe(self._server.behave, options)
 
     def hold(self) -> None:
         """Let requests arrive and keep their answers back until `release`."""

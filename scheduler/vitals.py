@@ -134,7 +134,7 @@ def cadence_vitals(client: Redis, run: str) -> CadenceVitals:
         status=status,
         tick=tick,
         minute=recent.minute,
-        open=_open_kinds(client, prefix, run, tick),
+        open=open_kinds(client, prefix, run, tick),
         workers=_workers(client, prefix),
         steering=steering_of(client, prefix),
         recent=recent,
@@ -148,7 +148,8 @@ def _state(client: Redis, prefix: str) -> tuple[str, int, Settings]:
     return (state[0] or b"").decode(), int(state[1]), kept_settings(state[2])
 
 
-def _open_kinds(client: Redis, prefix: str, run: str, tick: int) -> dict[str, OpenKind]:
+def open_kinds(client: Redis, prefix: str, run: str, tick: int) -> dict[str, OpenKind]:
+    """The open jobs of each kind at a tick."""
     members: Any = client.smembers(prefix + "jobs")
     texts = sorted(raw.decode() for raw in members)
     pipeline = client.pipeline(transaction=False)

@@ -1,0 +1,73 @@
+"""A world of which only some owners are there: for loads that grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from memory.effects import Effect
+from memory.entry import Entry
+from memory.profile import Location, Profile
+from simulation.world import Change, World
+
+
+class GrowingWorld:
+    """Another world, seen by the first `present` of its owners; the others live there too, and are not observed.
+
+    Let `present` only grow: who has left a run cannot come back to it. Not for runs that are resumed.
+    """
+
+    def __init__(self, world: World, present: int) -> None:
+        self._world = world
+        self.present = present
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        """All places."""
+        return self._world.locations
+
+    @property
+    def start_minute(self) -> int:
+        """Game time of tick 0."""
+        return self._world.start_minute
+
+    @property
+    def minutes_per_tick(self) -> int:
+        """Game minutes between two ticks."""
+        return self._world.minutes_per_tick
+
+    @property
+    def ticks_per_day(self) -> int:
+        """Ticks in a game day."""
+        return self._world.ticks_per_day
+
+    def owners(self) -> Mapping[str, Profile]:
+        """Those who are there."""
+        return dict(islice(self._world.owners().items(), self.present))
+
+    def brief(self, owner: str) -> dict[str, Any]:
+        """What the world says of an owner."""
+        return self._world.brief(owner)
+
+    def apply(self, change: Change) -> None:
+        """Take notice of a change."""
+        self._world.apply(change)
+
+    def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
+        """Go on; what those observed who are there."""
+        here = self.owners()
+        return [(owner, entry) for owner, entry in self._world.step(tick, minute) if owner in here]
+
+    def take_effects(self) -> list[Effect]:
+        """The effects of those who are there."""
+        here = self.owners()
+        return [effect for effect in self._world.take_effects() if effect.owner in here]
+
+    def dump(self) -> bytes:
+        """The world's state."""
+        return self._world.dump()
+
+    def load(self, data: bytes) -> None:
+        """Restore the world's state."""
+        self._world.load(data)
