@@ -7,6 +7,7 @@ There is no wall-clock field: two runs with the same inputs must hold identical 
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -82,6 +83,7 @@ def shared(entry: Entry) -> Entry:
     )
 
 
+@lru_cache(maxsize=8_192)  # the same few people meet again and again, and then the tuple is shared as well
 def _interned(strings: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(sys.intern, strings))
 

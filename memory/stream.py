@@ -169,7 +169,10 @@ class Stream:
         self._counts[entry.type] -= 1
         self._unrated.discard(number)
         self._provisional.discard(number)
-        self.archived[number] = Archived(tick, into)
+        record = next(reversed(self.archived.values()), None)  # most are archived together: one record serves them all
+        if record is None or record.tick != tick or record.into != into:
+            record = Archived(tick, into)
+        self.archived[number] = record
         self.changes.archived.append(number)
         if entry.type == "plan" and entry.items:
             for item in entry.items:

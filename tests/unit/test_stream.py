@@ -94,4 +94,4 @@ def test_strings_that_entries_have_in_common_are_held_once() -> None:
     for other in (ben, read):
         assert other.text is ann.text
         assert other.location is ann.location
-        assert other.subjects[0] is ann.subjects[0]
+        assert other.subjects is ann.subjects
