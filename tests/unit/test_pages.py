@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent.parent
 OPERATING = (ROOT / "docs" / "operating.md").read_text()
 STATES = (ROOT / "docs" / "state-machine.md").read_text()
 PACKAGES = ("memory", "tasks", "scheduler", "workers", "simulation", "ops")
-DOTTED = re.compile(r"[a-z]+\.[a-z_]+")
+DOTTED = re.compile(r"[a-z_]+\.[a-z_]+")
 
 
 def first_column(page: str, heading: str) -> set[str]:
