@@ -108,7 +108,7 @@ class ModelClient:
         call = Call(deadline)
         reply = self._loop.run(self._exchange({"model": model.model, **body}, call))
         if isinstance(reply, httpx2.Response):
-            reply = read_completion(reply.content, reply.headers)
+            reply = read_completion(self._address.without_key(reply.content), reply.headers)
             self._dialects.accepted(model.model, dialect)
         spent, estimated = cost_of(model, prompt, reply, call.sent, max_output_tokens)
         better = _better(dialect, reply)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import urllib.parse
 import urllib.request
@@ -11,6 +12,7 @@ from scheduler.endpoints import Endpoint
 from scheduler.settings import ConfigurationError
 
 OPENAI = "https://api.openai.com/v1"
+_SHORTEST = 12  # characters of what is taken to be a key
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,15 @@ class Address:
         """The base URL without user, password and query: what tells servers apart and may be shown."""
         url = urllib.parse.urlsplit(self.base_url)
         return urllib.parse.urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", ""))
+
+    def without_key(self, said: bytes) -> bytes:
+        """What an endpoint said, should it repeat the key that it was sent: "[key]" stands there instead.
+
+        A key that is too short to be one, such as the "none" of a local server, is left: it may be any word.
+        """
+        user = urllib.parse.urlsplit(self.base_url).netloc.rpartition("@")[0]  # is sent in the place of the key
+        sent = base64.b64encode(urllib.parse.unquote(user).encode()).decode() if user else self.api_key
+        return said.replace(sent.encode(), b"[key]") if len(sent) >= _SHORTEST else said
 
 
 def address_of(endpoint: Endpoint) -> Address:
