@@ -40,11 +40,12 @@ Eventually = Callable[..., None]
 
 
 def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
-    """A town that asks the endpoint. No budget is so scarce, and no job given up so soon, that a fault decides."""
+    """A town that asks the endpoint. No budget is so scarce, and nothing given up so soon, that a fault decides."""
     chosen: dict[str, Any] = {
         "data_dir": folder / "data", "workers": 1, "concurrency": 4, "llm": "openai", "base_url": endpoint.url,
         "api_key": "any", "limits": {}, "limit_tokens": 100_000_000, "claim_cap": 20, "minutes_per_tick": STEP,
         "reflection_interval": 120, "lease": 2.0, "hint_interval": 0.2, "socket_timeout": 2.0,
+        "wait": 600.0, "job_deadline": 600.0,
     }  # fmt: skip
     return Settings(**(chosen | more))
 
