@@ -1,0 +1,207 @@
+"""A small town whose thoughts come from servers that others wrote: a mock from PyPI, and llama.cpp with a real model.
+
+The mock, fakellm, answers by rules: one kind of job is answered well, one in a code fence, one with an echo of its
+prompt, one not at all. The real model is small and often writes junk. Whatever they say, the run must complete, the
+auditor must find nothing, and no memory may be stored that is not what its kind promises. Needs the extra `local-llm`,
+and nothing of `dev`; so it has a command line of its own.
+
+    python -m bench.local_llm --calls 30
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.llama_server import MODEL
+from bench.memory_checks import bad_memories
+from bench.table import Row, Table
+from ops import logs
+from ops.drive import drive
+from ops.host import TickLoop
+from scheduler.audit import audit
+from scheduler.endpoint_vitals import EndpointVitals, endpoint_vitals
+from scheduler.endpoints import Endpoint, ModelSettings
+from scheduler.history import read_journal
+from scheduler.settings import Settings
+from simulation.town import Town
+
+AGENTS = 3
+START = 350  # minutes after 00:00: ten to six, when plans are about to be made
+TICKS = 200
+ASKING = ("plan", "act", "reflect", "summarise")  # kinds that a town of this size and age asks for
+STARTING = 60.0  # seconds that a server may take to answer
+PATIENCE = 600.0  # seconds that a tick waits for thoughts; a job has half of that
+
+_GOOD_PLAN = json.dumps(
+    {
+        "activities": [
+            {"time": f"{7 + n}:00 AM", "description": f"Take care of errand {n}", "location": "", "priority": 3}
+            for n in range(5)
+        ]
+    }
+)
+_GOOD_INSIGHT = json.dumps({"insight": "Mornings are calm.", "significance": 4, "relationship_changes": []})
+RULES = [  # of fakellm; models are called as the kinds that ask them
+    {"name": "plan", "when": {"model_matches": "^plan$"}, "respond": {"content": _GOOD_PLAN}},
+    {
+        "name": "reflect",
+        "when": {"model_matches": "^reflect$"},
+        "respond": {"content": f"Here it is:\n```json\n{_GOOD_INSIGHT}\n```"},
+    },
+    {"name": "summarise", "when": {"model_matches": "^summarise$"}, "respond": {"status": 429, "error": "slow down"}},
+]
+
+
+class Lived(NamedTuple):
+    """What became of a town."""
+
+    server: str
+    seconds: float
+    jobs: Counter[tuple[str, str]]  # kind, source
+    vitals: list[EndpointVitals]
+    wrong: list[str]  # what the auditor found, and bad memories
+
+
+def report(calls: int) -> int:
+    """Live with both servers and print what came of it; 1 when anything is wrong. `calls` is the most for each."""
+    wrong = []
+    for name, server in SERVERS.items():
+        with server() as url, tempfile.TemporaryDirectory() as folder:
+            lived = live(name, url, calls, Path(folder))
+        print(table(lived), end="\n\n", flush=True)
+        wrong += [f"{name}: {what}" for what in lived.wrong]
+    print("\n".join(wrong) or "nothing is wrong")
+    return 1 if wrong else 0
+
+
+def live(server: str, url: str, calls: int, folder: Path) -> Lived:
+    """A morning of a town with one worker process; each kind has a model of its own name, at an endpoint of it."""
+    model = (lambda kind: kind) if server == "fakellm" else (lambda kind: MODEL)
+    settings = Settings(
+        data_dir=folder, llm="openai", workers=1, concurrency=2, wait=PATIENCE, job_deadline=PATIENCE / 2,
+        limit_tokens=10_000_000, limits={"run.run.calls": calls}, retry_share=0.3, guarantees={}, claim_cap=3,
+        reflection_interval=60, act_interval=60, throttle_auto=False, repair_from=1440,
+        endpoints={kind: Endpoint(base_url=url, api_key="none") for kind in ASKING},
+        models={kind: ModelSettings(endpoint=kind, model=model(kind)) for kind in ASKING},
+        tiers={"routine": "plan"}, kind_tiers={kind: {"routine": kind} for kind in ASKING},
+    )  # fmt: skip
+    town, began = Town(AGENTS, start_minute=START), time.monotonic()
+    with TickLoop(
+        run="town", owners=town.owners(), settings=settings, locations=town.locations, brief=town.brief, ticks=TICKS,
+        start_minute=START,
+    ) as loop:  # fmt: skip
+        drive(loop, town)
+        client = loop.ledger.client
+        jobs: Counter[tuple[str, str]] = Counter(
+            (note.key.kind, note.source)
+            for line in read_journal(client, loop.ledger.prefix, 1, loop.tick)
+            for note in line.notes.ended
+        )
+        wrong = audit(client, "town")
+        for owner, stream in loop.mind.streams.items():
+            wrong += [f"{owner}: {what}" for what in bad_memories(stream, town.locations)]
+        vitals = endpoint_vitals(client)
+    return Lived(server, time.monotonic() - began, jobs, vitals, wrong)
+
+
+def table(lived: Lived) -> Table:
+    """A row for each kind: jobs by source, calls, tokens, failures."""
+    of = {one.endpoint: one for one in lived.vitals}
+    rows = []
+    for kind in sorted({kind for kind, _ in lived.jobs}):
+        sources = [lived.jobs[kind, source] for source in ("llm", "heuristic")]
+        one = of.get(kind)
+        failures = ", ".join(f"{name} {count}" for name, count in one.failures.items()) if one is not None else ""
+        figures = (one.calls, one.tokens, one.estimated) if one is not None else (0, 0, 0)
+        rows.append(Row(kind, (*sources, *figures, failures)))
+    return Table(
+        title=f"{lived.server}: {AGENTS} agents, {TICKS} minutes, {lived.seconds:.0f} s",
+        columns=("jobs by llm", "by heuristic", "calls", "tokens", "estimated", "failures"),
+        rows=tuple(rows),
+    )
+
+
+@contextmanager
+def fakellm() -> Iterator[str]:
+    """The mock, with the rules above; what has no rule is echoed."""
+    with socket.socket() as probe, tempfile.TemporaryDirectory() as folder:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        rules = Path(folder) / "fakellm.yaml"
+        rules.write_text(json.dumps({"version": 1, "defaults": {"fallback": "deterministic_echo"}, "rules": RULES}))
+        command = [sys.executable, "-m", "fakellm.cli", "serve", "--port", str(port), "--config", str(rules)]
+        with _process(command) as process:
+            _until_served(process, f"http://127.0.0.1:{port}/_fakellm/stats")
+            yield f"http://127.0.0.1:{port}/v1"
+
+
+@contextmanager
+def llama() -> Iterator[str]:
+    """llama.cpp with a real model."""
+    with _process([sys.executable, "-m", "bench.llama_server"]) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        if not url:
+            raise RuntimeError(f"the server of llama.cpp did not start: it ended with {process.wait()}")
+        yield url
+
+
+SERVERS: dict[str, Callable[[], AbstractContextManager[str]]] = {"fakellm": fakellm, f"llama.cpp, {MODEL}": llama}
+
+
+@contextmanager
+def _process(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def _until_served(process: subprocess.Popen[str], url: str) -> None:
+    """Return when the server answers.
+
+    Raises:
+        RuntimeError: when it ends instead.
+        TimeoutError: when it takes too long.
+    """
+    deadline = time.monotonic() + STARTING
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"{process.args!r} ended with {process.returncode}: is the extra local-llm installed?")
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise TimeoutError(f"{url} was not served within {STARTING:g} s")
+
+
+def main() -> int:
+    """Run both, and say what is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m bench.local_llm", description=__doc__)
+    parser.add_argument("--calls", type=int, default=30, help="the most for each server")
+    arguments = parser.parse_args()
+    logs.quiet()
+    return report(arguments.calls)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
