@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,8 +18,10 @@ from structlog.testing import capture_logs
 import workers.inline
 import workers.shared_calls
 from memory.profile import Location, Profile
+from ops.cli import main
 from ops.fake_llm import FakeEndpoint
 from ops.host import TickLoop
+from ops.job_command import printable
 from prompts.render import neutral
 from scheduler.audit import audit
 from scheduler.budget import Cell
@@ -31,6 +34,7 @@ from scheduler.summary import prefix_of, summarise_run
 from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.capture import Captured, captured_of
+from workers.embedded import EmbeddedServer
 from workers.llm import Answer
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eva", "Fay", "Gus", "Hal")
@@ -241,3 +245,26 @@ def test_texts_are_kept_only_on_request_within_bounds_and_go_with_their_run(tmp_
     assert texts(client, settings, notes(client)["agent:hal"]) == [], "what is older than it may be is not shown"
     delete_run(client, "town", force=True)
     assert not list(client.scan_iter("cogitate:{town}:*"))
+
+
+def test_the_command_shows_what_a_job_asked_and_was_told(
+    tmp_path: Path, valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakeEndpoint(faults={"wrong_schema": 1.0}) as endpoint, valkey.client() as client:
+        planned(settings_of(tmp_path, endpoint, capture=True), client, owners=SAME)
+        job = f"town/{notes(client)['agent:nan'].key.text()}"
+    monkeypatch.setenv("COGITATE_REDIS_URL", valkey.url)
+    for options in (["--prompt"], ["--prompt", "--json"]):
+        monkeypatch.setattr("sys.argv", ["cogitate", "job", job, *options, "--data-dir", str(tmp_path)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit):
+            main()
+        told = capsys.readouterr()
+        shown = told.out if "--json" not in options else told.err
+        for part in ("attempt 1 (default): user", "attempt 2 (default): answer", "failed\nwrong_schema", "<answer>"):
+            assert part in shown
+    assert [one["attempt"] for one in json.loads(told.out)["texts"]] == [1, 2]
+
+
+def test_what_a_model_wrote_cannot_steer_a_terminal() -> None:
+    assert printable("a\x1b[2Jb\nc\u202ed") == "a\ufffd[2Jb\nc\ufffdd"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from memory.effects import Rate
+from memory.effects import Rate, SetCounter
 from memory.entry import Entry
 from memory.profile import Profile
 from ops.fake_llm import FakeEndpoint
@@ -20,6 +20,7 @@ from scheduler.journal import ReadLine
 from scheduler.replay import replay
 from scheduler.settings import Settings
 from scheduler.summary import prefix_of
+from tasks.rate import LEAST
 
 ANN, BEN = "agent:ann", "agent:ben"
 TICKS = 80
@@ -119,3 +120,20 @@ def test_a_model_that_is_gone_leaves_predictions(tmp_path: Path, model: dict[str
     assert effects
     assert not any(effect.paid for effect in effects)
     assert all(1 <= rating <= 10 for effect in effects for rating in effect.ratings)
+
+
+def test_a_batch_that_no_model_can_rate_is_halved_and_predicted_in_the_end(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint(faults={"wrong_types": 1.0}) as endpoint:
+        loop = live(
+            tmp_path, client, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10_000_000,
+            rate_share=1.0, limits={}, coalesce=False,
+        )  # fmt: skip
+    ended = [end for line in journal(loop) for end in line.core.ended if end.key.kind == "rate"]
+    assert {end.reason for end in ended} == {"failed"}
+    halved = [effect.value for end in ended for effect in end.effects if isinstance(effect, SetCounter)]
+    assert halved, "a batch of ten or more came together"
+    assert min(halved) >= LEAST
+    assert any(isinstance(effect, Rate) and not effect.paid for end in ended for effect in end.effects)
+    assert replay(client, "rated", FakeRedis()).digest == loop.digest
+    assert audit(client, "rated") == []
