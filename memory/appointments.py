@@ -133,7 +133,9 @@ def find_place(text: str, places: Sequence[Location]) -> Location | None:
     best: tuple[int, Location] | None = None
     for place in places:
         for word in (place.name.casefold(), place.id.casefold()):
-            if word and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", folded) and (best is None or len(word) > best[0]):
+            if not word or word not in folded or (best is not None and len(word) <= best[0]):
+                continue  # at once: a big town has more places than `re` keeps patterns, and compiling takes long
+            if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", folded):
                 best = (len(word), place)
     return best[1] if best else None
 

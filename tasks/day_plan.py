@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from memory.appointments import Appointment
@@ -208,16 +209,22 @@ def _with_place(text: str, place: str | None, places: Sequence[Location]) -> str
 
 
 def _eating_place(places: Sequence[Location], home: str | None) -> str | None:
-    found = [
-        p.id for p in places if re.search(r"restaurant|cafe|café|diner|canteen|pub|bakery", f"{p.type} {p.name}", re.I)
-    ]
-    return min(found) if found else home
+    return min((p.id for p in places if _serves_food(p.type, p.name)), default=home)
 
 
 def _social_place(places: Sequence[Location]) -> str | None:
     tagged = [p.id for p in places if "social" in p.tags]
-    typed = [p.id for p in places if re.search(r"plaza|square|park|pub|bar|cafe", f"{p.type} {p.name}", re.I)]
-    return min(tagged or typed, default=None)
+    return min(tagged or (p.id for p in places if _gathers(p.type, p.name)), default=None)
+
+
+@lru_cache(maxsize=4096)  # a big town's places are looked at once for each plan that its host has to make
+def _serves_food(kind: str, name: str) -> bool:
+    return re.search(r"restaurant|cafe|café|diner|canteen|pub|bakery", f"{kind} {name}", re.I) is not None
+
+
+@lru_cache(maxsize=4096)
+def _gathers(kind: str, name: str) -> bool:
+    return re.search(r"plaza|square|park|pub|bar|cafe", f"{kind} {name}", re.I) is not None
 
 
 def _at(slot: Slot, minute: int) -> Slot:
