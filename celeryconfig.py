@@ -100,6 +100,8 @@ task_publish_retry_policy = {"max_retries": 1, "interval_start": 0, "interval_st
 # is smaller its questions wait for each other and it shows no worker at all.
 broker_pool_limit = 64
 
+worker_disable_rate_limits = True  # a limit of Celery's is one worker's own; those of endpoints hold for all of them
+
 # Events for Flower. Workers' own events carry name, arguments, state and runtime, so the host sends none: a
 # "task-sent" event would cost a second message per job.
 worker_send_task_events = True

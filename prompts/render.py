@@ -42,7 +42,6 @@ VALUES: dict[str, frozenset[str]] = {
     "repair": frozenset({"answer", "complaint"}),  # is added to the prompt of another kind
 }  # fmt: skip
 
-_BRACKETS = str.maketrans({"<": "‹", ">": "›", "`": "'"})
 # Characters that reorder or hide text: bidirectional controls, zero-width space, tag characters, lone surrogates.
 _HIDDEN = re.compile("[\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
@@ -70,7 +69,10 @@ def plain(text: str) -> str:
 
 def neutral(value: Any) -> Any:
     """What a template may insert: one line without angle brackets, so that it cannot close the fence around it."""
-    return plain(value).translate(_BRACKETS) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    # Three calls of `replace` take a twentieth of the time of `translate`, and a prompt inserts forty values.
+    return plain(value).replace("<", "‹").replace(">", "›").replace("`", "'")
 
 
 class Templates:

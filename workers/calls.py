@@ -17,7 +17,7 @@ from tasks.kind import Prompt
 from workers.gate import Gate, Refused
 from workers.llm import Answer
 from workers.llm_clients import ModelClients
-from workers.response_cache import ResponseCache, question_of
+from workers.response_cache import Question, ResponseCache
 from workers.shared_calls import Asked, SharedCalls
 
 log = structlog.get_logger()
@@ -40,7 +40,7 @@ class Calls:
 
     def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Asked | str:
         """Ask once; or say why that may not be, when nothing was spent."""
-        question = question_of(prompt, model, job.output_cap)
+        question = Question.of(prompt, model, job.output_cap)
         known = self._cache.find(job, question, prompt)
         if known is not None:
             return Asked(known, saved=True)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import NamedTuple
 
 import msgspec
+from pydantic import BaseModel
 from redis import Redis
 
 from scheduler.endpoints import Model
@@ -37,11 +39,26 @@ class _Kept(msgspec.Struct, frozen=True):
     failure: FailureKind | None  # what was wrong with it, as far as its kind did not judge it
 
 
-def question_of(prompt: Prompt, model: Model, output_cap: int) -> str:
-    """A hash of all that is sent to a model. Two questions of the same hash are the same request."""
-    schema = plain_schema(prompt.answer)
-    sent = [model.endpoint, model.model, model.seed, prompt.system, prompt.user, schema, output_cap]
-    return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
+class Question(NamedTuple):
+    """All that is sent to a model. Two questions that are equal are the same request."""
+
+    endpoint: str
+    model: str
+    seed: int | None
+    system: str
+    user: str
+    answer: type[BaseModel]
+    output_cap: int
+
+    @classmethod
+    def of(cls, prompt: Prompt, model: Model, output_cap: int) -> Question:
+        """What is asked of this model when it is shown this prompt."""
+        return cls(model.endpoint, model.model, model.seed, prompt.system, prompt.user, prompt.answer, output_cap)
+
+    def digest(self) -> str:
+        """A hash that is the same in every process."""
+        sent = [*self[:5], plain_schema(self.answer), self.output_cap]
+        return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
 
 
 class ResponseCache:
@@ -56,7 +73,7 @@ class ResponseCache:
             seconds=settings.response_cache_days * 86_400,
         )
 
-    def find(self, job: Job, question: str, prompt: Prompt) -> Answer | None:
+    def find(self, job: Job, question: Question, prompt: Prompt) -> Answer | None:
         """The answer that this job of an earlier run got to this question, with the usage that it had then."""
         (raw,) = self._texts.find(RESPONSES, [_field(job, question)]) if self._on else (None,)
         if raw is None:
@@ -76,7 +93,7 @@ class ResponseCache:
             text=kept.text,
         )
 
-    def keep(self, job: Job, question: str, answer: Answer) -> None:
+    def keep(self, job: Job, question: Question, answer: Answer) -> None:
         """Remember what a model answered."""
         failure = answer.failure.kind if answer.failure is not None else None
         if self._on and answer.text and (failure is None or failure in OF_ANSWERS):
@@ -84,5 +101,5 @@ class ResponseCache:
             self._texts.keep(RESPONSES, _field(job, question), msgspec.json.encode(kept))
 
 
-def _field(job: Job, question: str) -> str:
-    return f"{question}/{job.key.text()}"
+def _field(job: Job, question: Question) -> str:
+    return f"{question.digest()}/{job.key.text()}"

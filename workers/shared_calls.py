@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import NamedTuple
 
@@ -23,9 +23,9 @@ class SharedCalls:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way: dict[str, Future[Answer | str]] = {}
+        self._under_way: dict[Hashable, Future[Answer | str]] = {}
 
-    def ask(self, question: str, deadline: float, call: Callable[[], Answer | str]) -> Asked | str:
+    def ask(self, question: Hashable, deadline: float, call: Callable[[], Answer | str]) -> Asked | str:
         """Make the call, or have part in the same one.
 
         What kept another from its answer (its own deadline, a limit) need not stand in the way here: then it is called
@@ -51,7 +51,7 @@ class SharedCalls:
             if isinstance(answer, Answer) and (answer.failure is None or answer.failure.kind != "timeout"):
                 return Asked(answer, saved=True)
 
-    def _call(self, question: str, mine: Future[Answer | str], call: Callable[[], Answer | str]) -> Asked | str:
+    def _call(self, question: Hashable, mine: Future[Answer | str], call: Callable[[], Answer | str]) -> Asked | str:
         answer: Answer | str = ""
         try:
             answer = call()

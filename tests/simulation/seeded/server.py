@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -140,7 +140,7 @@ class _Still(Heartbeat):
 class _Alone(SharedCalls):
     """Every call is made: simulated threads wait for the simulation, not for one another."""
 
-    def ask(self, question: str, deadline: float, call: Callable[[], Answer | str]) -> Asked | str:
+    def ask(self, question: Hashable, deadline: float, call: Callable[[], Answer | str]) -> Asked | str:
         answer = call()
         return Asked(answer, saved=False) if isinstance(answer, Answer) else answer
 
