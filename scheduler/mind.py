@@ -270,8 +270,11 @@ class Mind(RunState):
         def again_due(kind: str, owner: str) -> Iterable[Request]:
             return () if busy(kind, owner) else self.rules.kind_of(kind).due(self.moment(owner, tick, minute))
 
-        interval = self.facts.limits.reflection_interval
-        return self.steering.throttle.sift(found, self.streams, minute=minute, interval=interval, again=again_due)
+        limits = self.facts.limits
+        return self.steering.throttle.sift(
+            found, self.streams, minute=minute, interval=limits.reflection_interval, again=again_due,
+            enough=None if limits.reflection_trigger == "interval" else limits.reflection_trigger_max,
+        )  # fmt: skip
 
     def _open(self, minute: int, decided: Iterable[Decided]) -> list[OpenJob]:
         opened = []

@@ -2,9 +2,10 @@
 
 Each time an owner is due it brings as much credit as the cadence is worth: a whole thought when it is as usual, half a
 thought when it is halved. A whole credit lets one owner think, and that is the one to whom most has happened since it
-last thought, among all that wait. Whoever waits is due again an interval later and brings credit again. So a cadence of
-one half means half as many thoughts, whatever made them due, and nothing that happened is lost: the thought that comes
-in the end is about all of it. Every time that an owner was due and had to wait counts as one postponed thought.
+last thought, among all that wait. Whoever waits is due again an interval later, or when as much has happened again as
+makes it due, and brings credit again. So a cadence of one half means half as many thoughts, whatever made them due, and
+nothing that happened is lost: the thought that comes in the end is about all of it. Every time that an owner was due
+and had to wait counts as one postponed thought.
 
 Where a longest wait is given, whoever has waited so long thinks whatever the credit is, and takes it from the others'.
 
@@ -29,6 +30,7 @@ class Waiting(msgspec.Struct, frozen=True):
     since: int  # game time, total minutes
     again: int  # when it is due once more and brings credit
     times: int  # it was postponed
+    salience: int = 0  # how much had happened to it when it last brought credit
 
 
 class Passed(NamedTuple):
@@ -53,6 +55,7 @@ class Postponing(msgspec.Struct):
         interval: int,
         longest: int | None,
         salience: Callable[[str], int],
+        enough: int | None = None,
     ) -> Passed:
         """Who of those that are due or wait may think now.
 
@@ -62,13 +65,21 @@ class Postponing(msgspec.Struct):
             interval: game minutes after which one that waits is due once more.
             longest: game minutes that anybody waits at most; None: there is no such bound.
             salience: how much has happened to an owner since it last thought.
+            enough: so much makes an owner due; None: only time does.
         """
-        before = set(self.waiting)
-        fresh = sorted(set(due) - before) + sorted(o for o in before if self.waiting[o].again <= minute)
+        wanted, before = set(due), set(self.waiting)
+
+        def again(owner: str) -> bool:
+            was = self.waiting[owner]
+            more = enough is not None and owner in wanted and salience(owner) - was.salience >= enough
+            return more or was.again <= minute
+
+        fresh = sorted(wanted - before) + sorted(filter(again, before))
         for owner in fresh:
             was = self.waiting.get(owner)
             since, times = (was.since, was.times) if was is not None else (minute, 0)
-            self.waiting[owner] = Waiting(since, minute + interval, times + 1)
+            happened = 0 if enough is None else salience(owner)
+            self.waiting[owner] = Waiting(since, minute + interval, times + 1, happened)
         if factor >= FULL:
             self.credit = 0
             left = before.difference(fresh)

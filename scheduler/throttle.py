@@ -108,12 +108,14 @@ class Throttle:
         minute: int,
         interval: int,
         again: Callable[[str, str], Iterable[Request]],
+        enough: int | None = None,
     ) -> tuple[list[Request], tuple[Postponed, ...]]:
         """What of a tick's due requests may be asked for now, with those that waited; and who has to wait.
 
         Args:
             interval: game minutes between two reflections as usual.
             again: what is due for (kind, owner) that waited, as of now.
+            enough: accumulated importance that makes an owner due; None: only the interval does.
         """
         if self.state.factor >= FULL and not self.postponing.waiting:
             return list(due), ()
@@ -125,6 +127,7 @@ class Throttle:
             interval=interval,
             longest=longest_wait(interval) if self.rules.auto and not self.state.pinned else None,
             salience=lambda owner: salience(streams[owner]),
+            enough=enough,
         )
         requests = [request for request in due if request.kind != KIND]
         for owner in passed.owners:

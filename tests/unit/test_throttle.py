@@ -133,6 +133,20 @@ def test_as_usual_whoever_is_due_thinks() -> None:
     assert sift(Postponing(), OWNERS, FULL) == OWNERS
 
 
+def test_who_waits_because_enough_happened_is_due_again_when_as_much_has_happened_again() -> None:
+    postponing = Postponing()
+    common = {"factor": 500, "interval": 10_000, "longest": None, "enough": 100}
+
+    def at(minute: int, happened: int) -> list[str]:
+        passed = postponing.sift(["agent:a"], minute=minute, salience=lambda _: happened, **common)  # type: ignore[arg-type]
+        return passed.owners
+
+    assert at(0, 105) == []
+    assert at(1, 150) == [], "it is due all the while, and brings no credit for that"
+    assert at(2, 205) == ["agent:a"]
+    assert at(3, 100) == [], "the next is half as often again"
+
+
 def test_at_one_half_every_second_thinks_and_the_most_salient_first() -> None:
     postponing = Postponing()
     assert sift(postponing, ["agent:a"], 500, a=1) == []
