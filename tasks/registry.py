@@ -60,6 +60,11 @@ def kinds() -> list[Kind]:
     return sorted(_kinds.values(), key=lambda kind: (kind.order, kind.name))
 
 
+def is_kind(name: str) -> bool:
+    """Whether there is a kind of that name."""
+    return name in _kinds
+
+
 def kind_names() -> list[str]:
     """Their names, in the same order."""
     return [kind.name for kind in kinds()]

@@ -6,7 +6,6 @@ What can go wrong ends in the kind's heuristic, never in a lost job: the ledger 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from functools import cache
@@ -25,16 +24,13 @@ from scheduler.versions import SCHEMA
 from tasks.job import Cost, split_job_id
 from workers.attempt import NEW, Attempts
 from workers.heartbeat import Heartbeat
+from workers.interpreter import tune
 from workers.kept_results import KeptResults
 from workers.llm_clients import ModelClients
 from workers.llm_dialect_store import DialectStore
 from workers.metrics import attempted
 
 log = structlog.get_logger()
-
-# Seconds after which a thread that waits for the interpreter asks for it. Those of jobs let go of it every fraction of
-# a millisecond anyway, so with Python's 5 ms a few hundred of them only wake each other.
-SWITCH_INTERVAL = 0.02
 
 SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries when the ledger is away
 
@@ -118,7 +114,7 @@ class Runner:
 @cache
 def _runner(pid: int) -> Runner:
     """This process's runner; a forked child makes its own."""
-    sys.setswitchinterval(SWITCH_INTERVAL)
+    tune()
     settings = Settings()
     use_prompts(settings)
     client = connect(settings.state_url(), settings.socket_timeout)

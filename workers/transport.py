@@ -21,7 +21,7 @@ from kombu import transport as kombu_transports
 from kombu.transport import redis as kombu_redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from tasks.registry import kinds
+from tasks.registry import is_kind
 from workers.envelope import MessageRefused, check_envelope, check_hint
 
 SCHEMES = ("redis", "rediss")  # "redis+socket://" is kombu's "redis" with a path
@@ -64,7 +64,7 @@ class Transport(kombu_redis.Transport):
 
     def _deliver(self, message: Any, queue: str) -> None:
         try:
-            if any(queue == kind.name for kind in kinds()):
+            if is_kind(queue):
                 check_hint(message, queue)
             else:
                 check_envelope(message)
