@@ -9,8 +9,8 @@ import sys
 # a millisecond anyway, so with Python's 5 ms a few hundred of them only wake each other.
 SWITCH_INTERVAL = 0.02
 
-# Objects allocated, less those freed, between two searches for cycles. With Python's 700 a tenth of a worker's time goes
-# there, and hardly anything is found.
+# Objects allocated, less those freed, between two searches for cycles. With Python's 700 a tenth of a worker's time
+# goes there, and hardly anything is found.
 COLLECT_AFTER = 10_000
 
 
