@@ -1,9 +1,9 @@
 """A small town whose thoughts come from servers that others wrote: a mock from PyPI, and llama.cpp with a real model.
 
-The mock, fakellm, answers by rules: one kind of job is answered well, one in a code fence, one with an echo of its
-prompt, one not at all. The real model is small and often writes junk. Whatever they say, the run must complete, the
-auditor must find nothing, and no memory may be stored that is not what its kind promises. Needs the extra `local-llm`,
-and nothing of `dev`; so it has a command line of its own.
+The mock, fakellm, answers by rules: plans well, reflections in a code fence, all else with an echo of the prompt. The
+real model is small and often writes junk. Whatever they say, the run must complete, the auditor must find nothing, and
+no memory may be stored that is not what its kind promises. Needs the extra `local-llm`, and nothing of `dev`; so it has
+a command line of its own.
 
     python -m bench.local_llm --calls 30
 """
@@ -55,13 +55,12 @@ _GOOD_PLAN = json.dumps(
 )
 _GOOD_INSIGHT = json.dumps({"insight": "Mornings are calm.", "significance": 4, "relationship_changes": []})
 RULES = [  # of fakellm; models are called as the kinds that ask them
-    {"name": "plan", "when": {"model_matches": "^plan$"}, "respond": {"content": _GOOD_PLAN}},
+    {"name": "plan", "when": {"model_matches": "plan"}, "respond": {"content": _GOOD_PLAN}},
     {
         "name": "reflect",
-        "when": {"model_matches": "^reflect$"},
+        "when": {"model_matches": "reflect"},
         "respond": {"content": f"Here it is:\n```json\n{_GOOD_INSIGHT}\n```"},
     },
-    {"name": "summarise", "when": {"model_matches": "^summarise$"}, "respond": {"status": 429, "error": "slow down"}},
 ]
 
 

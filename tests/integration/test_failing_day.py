@@ -15,8 +15,8 @@ from scheduler.endpoint_vitals import endpoint_vitals
 from tasks.registry import kinds
 from workers.embedded import EmbeddedServer
 
-DEADLINE = 3  # seconds that a job has
-STATUSES = ("401", "403", "404", "408", "408:1", "409", "418", "429", "429:1", "429:4", "500", "503", "529")
+DEADLINE = 6  # seconds that a job has
+STATUSES = ("401", "403", "404", "408", "408:1", "409", "418", "429", "429:1", "429:8", "500", "503", "529")
 SLOW = dict.fromkeys(("hang", "drip", "drip_headers"), 0.003)  # a day waits for each of these as long as a job has
 USABLE = dict.fromkeys(("prose", "fenced", "no_usage", "nan_usage", "negative_usage"), 0.02)
 OTHERS = [fault for fault in (*STATUSES, *FAULTS) if fault not in SLOW | USABLE]

@@ -22,7 +22,7 @@ from workers.llm_failures import FAILURE_KINDS, FailureKind
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "failures.md").read_text()
 HEADING = f"| the endpoint | `--fault` | class | calls | tokens | source | events |\n|{' --- |' * 7}"
-SHORT = 1.5  # seconds for a job whose endpoint never answers in time
+SHORT = 3.0  # seconds for a job whose endpoint never answers in time
 
 
 class Row(NamedTuple):
