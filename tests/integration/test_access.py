@@ -117,7 +117,10 @@ def test_a_whole_run_with_each_under_its_own_user(
 ) -> None:
     places = {"COGITATE_REDIS_URL": url(server, "observer"), "COGITATE_BROKER_URL": url(server, "observer", 1)}
     with FakeEndpoint() as endpoint:
-        model = {"llm": "openai", "base_url": endpoint.url, "model": "stand-in", "limit_tokens": 1_000_000}
+        model: dict[str, Any] = {
+            "llm": "openai", "base_url": endpoint.url, "model": "stand-in", "limit_tokens": 1_000_000,
+            "response_cache": True, "capture": True,
+        }  # fmt: skip
         with (
             worker(settings_of(server, "worker", tmp_path, **model)) as log,
             flower(tmp_path / "flower", "--basic-auth=me:secret", **places) as address,
@@ -136,6 +139,8 @@ def test_a_whole_run_with_each_under_its_own_user(
                 assert budget_vitals(observer, "town").windows
                 assert cadence_vitals(observer, "town").tick == 300
                 assert [known.model for known in known_dialects(observer)] == ["stand-in"]
+                assert observer.hlen("cogitate:responses") > 0
+                assert observer.hlen(prefix_of(observer, "town") + "captured") > 0
             assert get(address + "/api/tasks")[0] == 401
             eventually(lambda: "agent:ada" in get(address + "/api/tasks", "me:secret")[1], "Flower to see tasks")
             assert '"town"' in get(address + "/budgets/data", "me:secret")[1]
