@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from bench import concurrency, day, enqueue, memory, rate_limit, soak
+from bench import concurrency, day, enqueue, memory, rate_limit, soak, throttle
 from bench.quality import SECTIONS, report
 from ops import logs
 
@@ -33,6 +33,9 @@ def main() -> int:
     limit.add_argument("--per-minute", type=int, default=60)
     limit.add_argument("--seconds", type=float, default=300.0)
     limit.add_argument("--burst", type=int, default=1, help="requests that the server lets come ahead of the pace")
+    price = commands.add_parser("throttle", help="what throttled reflection costs in quality, on a recorded day")
+    price.add_argument("--data", type=Path, default=os.environ.get("COGITATE_RECORDINGS"), help="as for quality")
+    price.add_argument("--plot", type=Path, metavar="FILE", help="write an SVG here")
     shown = commands.add_parser("day", help="a day of one agent by heuristics and by the model of the settings")
     shown.add_argument("--agent", default="agent:amara-okafor", help="an owner of the built-in town")
     soaked = commands.add_parser("soak", help="a town under faults for days: audited, replayed, its memory watched")
@@ -68,6 +71,12 @@ def main() -> int:
     if arguments.data is None:
         parser.error("no recordings: give --data or set COGITATE_RECORDINGS")
     try:
+        if arguments.command == "throttle":
+            table, days = throttle.table(arguments.data)
+            print(table)
+            if arguments.plot is not None:
+                arguments.plot.write_text(throttle.plot(days))
+            return 0
         for table in report(arguments.data, arguments.section or SECTIONS):
             print(table, end="\n\n", flush=True)
     except FileNotFoundError as error:

@@ -77,7 +77,7 @@ def _charts(profile: LoadProfile, rows: Sequence[Row], limit: int | None) -> lis
         ),
         lines("Budget burn", "tokens so far", Series("tokens", burn), at=near),
         lines("Host time per tick", "ms", Series("host", [(row.minute, 1000 * row.host) for row in rows])),
-        lines("Throughput", "jobs a second", over("jobs", _throughput)),
+        lines("Throughput", "jobs ended a second", over("jobs", _throughput)),
         bar_chart("Results by source", [_clock(group[0].minute) for group in groups], parts, y="jobs"),
     ]  # fmt: skip
 

@@ -1,0 +1,129 @@
+"""What throttling reflection costs in quality: a recorded day at lower and lower cadences.
+
+Agents live the recorded day and reflect when enough has happened, as the recorded ones did, at a pinned share of that
+cadence. A model is asked over HTTP: the stand-in, whose words mean nothing, but whose prompts show real memories.
+
+Evidence recall is the share of the memories on which the recorded agents' insights rest (distinct texts of an agent)
+that a reflection of the run was drawn from as well: that it was shown, or that its heuristic named. It says what was
+looked at again, not how wise the conclusion was. A thought that is never had recalls nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from fakeredis import FakeRedis
+
+from bench.table import Row, Table
+from ops.axes import Axis
+from ops.charts import Series, document, line_chart
+from ops.drive import drive
+from ops.fake_llm import MODEL, FakeEndpoint
+from ops.host import TickLoop
+from scheduler.controls import FULL, SetCadence
+from scheduler.history import read_journal
+from scheduler.settings import Settings
+from simulation.recorded import RecordedWorld
+from simulation.recording import Recording, read_recording
+from tasks.reflect import Reflect
+
+RECORDING = "july1"
+CADENCES = (1.0, 0.5, 0.25, 0.125)
+KIND = Reflect.name
+
+
+class Lived(NamedTuple):
+    """One day."""
+
+    label: str
+    calls: int  # to a model, by reflections
+    reflections: int
+    recall: float  # evidence recall
+    tokens: int  # of these calls
+
+
+def table(data: Path) -> tuple[Table, list[Lived]]:
+    """The day at each cadence, and by heuristics only.
+
+    Raises:
+        FileNotFoundError: when the recording is not there.
+    """
+    folder = data / "smallville" / RECORDING
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{data} holds no recording smallville/{RECORDING}")
+    evidence = _evidence(read_recording(folder))
+    with FakeEndpoint() as endpoint:
+        days = [_live(folder, evidence, cadence, endpoint.url) for cadence in CADENCES]
+    days.append(_live(folder, evidence, 1.0, None))
+    rows = tuple(Row(day.label, (day.calls, day.reflections, day.recall, day.tokens)) for day in days)
+    count = sum(len(texts) for texts in evidence.values())
+    note = f"{len(evidence)} agents, one day, {count} memories that recorded insights rest on."
+    return Table("Reflection throttled", ("LLM calls", "reflections", "evidence recall", "tokens"), rows, note), days
+
+
+def plot(days: list[Lived]) -> str:
+    """Evidence recall and reflections over calls, as an SVG file."""
+    asked = sorted((day for day in days if day.calls), key=lambda day: day.calls)
+    base = next(day for day in days if not day.calls)
+    most = max(day.reflections for day in days)
+    chart = line_chart(
+        "What throttled reflection costs",
+        [
+            Series("evidence recall", [(day.calls, day.recall) for day in asked]),
+            Series("reflections, share of most", [(day.calls, day.reflections / most) for day in asked]),
+            Series("recall of heuristics alone", [(0, base.recall), (asked[-1].calls, base.recall)]),
+        ],
+        x=Axis.over(0, asked[-1].calls),
+        y="by calls to a model in a day",
+        top=1.0,
+    )
+    return document(chart)
+
+
+def _live(folder: Path, evidence: dict[str, set[str]], cadence: float, url: str | None) -> Lived:
+    world = RecordedWorld(folder)
+    trigger = min(persona.scratch.importance_trigger_max for persona in world.recording.personas)
+    asked: dict[str, Any] = {"llm": "openai", "base_url": url, "api_key": "any", "model": MODEL, "limit_tokens": 10**12}
+    with TemporaryDirectory() as data_dir:
+        settings = Settings(
+            data_dir=Path(data_dir), limits={}, act_interval=0, repair_from=1440, rate_share=0.0, throttle_auto=False,
+            reflection_trigger="importance", reflection_trigger_max=trigger, **(asked if url else {}),
+        )  # fmt: skip
+        with TickLoop(
+            run="day", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
+            ticks=world.ticks_per_day, start_minute=world.start_minute, inline=True, client=FakeRedis(),
+        ) as loop:  # fmt: skip
+            loop.mind.steering.throttle.set(SetCadence(kind=KIND, factor=round(cadence * FULL), pinned=True))
+            drive(loop, world)
+            label = f"cadence {cadence:g}" if url else "heuristics only"
+            return _measured(label, loop, evidence)
+
+
+def _measured(label: str, loop: TickLoop, evidence: dict[str, set[str]]) -> Lived:
+    calls = tokens = reflections = 0
+    looked_at: dict[str, set[str]] = {name: set() for name in evidence}
+    for line in read_journal(loop.ledger.client, loop.ledger.prefix, 1, loop.tick):
+        for note in line.notes.ended:
+            if note.key.kind == KIND:
+                calls += note.usage.calls if note.source == "llm" else 0
+                tokens += note.usage.tokens
+                reflections += len(note.appended)
+    for owner, stream in loop.mind.streams.items():
+        name = loop.mind.profiles[owner].name
+        for entry in stream.entries.values():
+            if entry.type == "reflection":
+                looked_at[name] |= {stream.entries[n].text for n in entry.evidence if n in stream.entries}
+    found = sum(len(texts & looked_at[name]) for name, texts in evidence.items())
+    return Lived(label, calls, reflections, found / sum(map(len, evidence.values())), tokens)
+
+
+def _evidence(recording: Recording) -> dict[str, set[str]]:
+    """For each agent the texts of the events on which its recorded insights rest."""
+    found: dict[str, set[str]] = {}
+    for persona in recording.personas:
+        nodes = {node.number: node for node in persona.nodes}
+        named = {number for node in persona.nodes if node.type == "thought" for number in node.evidence}
+        found[persona.name] = {nodes[number].text for number in named if nodes[number].type == "event"}
+    return found
