@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from seeded.server import simulating
-from seeded.trial import Trial, Trials
+from seeded.trial import TooLittle, Trial, Trials
 
 _trials: Trials | None = None  # of this process
 
@@ -21,8 +21,8 @@ class Tried(NamedTuple):
     """What became of one seed."""
 
     seed: int
-    trial: Trial | None  # None: it is broken
-    wrong: str = ""
+    trial: Trial | None  # None: it is broken, or too little happened to show anything
+    wrong: str = ""  # what is broken
 
 
 def try_many(seeds: Iterator[int], *, processes: int, seconds: float) -> Iterator[Tried]:
@@ -50,5 +50,7 @@ def _try(seed: int) -> Tried:
     assert _trials is not None
     try:
         return Tried(seed, _trials.run(seed))
+    except TooLittle:
+        return Tried(seed, None)
     except Exception as error:
         return Tried(seed, None, f"{type(error).__name__}: {error}")
