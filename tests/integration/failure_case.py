@@ -113,7 +113,7 @@ def _outcomes(client: Redis, ticks: int, told: Sequence[Mapping[str, Any]]) -> d
     events: dict[str, set[str]] = {kind: set() for kind in KINDS}
     for entry in told:
         kind = entry.get("endpoint") or entry.get("model") or "".join(entry.get("job", "").split("/")[2:3])
-        if kind in KINDS and entry["event"] != "job.settled":
+        if kind in KINDS and entry["event"] not in ("job.settled", "endpoint.waiting"):  # the latter for a Retry-After
             events[kind].add(entry["event"])
     found = {}
     for line in lines:
