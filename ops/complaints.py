@@ -73,6 +73,10 @@ def complaint_of(error: Exception) -> Complaint | None:
             said = Complaint(str(error), USAGE)
         case _ if isinstance(error, _BROKEN):
             said = Complaint(str(error), FAILED)
+        case RedisError() if "permission" in str(error):  # in a script it is only said
+            said = Complaint(
+                f"this user of Redis may not do that ({error}): use another, see docs/operating.md", FAILED
+            )
         case RedisError():
             said = Complaint(f"Redis stopped answering: {type(error).__name__}: {error}", FAILED)
         case OSError():

@@ -7,6 +7,8 @@ from importlib.metadata import version
 from typing import Any
 
 from celery import Celery
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
 from ops.finding import Finding, failed, ok, warning
 from scheduler.versions import SCHEMA
@@ -22,7 +24,15 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
         expected: whether somebody should be there: otherwise nobody is missed, since hosts start their own.
     """
     inspect = app.control.inspect(timeout=ANSWER_WITHIN)
-    about: Mapping[str, Any] = inspect._request("about") or {}
+    try:
+        about: Mapping[str, Any] = inspect._request("about") or {}
+    except (RedisError, OperationalError) as error:
+        if "permission" not in str(error):
+            raise
+        yield warning(
+            "workers", f"this user of Redis may not ask them: {error}", "ask as the operator, or look at Flower"
+        )
+        return
     if not about:
         if expected:
             advice = "start some: celery -A workers worker"

@@ -14,10 +14,12 @@ import pytest
 from live_flower import flower, get
 from pydantic import SecretStr
 from redis import Redis
-from redis.exceptions import ResponseError
+from redis.exceptions import NoPermissionError, ResponseError
 
 from cogitate import Profile, Settings, TickLoop
+from ops.complaints import complaint_of
 from ops.fake_llm import FakeEndpoint
+from ops.worker_examination import examine_workers
 from scheduler.audit import audit
 from scheduler.connect import connect
 from scheduler.controls import SetCadence, SetMode
@@ -27,6 +29,7 @@ from scheduler.ledger import HostLedger
 from scheduler.operators import ask
 from scheduler.summary import prefix_of, summarise_run
 from scheduler.vitals import budget_vitals, cadence_vitals, run_heads
+from workers.celery_app import make_app
 from workers.embedded import EmbeddedServer
 from workers.llm_dialect_store import known_dialects
 from workers.supervisor import worker_environment
@@ -237,6 +240,17 @@ def was_refused(attempt: Callable[[Redis, str], object], client: Redis, prefix: 
     except ResponseError as error:  # of which NoPermissionError is one; in a script it is only said
         return "permission" in str(error)
     return False
+
+
+@pytest.mark.parametrize("role", ["host", "observer"])
+def test_commands_call_a_refusal_by_its_name(server: EmbeddedServer, role: str) -> None:
+    (finding,) = examine_workers(make_app(url(server, role, 1)), (), expected=True)
+    assert "may not ask them" in str(finding)
+    with client_of(server, role) as client, pytest.raises(NoPermissionError) as caught:
+        client.get("elsewhere")
+    said = complaint_of(caught.value)
+    assert said is not None
+    assert "this user of Redis may not do that" in said.line
 
 
 def test_the_default_user_is_off(rules: list[str]) -> None:
