@@ -13,6 +13,8 @@ from memory.stream import Stream
 from scheduler.facts import Facts
 from scheduler.open_jobs import OpenJob
 
+FORGET_EVERY = 10  # game minutes
+
 
 def cut(
     streams: Mapping[str, Stream],
@@ -35,8 +37,11 @@ def cut(
 def forget(
     streams: Mapping[str, Stream], facts: Facts, open_jobs: Iterable[OpenJob], tick: int
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Delete archived entries whose retention is over; once an hour, and never what an open job may read."""
-    if facts.minute(tick - 1) // 60 == facts.minute(tick) // 60:
+    """Delete archived entries whose retention is over; every few minutes, and never what an open job may read.
+
+    A crowd at noon is archived within the hour: left for an hour longer, it would be held beside the next one.
+    """
+    if facts.minute(tick - 1) // FORGET_EVERY == facts.minute(tick) // FORGET_EVERY:
         return ()
     jobs = [item.job for item in open_jobs]
     oldest = min((job.key.tick for job in jobs), default=tick)
