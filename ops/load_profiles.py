@@ -41,8 +41,8 @@ class LoadProfile:
     about: str
     phases: Sequence[Phase]
     agents: int = 25
-    tick_rate: float = 8.0  # ticks per second
-    minutes_per_tick: int = 10
+    tick_rate: float = 4.0  # ticks per second
+    minutes_per_tick: int = 5
     start_minute: int = 7 * HOUR  # game time of tick 0
     reflection_interval: int = 2 * HOUR  # game minutes
     act_interval: int = HOUR  # game minutes between two choices of an agent
@@ -89,27 +89,25 @@ class Demanded:
     reflections: int
 
 
-_TICKS_DUE = {"plan": 1, "act": 1, "reflect": 1, "summarise": 2}  # where a tick is ten minutes
+_TICKS_DUE = {"plan": 1, "act": 1, "reflect": 1, "summarise": 2}  # where boundaries wait for what is due
 
 PROFILES: Mapping[str, LoadProfile] = {
     profile.name: profile
     for profile in (
         LoadProfile(
             name="steady",
-            about="the same load for half a day",
-            phases=[Phase(name="steady", minutes=12 * HOUR)],
-            latency=_TICKS_DUE,
+            about="the same load for ten hours",
+            phases=[Phase(name="steady", minutes=10 * HOUR)],
         ),
         LoadProfile(
             name="ramp",
             about="agents, cadence, speed and latency grow from phase to phase",
             phases=[
-                Phase(name="quarter", minutes=3 * HOUR, agents=0.25, cadence=0.25, speed=0.5),
-                Phase(name="half", minutes=3 * HOUR, agents=0.5, cadence=0.5, speed=0.75, latency=0.1),
-                Phase(name="full", minutes=4 * HOUR, cadence=1.0, latency=0.2),
-                Phase(name="beyond", minutes=4 * HOUR, cadence=1.0, speed=1.5, latency=0.4, faults={"503": 0.05}),
+                Phase(name="quarter", minutes=2 * HOUR, agents=0.25, cadence=0.25, speed=0.5),
+                Phase(name="half", minutes=2 * HOUR, agents=0.5, cadence=0.5, speed=0.75, latency=0.1),
+                Phase(name="full", minutes=3 * HOUR, cadence=1.0, latency=0.2),
+                Phase(name="beyond", minutes=3 * HOUR, cadence=1.0, speed=1.5, latency=0.4, faults={"503": 0.05}),
             ],
-            latency=_TICKS_DUE,
         ),
         LoadProfile(
             name="day-boundary-storm",
@@ -137,6 +135,7 @@ PROFILES: Mapping[str, LoadProfile] = {
             ],
             agents=8,
             tick_rate=6.0,
+            minutes_per_tick=10,
             latency=_TICKS_DUE,
             wait=60.0,
             disturbed="outage",
@@ -145,12 +144,10 @@ PROFILES: Mapping[str, LoadProfile] = {
             name="rate-limit",
             about="the endpoint allows far fewer requests a minute for a while",
             phases=[
-                Phase(name="before", minutes=4 * HOUR),
+                Phase(name="before", minutes=2 * HOUR),
                 Phase(name="limited", minutes=4 * HOUR, requests_per_minute=60),
                 Phase(name="after", minutes=6 * HOUR),
             ],
-            tick_rate=6.0,
-            latency=_TICKS_DUE,
             disturbed="limited",
         ),
     )
@@ -200,7 +197,7 @@ def recorded_profile(path: Path) -> LoadProfile:
     first, last = min(demand), max(demand)
     busy = max(0, min(minute for minute in demand if minute > first + HOUR) - 10) if last > first + HOUR else first
     return LoadProfile(
-        name=path.stem, about=f"the load that {path.name} records", agents=3, minutes_per_tick=1, tick_rate=60.0,
+        name=path.stem, about=f"the load that {path.name} records", agents=3, minutes_per_tick=1, tick_rate=20.0,
         start_minute=busy, reflection_interval=10 * DAY, act_interval=0, demand=sorted_demand(demand, busy),
         phases=[Phase(name="recorded", minutes=last - busy + 15)],
     )  # fmt: skip
