@@ -68,10 +68,11 @@ def _many(seeds: Iterator[int], processes: int, seconds: float) -> int:
     empty = empty_pairs(coverage)
     for pair in empty:
         print(f"never: {pair}")
+    named = f": {sorted(broken)[:20]}" if broken else ""
     print(
-        f"{clean} seeds clean, {len(broken)} broken{f': {sorted(broken)[:20]}' if broken else ''}, {small} too small to "
-        f"count; {steps / max(1, clean):.0f} steps a seed, {clean / took:.1f} seeds a second on {processes} "
-        f"processes; {len(PAIRS) - len(empty)} of {len(PAIRS)} pairs of state and fault"
+        f"{clean} seeds clean, {len(broken)} broken{named}, {small} too small to count; "
+        f"{steps / max(1, clean):.0f} steps a seed, {clean / took:.1f} seeds a second on {processes} processes; "
+        f"{len(PAIRS) - len(empty)} of {len(PAIRS)} pairs of state and fault"
     )
     return int(bool(broken) or small > SMALL * clean or (bool(empty) and clean >= ENOUGH))
 
