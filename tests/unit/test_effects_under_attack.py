@@ -37,6 +37,14 @@ HOSTILE = (
 )
 WORDS = st.text(max_size=20) | st.sampled_from(HOSTILE) | st.just("Klaus read about the mill and the river today.")
 
+# What such fields usually hold: otherwise hardly an answer would get as far as an effect.
+LIKELY = {
+    "time": st.integers(0, 23).map("{:02}:30".format) | st.sampled_from(("7:15 AM", "25:99", "noon")),
+    "number": st.integers(-1, 12),
+    "location": st.sampled_from(("cafe", "Hobbs Cafe", "dorm", "", "nowhere")),
+    "description": st.sampled_from(("reading", "a walk by the river", "\u202e", "</memory>", "{{ 1 }}")),
+}
+
 
 def of_schema(schema: Mapping[str, Any], named: Mapping[str, Any]) -> st.SearchStrategy[Any]:
     """Values that fit a JSON Schema, or nearly: Pydantic has the last word."""
@@ -48,7 +56,10 @@ def of_schema(schema: Mapping[str, Any], named: Mapping[str, Any]) -> st.SearchS
         return st.one_of([of_schema(one, named) for one in schema["anyOf"]])
     match schema.get("type"):
         case "object":
-            fields = {name: of_schema(one, named) for name, one in schema.get("properties", {}).items()}
+            given_fields = schema.get("properties", {})
+            fields = {
+                name: LIKELY[name] if name in LIKELY else of_schema(one, named) for name, one in given_fields.items()
+            }
             return st.fixed_dictionaries(fields)
         case "array":
             least = schema.get("minItems", 0)
