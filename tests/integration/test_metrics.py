@@ -118,10 +118,12 @@ def test_prometheus_scrapes_a_live_run(tmp_path: Path, eventually: Eventually) -
             return next(x.spent for x in lines if (x.window, x.scope, x.unit) == ("run:0", "run", "calls"))
 
         eventually(
-            lambda: 0
-            < charged()
-            == total(ask('cogitate_budget_spent{period="run",scope="run",unit="calls"}'))
-            == total(ask('cogitate_attempts_total{job="cogitate-worker"}')),
+            lambda: (
+                0
+                < charged()
+                == total(ask('cogitate_budget_spent{period="run",scope="run",unit="calls"}'))
+                == total(ask('cogitate_attempts_total{job="cogitate-worker"}'))
+            ),
             "ledger, host and worker to agree on the calls",
         )
         sources = ask('sum by (source) (cogitate_attempts_total{job="cogitate-worker"})')
