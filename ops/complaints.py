@@ -23,7 +23,7 @@ from prompts.render import TemplateError
 from scheduler.deletion import RunHeld
 from scheduler.intake import InputError
 from scheduler.journal import JournalError
-from scheduler.ledger import LedgerError, NewerSchema, RunExists, RunMissing
+from scheduler.ledger_errors import LedgerError, NewerSchema, RunExists, RunMissing
 from scheduler.loop import WorldDiverged
 from scheduler.operators import RunOver, TooManyAsked
 from scheduler.settings import ConfigurationError

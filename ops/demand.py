@@ -16,7 +16,7 @@ from redis.exceptions import ResponseError
 
 from memory.clock import DAY
 from scheduler.endpoints import Model
-from scheduler.ledger import LedgerError
+from scheduler.ledger_errors import LedgerError
 from scheduler.rules import kept_settings
 from scheduler.settings import Settings
 from scheduler.summary import prefix_of, run_names

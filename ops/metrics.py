@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 
 from scheduler.budget import window_of
 from scheduler.endpoint_vitals import endpoint_vitals
-from scheduler.ledger import LedgerError
+from scheduler.ledger_errors import LedgerError
 from scheduler.turn import Outcome
 from scheduler.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
 

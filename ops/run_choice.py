@@ -13,7 +13,7 @@ from ops.estimate_section import KEPT
 from ops.estimates import estimate
 from ops.host import description_of
 from ops.worlds import WorldChoice, default_days
-from scheduler.ledger import RunExists, RunMissing
+from scheduler.ledger_errors import RunExists, RunMissing
 from scheduler.settings import Settings
 from scheduler.summary import run_names
 from simulation.world import World

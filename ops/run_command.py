@@ -25,7 +25,7 @@ from ops.signals import Interruption, interruptible
 from ops.state import open_state
 from ops.worlds import DEFAULT_AGENTS, WorldChoice, warnings_of
 from prompts.render import check_templates
-from scheduler.ledger import Fenced, LedgerError, RunExists
+from scheduler.ledger_errors import Fenced, LedgerError, RunExists
 from scheduler.loop import Tick
 from scheduler.rules import check_spending
 from scheduler.settings import ConfigurationError, Settings, check_run_name

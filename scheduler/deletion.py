@@ -13,7 +13,7 @@ from typing import Any
 from redis import Redis
 
 from scheduler.keys import RUNS, incarnation_key, run_base, run_prefix
-from scheduler.ledger import LedgerError
+from scheduler.ledger_errors import LedgerError
 from scheduler.scripts import script
 from scheduler.summary import prefix_of
 

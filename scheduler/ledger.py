@@ -22,6 +22,15 @@ from redis.exceptions import RedisError
 from scheduler.claims import Result
 from scheduler.controls import Asked, read_asked
 from scheduler.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefix
+from scheduler.ledger_errors import (
+    Fenced,
+    Forgotten,
+    LedgerError,
+    NewerSchema,
+    RunExists,
+    RunMissing,
+    Unreadable,
+)
 from scheduler.scripts import script
 from scheduler.versions import SCHEMA
 from tasks.job import JobKey
@@ -34,44 +43,6 @@ JobState = Literal["open", "staged", "dead", "held"]
 Value = str | bytes | int
 
 log = structlog.get_logger()
-
-
-class LedgerError(RuntimeError):
-    """A step of the host was refused; the message says what to do."""
-
-
-class Fenced(LedgerError):
-    """Another host has taken this run: this one must stop and change nothing more."""
-
-
-class Forgotten(LedgerError):
-    """The ledger has lost steps that it had taken, as after a power loss: this host is ahead of it and must stop."""
-
-
-class LedgerAway(LedgerError):
-    """The ledger did not come back in time, or too much was kept for it; the run can be resumed."""
-
-
-class RunExists(LedgerError):
-    """A run of this name exists already."""
-
-
-class RunMissing(LedgerError):
-    """There is no run of this name."""
-
-
-class Unreadable(LedgerError):
-    """What the ledger holds of a run is not what any version writes."""
-
-    def __init__(self, run: str, why: str) -> None:
-        super().__init__(f"the ledger of run {run!r} cannot be read: {why[:200]}; `cogitate audit {run}` says more")
-
-
-class NewerSchema(LedgerError):
-    """The run was written by a newer version of Cogitate."""
-
-    def __init__(self, run: str, found: int) -> None:
-        super().__init__(f"run {run!r} has schema {found}, this version knows {SCHEMA}: upgrade Cogitate")
 
 
 class Write(NamedTuple):

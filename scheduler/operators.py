@@ -11,7 +11,7 @@ from redis import Redis
 
 from scheduler.controls import Answer, Asked, Control, SetMode
 from scheduler.keys import incarnation_key, new_nonce, run_base, run_prefix
-from scheduler.ledger import LedgerError
+from scheduler.ledger_errors import LedgerError
 from scheduler.scripts import script
 from scheduler.summary import prefix_of
 

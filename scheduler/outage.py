@@ -23,7 +23,7 @@ from redis.exceptions import ClusterDownError, OutOfMemoryError, ReadOnlyError, 
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from scheduler.ledger import LedgerAway, LedgerError
+from scheduler.ledger_errors import LedgerAway, LedgerError
 from scheduler.settings import Settings
 
 log = structlog.get_logger()

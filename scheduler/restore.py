@@ -10,7 +10,8 @@ from redis.exceptions import ResponseError
 from memory.profile import Profile
 from scheduler.endpoints import Model
 from scheduler.facts import Facts
-from scheduler.ledger import HostLedger, Unreadable
+from scheduler.ledger import HostLedger
+from scheduler.ledger_errors import Unreadable
 from scheduler.mind import Mind
 from scheduler.open_jobs import load_open_jobs
 from scheduler.streams import load_streams

@@ -8,7 +8,7 @@ import msgspec
 from redis import Redis
 
 from scheduler.controls import FULL
-from scheduler.ledger import RunMissing
+from scheduler.ledger_errors import RunMissing
 from scheduler.postponing import Postponing
 from scheduler.rules import kept_settings, throttle_rules
 from scheduler.steering import SteeringState

@@ -14,7 +14,7 @@ from scheduler.budget import window_of
 from scheduler.history import read_journal
 from scheduler.journal_checkpoint import load_base
 from scheduler.keys import RUNS, incarnation_key, run_prefix
-from scheduler.ledger import NewerSchema, RunMissing, Unreadable
+from scheduler.ledger_errors import NewerSchema, RunMissing, Unreadable
 from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS, LimitTable, Unit
 from scheduler.rules import kept_settings

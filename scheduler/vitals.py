@@ -15,7 +15,7 @@ import msgspec
 from redis import Redis
 
 from scheduler.forecast import Forecast, forecast
-from scheduler.ledger import NewerSchema, RunMissing
+from scheduler.ledger_errors import NewerSchema, RunMissing
 from scheduler.recent import Recent, recent_ticks
 from scheduler.rules import kept_settings
 from scheduler.settings import Settings

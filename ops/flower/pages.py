@@ -21,7 +21,7 @@ from tornado.ioloop import IOLoop
 from ops.flower import looking_on
 from ops.flower.loader import PagesLoader
 from ops.flower.readings import Readings
-from scheduler.ledger import RunMissing
+from scheduler.ledger_errors import RunMissing
 from scheduler.settings import ConfigurationError, Settings
 from tasks.registry import kind_names
 

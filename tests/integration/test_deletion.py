@@ -11,7 +11,7 @@ from redis import Redis
 from scheduler import deletion
 from scheduler.deletion import RunHeld, delete_run
 from scheduler.keys import RUNS, incarnation_key
-from scheduler.ledger import Fenced, RunMissing
+from scheduler.ledger_errors import Fenced, RunMissing
 from workers.embedded import EmbeddedServer
 
 

@@ -22,7 +22,8 @@ from scheduler.claims import Result
 from scheduler.connect import connect
 from scheduler.facts import Facts
 from scheduler.keys import RUNS, incarnation_key, new_nonce
-from scheduler.ledger import Fenced, Forgotten, HostLedger, RunExists, RunMissing
+from scheduler.ledger import HostLedger
+from scheduler.ledger_errors import Fenced, Forgotten, RunExists, RunMissing
 from scheduler.versions import SCHEMA
 from tasks.job import Cost
 from workers.embedded import EmbeddedServer

@@ -29,7 +29,7 @@ from scheduler.audit import audit
 from scheduler.budget import amounts
 from scheduler.claims import Claim
 from scheduler.history import read_journal
-from scheduler.ledger import Fenced
+from scheduler.ledger_errors import Fenced
 from scheduler.limits import UNITS
 from scheduler.summary import prefix_of
 from tasks.job import Cost, Job, JobKey

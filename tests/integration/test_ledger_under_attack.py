@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from scheduler.audit import audit
 from scheduler.claims import Refusal, Settled
-from scheduler.ledger import Unreadable
+from scheduler.ledger_errors import Unreadable
 from scheduler.settings import Settings
 from scheduler.summary import summarise_run
 from workers.embedded import EmbeddedServer

@@ -9,7 +9,7 @@ from ledger_case import OWNER, Host, claimed, settle, worker
 from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.journal import ReadLine
-from scheduler.ledger import Fenced, LedgerAway
+from scheduler.ledger_errors import Fenced, LedgerAway
 from scheduler.outage import CarryOn, Pause
 
 

@@ -24,7 +24,7 @@ from scheduler.history import read_journal
 from scheduler.job_history import JobHistory
 from scheduler.journal import ReadLine
 from scheduler.keys import incarnation_key, run_base
-from scheduler.ledger import RunMissing
+from scheduler.ledger_errors import RunMissing
 from scheduler.operators import RunOver, TooManyAsked, ask
 from scheduler.replay import replay
 from scheduler.scripts import script

@@ -19,7 +19,7 @@ from scheduler.history import JournalTrimmed, read_journal
 from scheduler.intake import InputError
 from scheduler.job_history import JobHistory
 from scheduler.journal import JournalError
-from scheduler.ledger import Fenced
+from scheduler.ledger_errors import Fenced
 from scheduler.replay import replay
 from scheduler.settings import Settings
 from scheduler.summary import RunReader, prefix_of, summarise_run, usage_by_owner

@@ -15,7 +15,7 @@ from scheduler.audit import audit
 from scheduler.claims import Claims
 from scheduler.job_history import JobHistory
 from scheduler.journal import JournalError, Notes, write_line
-from scheduler.ledger import NewerSchema
+from scheduler.ledger_errors import NewerSchema
 from scheduler.replay import replay
 from scheduler.settings import Settings
 from scheduler.summary import RunReader, summarise_run

@@ -1,0 +1,43 @@
+"""Why a step of a host, or a look at a run, was refused. Each message says what to do."""
+
+from __future__ import annotations
+
+from scheduler.versions import SCHEMA
+
+
+class LedgerError(RuntimeError):
+    """A step of the host was refused; the message says what to do."""
+
+
+class Fenced(LedgerError):
+    """Another host has taken this run: this one must stop and change nothing more."""
+
+
+class Forgotten(LedgerError):
+    """The ledger has lost steps that it had taken, as after a power loss: this host is ahead of it and must stop."""
+
+
+class LedgerAway(LedgerError):
+    """The ledger did not come back in time, or too much was kept for it; the run can be resumed."""
+
+
+class RunExists(LedgerError):
+    """A run of this name exists already."""
+
+
+class RunMissing(LedgerError):
+    """There is no run of this name."""
+
+
+class Unreadable(LedgerError):
+    """What the ledger holds of a run is not what any version writes."""
+
+    def __init__(self, run: str, why: str) -> None:
+        super().__init__(f"the ledger of run {run!r} cannot be read: {why[:200]}; `cogitate audit {run}` says more")
+
+
+class NewerSchema(LedgerError):
+    """The run was written by a newer version of Cogitate."""
+
+    def __init__(self, run: str, found: int) -> None:
+        super().__init__(f"run {run!r} has schema {found}, this version knows {SCHEMA}: upgrade Cogitate")
