@@ -7,7 +7,7 @@ makes it due, and brings credit again. So a cadence of one half means half as ma
 nothing that happened is lost: the thought that comes in the end is about all of it. Every time that an owner was due
 and had to wait counts as one postponed thought.
 
-Where a longest wait is given, whoever has waited so long thinks whatever the credit is, and takes it from the others'.
+At a last call whoever waits thinks whatever the credit is, and takes it from the others'.
 
 When the cadence is as usual again those who still wait are let through a few a tick, not all at once.
 """
@@ -53,7 +53,7 @@ class Postponing(msgspec.Struct):
         factor: int,
         minute: int,
         interval: int,
-        longest: int | None,
+        last_call: bool,
         salience: Callable[[str], int],
         enough: int | None = None,
     ) -> Passed:
@@ -63,7 +63,7 @@ class Postponing(msgspec.Struct):
             due: owners that are due by their usual cadence.
             factor: the cadence in thousandths of the usual one.
             interval: game minutes after which one that waits is due once more.
-            longest: game minutes that anybody waits at most; None: there is no such bound.
+            last_call: nobody is to wait any longer.
             salience: how much has happened to an owner since it last thought.
             enough: so much makes an owner due; None: only time does.
         """
@@ -86,7 +86,7 @@ class Postponing(msgspec.Struct):
             owners = [*fresh, *self._most_salient(left, -(-len(left) // RELEASE), salience)]
         else:
             self.credit += factor * len(fresh)
-            owners = [o for o in sorted(before) if longest is not None and self.waiting[o].since + longest <= minute]
+            owners = sorted(self.waiting) if last_call else []
             left = self.waiting.keys() - set(owners)
             count = min(max(0, self.credit // FULL - len(owners)), len(left))
             owners += self._most_salient(left, count, salience)

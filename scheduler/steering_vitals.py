@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 from redis import Redis
 
+from memory.clock import DAY
 from scheduler.controls import FULL
 from scheduler.ledger_errors import RunMissing
 from scheduler.postponing import Postponing
 from scheduler.rules import kept_settings, throttle_rules
 from scheduler.steering import SteeringState
-from scheduler.throttle import longest_wait
 
 
 class SteeringVitals(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ def steering_of(client: Redis, prefix: str) -> SteeringVitals:
 def _interval(usual: int, factor: int, bounded: bool) -> int | None:
     stretched = usual * FULL // factor if factor else None
     if bounded and factor < FULL:
-        longest = usual + longest_wait(usual)
+        longest = usual + DAY  # nobody is made to wait past the end of a day
         return longest if stretched is None else min(stretched, longest)
     return stretched
 

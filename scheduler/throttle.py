@@ -46,12 +46,7 @@ class ThrottleState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     postponed: int = 0  # times that somebody was due and had to wait, in the whole run
 
 
-def longest_wait(interval: int) -> int:
-    """Game minutes that the controller lets anybody wait at most: a day, or the usual interval if that is longer.
-
-    So whoever is to reflect once or twice a day (spec 3) does so at least every other day, however long an outage is.
-    """
-    return max(DAY, interval)
+LAST_CALL = DAY - 60  # minute of the game day
 
 
 class Throttle:
@@ -125,7 +120,8 @@ class Throttle:
             factor=self.state.factor,
             minute=minute,
             interval=interval,
-            longest=longest_wait(interval) if self.rules.auto and not self.state.pinned else None,
+            # So whoever is to reflect once or twice a day (spec 3) does, however long an outage is.
+            last_call=self.rules.auto and not self.state.pinned and minute % DAY >= LAST_CALL,
             salience=lambda owner: salience(streams[owner]),
             enough=enough,
         )

@@ -108,7 +108,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_same_digest(
     finished: tuple[Path, dict[str, Any], str], tmp_path: Path, eventually: Eventually
 ) -> None:
     data_dir = tmp_path / "data"
-    arguments = ("run", "--town", 3, "--ticks", 480, "--workers", 1, "--tick-rate", 200, "--wait", 60, "--run", "mine")
+    arguments = ("run", "--town", 3, "--ticks", 480, "--workers", 1, "--tick-rate", 60, "--wait", 60, "--run", "mine")
     with EmbeddedServer(data_dir):
         host = _start(*arguments, data_dir=data_dir)
         try:

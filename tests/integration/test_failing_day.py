@@ -65,7 +65,8 @@ def test_a_recorded_day_survives_every_failure_at_once(recordings: Path, tmp_pat
     for kind, jobs in done["jobs"].items():
         still_open = sum(jobs["decision"].values()) - sum(jobs["end"].values())
         assert 0 <= still_open <= done["agents"], f"only the latest {kind} of each agent may be open at the end"
-    assert done["jobs"]["reflect"]["source"]["llm"] > done["jobs"]["reflect"]["source"]["heuristic"] > 10
+    sources = done["jobs"]["reflect"]["source"]
+    assert min(sources["llm"], sources["heuristic"]) > 10, "some calls went well, and some jobs had to do without"
     assert all(
         line["limit"] is None or line["reserved"] + line["spent"] <= line["limit"] + line["overrun"]
         for line in done["budget"]

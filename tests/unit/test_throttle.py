@@ -119,11 +119,11 @@ def sift(
     due: list[str],
     factor: int,
     minute: int = 0,
-    longest: int | None = None,
+    last_call: bool = False,
     **salience: int,
 ) -> list[str]:
     owners, postponed = postponing.sift(
-        due, factor=factor, minute=minute, interval=720, longest=longest, salience=lambda o: salience.get(o[-1], 0)
+        due, factor=factor, minute=minute, interval=720, last_call=last_call, salience=lambda o: salience.get(o[-1], 0)
     )
     assert set(postponed) <= postponing.waiting.keys()
     return owners
@@ -135,7 +135,7 @@ def test_as_usual_whoever_is_due_thinks() -> None:
 
 def test_who_waits_because_enough_happened_is_due_again_when_as_much_has_happened_again() -> None:
     postponing = Postponing()
-    common = {"factor": 500, "interval": 10_000, "longest": None, "enough": 100}
+    common = {"factor": 500, "interval": 10_000, "last_call": False, "enough": 100}
 
     def at(minute: int, happened: int) -> list[str]:
         passed = postponing.sift(["agent:a"], minute=minute, salience=lambda _: happened, **common)  # type: ignore[arg-type]
@@ -163,12 +163,12 @@ def test_at_none_nobody_thinks_and_everybody_is_remembered() -> None:
     assert {waiting.times for waiting in postponing.waiting.values()} == {10}, "once an interval"
 
 
-def test_nobody_waits_longer_than_is_allowed() -> None:
+def test_at_a_last_call_nobody_waits_any_longer() -> None:
     postponing, thought = Postponing(), list[tuple[int, str]]()
-    for minute in range(0, 2880, 10):
-        due = ["agent:a"] if minute == 0 else ["agent:b"] if minute == 60 else []
-        thought += [(minute, owner) for owner in sift(postponing, due, 125, minute, longest=1440)]
-    assert thought == [(1440, "agent:a"), (1500, "agent:b")]
+    for minute in range(0, 1440, 10):
+        due = ["agent:a"] if minute == 0 else ["agent:b"] if minute == 1400 else []
+        thought += [(minute, owner) for owner in sift(postponing, due, 125, minute, last_call=minute >= 1380)]
+    assert thought == [(1380, "agent:a"), (1400, "agent:b")]
     assert postponing.credit == 0
 
 
@@ -196,7 +196,7 @@ def test_the_share_that_thinks_is_the_cadence_and_nobody_is_lost(factor: int, ca
         weights[owner] = weight
         before = dict(postponing.waiting)
         owners, postponed = postponing.sift(
-            [owner], factor=factor, minute=minute, interval=720, longest=None, salience=weights.__getitem__
+            [owner], factor=factor, minute=minute, interval=720, last_call=False, salience=weights.__getitem__
         )
         due += (owner not in before) + sum(waiting.again <= minute for waiting in before.values())
         thought.update(owners)
