@@ -212,14 +212,6 @@ MUTATIONS: dict[str, Mutation] = {
         "settle", ("if job[3] ~= token then return 'accounted' end", "if not job[3] then return 'accounted' end")
     ),
     "a claimed job is handed out again": script("claim", ("if job[2] ~= '' then return {'claimed'} end", "")),
-    "a stale settlement costs nothing": script(
-        "settle",
-        (
-            "  book(run, attempt.cells, 'spent', used)\n  release",
-            "  local newest = redis.call('HGET', name, 'latest') == token\n"
-            "  book(run, attempt.cells, 'spent', newest and used or {0, 0, 0})\n  release",
-        ),
-    ),
     "refused claims count as attempts": script(
         "claim", ("if job[2] ~= '' then return {'claimed'} end",
                   "if job[2] ~= '' then redis.call('HINCRBY', name, 'claims', 1) return {'claimed'} end")
@@ -248,7 +240,6 @@ FOCUS: dict[str, tuple[str, ...]] = {
     "the end of a run is not confirmed": ("server restarted", "second host"),
     "leases follow the wall clock": ("wall clock jumped",),
     "any attempt may settle": ("worker stopped",),
-    "a stale settlement costs nothing": ("worker stopped",),
     "a result after collect keeps its job open": ("call delayed", "request slow"),
     "further attempts have no pool": ("request failed",),
     "hints are limited": ("message lost", "broker wiped"),
