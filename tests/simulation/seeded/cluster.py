@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from scheduler.summary import prefix_of
 from seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
 from seeded.broker import Broker
 from seeded.faults import Coverage, JobStates, Rates
 from seeded.model import Outcome
 from seeded.processes import Broken, HostProcess, WorkerProcess
-from seeded.scene import LEASE, SCENES, scene_of
+from seeded.scene import LEASE, RUN, SCENES, scene_of
 from seeded.server import Server
 from seeded.wire import SOCKET_TIMEOUT, SimulatedConnection
 from tasks.job import Cost
@@ -79,6 +81,12 @@ class Cluster:
             for process in (*self._hosts, *self._workers):
                 process.kill()
             SimulatedConnection.network = None
+
+    def is_finished(self) -> bool:
+        """Whether the ledger says so."""
+        plain = self.server.plain
+        status: Any = plain.hget(prefix_of(plain, RUN) + "state", "status")
+        return bool(status == b"finished")
 
     def clock(self) -> float:
         """The hosts' monotonic clock."""

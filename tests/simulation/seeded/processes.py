@@ -43,8 +43,8 @@ class HostProcess(Process):
 
     def _live(self) -> None:
         try:
-            if self._run() == TICKS:
-                self._cluster.finished = True
+            if self._run() == TICKS:  # the end may be forgotten as soon as it was confirmed: then another host resumes
+                self._cluster.finished = self._cluster.restarts == self._restarts or self._cluster.is_finished()
         except (LedgerError, RedisError):
             pass  # whoever supervises hosts starts another if there is none
         except JournalError as error:  # what it was reading may have been forgotten meanwhile
