@@ -180,15 +180,6 @@ def late_staging_accepted() -> AbstractContextManager[Any]:
     return patch.object(HostLedger, "advance", changed)
 
 
-def finish_unconfirmed() -> AbstractContextManager[Any]:
-    """The host says that the run is over without making sure that it still holds it."""
-
-    def changed(self: HostLedger, status: str) -> None:
-        self.client.hset(self.prefix + "state", "status", status)
-
-    return patch.object(HostLedger, "finish", changed)
-
-
 def script(name: str, *changes: tuple[str, str]) -> Mutation:
     """A mutation of a script."""
     return functools.partial(in_script, name, *changes)
@@ -231,13 +222,11 @@ MUTATIONS: dict[str, Mutation] = {
     "further attempts have no pool": script("claim", ("if held + last[pool[3]] > pool[4] then", "if false then")),
     "leases follow the wall clock": leases_by_wall_clock,
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
-    "the end of a run is not confirmed": finish_unconfirmed,
 }  # fmt: skip
 
 #: Faults that are to be frequent, so that few seeds are enough.
 FOCUS: dict[str, tuple[str, ...]] = {
     "host steps have no sequence": ("server restarted",),
-    "the end of a run is not confirmed": ("server restarted", "second host"),
     "leases follow the wall clock": ("wall clock jumped",),
     "any attempt may settle": ("worker stopped",),
     "a result after collect keeps its job open": ("call delayed", "request slow"),
