@@ -7,80 +7,90 @@ the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperGroup
 
-from ops import (
-    audit_command,
-    budget_command,
-    config_command,
-    delete_command,
-    doctor_command,
-    estimate_command,
-    export_command,
-    fake_llm_command,
-    flower_command,
-    job_command,
-    jobs_command,
-    load_command,
-    memory_command,
-    mode_commands,
-    plan_command,
-    replay_command,
-    report_command,
-    retry_command,
-    run_command,
-    runs_command,
-    status_command,
-    throttle_command,
-    worker_command,
-)
-from ops.complaints import FAILED, complaint_of
+
+class Command(NamedTuple):
+    """Where a command is defined: its module is loaded when the command is named, since most load much."""
+
+    module: str
+    function: str
+    example: str = "EXAMPLE"  # the constant that its help ends with
+    passes_on: bool = False  # options that it does not know are Celery's
+
+
+COMMANDS = {
+    "run": Command("run_command", "run"),
+    "worker": Command("worker_command", "worker", passes_on=True),
+    "flower": Command("flower_command", "flower", passes_on=True),
+    "replay": Command("replay_command", "replay_run"),
+    "audit": Command("audit_command", "audit_run"),
+    "estimate": Command("estimate_command", "estimate_run"),
+    "report": Command("report_command", "report"),
+    "load": Command("load_command", "load"),
+    "runs": Command("runs_command", "runs"),
+    "status": Command("status_command", "status"),
+    "memory": Command("memory_command", "memory"),
+    "plan": Command("plan_command", "plan"),
+    "jobs": Command("jobs_command", "jobs"),
+    "job": Command("job_command", "job"),
+    "export": Command("export_command", "export"),
+    "budget": Command("budget_command", "budget"),
+    "throttle": Command("throttle_command", "throttle"),
+    "pause": Command("mode_commands", "pause", example="PAUSE"),
+    "resume": Command("mode_commands", "resume", example="RESUME"),
+    "drain": Command("mode_commands", "drain", example="DRAIN"),
+    "cancel": Command("mode_commands", "cancel", example="CANCEL"),
+    "retry": Command("retry_command", "retry"),
+    "delete": Command("delete_command", "delete"),
+    "fake-llm": Command("fake_llm_command", "fake_llm"),
+    "doctor": Command("doctor_command", "doctor"),
+    "config": Command("config_command", "config"),
+}
+
+
+class _Loading(Mapping[str, Any]):
+    """The commands as Typer wants them, each loaded when it is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        command = COMMANDS[name]
+        module = import_module(f"ops.{command.module}")
+        passing_on = {"allow_extra_args": True, "ignore_unknown_options": True}
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        alone.command(
+            name,
+            epilog=getattr(module, command.example),
+            context_settings=passing_on if command.passes_on else None,
+        )(getattr(module, command.function))
+        return typer.main.get_command(alone)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Commands(TyperGroup):
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": _Loading()})
+
 
 app = typer.Typer(
     name="cogitate",
+    cls=_Commands,
     help="Background cognition for simulations, on a budget. Start with: cogitate run",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command("run", epilog=run_command.EXAMPLE)(run_command.run)
-app.command(
-    "worker",
-    epilog=worker_command.EXAMPLE,
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(worker_command.worker)
-app.command(
-    "flower",
-    epilog=flower_command.EXAMPLE,
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(flower_command.flower)
-app.command("replay", epilog=replay_command.EXAMPLE)(replay_command.replay_run)
-app.command("audit", epilog=audit_command.EXAMPLE)(audit_command.audit_run)
-app.command("estimate", epilog=estimate_command.EXAMPLE)(estimate_command.estimate_run)
-app.command("report", epilog=report_command.EXAMPLE)(report_command.report)
-app.command("load", epilog=load_command.EXAMPLE)(load_command.load)
-app.command("runs", epilog=runs_command.EXAMPLE)(runs_command.runs)
-app.command("status", epilog=status_command.EXAMPLE)(status_command.status)
-app.command("memory", epilog=memory_command.EXAMPLE)(memory_command.memory)
-app.command("plan", epilog=plan_command.EXAMPLE)(plan_command.plan)
-app.command("jobs", epilog=jobs_command.EXAMPLE)(jobs_command.jobs)
-app.command("job", epilog=job_command.EXAMPLE)(job_command.job)
-app.command("export", epilog=export_command.EXAMPLE)(export_command.export)
-app.command("budget", epilog=budget_command.EXAMPLE)(budget_command.budget)
-app.command("throttle", epilog=throttle_command.EXAMPLE)(throttle_command.throttle)
-app.command("pause", epilog=mode_commands.PAUSE)(mode_commands.pause)
-app.command("resume", epilog=mode_commands.RESUME)(mode_commands.resume)
-app.command("drain", epilog=mode_commands.DRAIN)(mode_commands.drain)
-app.command("cancel", epilog=mode_commands.CANCEL)(mode_commands.cancel)
-app.command("retry", epilog=retry_command.EXAMPLE)(retry_command.retry)
-app.command("delete", epilog=delete_command.EXAMPLE)(delete_command.delete)
-app.command("fake-llm", epilog=fake_llm_command.EXAMPLE)(fake_llm_command.fake_llm)
-app.command("doctor", epilog=doctor_command.EXAMPLE)(doctor_command.doctor)
-app.command("config", epilog=config_command.EXAMPLE)(config_command.config)
 
 
 def _print_version(asked: bool) -> None:
@@ -103,6 +113,8 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except Exception as error:
+        from ops.complaints import FAILED, complaint_of  # here: it loads much, to know what may go wrong
+
         complaint = complaint_of(error)
         if complaint is None:
             complain(f"this is a fault in cogitate: {type(error).__name__}: {error}; with -v it shows where")

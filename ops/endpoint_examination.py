@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import openai
 from redis import Redis
 
 from ops.finding import Finding, failed, ok, warning
@@ -40,6 +39,8 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
 def _examine(
     name: str, endpoint: Endpoint, models: Sequence[Model], known: Sequence[KnownDialect]
 ) -> Iterator[Finding]:
+    import openai  # here: it takes a second to load, and most runs ask no model
+
     what = f"endpoint {name}"
     try:
         address = address_of(endpoint)
