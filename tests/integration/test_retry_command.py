@@ -35,9 +35,12 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
 
 @pytest.fixture
 def host(server: EmbeddedServer, endpoint: FakeEndpoint) -> Iterator[subprocess.Popen[bytes]]:
-    """A paced run that asks that model; its people plan from 00:30 on."""
+    """A paced run that asks that model; its people plan from 00:30 on, and no plan comes too late."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
-    told = {"COGITATE_BASE_URL": endpoint.url, "OPENAI_API_KEY": "any", "COGITATE_MORNING": "30"}
+    told = {
+        "COGITATE_BASE_URL": endpoint.url, "OPENAI_API_KEY": "any", "COGITATE_MORNING": "30",
+        "COGITATE_LATENCY": '{"plan": 600}', "COGITATE_APPLY": "ready",
+    }  # fmt: skip
     with (server.data_dir / "host.log").open("wb") as log:
         started = subprocess.Popen(
             command(
