@@ -10,20 +10,16 @@ from scheduler.endpoint_vitals import EndpointVitals
 
 
 def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
-    """One row for each endpoint that was ever called, by all runs of this state together."""
+    """One column for each endpoint that was ever called, by all runs of this state together."""
     table = Table(title="Endpoints, of all runs", title_justify="left")
-    for name in ("endpoint", "breaker"):
-        table.add_column(name)
-    for name in ("calls", "tokens", "in flight", "waits", "openings"):
-        table.add_column(name, justify="right")
-    for name in ("failures", "not called"):
-        table.add_column(name)
+    table.add_column("")
     for one in endpoints:
-        figures = (one.calls, one.tokens, one.in_flight, one.waits, one.openings)
-        table.add_row(
-            one.endpoint, breaker_in_words(one), *(f"{figure:,}" for figure in figures),
-            _counts(one.failures), _counts(one.refused),
-        )  # fmt: skip
+        table.add_column(one.endpoint, overflow="fold")
+    table.add_row("breaker", *map(breaker_in_words, endpoints))
+    for name in ("calls", "tokens", "in_flight", "waits", "openings"):
+        table.add_row(name.replace("_", " "), *(f"{getattr(one, name):,}" for one in endpoints))
+    table.add_row("failures", *(_counts(one.failures) for one in endpoints))
+    table.add_row("not called", *(_counts(one.refused) for one in endpoints))
     return table
 
 
