@@ -112,15 +112,18 @@ def check_profile(owner: str, profile: Profile) -> Profile:
 def check_owner(owner: str) -> str:
     """An owner's name: "<scope>:<name>", or "world".
 
+    A "}" ends the part of a key that names the run: in an owner's name it could make the key of a memory look like that
+    of a job, which workers may write.
+
     Raises:
         InputError: when it is not.
     """
     scope, colon, name = owner.partition(":")
     fits = scope in _SCOPES and (bool(name) if colon else scope == "world")
-    if not fits or len(owner) > MAX_OWNER or _HIDDEN.search(owner):
+    if not fits or len(owner) > MAX_OWNER or "}" in owner or _HIDDEN.search(owner):
         raise InputError(
             f"{owner[:80]!r} is not an owner: use <scope>:<name> with a scope of {', '.join(_SCOPES)}, "
-            f"at most {MAX_OWNER} characters and no control characters"
+            f"at most {MAX_OWNER} characters, none of them a control character or }}"
         )
     return owner
 

@@ -50,7 +50,7 @@ def test_owners(owner: str) -> None:
 @pytest.mark.parametrize(
     "owner",
     ["", "agent", "agent:", ":x", "isabella", "Agent:x", "world:", "tree:x", "agent:a\nb", "agent:\x00", "agent:\x7f",
-     "agent:" + "x" * 195, "agent:\ud800"],
+     "agent:" + "x" * 195, "agent:\ud800", "agent:a}:0123456789abcdef:job:x"],
 )  # fmt: skip
 def test_what_is_no_owner(owner: str) -> None:
     with pytest.raises(InputError, match="is not an owner"):
