@@ -22,7 +22,7 @@ from tasks.kind import Halving, Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
 from workers.calls import Calls
 from workers.capture import Capture
-from workers.llm import Answer
+from workers.llm_answer import Answer
 from workers.llm_clients import ModelClients
 from workers.repair import OF_ANSWERS, UNUSABLE, complaint_of, repair_of
 from workers.shared_calls import Asked

@@ -15,7 +15,7 @@ from scheduler.settings import Settings
 from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.gate import Gate, Refused
-from workers.llm import Answer
+from workers.llm_answer import Answer
 from workers.llm_clients import ModelClients
 from workers.response_cache import Question, ResponseCache
 from workers.shared_calls import Asked, SharedCalls

@@ -28,7 +28,7 @@ from scheduler.endpoints import Endpoint
 from scheduler.keys import ENDPOINTS, endpoint_keys, new_nonce
 from scheduler.settings import Settings
 from workers.endpoint_reports import Report, Reports
-from workers.llm import Answer
+from workers.llm_answer import Answer
 from workers.verdict import verdict_of
 
 SECOND = 1_000_000  # microseconds

@@ -12,19 +12,18 @@ import asyncio
 import logging
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import httpx2
 import openai
 import structlog
-from pydantic import BaseModel
 
 from scheduler.endpoints import Endpoint, Model
-from tasks.job import Cost
 from tasks.kind import Prompt
 from workers import llm_failures as failures
 from workers.llm_address import address_of
+from workers.llm_answer import Answer
 from workers.llm_dialect import Dialect, Dialects
 from workers.llm_dialect_store import DialectStore
 from workers.llm_failures import Failure
@@ -38,23 +37,6 @@ CONNECT_TIMEOUT = 10.0  # seconds
 _CLOSED = Failure(kind="connection", detail="closed")
 
 _log = structlog.get_logger()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What came of one `ask`: a value or a failure, never both, and what it cost."""
-
-    usage: Cost  # calls: requests really sent; tokens: prompt and output, reasoning included
-    estimated: bool = False  # some of the usage was not reported and is an estimate on the safe side
-    value: BaseModel | None = None
-    failure: Failure | None = None
-    prompt_tokens: int = 0  # as the endpoint counted them; 0: it did not say
-    text: str = field(default="", repr=False)  # what the model wrote, usable or not
-
-    @property
-    def retryable(self) -> bool:
-        """Whether another attempt may help."""
-        return self.failure is not None and self.failure.retryable
 
 
 class ModelClient:
@@ -157,7 +139,7 @@ class ModelClient:
         except TimeoutError:
             return _failed(Failure(kind="timeout", detail="not all of the answer before the deadline"))
         except (openai.APIError, Unreadable) as error:
-            return _failed(failures.from_error(error), error.body if isinstance(error, openai.APIStatusError) else None)
+            return _failed(_failure_of(error), error.body if isinstance(error, openai.APIStatusError) else None)
         except asyncio.CancelledError:
             if not self._closed.is_set():
                 raise
@@ -186,6 +168,21 @@ class ModelClient:
         await asyncio.gather(*self._calls)
         if self._openai is not None:
             await self._openai.close()
+
+
+def _failure_of(error: openai.APIError | Unreadable) -> Failure:
+    """The failure behind what the client raised.
+
+    Raises:
+        openai.APIError: `error` itself, when no provider is to blame.
+    """
+    if isinstance(error, Unreadable):
+        return Failure(kind=error.kind, detail=error.detail)
+    if isinstance(error, openai.APIStatusError):
+        return failures.from_status(error.status_code, error.body, error.response.headers)
+    if isinstance(error, openai.APIConnectionError):
+        return Failure(kind="connection", detail=type(error.__cause__).__name__)
+    raise error
 
 
 def _failed(failure: Failure, told: object = None) -> Reply:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from scheduler.endpoints import Endpoint, Model
 from tasks.kind import Prompt
-from workers.llm import Answer, ModelClient
+from workers.llm_answer import Answer
 from workers.llm_dialect_store import DialectStore
 from workers.llm_loop import EventLoopThread
+
+if TYPE_CHECKING:
+    from workers.llm import ModelClient
 
 
 class ModelClients:
@@ -50,6 +54,8 @@ class ModelClients:
     def _made(self, endpoint: str) -> ModelClient:
         with self._lock:
             if endpoint not in self._clients:
+                from workers.llm import ModelClient  # here: it takes a second to load, and many workers ask no model
+
                 client = ModelClient(self._endpoints[endpoint], self._connections, self._loop, self._store)
                 self._clients[endpoint] = client
             return self._clients[endpoint]

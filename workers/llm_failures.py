@@ -14,10 +14,6 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal, get_args
 
-import openai
-
-from workers.llm_http import Unreadable
-
 FailureKind = Literal[
     "connection",  # refused, reset, closed, or no connection in time
     "timeout",  # sent, and not all of the answer came before the deadline; or the server gave up (408)
@@ -86,21 +82,6 @@ _MODEL = re.compile(r"model[ _]not[ _]found|model .{0,200}(does not exist|not fo
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _READ = 2_000  # characters of an error text that are looked at
 _MOST_WAIT = 86_400.0  # seconds; a longer Retry-After is as good as this one
-
-
-def from_error(error: Exception) -> Failure:
-    """The failure behind what the client raised.
-
-    Raises:
-        Exception: `error` itself, when no provider is to blame.
-    """
-    if isinstance(error, Unreadable):
-        return Failure(kind=error.kind, detail=error.detail)
-    if isinstance(error, openai.APIStatusError):
-        return from_status(error.status_code, error.body, error.response.headers)
-    if isinstance(error, openai.APIConnectionError):
-        return Failure(kind="connection", detail=type(error.__cause__).__name__)
-    raise error
 
 
 def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failure:

@@ -22,7 +22,7 @@ from scheduler.settings import Settings
 from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.kept_texts import KeptTexts
-from workers.llm import Answer
+from workers.llm_answer import Answer
 from workers.llm_failures import Failure, FailureKind
 from workers.llm_reply import Reply, validated
 from workers.llm_schema import plain_schema

@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from functools import cache
+from importlib import import_module
 
 import structlog
 from celery import signals
@@ -50,6 +51,8 @@ class Runner:
         self._claims = claims
         self._heartbeat = heartbeat
         self._settings = settings
+        if settings.llm == "openai":
+            import_module("workers.llm")  # which takes a second: not from the time of the first call
         self._models = ModelClients(settings.endpoint_table(), settings.concurrency, DialectStore(client))
         self._stopping = threading.Event()
         self._attempts = Attempts(client, settings, self._models, self._stopping)

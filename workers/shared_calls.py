@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import NamedTuple
 
-from workers.llm import Answer
+from workers.llm_answer import Answer
 
 
 class Asked(NamedTuple):

@@ -14,7 +14,8 @@ from pydantic import BaseModel, SecretStr
 
 from scheduler.endpoints import Endpoint, Model
 from tasks.kind import Prompt
-from workers.llm import Answer
+from workers import llm  # noqa: F401 - loaded now: that takes a second, and some deadlines here are shorter
+from workers.llm_answer import Answer
 from workers.llm_clients import ModelClients
 from workers.tokens import prompt_tokens
 

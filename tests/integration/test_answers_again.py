@@ -35,7 +35,7 @@ from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.capture import Captured, captured_of
 from workers.embedded import EmbeddedServer
-from workers.llm import Answer
+from workers.llm_answer import Answer
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eva", "Fay", "Gus", "Hal")
 SAME = {"agent:ann": Profile(name="Ann"), "agent:nan": Profile(name="Ann")}  # whose questions are equal

@@ -21,7 +21,7 @@ from scheduler.settings import Settings
 from tasks.job import Cost
 from workers.embedded import EmbeddedServer
 from workers.gate import Entered, Gate, Refused
-from workers.llm import Answer
+from workers.llm_answer import Answer
 from workers.llm_failures import Failure, FailureKind
 
 NAME = "town-llm"

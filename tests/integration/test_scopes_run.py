@@ -17,7 +17,8 @@ from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.replay import replay
 from scheduler.summary import prefix_of
-from workers.llm import Answer, ModelClient
+from workers.llm import ModelClient
+from workers.llm_answer import Answer
 from workers.llm_failures import Failure
 
 INN, ROAD, BOB, EVE, ALICE, GROUP = (

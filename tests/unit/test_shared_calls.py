@@ -12,7 +12,7 @@ import pytest
 
 import workers.shared_calls
 from tasks.job import Cost
-from workers.llm import Answer
+from workers.llm_answer import Answer
 from workers.llm_failures import Failure
 from workers.shared_calls import Asked, SharedCalls
 
