@@ -9,6 +9,8 @@ Keys, prompts and what models and providers write never reach a log, a repr or a
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import logging
 import threading
 from collections.abc import Mapping
@@ -16,18 +18,19 @@ from dataclasses import replace
 from typing import Any
 
 import httpx2
+import msgspec
 import openai
 import structlog
 
 from scheduler.endpoints import Endpoint, Model
 from tasks.kind import Prompt
 from workers import llm_failures as failures
-from workers.llm_address import address_of
+from workers.llm_address import Address, address_of
 from workers.llm_answer import Answer
 from workers.llm_dialect import Dialect, Dialects
 from workers.llm_dialect_store import DialectStore
 from workers.llm_failures import Failure
-from workers.llm_http import Call, PooledTransport, Unreadable, current
+from workers.llm_http import Call, NoResponse, PooledRequest, Response
 from workers.llm_loop import EventLoopThread
 from workers.llm_reply import Reply, cost_of, read_completion, validated
 from workers.llm_schema import plain_schema
@@ -58,16 +61,17 @@ class ModelClient:
         self._address = address_of(endpoint)
         self._connections = connections
         self._tls = httpx2.create_ssl_context() if self._address.is_encrypted else None
+        for name in ("openai", "httpx2", "aiohttp"):  # at DEBUG these write whole prompts, at INFO whole URLs
+            logging.getLogger(name).setLevel(logging.WARNING)
+        self._written = _request_to(self._address)
         self._loop = loop
         # OpenAI's newer models know only max_completion_tokens; others may ignore it and write without end.
         first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
         self._dialects = Dialects(self._address.server, first, store)
         self._closed = threading.Event()
         # Touched on the event loop only:
-        self._openai: openai.AsyncOpenAI | None = None
+        self._request: PooledRequest | None = None
         self._calls: set[asyncio.Task[Any]] = set()
-        for name in ("openai", "httpx2", "aiohttp"):  # at DEBUG these write whole prompts, at INFO whole URLs
-            logging.getLogger(name).setLevel(logging.WARNING)
 
     def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> Answer:
         """Ask once: one request, since each needs a reservation of its own. The calling thread waits.
@@ -88,9 +92,13 @@ class ModelClient:
         if model.seed is not None:
             body["seed"] = model.seed
         call = Call(deadline)
-        reply = self._loop.run(self._exchange({"model": model.model, **body}, call))
-        if isinstance(reply, httpx2.Response):
-            reply = read_completion(self._address.without_key(reply.content), reply.headers)
+        response = self._loop.run(self._exchange(msgspec.json.encode({"model": model.model, **body}), call))
+        if isinstance(response, Failure):
+            reply = _failed(response)
+        elif response.status >= 300:
+            reply = _refused(response)
+        else:
+            reply = read_completion(self._address.without_key(response.content), response.headers)
             self._dialects.accepted(model.model, dialect)
         spent, estimated = cost_of(model, prompt, reply, call.sent, max_output_tokens)
         better = _better(dialect, reply)
@@ -121,68 +129,71 @@ class ModelClient:
 
     # -- on the event loop -----------------------------------------------------------------------------
 
-    async def _exchange(self, body: dict[str, Any], call: Call) -> Reply | httpx2.Response:
-        """One request; its response if it came, whole and with status 200, before the deadline."""
+    async def _exchange(self, body: bytes, call: Call) -> Response | Failure:
+        """One request; its response if it came, and whole, before the deadline."""
         if self._closed.is_set():
-            return Reply(failure=_CLOSED)
+            return _CLOSED
         if call.remaining() <= 0:
-            return Reply(failure=Failure(kind="timeout", detail="the deadline was over before the call"))
+            return Failure(kind="timeout", detail="the deadline was over before the call")
         task = asyncio.current_task()
         assert task is not None
         self._calls.add(task)
-        current.set(call)
         try:
-            # The loop's clock is time.monotonic(). `post` and not `chat.completions.create`: the same request at a
-            # third of the cost, since the SDK need not compare it with its types.
-            async with asyncio.timeout_at(call.deadline):
-                return await self._sdk().post("/chat/completions", cast_to=httpx2.Response, body=body)
+            async with asyncio.timeout_at(call.deadline):  # the loop's clock is time.monotonic()
+                return await self._pooled().send(body, call)
         except TimeoutError:
-            return _failed(Failure(kind="timeout", detail="not all of the answer before the deadline"))
-        except (openai.APIError, Unreadable) as error:
-            return _failed(_failure_of(error), error.body if isinstance(error, openai.APIStatusError) else None)
+            return Failure(kind="timeout", detail="not all of the answer before the deadline")
+        except NoResponse as error:
+            return Failure(kind=error.kind, detail=error.detail)
         except asyncio.CancelledError:
             if not self._closed.is_set():
                 raise
-            return _failed(_CLOSED)
+            return _CLOSED
         finally:
             self._calls.discard(task)
 
-    def _sdk(self) -> openai.AsyncOpenAI:
-        if self._openai is None:
-            address = self._address
-            transport = PooledTransport(self._connections, CONNECT_TIMEOUT, address.proxy, self._tls)
-            self._openai = openai.AsyncOpenAI(
-                api_key=address.api_key,
-                base_url=address.base_url,
-                max_retries=0,
-                timeout=None,
-                default_headers={"Accept-Encoding": "identity"},
-                http_client=httpx2.AsyncClient(transport=transport),
+    def _pooled(self) -> PooledRequest:
+        if self._request is None:
+            self._request = PooledRequest(
+                self._written, self._connections, CONNECT_TIMEOUT, self._address.proxy, self._tls
             )
-        return self._openai
+        return self._request
 
     async def _close(self) -> None:
         self._closed.set()
         for task in self._calls:
             task.cancel()
         await asyncio.gather(*self._calls)
-        if self._openai is not None:
-            await self._openai.close()
+        if self._request is not None:
+            await self._request.close()
 
 
-def _failure_of(error: openai.APIError | Unreadable) -> Failure:
-    """The failure behind what the client raised.
+def _request_to(address: Address) -> httpx2.Request:
+    """What the SDK sends to ask this endpoint, with an empty body."""
+    written: list[httpx2.Request] = []
 
-    Raises:
-        openai.APIError: `error` itself, when no provider is to blame.
-    """
-    if isinstance(error, Unreadable):
-        return Failure(kind=error.kind, detail=error.detail)
-    if isinstance(error, openai.APIStatusError):
-        return failures.from_status(error.status_code, error.body, error.response.headers)
-    if isinstance(error, openai.APIConnectionError):
-        return Failure(kind="connection", detail=type(error.__cause__).__name__)
-    raise error
+    def keep(request: httpx2.Request) -> httpx2.Response:
+        written.append(request)
+        return httpx2.Response(200)
+
+    with openai.OpenAI(
+        api_key=address.api_key,
+        base_url=address.base_url,
+        max_retries=0,
+        timeout=None,
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=httpx2.Client(transport=httpx2.MockTransport(keep)),
+    ) as sdk:
+        sdk.post("/chat/completions", cast_to=httpx2.Response, body={})
+    return written[0]
+
+
+def _refused(response: Response) -> Reply:
+    """What an error response says."""
+    told: object = response.content.decode(errors="replace")
+    with contextlib.suppress(ValueError, RecursionError):
+        told = json.loads(response.content)
+    return _failed(failures.from_status(response.status, told, response.headers), told)
 
 
 def _failed(failure: Failure, told: object = None) -> Reply:
