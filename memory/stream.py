@@ -172,8 +172,8 @@ class Stream:
         record = next(reversed(self.archived.values()), None)  # most are archived together: one record serves them all
         if record is None or record.tick != tick or record.into != into:
             record = Archived(tick, into)
-        self.archived[number] = record
-        self.changes.archived.append(number)
+        self.archived[entry.number] = record  # and not the equal number that an effect brought: one is held already
+        self.changes.archived.append(entry.number)
         if entry.type == "plan" and entry.items:
             for item in entry.items:
                 if self.head.plan_status.pop(item.id, None) is not None:
@@ -195,12 +195,16 @@ class Stream:
         del self.head.waiting[start : start + count]
         self.changes.head = True
 
-    def delete(self, number: int) -> None:
-        """Forget an archived entry for good (after its retention, when no open job may read it)."""
-        del self.archived[number]
-        del self.entries[number]
-        self.marks.pop(number, None)
-        self.changes.deleted.append(number)
+    def delete(self, numbers: Iterable[int]) -> None:
+        """Forget archived entries for good (after their retention, when no open job may read them)."""
+        for number in numbers:
+            del self.archived[number]
+            del self.entries[number]
+            self.marks.pop(number, None)
+            self.changes.deleted.append(number)
+        # A dict keeps the room of what has left it: anew it takes half as much.
+        self.entries, self.archived, self.marks = dict(self.entries), dict(self.archived), dict(self.marks)
+        self._live = dict(self._live)
 
     def mark(self, number: int, marks: Marks) -> None:
         """Replace the marks of an entry."""

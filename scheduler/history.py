@@ -148,8 +148,7 @@ def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
         streams[rated.owner].rate(rated.number, rated.importance, core.tick)
     apply(streams, core.cuts, core.tick)
     for owner, numbers in core.deleted:
-        for number in numbers:
-            streams[owner].delete(number)
+        streams[owner].delete(numbers)
     for decided in core.decided:
         if decided.decision == "admitted":
             note_served(streams, decided.key)

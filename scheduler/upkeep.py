@@ -51,8 +51,7 @@ def forget(
     for owner, stream in sorted(streams.items()):
         ended = takewhile(lambda item: item[1].tick < before, stream.archived.items())  # in the order of their ticks
         numbers = sorted(n for n, archived in ended if archived.tick <= oldest and (owner, n) not in named)
-        for number in numbers:
-            stream.delete(number)
         if numbers:
+            stream.delete(numbers)
             deleted.append((owner, tuple(numbers)))
     return tuple(deleted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,9 +41,22 @@ def test_numbers_are_never_given_twice() -> None:
     for i in range(3):
         stream.append(seen(f"{i}"), 1)
     stream.archive(3, 2)
-    stream.delete(3)
+    stream.delete([3])
     assert stream.append(seen("new"), 3).number == 4
     assert [e.number for e in stream.entries.values()] == [1, 2, 4]
+
+
+def test_a_stream_that_forgets_what_it_takes_in_takes_no_more_room_in_the_end() -> None:
+    stream = Stream(ANN)
+    for tick in range(1, 200):
+        for _ in range(10):
+            number = stream.append(seen("the same"), tick).number
+            stream.archive(number, tick)
+            stream.mark(number, Marks(repeats=1))
+        stream.delete([n for n, archived in stream.archived.items() if archived.tick <= tick - 75])
+    for held in (stream.entries, stream.archived, stream.marks):
+        assert len(held) == 750
+        assert sys.getsizeof(held) == sys.getsizeof(dict.fromkeys(held))
 
 
 def test_entries_are_numbered_and_dated_by_the_stream() -> None:
