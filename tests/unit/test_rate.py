@@ -45,7 +45,7 @@ def test_an_entry_is_rated_once_and_what_is_gone_is_passed_over() -> None:
     stream = unrated(3)
     stream.archive(2, 5)
     stream.archive(3, 5)
-    stream.delete(3)
+    stream.delete([3])
     effects = (rate((1, 2, 3), (7, 8, 9)), rate((1,), (2,)))
     assert unmet({KLAUS: stream}, effects) is None
     apply({KLAUS: stream}, effects, 50)

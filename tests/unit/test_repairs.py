@@ -65,7 +65,7 @@ def test_a_summary_is_repaired_while_its_lines_are_kept() -> None:
         stream.archive(number, 9, 3)
     (request,) = wanted(stream)
     assert (request.kind, request.numbers, request.params["replaces"]) == ("summarise", (1, 2), 3)
-    stream.delete(1)
+    stream.delete([1])
     assert wanted(stream) == []
 
 
