@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Protocol
 
 import msgspec
@@ -103,7 +104,13 @@ def _check_schema(run: str, found: bytes | None) -> None:
 def limits_of(client: Redis, prefix: str) -> LimitHistory:
     """The limits of a run: those in force, and those that were."""
     raw: Any = client.hget(prefix + "state", "settings")
-    return limit_history(kept_settings(raw).limit_table(), read_steering(client, prefix))
+    return limit_history(_kept_limits(raw), read_steering(client, prefix))
+
+
+@lru_cache(maxsize=8)  # whoever watches a run asks at every tick, and settings take milliseconds to make
+def _kept_limits(settings: bytes) -> LimitTable:
+    """The limits that a run was created with."""
+    return kept_settings(settings).limit_table()
 
 
 class Limits(Protocol):
