@@ -9,6 +9,7 @@ are not rated yet count as ordinary (importance 3).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes
 TARGET = 0.75  # share that it aims at
 FEWEST = 3  # routine entries: a summary of fewer saves nothing
 SETTLED = 36 * 60  # game minutes after which a routine conversation is compacted without a model
+MOST_SUBJECTS = 32  # of a summary: what stands for other summaries would name whoever was seen in a crowd, for ever
 
 
 @dataclass(frozen=True)
@@ -219,8 +221,13 @@ def _replace(
 
 
 def summary_entry(group: Sequence[Entry], text: str, importance: int, entry_type: EntryType = "summary") -> Entry:
-    """A summary that stands for a group of entries: dated to the last, placed at the first (spec 3, task 9)."""
+    """A summary that stands for a group of entries: dated to the last, placed at the first (spec 3, task 9).
+
+    It names at most 32 subjects: those of most of the entries, in the order of time.
+    """
     ordered = sorted(group, key=lambda e: (e.minute, e.number))
+    involved = Counter(s for e in ordered for s in e.subjects)
+    most = dict(involved.most_common(MOST_SUBJECTS))  # of equal ones the first
     numbers = tuple(sorted(e.number for e in group))
     begins = [e.minute if e.since_minute is None else e.since_minute for e in group]
     return Entry(
@@ -228,7 +235,7 @@ def summary_entry(group: Sequence[Entry], text: str, importance: int, entry_type
         text=text,
         minute=ordered[-1].minute,
         location=ordered[0].location,
-        subjects=tuple(dict.fromkeys(s for e in ordered for s in e.subjects)),
+        subjects=tuple(s for s in involved if s in most),
         importance=importance,
         source="dialogue" if all(is_dialogue(e) for e in group) else "internal",
         evidence=numbers,

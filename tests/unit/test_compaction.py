@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from kind_cases import KLAUS, MARIA, WORLD, message, observation, stream_of
 
 from memory.apply import apply, unmet
-from memory.compaction import by_place, carry_out, choose, enforce_limits, keeping_score, rating, summary_entry
+from memory.compaction import (
+    MOST_SUBJECTS,
+    by_place,
+    carry_out,
+    choose,
+    enforce_limits,
+    keeping_score,
+    rating,
+    summary_entry,
+)
 from memory.effects import Append, Archive
 from memory.entry import MAX_TEXT, Entry
 from memory.limits import MemoryLimits
@@ -200,3 +209,11 @@ def test_a_summary_keeps_what_its_entries_have_in_common() -> None:
     assert (summary.minute, summary.since_minute, summary.since_number, summary.source) == (9, 5, 2, "dialogue")
     again = summary_entry([summary, *group], "Said again.", 4)
     assert (again.since_minute, again.source) == (5, "internal")
+
+
+def test_a_summary_of_a_crowd_names_those_of_most_of_its_entries() -> None:
+    crowd = [f"agent:{i}" for i in range(MOST_SUBJECTS)]
+    seen = [observation(f"Saw {other}.", minute, subjects=(KLAUS, other)) for minute, other in enumerate(crowd)]
+    often = [observation(f"Maria did {minute}.", minute, subjects=(KLAUS, MARIA)) for minute in (90, 91)]
+    summary = summary_entry(stream_of(*seen, *often).live(), "Many were there.", 3)
+    assert summary.subjects == (KLAUS, *crowd[: MOST_SUBJECTS - 2], MARIA)
