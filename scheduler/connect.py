@@ -23,18 +23,19 @@ def shown(url: str) -> str:
     return parts._replace(netloc=f"{parts.username or ''}:***@{host}").geturl()
 
 
-def connect(url: str, timeout: float, *, retries: int = 3) -> Redis:
+def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] = Redis) -> Redis:
     """A client whose every call ends within a bounded time. Scripts are safe to send again: see `fence.lua`.
 
     Args:
         timeout: seconds for each try.
         retries: further tries of a call whose connection fails.
+        client: what to make.
 
     Raises:
         ConfigurationError: when the URL cannot be read.
     """
     try:
-        return Redis.from_url(
+        return client.from_url(
             url,
             socket_timeout=timeout,
             socket_connect_timeout=timeout,

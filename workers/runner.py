@@ -24,6 +24,7 @@ from scheduler.settings import Settings
 from scheduler.versions import SCHEMA
 from tasks.job import Cost, split_job_id
 from workers.attempt import NEW, Attempts
+from workers.combined import CombinedRedis
 from workers.heartbeat import Heartbeat
 from workers.interpreter import tune
 from workers.kept_results import KeptResults
@@ -120,7 +121,7 @@ def _runner(pid: int) -> Runner:
     tune()
     settings = Settings()
     use_prompts(settings)
-    client = connect(settings.state_url(), settings.socket_timeout)
+    client = connect(settings.state_url(), settings.socket_timeout, client=CombinedRedis)
     worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
     claims = Claims(client, worker=worker)
     beat_every = settings.lease / 5
