@@ -35,6 +35,7 @@ _STEPS = 64  # shares of memory tried by `fit`: 0/64 … 64/64
 
 _WORD = re.compile(r"(?:(?<=\S) )?[A-Za-z]+")  # a single space belongs to the word after it
 _MOST_WORDS = 50_000  # whose tokens are remembered
+_MOST_LINES, _LONGEST_LINE = 10_000, 600  # the same; a memory that is shown has at most 500 characters
 
 # Words of four letters and more that are one token in each of the five vocabularies (shorter ones cost one anyway).
 _COMMON = frozenset(
@@ -99,24 +100,28 @@ def estimate_tokens(text: str) -> int:
     """The tokens of a text: in ordinary writing not fewer than a common tokenizer counts."""
     if not text:
         return 0
-    found = _WORD.findall(text)
-    words, rest = _SLACK + sum(map(_tokens_of.__getitem__, found)), len(text) - sum(map(len, found))
-    if text.isascii():
-        return words + rest
-    others = [char for char in text if char > "\x7f"]
-    tenths = sum(_SCRIPTS[bisect_right(_STARTS, ord(char)) - 1][1] for char in others)
-    return words + rest - len(others) - (-tenths // 10)
+    lines = [(_known_line if len(line) <= _LONGEST_LINE else _line_tokens)(line) for line in text.split("\n")]
+    whole, tenths = map(sum, zip(*lines, strict=True))
+    return _SLACK + whole + len(lines) - 1 - (-tenths // 10)
+
+
+def _line_tokens(line: str) -> tuple[int, int]:
+    """The tokens of ASCII, and the tenths of those of all else."""
+    found = _WORD.findall(line)
+    whole = sum(map(_tokens_of.__getitem__, found)) + len(line) - sum(map(len, found))
+    if line.isascii():
+        return whole, 0
+    others = [char for char in line if char > "\x7f"]
+    return whole - len(others), sum(_SCRIPTS[bisect_right(_STARTS, ord(char)) - 1][1] for char in others)
+
+
+_known_line = lru_cache(maxsize=_MOST_LINES)(_line_tokens)  # a memory is a line of many prompts
 
 
 def prompt_tokens(prompt: Prompt) -> int:
     """The tokens of a whole request: both messages, what wraps them, and the answer's schema wherever it is put."""
-    return MESSAGE_OVERHEAD + _part_tokens(prompt.system) + _part_tokens(prompt.user) + _schema_tokens(prompt.answer)
-
-
-@lru_cache(maxsize=512)
-def _part_tokens(text: str) -> int:
-    """The same for a part of a prompt: many prompts share one, and the other is counted again with its answer."""
-    return estimate_tokens(text)
+    parts = estimate_tokens(prompt.system) + estimate_tokens(prompt.user) + _schema_tokens(prompt.answer)
+    return MESSAGE_OVERHEAD + parts
 
 
 @cache
