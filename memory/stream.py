@@ -126,6 +126,10 @@ class Stream:
         """Live entries that a heuristic made because budget, time or the model ran out, in order of number."""
         return [self._live[number] for number in sorted(self._provisional)]
 
+    def is_provisional(self, number: int) -> bool:
+        """Whether the entry is live and a heuristic made it in the place of a model."""
+        return number in self._provisional
+
     def latest(self, entry_type: EntryType) -> Entry | None:
         """The live entry of this type with the highest number."""
         for entry in reversed(self._live.values()):

@@ -17,13 +17,14 @@ from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.run_report import MEANING
 from ops.state import open_state
 from scheduler.intake import InputError
-from scheduler.job_history import JobHistory, JobRecord
+from scheduler.job_history import JobHistory, JobRecord, LateAnswer
 from scheduler.summary import prefix_of
 from tasks.job import split_job_id
 from workers.capture import Captured, captured_of
 
 EXAMPLE = "Example: cogitate job town-1/360/plan/agent:isabella/0/0"
 
+_SAVED = ", paid for by an identical call"
 _STATES = {
     "open": "waits for a result",
     "staged": "has its result, which is applied at the due tick",
@@ -65,6 +66,8 @@ def job(
 def job_json(one: JobRecord) -> dict[str, Any]:
     """A job with every name it can have, as machines read it."""
     facts: dict[str, Any] = msgspec.to_builtins(one)
+    if one.late is not None:
+        facts["late"]["usage"] = by_unit(one.late.usage)
     return facts | {"reserved": by_unit(one.reserved), "usage": by_unit(one.usage)}
 
 
@@ -95,10 +98,25 @@ def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
     if one.prompt:
         yield "prompt", one.prompt
     if one.ended:
-        yield "used", in_words(one.usage) + (", paid for by an identical call" if one.saved else "")
+        yield "used", in_words(one.usage) + (_SAVED if one.saved else "")
     would = "would" if one.state == "stale" else "effects"
     for line in effects_in_words(one.effects, one.appended):
         yield would, line
+    if one.late is not None:
+        yield from _late(one.late)
+
+
+def _late(answer: LateAnswer) -> Iterator[tuple[str, str]]:
+    """What became of an answer that came after the job's end."""
+    if answer.end == "applied":
+        became = "took the place of what the heuristic had made"
+    else:
+        became = f"was of no use any more{f': {answer.failure}' if answer.failure else ''}"
+    yield "late", f"its answer came after that, and {became} at tick {answer.tick:,}"
+    yield "model", answer.model
+    yield "used", in_words(answer.usage) + (_SAVED if answer.saved else "")
+    for line in effects_in_words(answer.effects, answer.appended):
+        yield "effects" if answer.end == "applied" else "would", line
 
 
 def _texts(texts: Sequence[Captured]) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,8 @@ def jobs(
 def _brief(one: JobRecord) -> dict[str, Any]:
     """All but the effects, which `cogitate job` shows."""
     facts = job_json(one)
-    del facts["effects"]
+    for told in (facts, facts["late"] or {}):
+        told.pop("effects", None)
     return facts
 
 

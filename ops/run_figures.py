@@ -97,6 +97,10 @@ class RunFigures(msgspec.Struct, kw_only=True):
                 self.failures[kind, note.failure or ended.reason] += 1
             if ended.end == "applied":
                 self._count(step, kind, ended.effects)
+        for ended, note in zip(core.late, notes.late, strict=True):
+            self._cost(ended.key.kind, ended.key.owner, self._minute(ended.key.tick), note)
+            if ended.end == "applied":
+                self._count(step, ended.key.kind, ended.effects)
         self._count(step, BOUNDARY, core.asked)
         self._count(step, BOUNDARY, core.cuts)
         self.entries += len(core.observed)

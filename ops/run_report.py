@@ -45,6 +45,7 @@ def report_json(summary: RunSummary, took: Took) -> dict[str, Any]:
         "chain": summary.chain,
         "wall_s": round(took.wall_s, 3),
         "jobs": summary.jobs,
+        "late_answers": summary.late_answers,
         "budget": [msgspec.structs.asdict(line) for line in summary.budget],
         "memories": summary.memories,
         "tick_ms": tick_ms(took.tick_seconds),
@@ -82,6 +83,9 @@ def degraded_lines(summary: RunSummary) -> list[str]:
         if reason == "denied" and summary.refused:
             line += " (" + ", ".join(f"{name} {n}×" for name, n in summary.refused.items()) + ")"
         lines.append(line)
+    replaced = sum(ends.get("applied", 0) for ends in summary.late_answers.values())
+    if replaced:
+        lines.append(f"{replaced} answers that came late took the place of what a heuristic had made.")
     return lines
 
 

@@ -17,6 +17,7 @@ from memory.stream import Stream
 from scheduler.audit_accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
 from scheduler.audit_jobs import wrong_attempts, wrong_lists
 from scheduler.audit_keys import stray_keys
+from scheduler.audit_late_answers import wrong_late_answers
 from scheduler.audit_streams import UNREADABLE, wrong_streams
 from scheduler.facts import Facts
 from scheduler.history import JournalTrimmed, pass_journal, redo
@@ -35,12 +36,13 @@ def audit(client: Redis, run: str) -> list[str]:
     """What is wrong with a run, in words; an empty list when nothing is.
 
     Checked: each job has exactly one end, and each deferred one its successor; effects were applied once, and only
-    where what they expect held: each stored stream is the one that the journal leads to; reserved + spent <= limit +
-    overrun in every window; what is reserved is the sum over open jobs and unsettled attempts, each of a job that was
-    asked for; what was spent is what attempts told; admission's view, the open jobs and the lists that find them,
-    and both hashes are those that the journal says; entries are numbered without gaps; an archived entry's summary
-    exists; the journal's checkpoints say what its lines come to; no key belongs to nothing. What cannot be read at
-    all is a finding too. Of a trimmed journal, its first checkpoint is believed.
+    where what they expect held: each stored stream is the one that the journal leads to; reserved + spent <= limit
+    + overrun in every window; what is reserved is the sum over open jobs and unsettled attempts, each of a job that
+    was asked for; what was spent is what attempts told; admission's view, the open jobs and the lists that find
+    them, and both hashes are those that the journal says; an answer is awaited only while it may replace something;
+    entries are numbered without gaps; an archived entry's summary exists; the journal's checkpoints say what its
+    lines come to; no key belongs to nothing. What cannot be read at all is a finding too. Of a trimmed journal, its
+    first checkpoint is believed.
 
     Raises:
         RunMissing: when there is no such run.
@@ -123,6 +125,7 @@ class _Walk:
             raise
         except JournalError as error:
             return [*self._found, str(error)]
+        self._found += _or_unreadable("late answers", lambda: wrong_late_answers(ledger, self._ended, self._streams))
         found = [*self._found, *wrong_view(self._standing, ledger), *wrong_spending(self._standing, ledger)]
         if self._digest != ledger.digest or ledger.chain not in self._chains:
             found.append(

@@ -13,7 +13,7 @@ from memory.entry import Entry
 from memory.stream import Stream
 from scheduler.claims import Reason, Result, Source
 from scheduler.journal import Ended, EndNote
-from scheduler.ledger import Row
+from scheduler.ledger_answers import Row
 from scheduler.open_jobs import OpenJob, whole
 from scheduler.repairs import given_up
 from tasks.job import Cost, JobKey
@@ -35,11 +35,11 @@ class Change(NamedTuple):
 
 
 class Closing(NamedTuple):
-    """One job at its end."""
+    """One job at its end, or the answer that came after it."""
 
     ended: Ended
     note: EndNote
-    counts_as: Cost  # in admission's view from now on
+    counts_as: Cost  # in admission's view from now on; for a late answer its job's end has counted
     changes: tuple[Change, ...]
 
 
@@ -97,34 +97,55 @@ def _close(
         effects = (given_up(row.key.owner, item.job.minute),)
     elif result.reason != "none" and kind.output_cap:  # a kind that never asks a model has said what it could
         effects = provisional(effects)
-    failed = unmet(streams, effects)
-    note = EndNote(
-        key=row.key,
+    ended = Ended(key=row.key, end="applied", reason=result.reason, effects=effects)
+    note = _note(row.key, result, row.claims, row.arrival)
+    return _applied(ended, note, counts_as, streams, tick)
+
+
+def apply_late(
+    key: JobKey, result: Result, effects: tuple[Effect, ...], streams: Mapping[str, Stream], tick: int
+) -> Closing:
+    """Apply what an answer that came after its job's end still changes; it is `dropped` where that is nothing.
+
+    Args:
+        effects: of the answer as a repair, see `tasks.late`.
+    """
+    ended = Ended(key=key, end="applied" if effects else "dropped", effects=effects)
+    return _applied(ended, _note(key, result), Cost(), streams, tick)
+
+
+def _note(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> EndNote:
+    return EndNote(
+        key=key,
         source=result.source,
         usage=result.usage,
-        attempts=row.claims,
-        arrival=row.arrival,
+        attempts=attempts,
+        arrival=arrival,
         model=result.model,
         prompt=result.prompt,
-        failure=failed or result.failure,
+        failure=result.failure,
         count=result.count,
         unreported=result.unreported,
         saved=result.saved,
     )
+
+
+def _applied(ended: Ended, note: EndNote, counts_as: Cost, streams: Mapping[str, Stream], tick: int) -> Closing:
+    """Its effects applied, or stale when one of them expects something that does not hold."""
+    effects, replace = ended.effects, msgspec.structs.replace
+    failed = unmet(streams, effects)
     if failed is not None:
-        return Closing(Ended(key=row.key, end="stale", reason=result.reason, effects=effects), note, counts_as, ())
+        return Closing(replace(ended, end="stale"), replace(note, failure=failed), counts_as, ())
     appended = apply(streams, effects, tick)
-    note = msgspec.structs.replace(note, appended=tuple(entry.number for entry in appended))
     entries = iter(appended)
     changes = tuple(
         Change(
             effect.owner, effect, next(entries) if isinstance(effect, Append) else None,
-            row.key.kind, result.source, result.reason,
+            ended.key.kind, note.source, ended.reason,
         )
         for effect in effects
     )  # fmt: skip
-    ended = Ended(key=row.key, end="applied", reason=result.reason, effects=effects)
-    return Closing(ended, note, counts_as, changes)
+    return Closing(ended, replace(note, appended=tuple(entry.number for entry in appended)), counts_as, changes)
 
 
 def provisional(effects: Sequence[Effect]) -> tuple[Effect, ...]:

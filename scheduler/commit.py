@@ -58,6 +58,7 @@ class Committer:
             writes += chunked("HDEL", "facts", list(mind.take_stale_facts()))
         writes += mind.rater.writes()
         writes += mind.estimates.writes()
+        writes += mind.late.writes()
         steered = mind.steering.written()
         writes += steered.writes
         writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))
@@ -70,6 +71,7 @@ class Committer:
         notes = Notes(
             epoch=self._ledger.epoch,
             ended=outcome.notes,
+            late=outcome.late,
             opened=tuple(
                 OpenNote(key=item.job.key, reserved=item.job.reserved, cells=item.cells)
                 for item in outcome.opened
@@ -82,8 +84,9 @@ class Committer:
         mind.warnings.clear()
         line, digest, chain = write_line(core, notes, digest, chain, SCHEMA)
         return Commit(
-            tick=number, line=line, digest=digest, chain=chain, closed=outcome.closed, windows=windows, writes=writes
-        )
+            tick=number, line=line, digest=digest, chain=chain, awaited=mind.late.take_new(), closed=outcome.closed,
+            windows=windows, writes=writes,
+        )  # fmt: skip
 
     def _over(self, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
         """The enqueue ticks that may name a window that may be deleted; None while it is kept or an open job names it.

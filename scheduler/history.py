@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -127,7 +128,7 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
 
 
 def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
-    for ended in core.ended:
+    for ended in (*core.ended, *core.late):
         failed = unmet(streams, ended.effects)
         if (failed is not None) != (ended.end == "stale"):
             raise JournalError(
@@ -157,11 +158,12 @@ def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
 
 def changes_of(line: ReadLine) -> Iterator[Change]:
     """The changes that a tick handed to the world, the same as when it was first handed over."""
-    notes = {note.key: note for note in line.notes.ended}
-    for ended in line.core.ended:
+    ends = itertools.chain(
+        zip(line.core.ended, line.notes.ended, strict=True), zip(line.core.late, line.notes.late, strict=True)
+    )
+    for ended, note in ends:
         if ended.end != "applied":
             continue
-        note = notes[ended.key]
         numbers = iter(note.appended)
         for effect in ended.effects:
             entry = None

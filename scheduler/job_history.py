@@ -13,6 +13,7 @@ from scheduler.history import PAGE, read_journal
 from scheduler.intake import InputError
 from scheduler.journal import Ended, EndNote, JournalError, ReadLine
 from scheduler.journal_checkpoint import load_base
+from scheduler.late_answers import AWAITED, LONGEST
 from scheduler.standing import Opening
 from scheduler.summary import prefix_of
 from tasks.job import Cost, Job, JobKey
@@ -25,6 +26,21 @@ _OPEN_REASON = {"held": "denied", "dead": "dead"}
 _JOB = msgspec.json.Decoder(Job)
 
 Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
+
+
+class LateAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a job that had ended without it."""
+
+    tick: int  # at whose boundary it was taken
+    end: str  # applied: it replaced what the heuristic had made; stale or dropped: there was nothing to replace
+    source: str  # llm or cached
+    usage: Cost
+    saved: bool  # it was not spent: an identical call had the same answer
+    model: str
+    prompt: str  # content hash of the prompt's template
+    failure: str  # the precondition that did not hold
+    effects: tuple[Effect, ...]  # for `stale`: what it would have changed
+    appended: tuple[int, ...]  # numbers of the entries that it appended
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +69,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
     effects: tuple[Effect, ...] = ()  # for `stale`: what it would have changed
     appended: tuple[int, ...] = ()  # numbers of the entries that it appended
+    late: LateAnswer | None = None
 
     def matches(self, state: str | None, kind: str | None, owner: str | None) -> bool:
         """Whether this is what was asked for; None asks for anything."""
@@ -81,6 +98,7 @@ class JobHistory:
         self.trimmed = base.tick if base is not None else 0  # lines up to this tick are no longer in the ledger
         open_then = base.standing.open if base is not None else {}
         self._openings = {JobKey.parse(text): opening for text, opening in open_then.items()}
+        self._late: dict[JobKey, LateAnswer] = {}  # as far as they were read
 
     def newest(
         self, last: int, *, state: str | None = None, kind: str | None = None, owner: str | None = None
@@ -118,7 +136,7 @@ class JobHistory:
             last = max(first, min(opening.decided.due, self._now()))
             for line in read_journal(self._client, self._prefix, first, last):
                 for _, record in self._ends(line, lambda ended, *_: ended == key):
-                    return record
+                    return self._with_late_answer(key, record, line.core.minute)
         if 1 <= key.tick <= self.trimmed:
             raise InputError(
                 f"job {self._id(key)!r} is not known any more, if there was one: it ended before tick "
@@ -133,7 +151,10 @@ class JobHistory:
             JournalError: when the journal was changed.
         """
         still = {record.id: record for record in sorted(self._open_records(), key=lambda one: (one.tick, one.id))}
-        for line in read_journal(self._client, self._prefix, self.trimmed + 1, self._now()):
+        now = self._now()
+        for line in read_journal(self._client, self._prefix, self.trimmed + 1, now):
+            self._learn_late(line)
+        for line in read_journal(self._client, self._prefix, self.trimmed + 1, now):
             self._learn(line)
             for key, record in self._ends(line, _any):
                 still.pop(record.id, None)
@@ -150,6 +171,7 @@ class JobHistory:
         while last > self.trimmed:
             first = max(self.trimmed + 1, last - PAGE + 1)
             for line in reversed(list(read_journal(self._client, self._prefix, first, last))):
+                self._learn_late(line)
                 yield from (record for _, record in self._ends(line, wanted))
             last = first - 1
 
@@ -198,8 +220,18 @@ class JobHistory:
         return self._record(
             ended.key, state=ended.end, ended=tick, reason=ended.reason, source=note.source,
             claims=note.attempts, usage=note.usage, saved=note.saved, model=note.model, prompt=note.prompt,
-            failure=note.failure, effects=ended.effects, appended=note.appended,
+            failure=note.failure, effects=ended.effects, appended=note.appended, late=self._late.get(ended.key),
         )  # fmt: skip
+
+    def _with_late_answer(self, key: JobKey, record: JobRecord, minute: int) -> JobRecord:
+        """The same with the answer that came after its end at game time `minute`, if one did."""
+        if record.reason not in AWAITED or not record.claims:
+            return record
+        for line in read_journal(self._client, self._prefix, record.ended + 1, self._now()):
+            self._learn_late(line)
+            if key in self._late or line.core.minute - minute > LONGEST:
+                break
+        return msgspec.structs.replace(record, late=self._late.get(key))
 
     def _record(self, key: JobKey, **facts: Any) -> JobRecord:
         opening = self._opening(key)
@@ -228,6 +260,14 @@ class JobHistory:
         notes = {note.key: note for note in line.notes.opened}
         for decided in line.core.decided:
             self._openings[decided.key] = Opening(decided, notes.get(decided.key))
+
+    def _learn_late(self, line: ReadLine) -> None:
+        for ended, note in zip(line.core.late, line.notes.late, strict=True):
+            self._late[ended.key] = LateAnswer(
+                tick=line.core.tick, end=ended.end, source=note.source, usage=note.usage, saved=note.saved,
+                model=note.model, prompt=note.prompt, failure=note.failure, effects=ended.effects,
+                appended=note.appended,
+            )  # fmt: skip
 
     def _id(self, key: JobKey) -> str:
         return f"{self._run}/{key.text()}"

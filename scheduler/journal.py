@@ -27,7 +27,7 @@ End = Literal["applied", "dropped", "deferred", "stale", "cancelled"]
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The end of one job and what it changed (for `stale`: what it would have changed)."""
+    """The end of one job, or the answer that came after it, and what it changed (`stale`: would have changed)."""
 
     key: JobKey
     end: End
@@ -92,6 +92,7 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     left: tuple[str, ...] = ()
     facts: Facts | None = None  # when they changed
     ended: tuple[Ended, ...] = ()
+    late: tuple[Ended, ...] = ()  # answers that came after their job's end: what they replace of its heuristic's
     asked: tuple[Effect, ...] = ()  # effects the world asked for, such as the status of a plan item
     observed: tuple[tuple[str, Entry], ...] = ()  # and appended
     waiting: tuple[tuple[str, Entry], ...] = ()  # observed, and kept in the head until a cell is free
@@ -106,7 +107,7 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of an ended job beyond what it changed."""
+    """What is known of an ended job, or of its late answer, beyond what it changed."""
 
     key: JobKey
     source: Source
@@ -140,6 +141,7 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     epoch: int
     ended: tuple[EndNote, ...] = ()
+    late: tuple[EndNote, ...] = ()
     opened: tuple[OpenNote, ...] = ()
     answers: tuple[Answer, ...] = ()  # to operators
     warnings: dict[str, int] = msgspec.field(default_factory=dict)

@@ -10,7 +10,7 @@ RUNS = "cogitate:runs"  # set of run names
 OF_RUN = frozenset({
     "state", "jobs", "unclaimed", "staged", "waiting", "open", "attempts", "lost", "beats", "arrivals", "windows",
     "view", "owners", "retired", "heads", "facts", "journal", "journal_checkpoints", "checkpoint", "controls",
-    "answers", "knock", "ratings", "alone", "captured", "captured_at", "captured_bytes",
+    "answers", "knock", "ratings", "alone", "awaited", "offered", "captured", "captured_at", "captured_bytes",
 })  # fmt: skip
 
 #: Keys that each owner has, followed by ":" and its name: see `scheduler.streams`.

@@ -12,16 +12,14 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import msgspec
-import structlog
 from redis import Redis
 from redis.exceptions import RedisError
 
-from scheduler.claims import Result
-from scheduler.controls import Asked, read_asked
+from scheduler.controls import read_asked
 from scheduler.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefix
+from scheduler.ledger_answers import Advanced, Collected, read_attempts, read_offers, read_rows
 from scheduler.ledger_errors import (
     Fenced,
     Forgotten,
@@ -39,10 +37,7 @@ if TYPE_CHECKING:
     from scheduler.outage import Outage
 
 Apply = Literal["due", "ready"]
-JobState = Literal["open", "staged", "dead", "held"]
 Value = str | bytes | int
-
-log = structlog.get_logger()
 
 
 class Write(NamedTuple):
@@ -53,42 +48,6 @@ class Write(NamedTuple):
     args: tuple[Value, ...]
 
 
-class Row(NamedTuple):
-    """What the ledger knows of a job that is due."""
-
-    key: JobKey
-    state: JobState
-    result: Result | None  # staged
-    claims: int
-    arrival: int = 0  # staged as the n-th result of the run; 0: not staged
-
-
-class Attempt(msgspec.Struct, frozen=True):
-    """An attempt whose usage has not arrived."""
-
-    job: str
-    worker: str
-    tick: int
-
-
-class Collected(NamedTuple):
-    """The answer to `collect`."""
-
-    rows: list[Row]
-    attempts: dict[str, Attempt]  # by token
-    beats: dict[str, int]  # by worker
-    unclaimed: list[str]  # job keys
-    asked: Sequence[Asked | None] = ()  # what operators ask for and was not applied yet
-
-
-class Advanced(NamedTuple):
-    """The answer to `advance`."""
-
-    rows: list[Row]  # what is due at the next tick
-    deleted: list[str]  # windows
-    asked: Sequence[Asked | None] = ()  # as in `Collected`
-
-
 @dataclass(frozen=True, kw_only=True)
 class Commit:
     """One whole tick, as `advance` writes it."""
@@ -97,6 +56,7 @@ class Commit:
     line: bytes  # of the journal
     digest: str
     chain: str
+    awaited: Sequence[tuple[JobKey, bytes]]  # jobs whose answer may still come, each as the host keeps it
     closed: Sequence[JobKey]
     windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick that may name it
     writes: Sequence[Write]
@@ -176,13 +136,14 @@ class HostLedger:
         answer = self._step(self._collect, [tick, apply, *expired])
         if answer is None:
             return None
-        rows, attempts, beats, unclaimed, asked = answer
+        rows, attempts, beats, unclaimed, asked, offers = answer
         return Collected(
-            rows=_rows(rows),
-            attempts=_attempts(attempts),
+            rows=read_rows(rows),
+            attempts=read_attempts(attempts),
             beats={beats[i].decode(): int(beats[i + 1]) for i in range(0, len(beats), 2)},
             unclaimed=sorted(key.decode() for key in unclaimed),
             asked=read_asked(asked),
+            offers=read_offers(offers),
         )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
@@ -191,8 +152,10 @@ class HostLedger:
         Raises:
             Fenced: when another host has taken the run; nothing was written.
         """
-        args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.closed)]
-        args += [key.text() for key in commit.closed]
+        args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.awaited)]
+        for key, record in commit.awaited:
+            args += (key.text(), record)
+        args += (len(commit.closed), *(key.text() for key in commit.closed))
         args.append(len(commit.windows))
         for window in commit.windows:
             args += window
@@ -202,7 +165,8 @@ class HostLedger:
         self._tick = commit.tick
         if not answer:
             return None
-        return Advanced(_rows(answer[0]), [raw.decode() for raw in answer[1]], read_asked(answer[2]))
+        deleted = [raw.decode() for raw in answer[1]]
+        return Advanced(read_rows(answer[0]), deleted, read_asked(answer[2]), read_offers(answer[3]))
 
     def checkpoint(self, tick: int, streams: Mapping[str, bytes], *, entry: bytes = b"", chain: str = "") -> None:
         """Write streams of the journal's checkpoint at the committed tick; with `entry` it is complete.
@@ -310,40 +274,3 @@ class HostLedger:
             f"run {self.run!r}: another host has taken it, or it was deleted; this host stops "
             f"(epoch {self.epoch}, step {seq}; the ledger says {[str(part, 'ascii') for part in answer]})"
         )
-
-
-_STATES = frozenset(get_args(JobState))
-_RESULT = msgspec.json.Decoder(Result)
-_ATTEMPT = msgspec.json.Decoder(Attempt)
-
-
-def _rows(raw: list[bytes]) -> list[Row]:
-    """What is due. A result that cannot be read is none: its job is dead, and its heuristic applies."""
-    rows = []
-    for i in range(0, len(raw), 5):
-        try:
-            key = JobKey.parse(raw[i].decode())
-        except ValueError as error:
-            log.warning("ledger.unreadable", what="a job that is due", error=str(error)[:200])
-            continue
-        state: Any = raw[i + 1].decode("ascii", "replace")
-        result, claims, arrival = None, 0, 0
-        try:
-            claims, arrival = int(raw[i + 3]), int(raw[i + 4])
-            result = _RESULT.decode(raw[i + 2]) if state == "staged" else None
-        except (ValueError, RecursionError) as error:
-            log.warning("ledger.unreadable", what="a result", job=key.text(), error=str(error)[:200])
-            state = "dead"
-        rows.append(Row(key, state if state in _STATES else "dead", result, claims, arrival))
-    return rows
-
-
-def _attempts(raw: list[bytes]) -> dict[str, Attempt]:
-    """Attempts by token, those that can be read: without a lease to watch, the others last until their job is due."""
-    found = {}
-    for i in range(0, len(raw), 2):
-        try:
-            found[raw[i].decode()] = _ATTEMPT.decode(raw[i + 1])
-        except (ValueError, RecursionError) as error:
-            log.warning("ledger.unreadable", what="an attempt", error=str(error)[:200])
-    return found

@@ -40,7 +40,8 @@ from scheduler.intake import (
     check_profile,
     check_request,
 )
-from scheduler.ledger import Apply, HostLedger, Row
+from scheduler.ledger import Apply, HostLedger
+from scheduler.ledger_answers import Row
 from scheduler.mind import Mind
 from scheduler.restore import restore
 from scheduler.trimming import JournalTrimmer
@@ -224,7 +225,8 @@ class TickLoop:
             number = self.tick + 1
             rows = self._waiting.gather(number, self._rows, self.mind.open)
             began = time.perf_counter()
-            changes = self.mind.begin(number, rows)
+            offers, self._waiting.offers = self._waiting.offers, ()
+            changes = self.mind.begin(number, rows, offers)
             spent = time.perf_counter() - began
             self.present = number
             yield Tick(number, self.mind.facts.minute(number), tuple(changes), False)
@@ -307,7 +309,7 @@ class TickLoop:
         self._rows = advanced.rows if advanced is not None else None
         if advanced is not None:
             self._committer.windows.difference_update(advanced.deleted)
-            self._waiting.asked = advanced.asked
+            self._waiting.asked, self._waiting.offers = advanced.asked, advanced.offers
         jobs = [item.job for item in outcome.opened if item.admitted]
         if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
             self._waiting.hint(jobs)

@@ -17,10 +17,10 @@ from scheduler.boundary import Change, Closing, cancelled, close_due
 from scheduler.budget import BudgetView
 from scheduler.controls import Asked, Control
 from scheduler.facts import Facts
-from scheduler.journal import Core, DecidedLine, EndNote, Postponed, Stepped
-from scheduler.ledger import Row
+from scheduler.journal import Core, EndNote, Postponed, Stepped
+from scheduler.ledger_answers import Offered, Row
 from scheduler.open_jobs import OpenJob, open_job, whole
-from scheduler.opening import job_of
+from scheduler.opening import job_of, line_of
 from scheduler.remembering import Remembering
 from scheduler.repairs import admit_repairs, is_time
 from scheduler.run_state import RunState
@@ -46,17 +46,24 @@ class Mind(RunState):
         self.away = False  # the ledger is: nothing can be admitted
         self._remembering = Remembering(coalesce=rules.coalesce)
         self._closings: list[Closing] = []
+        self._late: list[Closing] = []
 
     # -- a tick ------------------------------------------------------------------------------------
 
-    def begin(self, tick: int, rows: Sequence[Row]) -> list[Change]:
-        """The boundary: end what is due and apply it. Returns the changes for the world, in order."""
+    def begin(self, tick: int, rows: Sequence[Row], offers: Sequence[Offered] = ()) -> list[Change]:
+        """The boundary: end what is due and apply it, then what came late. Returns the changes for the world, in order.
+
+        Args:
+            offers: answers that came after their job's end.
+        """
+        minute, jobs = self.facts.minute(tick), {}
         self._closings = close_due(
             rows, self.open, self.streams, tick=tick, kind_of=self.rules.kind_of, case_of=self.case_of
         )
         for closing in self._closings:
             key = closing.ended.key
             item = self.open.pop(key)
+            jobs[key] = item.job
             self.view.move(item.cells, whole(item), closing.counts_as)
             self.cadence.touch(key.owner)
             if closing.ended.end == "stale":
@@ -67,7 +74,13 @@ class Mind(RunState):
             self._learn_usage(closing.note, item)
             if closing.ended.reason != "none" and not closing.ended.effects:
                 self.warnings["job.nothing_recorded"] += 1
-        return [change for closing in self._closings for change in closing.changes]
+        self._late = self.late.take(offers, self.streams, tick, minute)
+        for closing in self._late:
+            self.cadence.touch(closing.ended.key.owner)
+            if closing.ended.end != "applied":
+                self.warnings["job.late_answer_unused"] += 1
+        self.late.expect(self._closings, jobs, self.streams, minute)
+        return [change for closing in (*self._closings, *self._late) for change in closing.changes]
 
     def end(self, tick: int, turn: WorldTurn) -> Outcome:
         """The rest of the tick: what the world did is written, limits are made to hold, new jobs are admitted."""
@@ -77,7 +90,7 @@ class Mind(RunState):
         gone = self._leave(leaves)
         asked = self._ask(tick, turn.asked)
         remembered = self._remembering.take_in(self.streams, turn.observed, tick, self.facts.limits)
-        changed = {effect.owner for closing in self._closings for effect in closing.ended.effects}
+        changed = {effect.owner for one in (*self._closings, *self._late) for effect in one.ended.effects}
         changed |= {effect.owner for effect in asked} | {owner for owner, _ in turn.observed}
         here = sorted(changed & self.streams.keys())
         rated = self.rater.rate(self.streams, here, tick)
@@ -98,8 +111,10 @@ class Mind(RunState):
         opened = self._open(minute, decided)
         if postponed:
             self.warnings["reflect.postponed"] += len(postponed)
+        self.late.forget(self.streams, leaves, minute)
         self.steering.settle(any(item.admitted for item in self.open.values()))
         closings, self._closings = self._closings + gone, []
+        late, self._late = self._late, []
         core = Core(
             tick=tick,
             minute=minute,
@@ -107,6 +122,7 @@ class Mind(RunState):
             left=tuple(leaves),
             facts=self.facts if changed_facts else None,
             ended=tuple(closing.ended for closing in closings),
+            late=tuple(closing.ended for closing in late),
             asked=tuple(asked),
             observed=remembered.observed,
             waiting=remembered.waiting,
@@ -117,21 +133,12 @@ class Mind(RunState):
             controls=steered.controls,
             stepped=steered.stepped,
             postponed=postponed,
-            decided=tuple(
-                DecidedLine(
-                    key=d.key,
-                    decision=d.decision,
-                    model=d.model if d.decision == "admitted" else "",
-                    due=tick + self.rules.latency(d.key.kind) if d.decision in ("admitted", "heuristic") else 0,
-                    refused=d.refused,
-                    successor=d.successor,
-                )
-                for d in decided
-            ),
+            decided=tuple(line_of(d, self.rules) for d in decided),
         )
         outcome = Outcome(
             core=core,
             notes=tuple(closing.note for closing in closings),
+            late=tuple(closing.note for closing in late),
             closed=tuple(closing.ended.key for closing in closings),
             opened=tuple(opened),
             streams=tuple(self.streams[owner] for owner in sorted(self.streams) if self.streams[owner].changes),

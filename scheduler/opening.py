@@ -1,4 +1,4 @@
-"""From a decision to the job that it opens, and from a job to what it works from."""
+"""From a decision to its line in the journal and to the job that it opens, and from a job to what it works from."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from memory.entry import as_known
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.admission import Decided
+from scheduler.journal import DecidedLine
 from scheduler.turn import Rules
 from tasks.job import Job, Reads, Request
 from tasks.kind import Case, World
@@ -51,6 +52,19 @@ def job_of(
         summary_version=head.summary_version,
         character=head.character,
         reserved=decided.cost,
+    )
+
+
+def line_of(decided: Decided, rules: Rules) -> DecidedLine:
+    """What the journal says of a decision."""
+    key, opens = decided.key, decided.decision in ("admitted", "heuristic")
+    return DecidedLine(
+        key=key,
+        decision=decided.decision,
+        model=decided.model if decided.decision == "admitted" else "",
+        due=key.tick + rules.latency(key.kind) if opens else 0,
+        refused=decided.refused,
+        successor=decided.successor,
     )
 
 

@@ -80,6 +80,7 @@ class _Core(msgspec.Struct):
 
 class _Notes(msgspec.Struct):
     ended: tuple[EndNote, ...] = ()
+    late: tuple[EndNote, ...] = ()
 
 
 class _Line(msgspec.Struct):
@@ -125,9 +126,6 @@ def tally(lines: Iterable[bytes], run: str, limits: LimitTable) -> Recent:
             kind.sources[note.source] += 1
             kind.attempts += note.attempts
             kind.most_attempts = max(kind.most_attempts, note.attempts)
-            kind.spent = _sum(kind.spent, note.spent)
-            if note.spent != Cost():
-                owners[ended.key.owner] = _sum(owners.get(ended.key.owner, Cost()), note.spent)
             if ended.reason != "none":
                 kind.reasons[ended.reason] += 1
             if ended.reason in ("failed", "late", "dead"):
@@ -139,6 +137,11 @@ def tally(lines: Iterable[bytes], run: str, limits: LimitTable) -> Recent:
                         tick=ended.key.tick, ended=last, failure=failure, attempts=note.attempts,
                     )
                 )  # fmt: skip
+        for note in (*line.notes.ended, *line.notes.late):
+            kind = kinds.setdefault(note.key.kind, KindTally())
+            kind.spent = _sum(kind.spent, note.spent)
+            if note.spent != Cost():
+                owners[note.key.owner] = _sum(owners.get(note.key.owner, Cost()), note.spent)
     most = sorted(owners.items(), key=lambda item: (-item[1].tokens, -item[1].calls, item[0]))[:MOST_OWNERS]
     return Recent(
         first=first, last=last, minute=minute, kinds=dict(sorted(kinds.items())), refused=dict(sorted(refused.items())),

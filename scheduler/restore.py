@@ -76,6 +76,7 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.view.held = {field.decode(): int(value) for field, value in view.items()}
     mind.rater.load(client, prefix)
     mind.estimates.load(client, prefix)
+    mind.late.load(client, prefix, mind.streams)
     mind.steering.load(client, prefix)
     checkpoint: Any = client.hmget(prefix + "checkpoint", ["tick", "world"])
     windows: Any = client.smembers(prefix + "windows")

@@ -14,6 +14,7 @@ from memory.stream import Stream
 from scheduler.budget import BudgetView
 from scheduler.cadence import Cadence
 from scheduler.facts import Facts
+from scheduler.late_answers import LateAnswers
 from scheduler.open_jobs import OpenJob, read_numbers
 from scheduler.opening import case_of
 from scheduler.rating import Rater
@@ -47,6 +48,7 @@ class RunState:
         self.steering = Steering(rules, view)
         self.rater = Rater(share=rules.rate_share)
         self.estimates = TokenEstimates()
+        self.late = LateAnswers()
         self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
 
     def case_of(self, item: OpenJob) -> Case:

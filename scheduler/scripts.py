@@ -12,10 +12,10 @@ from redis.commands.core import Script
 _PRELUDES: dict[str, tuple[str, ...]] = {
     "acquire": (),
     "claim": ("accounts",),
-    "settle": ("accounts",),
+    "settle": ("accounts", "late"),
     "beat": (),
-    "collect": ("fence", "accounts", "rows"),
-    "advance": ("fence", "accounts", "rows"),
+    "collect": ("fence", "accounts", "rows", "late"),
+    "advance": ("fence", "accounts", "rows", "late"),
     "checkpoint": ("fence",),
     "trim": ("fence",),
     "finish": ("fence",),

@@ -32,6 +32,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     windows: set[str]
     accounts: Accounts
     view: dict[str, int]
+    awaited: dict[str, bytes]  # by job: what stands in the place of an answer that may still come
+    offered: dict[str, bytes]  # by job: such an answer
 
 
 def take_snapshot(client: Redis, prefix: str) -> Snapshot:
@@ -56,6 +58,8 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
         pipeline.hkeys(prefix + "journal_checkpoints")
         pipeline.hgetall(prefix + "open")
         pipeline.hgetall(prefix + "view")
+        pipeline.hgetall(prefix + "awaited")
+        pipeline.hgetall(prefix + "offered")
         for tick in ticks:
             pipeline.smembers(f"{prefix}due:{tick}")
         for key in listed:
@@ -63,7 +67,8 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
         for window in named:
             pipeline.hgetall(f"{prefix}window:{window}")
         (
-            jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, checkpoints, opens, view, *records
+            jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, checkpoints, opens, view, awaited,
+            offered, *records,
         ) = pipeline.execute()  # fmt: skip
         if (_members(jobs), _members(windows)) != (listed, named):
             continue  # it has advanced meanwhile
@@ -85,6 +90,8 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
             windows=set(named),
             accounts=accounts_of(dict(zip(named, records[len(ticks) + len(listed) :], strict=True))),
             view={field.decode(): int(value) for field, value in view.items()},
+            awaited={key.decode(): raw for key, raw in awaited.items()},
+            offered={key.decode(): raw for key, raw in offered.items()},
         )
     raise TimeoutError(f"the run advanced {TRIES} times while its accounts were read; pause it first")
 

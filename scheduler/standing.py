@@ -42,8 +42,9 @@ class Standing(msgspec.Struct, kw_only=True):
     facts: dict[int, Facts] = msgspec.field(default_factory=dict)  # by the tick since which they hold
     jobs: dict[str, dict[str, dict[str, int]]] = msgspec.field(default_factory=dict)  # kind, fact, value -> count
     refused: dict[str, int] = msgspec.field(default_factory=dict)  # "day kind:plan calls" -> requests it refused
+    late_answers: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)  # kind -> end -> count
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
-    usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by the winning attempts of its ended jobs
+    usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' winning attempts
     open: dict[str, Opening] = msgspec.field(default_factory=dict)  # jobs without an end, by key
     promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
     view: Amounts = msgspec.field(default_factory=dict)  # what admission must believe is held
@@ -68,6 +69,10 @@ class Standing(msgspec.Struct, kw_only=True):
                 self._count(ended.key.kind, fact, value)
             self.usage[ended.key.owner] = _sum(self.usage.get(ended.key.owner, Cost()), note.spent)
             self._close(ended.key, ended.reason, note)
+        for ended, note in zip(core.late, notes.late, strict=True):
+            ends = self.late_answers.setdefault(ended.key.kind, {})
+            ends[ended.end] = ends.get(ended.end, 0) + 1
+            self.usage[ended.key.owner] = _sum(self.usage.get(ended.key.owner, Cost()), note.spent)
         opened = {note.key: note for note in notes.opened}
         for decided in core.decided:
             key = decided.key

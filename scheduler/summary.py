@@ -56,6 +56,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     chain: str
     jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
+    late_answers: dict[str, dict[str, int]]  # kind -> end -> answers that came after their job's end
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
     budget: list[BudgetLine]
     memories: dict[str, dict[str, int]]  # type -> live, archived
@@ -170,6 +171,7 @@ class RunReader:
                 kind: {fact: dict(sorted(counts.items())) for fact, counts in facts.items()}
                 for kind, facts in sorted(standing.jobs.items())
             },
+            late_answers={kind: dict(sorted(ends.items())) for kind, ends in sorted(standing.late_answers.items())},
             refused=dict(sorted(refused.items())),
             budget=budget_lines(self._client, self._prefix, limits.now),
             memories=_memories(self._client, self._prefix),

@@ -101,6 +101,7 @@ class Outcome:
 
     core: Core
     notes: tuple[EndNote, ...]
+    late: tuple[EndNote, ...]
     closed: tuple[JobKey, ...]
     opened: tuple[OpenJob, ...]
     streams: tuple[Stream, ...]  # those that may have changed

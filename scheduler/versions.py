@@ -8,8 +8,11 @@ What carries it, and who refuses a newer one:
 * **Journal**: `v` in each line, so that a line can be read long after its run was taken over by a newer version. An
   entry is written as the line of its tick says.
 
-A result is written in the version of its job; today there is one. A run of an older version is read and resumed:
-`tests/fixtures/` keeps one of each.
+A result is written in the version of its job, and is the same in all of them. A run of an older version is read and
+resumed: `tests/fixtures/` keeps one of each. What a version added:
+
+* 2: answers that come after their job's end change memory: `late` in the core of a line, `awaited` and `offered` among
+  the keys of a run.
 """
 
-SCHEMA = 1
+SCHEMA = 2

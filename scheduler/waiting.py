@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import structlog
 
 from scheduler.controls import Asked, wanted_mode
-from scheduler.ledger import Apply, Collected, HostLedger, Row
+from scheduler.ledger import Apply, HostLedger
+from scheduler.ledger_answers import Collected, Offered, Row
 from scheduler.open_jobs import OpenJob
 from tasks.job import Job, JobKey
 
@@ -137,6 +138,7 @@ class Waiting:
         self._hints = Hints(hint_interval)
         self._looked = clock()
         self.asked: Sequence[Asked | None] = ()  # of operators, as the ledger last showed it; not applied yet
+        self.offers: Sequence[Offered] = ()  # answers that came late, the same
 
     def hint(self, jobs: Sequence[Job]) -> None:
         """Publish messages for jobs that were just admitted."""
@@ -194,7 +196,7 @@ class Waiting:
             collected = self._ledger.collect(tick, self._apply, expired)
             if collected is None:
                 return None
-        self.asked = collected.asked
+        self.asked, self.offers = collected.asked, collected.offers
         unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs]
         again = self._hints.repeat(unclaimed, now)
         if again:

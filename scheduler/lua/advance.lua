@@ -1,15 +1,17 @@
 -- A host commits one whole tick: ends, effects, observations, admissions, journal, checkpoint and the next tick's
 -- number. Either all of it happened or none of it.
---   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua and rows.lua, and
+--   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, rows.lua and late.lua, and
 --   jobs         set   keys of all open jobs
 --   journal      list  one line a tick
 --   windows      set   windows that exist
 -- and whatever the writes name (entries:<owner>, archive:<owner>, head:<owner>, view, …), always under the prefix.
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 journal line  8 digest  9 chain
---       10 'due' or 'ready'  11 number of closed jobs  then their keys
+--       10 'due' or 'ready'  11 number of jobs that are awaited from now on  then for each: key, JSON for the host
+--       then the number of closed jobs  then their keys
 --       then the number of windows to delete  then for each: window, first and last enqueue tick that may name it
 --       then the writes: command, key without prefix, number of arguments, arguments…
--- Answers {'ok', rows due at the next tick, windows deleted, asked as in rows.lua} or an answer of fence.lua.
+-- Answers {'ok', rows due at the next tick, windows deleted, asked as in rows.lua, offered as in late.lua} or an answer
+-- of fence.lua.
 
 local run = ARGV[1]
 local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
@@ -19,6 +21,16 @@ local at = tonumber(redis.call('HGET', run .. 'state', 'tick'))
 if at ~= tick - 1 then return {'fenced', ARGV[2], tostring(at)} end
 
 local i = 11
+local awaited = tonumber(ARGV[i])
+for _ = 1, awaited do
+  local key = ARGV[i + 1]
+  redis.call('HSET', run .. 'awaited', key, ARGV[i + 2])
+  local result = redis.call('HGET', run .. 'job:' .. key, 'result')
+  if result then offer(run, key, result) end  -- it came after the host had looked
+  i = i + 2
+end
+
+i = i + 1
 local closed = tonumber(ARGV[i])
 for _ = 1, closed do
   i = i + 1
@@ -79,4 +91,4 @@ end
 
 redis.call('RPUSH', run .. 'journal', ARGV[7])
 redis.call('HSET', run .. 'state', 'tick', ARGV[6], 'digest', ARGV[8], 'chain', ARGV[9])
-return {'ok', rows_due(run, string.format('%d', tick + 1), ARGV[10]), deleted, asked(run)}
+return {'ok', rows_due(run, string.format('%d', tick + 1), ARGV[10]), deleted, asked(run), offered(run)}

@@ -1,12 +1,12 @@
 -- A worker reports an attempt. In every case what was really spent is accounted for; the result is staged
--- only if this attempt is the job's newest and the job is still open.
+-- only if this attempt is the job's newest and the job is still open. After the job's end a result may be offered.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
--- and under the run's prefix the keys of accounts.lua, and
+-- and under the run's prefix the keys of accounts.lua and late.lua, and
 --   staged  set   keys of jobs whose result is staged
 --   arrivals  string  results staged so far
 -- ARGV  1 prefix without nonce  2 incarnation  3 job key  4 token  5 result JSON, or '' for none
 --       6 7 8 calls, tokens, micro-dollars used
--- Answers staged | freed | accounted | already | unknown | gone.
+-- Answers staged | offered | freed | accounted | already | unknown | gone.
 
 if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 'gone' end
 local run = ARGV[1] .. ARGV[2] .. ':'
@@ -38,8 +38,10 @@ book(run, attempt.cells, 'overrun', above(used, attempt.reserved))
 if attempt.pooled == 1 then book(run, attempt.cells, 'pool', minus(used, attempt.reserved)) end
 
 local job = redis.call('HMGET', name, 'state', 'token', 'latest', 'due')
+if not job[1] and result ~= '' and offer(run, key, result) then return 'offered' end
 if job[3] ~= token then return 'accounted' end
 redis.call('HSET', name, 'last', cjson.encode(used))
+if job[1] == 'dead' and result ~= '' then redis.call('HSET', name, 'result', result) end  -- offered at the job's end
 if job[1] ~= 'open' then return 'accounted' end
 if result == '' then
   if job[2] ~= token then return 'accounted' end

@@ -102,6 +102,7 @@ class Host:
         apply: Apply = "due",
         claim_cap: int = 4,
         ticks: int | None = None,
+        model: str = "",  # that jobs are to ask
         facts: Facts = HOURLY,
         again: Callable[[TickLoop, Tick], None] = observe_again,
     ) -> None:
@@ -120,7 +121,7 @@ class Host:
             facts=facts,
             rules=Rules(
                 kinds=kinds,
-                offers_of=lambda kind, tier: [Offer("", 0, cost if isinstance(cost, Cost) else cost[kind.name])],
+                offers_of=lambda kind, tier: [Offer(model, 0, cost if isinstance(cost, Cost) else cost[kind.name])],
                 latency_of=lambda kind: kind.latency,
                 brief=lambda owner: {},
                 coalesce=False,

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import structlog
-from command import cogitate, command, summary
+from command import cogitate, command, summary, tick_of
 
 from ops.cli import main
 from simulation import recordings
@@ -24,7 +24,8 @@ Eventually = Callable[..., None]
 InProcess = Callable[[list[str], dict[str, str]], tuple[int, str, str]]
 
 NAMES = [
-    "run", "days", "ticks", "agents", "digest", "chain", "wall_s", "jobs", "budget", "memories", "tick_ms", "warnings"
+    "run", "days", "ticks", "agents", "digest", "chain", "wall_s", "jobs", "late_answers", "budget", "memories",
+    "tick_ms", "warnings",
 ]  # fmt: skip
 SMALL = Path(next(iter(recordings.__path__))) / "small"
 
@@ -112,7 +113,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_same_digest(
     with EmbeddedServer(data_dir):
         host = _start(*arguments, data_dir=data_dir)
         try:
-            eventually(lambda: _tick(data_dir, "mine") > 100, "the run to be past its 100th tick")
+            eventually(lambda: tick_of(data_dir, "mine") > 100, "the run to be past its 100th tick")
             host.send_signal(signal.SIGINT)
             out, err = host.communicate(timeout=90)
         finally:
@@ -134,7 +135,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path, eventually: Eventually)
     data_dir = tmp_path / "data"
     host = _start("run", "--town", 3, "--tick-rate", 0.5, "--workers", 1, "--run", "mine", data_dir=data_dir)
     try:
-        eventually(lambda: _tick(data_dir, "mine") > 0, "the run to have begun")
+        eventually(lambda: tick_of(data_dir, "mine") > 0, "the run to have begun")
         host.send_signal(signal.SIGTERM)
         assert host.stderr is not None
         said = ""
@@ -156,7 +157,7 @@ def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, even
         away = {"COGITATE_REDIS_URL": server.url, "COGITATE_OUTAGE_WAIT": "0.1"}
         host = _start("run", "--town", 3, "--tick-rate", 50, "--workers", 1, "--run", "mine", data_dir=data_dir, **away)
         try:
-            eventually(lambda: _tick(tmp_path / "server", "mine") > 0, "the run to have begun")
+            eventually(lambda: tick_of(tmp_path / "server", "mine") > 0, "the run to have begun")
             os.kill(int(json.loads((tmp_path / "server" / "server.json").read_text())["pid"]), signal.SIGKILL)
             _, err = host.communicate(timeout=120)
         finally:
@@ -318,14 +319,6 @@ def _start(*arguments: object, data_dir: Path, **environment: str) -> subprocess
         command(*arguments, data_dir=data_dir), cwd=data_dir.parent, text=True, env={**os.environ, **environment},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-
-
-def _tick(data_dir: Path, run: str) -> int:
-    """The last committed tick of a run, 0 before there is one."""
-    if not (data_dir / "server.json").exists():
-        return 0
-    done = cogitate("status", run, "--json", data_dir=data_dir)
-    return int(json.loads(done.stdout)["tick"]) if done.returncode == 0 else 0
 
 
 def test_python_m_ops_is_the_same_program(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from redis import Redis
 from written_run import FOLDER, live, load, settings_for, write
 
 from cogitate import TickLoop
+from ops.fake_llm import FakeEndpoint
 from scheduler.audit import audit
 from scheduler.replay import replay
-from scheduler.summary import summarise_run
+from scheduler.summary import prefix_of, summarise_run
 from scheduler.versions import SCHEMA
 from workers.embedded import EmbeddedServer
 
@@ -29,6 +30,12 @@ def client(valkey: EmbeddedServer) -> Iterator[Redis]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[FakeEndpoint]:
+    with FakeEndpoint() as endpoint:
+        yield endpoint
+
+
 def read(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text())
     return found
@@ -39,7 +46,9 @@ def test_there_is_a_file_of_each_version() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_an_older_run_is_audited_replayed_and_resumed(client: Redis, tmp_path: Path, path: Path) -> None:
+def test_an_older_run_is_audited_replayed_and_resumed(
+    client: Redis, tmp_path: Path, path: Path, endpoint: FakeEndpoint
+) -> None:
     written = read(path)
     run, tick = written["run"], written["tick"]
     load(client, written)
@@ -50,7 +59,7 @@ def test_an_older_run_is_audited_replayed_and_resumed(client: Redis, tmp_path: P
         fields["state"] for key, (_, fields) in written["keys"].items() if ":job:" in key
     }
 
-    settings = settings_for(tmp_path)
+    settings = settings_for(tmp_path, endpoint.url)
     with TickLoop(run=run, owners={}, settings=settings, inline=True, client=client, resume=True, ticks=400) as loop:
         assert (loop.tick, loop.digest, loop.restored) == (tick, written["digest"], b'{"tick": %d}' % tick)
         assert {key.text() for key in loop.mind.open} == left
@@ -58,18 +67,21 @@ def test_an_older_run_is_audited_replayed_and_resumed(client: Redis, tmp_path: P
         assert loop.tick == tick + MORE
         assert not {key.text() for key in loop.mind.open} & left
     assert summarise_run(client, run).tick == tick + MORE
+    assert not client.exists(prefix_of(client, run) + "offered"), "late answers were taken"
     assert audit(client, run) == []
     assert replay(client, run, FakeRedis()).ticks == tick + MORE
 
 
 def test_the_next_one_can_be_written(tmp_path: Path) -> None:
-    """With a job in each state, an attempt that is lost, a request that is deferred, a trigger that is kept."""
+    """With a job in each state, an attempt that is lost, a request that is deferred, a trigger that is kept, late
+    answers that are awaited, offered and taken."""
     write(tmp_path / "run.json")
     fresh = read(tmp_path / "run.json")
     keys = {key.rpartition(":")[2]: value for key, (_, value) in fresh["keys"].items() if ":job:" not in key}
     states = {fields["state"] for key, (_, fields) in fresh["keys"].items() if ":job:" in key}
     assert states == {"open", "held", "staged"}
-    assert keys.keys() >= {"attempts", "lost", "retired", "unclaimed", "checkpoint", "facts"}
+    assert keys.keys() >= {"attempts", "lost", "retired", "unclaimed", "checkpoint", "facts", "awaited", "offered"}
+    assert any('"late":[{"key"' in line for line in keys["journal"])
     loop = json.loads(keys["state"]["loop"])
     assert loop["deferred"]
     assert loop["triggers"]

@@ -13,12 +13,16 @@ from typing import Any
 
 import pytest
 from fakeredis import FakeRedis
+from pydantic import SecretStr
 from redis import Redis
 
 from cogitate import Event, Observation, Profile, Settings, TickLoop
+from ops.fake_llm import FakeEndpoint
+from scheduler.claims import Claim, Claims, Result
 from scheduler.summary import prefix_of, summarise_run
 from scheduler.versions import SCHEMA
-from tasks.job import Job
+from tasks.job import Cost, Job
+from tasks.registry import kind_of
 from workers.inline import InlinePublisher
 
 RUN = "written"
@@ -35,24 +39,46 @@ OWNERS = {
 
 
 class Careless(InlinePublisher):
-    """Of four jobs it runs two, never runs one that it has claimed, and forgets one."""
+    """Of four jobs it runs two, claims one, which it runs when it is too late, and forgets one."""
+
+    def __init__(self, client: Redis, settings: Settings) -> None:
+        super().__init__(client, settings)
+        self._client = client
+        CLAIMED.clear()
 
     def publish(self, jobs: Sequence[Job]) -> int:
         """Run the jobs, or not."""
         for job in jobs:
+            answer_late_plan(self._client, "agent:ada", job.key.tick)
             match (job.key.tick + len(job.key.owner)) % 4:
                 case 0:
                     pass
                 case 1:
-                    self._runner._claims.claim(job.id)
+                    claim = self._runner._claims.claim(job.id)
+                    if isinstance(claim, Claim):
+                        CLAIMED.append(claim)
                 case _:
                     self._runner.run(job.id)
         return len(jobs)
 
 
-def settings_for(data_dir: Path) -> Settings:
-    """Limits that bind, a lease that runs out at the next look, a memory of each policy."""
+CLAIMED: list[Claim] = []  # by the present run
+
+
+def answer_late_plan(client: Redis, owner: str, tick: int) -> None:
+    """Settle an owner's plans that were claimed and are late at a tick, with what a model might say."""
+    for claim in [one for one in CLAIMED if one.job.key[1:3] == ("plan", owner) and one.job.due < tick]:
+        CLAIMED.remove(claim)
+        used = Cost(calls=1, tokens=300)
+        effects = kind_of(claim.job.key.kind).heuristic(claim.case)
+        result = Result(effects=effects, source="llm", usage=used, model=claim.job.model)
+        Claims(client, worker="late").settle(claim, result, used)
+
+
+def settings_for(data_dir: Path, base_url: str) -> Settings:
+    """Limits that bind, a lease that runs out at the next look, a memory of each policy, a model at that address."""
     return Settings(
+        llm="openai", base_url=base_url, api_key=SecretStr("any"), limit_tokens=1_000_000,
         data_dir=data_dir, minutes_per_tick=10, wait=0, lease=1e-9, hint_interval=1e9, claim_cap=2,
         limits={"tick.run.calls": 4, "day.run.calls": 24, "day.kind:recount.calls": 1, "run.run.calls": 200},
         policies={"npc": "cells", "agent:ben": "tokens"}, token_limit=150, cells=2, rate_share=0.5,
@@ -137,11 +163,14 @@ def _text(raw: Any) -> str:
 def write(path: Path) -> None:
     """Make the run and write it, one key a line."""
     client = FakeRedis()
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+    with (
+        tempfile.TemporaryDirectory() as folder, FakeEndpoint() as endpoint, pytest.MonkeyPatch.context() as patch
+    ):  # fmt: skip
         patch.setattr("workers.inline.InlinePublisher", Careless)
-        settings = settings_for(Path(folder))
+        settings = settings_for(Path(folder), endpoint.url)
         with TickLoop(run=RUN, owners=OWNERS, settings=settings, inline=True, client=client, ticks=TICKS + 1) as loop:
             live(loop, TICKS)
+    answer_late_plan(client, "agent:ben", TICKS)
     found = dump(client, RUN)
     keys = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found.pop("keys").items())
     head = json.dumps(found)[:-1]

@@ -27,7 +27,7 @@ from prompts.answers import Activity, DailyPlan, ReflectionAnswer, SummaryAnswer
 from scheduler.claims import Result
 from scheduler.history import redo
 from scheduler.journal import Notes, read_line, write_line
-from scheduler.ledger import Row
+from scheduler.ledger_answers import Row
 from scheduler.mind import Mind
 from scheduler.open_jobs import OpenJob
 from scheduler.rules import facts_of, rules_of, view_of

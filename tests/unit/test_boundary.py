@@ -16,7 +16,7 @@ from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.boundary import Closing, close_due
 from scheduler.claims import Result
-from scheduler.ledger import JobState, Row
+from scheduler.ledger_answers import JobState, Row
 from scheduler.open_jobs import OpenJob
 from scheduler.repairs import FAILED
 from tasks.job import Cost, JobKey

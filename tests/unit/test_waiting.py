@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_case import ANN, BOB, open_job
 
-from scheduler.ledger import Attempt, Collected, Row
+from scheduler.ledger_answers import Attempt, Collected, Row
 from scheduler.open_jobs import OpenJob
 from scheduler.waiting import LOOKS_A_LEASE, Leases, Waiting
 from tasks.job import Job, JobKey

@@ -307,7 +307,7 @@ class Cluster:
             self._dying = actor.process
             actor.pause(NEVER)
         if fault == "request slow":
-            actor.sleep(draw.choice((2.0, 8.0)))
+            actor.sleep(draw.choice((2.0, 8.0, 20.0)))
         if fault == "request failed":
             return Outcome(draw.choice(("server", "timeout", "not_json", "bad_request", "rate_limited")), usage)
         return Outcome(None, usage)

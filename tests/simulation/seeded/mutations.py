@@ -23,7 +23,8 @@ import scheduler.scripts
 import scheduler.upkeep
 from scheduler.boundary import Closing
 from scheduler.journal import Core, Line, Notes
-from scheduler.ledger import Advanced, Commit, HostLedger
+from scheduler.ledger import Commit, HostLedger
+from scheduler.ledger_answers import Advanced
 from scheduler.mind import Mind
 from scheduler.summary import prefix_of
 from scheduler.waiting import Hints

@@ -13,7 +13,7 @@ from ops.host import TickLoop
 from scheduler.claims import Claim, Claims, Refusal, Result, Settled
 from scheduler.journal import JournalError
 from scheduler.keys import incarnation_key
-from scheduler.ledger import Collected
+from scheduler.ledger_answers import Collected
 from scheduler.ledger_errors import LedgerError
 from scheduler.versions import SCHEMA
 from scheduler.waiting import Leases, Waiting

@@ -47,7 +47,7 @@ def scene_of(number: int) -> Scene:
         "minutes_per_tick": STEP,
         "morning": 120,  # 02:00, at tick 9
         "apply": "ready" if number % 8 == 5 else "due",
-        "wait": 1e9 if patient else draw.choice((0.0, 2.0, 6.0)),
+        "wait": 1e9 if patient else draw.choice((0.0, 0.5, 2.0)),
         "llm": "openai" if number % 3 else "heuristic",
         "api_key": "any",
         "limit_tokens": draw.choice((90_000, 120_000, 10_000_000)),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
 from redis import Redis
 
 from ops.host import TickLoop
-from scheduler.claims import Claim, Claims, Reason
+from scheduler.claims import Claim, Claims, Reason, Result
 from scheduler.journal import ReadLine
 from seeded.model import Outcome, SimulatedModel
 from seeded.scene import RUN, START, TICKS, Scene
@@ -25,6 +27,8 @@ class Forced(NamedTuple):
     reason: Reason
     usage: Cost
     failure: str = ""  # class of the failure behind reason "failed"
+    answer: bytes = b""  # that came after its end, JSON
+    answered: int = 0  # the tick at whose boundary it was taken
 
 
 Ends = frozenset[tuple[JobKey, Forced]]
@@ -32,26 +36,31 @@ Ends = frozenset[tuple[JobKey, Forced]]
 
 def forced_ends(lines: Iterable[ReadLine], *, all_usage: bool) -> Ends:
     """What an undisturbed run must be made to repeat; of other jobs only what they cost, and that if asked for."""
-    found = set()
+    found: dict[JobKey, Forced] = {}
     for line in lines:
         for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
             if ended.reason in FORCED:
                 usage = note.usage if ended.reason == "failed" else Cost()
-                found.add((ended.key, Forced(ended.reason, usage, note.failure)))
+                found[ended.key] = Forced(ended.reason, usage, note.failure)
             elif all_usage and note.source == "llm":
-                found.add((ended.key, Forced("none", note.usage)))
-    return frozenset(found)
+                found[ended.key] = Forced("none", note.usage)
+        for ended, note in zip(line.core.late, line.notes.late, strict=True):
+            answer = msgspec.json.encode(Result(effects=ended.effects, source=note.source))
+            found[ended.key] = found[ended.key]._replace(answer=answer, answered=line.core.tick)
+    return frozenset(found.items())
 
 
 def undisturbed_digest(scene: Scene, client: Redis, ends: Ends) -> str:
     """The digest of that run. `client` is of an empty database."""
     world = World(scene.number)
+    settings = scene.settings.model_copy(update={"wait": 0.0, "lease": 1e9})
     loop = TickLoop(
-        run=RUN, owners=world.owners(), settings=scene.settings.model_copy(update={"wait": 0.0}), locations=PLACES,
+        run=RUN, owners=world.owners(), settings=settings, locations=PLACES,
         brief=world.brief, ticks=TICKS, start_minute=START, inline=True, client=client,
     )  # fmt: skip
-    loop._waiting._publish = Steered(client, loop._waiting._publish, dict(ends)).publish
+    steered = Steered(client, loop, dict(ends))
     for tick in loop:
+        steered.answer(before=tick.number + 1)
         world.live(loop, tick)
     SimulatedModel.fate = None
     return loop.digest
@@ -60,10 +69,14 @@ def undisturbed_digest(scene: Scene, client: Redis, ends: Ends) -> str:
 class Steered:
     """Runs each job at once, to the end that it is to have."""
 
-    def __init__(self, client: Redis, publish: object, ends: dict[JobKey, Forced]) -> None:
+    def __init__(self, client: Redis, loop: TickLoop, ends: dict[JobKey, Forced]) -> None:
+        self._client = client
         self._claims = Claims(client, worker="steered")
-        self._publish = publish
+        self._ledger = loop.ledger
+        self._publish = loop._waiting._publish
+        loop._waiting._publish = self.publish
         self._ends = ends
+        self._owing: dict[JobKey, Claim] = {}  # attempts whose answers come after their jobs' ends
         self._now: Forced | None = None
         SimulatedModel.fate = self
 
@@ -72,12 +85,31 @@ class Steered:
         for job in jobs:
             self._now = self._ends.get(job.key)
             reason = self._now.reason if self._now is not None else "none"
-            if reason == "dead":
+            if self._now is not None and self._now.answer:
+                self._owe(job, reason)
+            elif reason == "dead":
                 while isinstance(claim := self._claims.claim(job.id), Claim):
                     self._claims.settle(claim, None, Cost())
             elif reason != "late":
-                self._publish([job])  # type: ignore[operator]
+                self._publish([job])
         return len(jobs)
+
+    def answer(self, before: int) -> None:
+        """Let the answers come that are taken at the next boundary."""
+        for key, claim in self._owing.items():
+            if self._ends[key].answered == before:
+                self._claims.settle(claim, msgspec.json.decode(self._ends[key].answer, type=Result), Cost())
+
+    def _owe(self, job: Job, reason: Reason) -> None:
+        """Begin an attempt that goes on beyond the job's end; of a dead job all, each given up by the host."""
+        for attempt in itertools.count():
+            claim = Claims(self._client, worker=f"steered {job.id} {attempt}").claim(job.id)
+            if not isinstance(claim, Claim):
+                break
+            self._owing[job.key] = claim
+            if reason == "late":
+                break
+            self._ledger.collect(job.due, "due", [claim.token])
 
     def asked(self, key: int) -> Outcome:
         """A request of the present job."""

@@ -1,0 +1,112 @@
+"""What the ledger answers to a host's steps, as the host reads it. What cannot be read is told and passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import msgspec
+import structlog
+
+from scheduler.claims import Result
+from scheduler.controls import Asked
+from tasks.job import JobKey
+
+JobState = Literal["open", "staged", "dead", "held"]
+
+log = structlog.get_logger()
+
+
+class Row(NamedTuple):
+    """What the ledger knows of a job that is due."""
+
+    key: JobKey
+    state: JobState
+    result: Result | None  # staged
+    claims: int
+    arrival: int = 0  # staged as the n-th result of the run; 0: not staged
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """An attempt whose usage has not arrived."""
+
+    job: str
+    worker: str
+    tick: int
+
+
+class Offered(NamedTuple):
+    """An answer that came after its job's end."""
+
+    key: JobKey
+    result: Result | None  # None: it cannot be read
+
+
+class Collected(NamedTuple):
+    """The answer to `collect`."""
+
+    rows: list[Row]
+    attempts: dict[str, Attempt]  # by token
+    beats: dict[str, int]  # by worker
+    unclaimed: list[str]  # job keys
+    asked: Sequence[Asked | None] = ()  # what operators ask for and was not applied yet
+    offers: Sequence[Offered] = ()  # answers that came after their job's end and were not taken yet
+
+
+class Advanced(NamedTuple):
+    """The answer to `advance`."""
+
+    rows: list[Row]  # what is due at the next tick
+    deleted: list[str]  # windows
+    asked: Sequence[Asked | None] = ()  # as in `Collected`
+    offers: Sequence[Offered] = ()  # as in `Collected`
+
+
+_STATES = frozenset(get_args(JobState))
+_RESULT = msgspec.json.Decoder(Result)
+_ATTEMPT = msgspec.json.Decoder(Attempt)
+
+
+def read_rows(raw: list[bytes]) -> list[Row]:
+    """What is due. A result that cannot be read is none: its job is dead, and its heuristic applies."""
+    rows = []
+    for i in range(0, len(raw), 5):
+        try:
+            key = JobKey.parse(raw[i].decode())
+        except ValueError as error:
+            log.warning("ledger.unreadable", what="a job that is due", error=str(error)[:200])
+            continue
+        state: Any = raw[i + 1].decode("ascii", "replace")
+        result, claims, arrival = None, 0, 0
+        try:
+            claims, arrival = int(raw[i + 3]), int(raw[i + 4])
+            result = _RESULT.decode(raw[i + 2]) if state == "staged" else None
+        except (ValueError, RecursionError) as error:
+            log.warning("ledger.unreadable", what="a result", job=key.text(), error=str(error)[:200])
+            state = "dead"
+        rows.append(Row(key, state if state in _STATES else "dead", result, claims, arrival))
+    return rows
+
+
+def read_attempts(raw: list[bytes]) -> dict[str, Attempt]:
+    """Attempts by token, those that can be read: without a lease to watch, the others last until their job is due."""
+    found = {}
+    for i in range(0, len(raw), 2):
+        try:
+            found[raw[i].decode()] = _ATTEMPT.decode(raw[i + 1])
+        except (ValueError, RecursionError) as error:
+            log.warning("ledger.unreadable", what="an attempt", error=str(error)[:200])
+    return found
+
+
+def read_offers(raw: list[bytes]) -> list[Offered]:
+    """Answers that came after their job's end."""
+    found = []
+    for i in range(0, len(raw), 2):
+        key, result = JobKey.parse(raw[i].decode()), None
+        try:
+            result = _RESULT.decode(raw[i + 1])
+        except (ValueError, RecursionError) as error:
+            log.warning("ledger.unreadable", what="a late answer", job=key.text(), error=str(error)[:200])
+        found.append(Offered(key, result))
+    return found

@@ -1,0 +1,128 @@
+"""A town whose plans are late: heuristics at the due tick, and the model's plans once they are there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+
+from cogitate import Profile, Settings, TickLoop
+from ops.fake_llm import FakeEndpoint
+from ops.run_report import degraded_lines
+from scheduler.audit import audit
+from scheduler.claims import Claim
+from scheduler.history import changes_of, read_journal
+from scheduler.replay import replay
+from scheduler.summary import summarise_run
+from tasks.job import Job
+from workers.attempt import NEW
+from workers.embedded import EmbeddedServer
+from workers.inline import InlinePublisher
+
+OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
+START, DUE, COMES, TICKS = 350, 15, 200, 260  # plans are asked for at 6:00, and made without a model at 6:05
+
+
+class Late(InlinePublisher):
+    """A worker that claims plans and takes hours for them."""
+
+    held: list[Claim]
+
+    def publish(self, jobs: Sequence[Job]) -> int:
+        """Run all but plans."""
+        for job in jobs:
+            if job.key.kind != "plan":
+                self._runner.run(job.id)
+            elif isinstance(claim := self._runner._claims.claim(job.id), Claim):
+                self.held.append(claim)
+        return len(jobs)
+
+    def answer(self) -> list[str]:
+        """Ask the model, and settle."""
+        settled = []
+        for claim in self.held:
+            made = self._runner._attempts.make(claim, time.monotonic() + 60, NEW)
+            settled.append(self._runner._settle(claim, made.result, made.used))
+        return settled
+
+
+@pytest.fixture
+def endpoint() -> Iterator[FakeEndpoint]:
+    with FakeEndpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def client(valkey: EmbeddedServer) -> Iterator[Redis]:
+    with valkey.client() as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Late, "held", [], raising=False)
+    monkeypatch.setattr("workers.inline.InlinePublisher", Late)
+
+
+def live(
+    client: Redis, model: FakeEndpoint, data_dir: Path, run: str = "town", *, until: int = TICKS, resume: bool = False
+) -> tuple[TickLoop, list[tuple[int, str, str]]]:
+    """The run, and the plans that the world was handed: when, whose, by whom."""
+    settings = Settings(
+        data_dir=data_dir, llm="openai", base_url=model.url, api_key="any", limit_tokens=1_000_000, wait=0,
+        lease=1e9, act_interval=0, limits={}, guarantees={},
+    )  # fmt: skip
+    handed = []
+    with TickLoop(
+        run=run, owners=OWNERS, settings=settings, inline=True, client=client, start_minute=START, ticks=TICKS,
+        resume=resume,
+    ) as loop:  # fmt: skip
+        for tick in loop:
+            handed += [(tick.number, c.owner, c.source) for c in tick.applied if c.kind == "plan" and c.entry]
+            if tick.number == COMES and not tick.replayed:
+                with closing(Late(client, settings)) as worker:
+                    assert worker.answer() == ["offered", "offered"]
+            loop.checkpoint(b"nothing")
+            if tick.number == until:
+                loop.stop()
+    return loop, handed
+
+
+def test_the_models_plans_take_the_place_of_the_heuristics(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path
+) -> None:
+    loop, handed = live(client, endpoint, tmp_path)
+    guessed, planned = DUE, COMES + 1
+    assert handed == [
+        *((guessed, owner, "heuristic") for owner in OWNERS),
+        *((planned, owner, "llm") for owner in OWNERS),
+    ]
+    lines = {line.core.tick: line for line in read_journal(client, loop.ledger.prefix, 1, loop.tick)}
+    assert [change.source for change in changes_of(lines[planned])] == ["llm"] * len(list(changes_of(lines[planned])))
+    for owner, stream in loop.mind.streams.items():
+        first, second = (entry for entry in stream.entries.values() if entry.type == "plan")
+        assert (first.provisional, second.provisional) == (True, False), owner
+        assert stream.archived[first.number].into == second.number
+        assert stream.current_plan(START + planned) == second
+    done = summarise_run(client, "town")
+    assert done.late_answers == {"plan": {"applied": 2}}
+    assert done.jobs["plan"]["reason"] == {"late": 2}
+    assert "2 answers that came late" in degraded_lines(done)[-1]
+    assert done.spent.tokens == sum(note.usage.tokens for line in lines.values() for note in line.notes.late) > 0
+    assert audit(client, "town") == []
+    assert replay(client, "town", FakeRedis()).digest == loop.digest
+
+
+@pytest.mark.parametrize("left", [DUE + 3, COMES, COMES + 1])
+def test_a_resumed_host_takes_them_just_so(client: Redis, endpoint: FakeEndpoint, tmp_path: Path, left: int) -> None:
+    whole, handed = live(client, endpoint, tmp_path, "whole")
+    Late.held.clear()
+    _, before = live(client, endpoint, tmp_path, until=left)
+    resumed, after = live(client, endpoint, tmp_path, resume=True)
+    assert (before + after, resumed.digest) == (handed, whole.digest)
+    assert audit(client, "town") == []
