@@ -1,7 +1,9 @@
-"""The command line as a user types it, in a process of its own."""
+"""The command line as a user types it, in a process of its own or in this one, and where its run stands."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -9,10 +11,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+from redis.exceptions import RedisError
+
+from ops.cli import main
+from scheduler.ledger_errors import RunMissing
+from scheduler.summary import prefix_of
+from workers.embedded import EmbeddedServer
+
+OURS = ("COGITATE_", "OPENAI_")
+
 
 def cogitate(*arguments: object, data_dir: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `cogitate …` to its end; COGITATE_* variables of the caller are left out."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     return subprocess.run(
         command(*arguments, data_dir=data_dir),
         env={**clean, **environment},
@@ -27,6 +39,31 @@ def cogitate(*arguments: object, data_dir: Path, **environment: str) -> subproce
 def command(*arguments: object, data_dir: Path) -> list[str]:
     """The command itself, for tests that must watch or kill it."""
     return [sys.executable, "-m", "ops", *(str(part) for part in arguments), "--data-dir", str(data_dir)]
+
+
+def typed(*arguments: object, data_dir: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The same from its arguments to its exit code in this process, which need not load everything again."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(OURS)]:
+            patch.delenv(name)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["cogitate", *map(str, arguments), "--data-dir", str(data_dir)])
+        patch.chdir(data_dir.parent)
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as left:
+            main()
+    assert isinstance(left.value.code, int)
+    return subprocess.CompletedProcess(list(map(str, arguments)), left.value.code, out.getvalue(), err.getvalue())
+
+
+def tick_of(data_dir: Path, run: str) -> int:
+    """The last tick that a run has committed, 0 before there is one or while no server runs."""
+    with EmbeddedServer(data_dir).client() as client:
+        try:
+            return int(client.hget(prefix_of(client, run) + "state", "tick") or 0)
+        except (RedisError, RunMissing):
+            return 0
 
 
 def summary(*arguments: object, data_dir: Path, **environment: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from command import cogitate, summary
+from command import cogitate, summary, typed
 
 from scheduler.summary import prefix_of
 from workers.embedded import EmbeddedServer
@@ -14,12 +14,12 @@ RUN = ("run", "--town", 3, "--ticks", 380, "--run", "watched", "--workers", 1)
 
 def test_a_sound_run_has_no_findings_and_a_changed_account_is_found(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
-    summary(*RUN, "--audit", data_dir=data_dir)
-    assert summary("audit", "watched", data_dir=data_dir) == {"run": "watched", "findings": []}
     with EmbeddedServer(data_dir) as server, server.client() as client:
+        summary(*RUN, "--audit", data_dir=data_dir)
+        assert summary("audit", "watched", data_dir=data_dir) == {"run": "watched", "findings": []}
         window = prefix_of(client, "watched") + "window:day:0"
         client.hincrby(window, "run|calls|spent", 1_000)
-        found = cogitate("audit", "watched", data_dir=data_dir)
+        found = typed("audit", "watched", data_dir=data_dir)
         assert found.returncode == 1
         assert "day:0 run calls: reserved 0 + spent" in found.stdout
         resumed = cogitate("run", "--run", "watched", "--resume", "--ticks", 382, "--audit", data_dir=data_dir)
@@ -30,6 +30,6 @@ def test_a_sound_run_has_no_findings_and_a_changed_account_is_found(tmp_path: Pa
 
 def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    done = cogitate("audit", "nobody", data_dir=tmp_path / "data")
+    done = typed("audit", "nobody", data_dir=tmp_path / "data")
     assert done.returncode == 2
     assert "nobody" in done.stderr

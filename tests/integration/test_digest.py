@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import cogitate, command, summary
+from command import cogitate, command, summary, tick_of
 
 from ops.fake_llm import FakeEndpoint
 from scheduler.audit import audit
 from scheduler.history import read_journal
-from scheduler.settings import Settings
 from scheduler.summary import prefix_of
 from workers.embedded import EmbeddedServer
 
@@ -68,12 +67,11 @@ def test_a_host_killed_in_mid_day_goes_on_to_the_same_digest(
     data_dir = tmp_path / "data"
     host = subprocess.Popen(command(*TOWN, "--workers", 2, data_dir=data_dir), stderr=subprocess.DEVNULL, cwd=tmp_path)
     try:
-        eventually(lambda: _tick(data_dir) > 600, "the run to be past its 600th tick", timeout=90)
+        eventually(lambda: tick_of(data_dir, "town") > 600, "the run to be past its 600th tick", timeout=90)
     finally:
         host.send_signal(signal.SIGKILL)
         host.wait()
-    stopped = _tick(data_dir)
-    assert stopped < TOWN[4]
+    assert tick_of(data_dir, "town") < TOWN[4]
     resumed = summary("run", "--run", "town", "--resume", data_dir=data_dir)
     assert resumed["digest"] == reference[1]["digest"]
     assert resumed["ticks"] == TOWN[4]
@@ -88,7 +86,9 @@ def test_a_wiped_broker_changes_nothing(
         try:
             for tick in (300, 361, 366, 700, 1000):
                 eventually(
-                    lambda at=tick: _tick(data_dir, state) >= at or host.poll() is not None, f"tick {tick}", timeout=90
+                    lambda at=tick: tick_of(data_dir, "town") >= at or host.poll() is not None,
+                    f"tick {tick}",
+                    timeout=90,
                 )
                 broker.flushdb()
             assert host.wait(120) == 0
@@ -119,7 +119,7 @@ def test_workers_killed_in_mid_job_leave_one_end_per_job(tmp_path: Path, eventua
         with server.client() as client:
             assert audit(client, "town") == []
             prefix = prefix_of(client, "town")
-            lines = list(read_journal(client, prefix, 1, _tick(data_dir, client)))
+            lines = list(read_journal(client, prefix, 1, tick_of(data_dir, "town")))
             ends = [end.key for line in lines for end in line.core.ended]
             assert len(ends) == len(set(ends))
             plans = [end for line in lines for end in line.core.ended if end.key.kind == "plan"]
@@ -128,25 +128,13 @@ def test_workers_killed_in_mid_job_leave_one_end_per_job(tmp_path: Path, eventua
 
 
 def test_a_model_with_jitter_gives_the_same_digest_in_another_order(tmp_path: Path) -> None:
-    town = (
-        "run",
-        "--town",
-        8,
-        "--ticks",
-        600,
-        "--run",
-        "town",
-        "--audit",
-        "--llm",
-        "openai",
-        "--limit-tokens",
-        10_000_000,
-    )
+    town = ("run", "--town", 8, "--ticks", 600, "--run", "town", "--audit")
+    asking = ("--llm", "openai", "--limit-tokens", 10_000_000)
     digests, orders = set(), []
     for workers, jitter in ((1, 0.0), (3, 0.5)):
         data_dir = tmp_path / f"data-{workers}"
         with FakeEndpoint(latency=0.05, jitter=jitter, seed=7) as endpoint:
-            done = summary(*town, "--workers", workers, data_dir=data_dir, COGITATE_BASE_URL=endpoint.url)
+            done = summary(*town, *asking, "--workers", workers, data_dir=data_dir, COGITATE_BASE_URL=endpoint.url)
             served = endpoint.stats()
         digests.add(done["digest"])
         spent = {line["unit"]: line["spent"] for line in done["budget"] if line["window"] == "run:0"}
@@ -166,31 +154,6 @@ def test_a_model_with_jitter_gives_the_same_digest_in_another_order(tmp_path: Pa
 def _heuristic_calls(done: dict[str, Any]) -> int:
     """Calls of jobs that never ask a model."""
     return sum(facts["decision"].get("admitted", 0) for kind, facts in done["jobs"].items() if kind == "prune")
-
-
-def _tick(data_dir: Path, client: Any = None) -> int:
-    """The tick at which the run stands, 0 while there is none."""
-    if client is not None:
-        try:
-            return int(client.hget(prefix_of(client, "town") + "state", "tick"))
-        except LookupError:
-            return 0
-        except Exception as error:
-            if type(error).__name__ == "RunMissing":
-                return 0
-            raise
-    try:
-        url = Settings(data_dir=data_dir).state_url()
-    except ValueError:
-        return 0
-    from redis import Redis
-    from redis.exceptions import RedisError
-
-    try:
-        with Redis.from_url(url) as found:
-            return _tick(data_dir, found)
-    except RedisError:
-        return 0
 
 
 def _children(pid: int, word: str) -> list[int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import cogitate
+from command import cogitate, typed
 
 from ops.fake_llm import MODEL, FakeEndpoint
 from ops.redis_examination import examine_redis
@@ -26,9 +26,15 @@ KINDS = [kind.name for kind in kinds()]
 
 def findings(data_dir: Path, **environment: str) -> tuple[int, dict[str, dict[str, Any]]]:
     """The exit code, and what was found by what was looked at."""
-    done = cogitate("doctor", "--json", data_dir=data_dir, **environment)
+    done = typed("doctor", "--json", data_dir=data_dir, **environment)
     assert done.stdout, done.stderr
     return done.returncode, {finding["what"]: finding for finding in json.loads(done.stdout.splitlines()[-1])}
+
+
+@pytest.fixture
+def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is none, an answer need not be waited for."""
+    monkeypatch.setattr("ops.worker_examination.ANSWER_WITHIN", 0.1)
 
 
 def test_a_new_folder_is_fit(tmp_path: Path) -> None:
@@ -86,24 +92,26 @@ def test_workers_say_their_version_and_queues(worker_settings: Settings, worker_
     assert [finding.found for finding in lacking] == ["does not know dream"]
 
 
+@pytest.mark.usefixtures("no_worker_is_awaited")
 def test_nobody_is_missed_unless_a_run_waits(valkey: EmbeddedServer) -> None:
     with make_app(valkey.url) as app:
         assert [one.grade for one in examine_workers(app, KINDS, expected=False)] == ["ok"]
         assert [one.grade for one in examine_workers(app, KINDS, expected=True)] == ["failed"]
 
 
-def test_endpoints_and_their_models(tmp_path: Path, valkey: EmbeddedServer) -> None:
-    with FakeEndpoint() as endpoint:
-        asked = {"COGITATE_LLM": "openai", "COGITATE_LIMIT_TOKENS": "1000", "COGITATE_BASE_URL": endpoint.url,
-                 "COGITATE_REDIS_URL": valkey.url}  # fmt: skip
+@pytest.mark.usefixtures("no_worker_is_awaited")
+def test_endpoints_and_their_models(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path / "data") as redis:
+        with FakeEndpoint() as endpoint:
+            asked = {"COGITATE_LLM": "openai", "COGITATE_LIMIT_TOKENS": "1000", "COGITATE_BASE_URL": endpoint.url}
+            code, found = findings(tmp_path / "data", COGITATE_MODEL=MODEL, **asked)
+            assert (code, found["endpoint default"]["grade"], found["model default"]["grade"]) == (0, "ok", "ok")
+            code, found = findings(tmp_path / "data", COGITATE_MODEL="gone", **asked)
+            assert (code, "'gone'" in found["model default"]["found"]) == (1, True)
+            with redis.client() as client:
+                server = endpoint.url.rstrip("/")
+                DialectStore(client).save(server, MODEL, Dialect(form="text"))
+            _, found = findings(tmp_path / "data", COGITATE_MODEL=MODEL, **asked)
+            assert (found["model default"]["grade"], "text" in found["model default"]["found"]) == ("warning", True)
         code, found = findings(tmp_path / "data", COGITATE_MODEL=MODEL, **asked)
-        assert (code, found["endpoint default"]["grade"], found["model default"]["grade"]) == (0, "ok", "ok")
-        code, found = findings(tmp_path / "data", COGITATE_MODEL="gone", **asked)
-        assert (code, "'gone'" in found["model default"]["found"]) == (1, True)
-        with valkey.client() as client:
-            server = endpoint.url.rstrip("/")
-            DialectStore(client).save(server, MODEL, Dialect(form="text"))
-        _, found = findings(tmp_path / "data", COGITATE_MODEL=MODEL, **asked)
-        assert (found["model default"]["grade"], "text" in found["model default"]["found"]) == ("warning", True)
-    code, found = findings(tmp_path / "data", COGITATE_MODEL=MODEL, **asked)
-    assert (code, found["endpoint default"]["grade"]) == (1, "failed")
+        assert (code, found["endpoint default"]["grade"]) == (1, "failed")

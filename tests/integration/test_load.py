@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from command import cogitate, summary
+from command import summary, typed
 
 from ops.load_asserts import check_names, failures, numbers, parse
 from ops.load_figures import LoadRecorder, figures
@@ -46,7 +46,7 @@ def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path:
 def test_what_cannot_be_tested_is_refused_before_anything_starts(
     tmp_path: Path, arguments: tuple[str, ...], complaint: str
 ) -> None:
-    done = cogitate("load", "--profile", "outage", *arguments[-2:], data_dir=tmp_path / "data")
+    done = typed("load", "--profile", "outage", *arguments[-2:], data_dir=tmp_path / "data")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert complaint in done.stderr
     assert not (tmp_path / "data").exists()

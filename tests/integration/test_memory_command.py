@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command import cogitate, summary
+from command import cogitate, summary, typed
+
+from workers.embedded import EmbeddedServer
 
 RUN = "town-1"
 
 
 @pytest.fixture(scope="module")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A data folder with a finished run whose room for observations was small."""
     data_dir = tmp_path_factory.mktemp("memory") / "data"
-    summary(
-        "run", "--town", 3, "--ticks", 800, "--workers", 1, data_dir=data_dir, COGITATE_MAX_OBSERVATIONS="10",
-        COGITATE_LIMITS='{"tick.run.calls": 2}',
-    )  # fmt: skip
-    return data_dir
+    with EmbeddedServer(data_dir):
+        summary(
+            "run", "--town", 3, "--ticks", 800, "--workers", 1, data_dir=data_dir, COGITATE_MAX_OBSERVATIONS="10",
+            COGITATE_LIMITS='{"tick.run.calls": 2}',
+        )  # fmt: skip
+        yield data_dir
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +41,10 @@ def owner(owners: list[str]) -> str:
 
 
 def remembered(lived: Path, owner: str, *more: object) -> dict[str, Any]:
-    return summary("memory", RUN, owner, *more, data_dir=lived)
+    done = typed("memory", RUN, owner, *more, "--json", data_dir=lived)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def test_it_shows_the_stream_with_all_that_is_known_of_its_entries(lived: Path, owner: str) -> None:
@@ -75,11 +83,11 @@ def test_a_query_shows_why(lived: Path, owner: str) -> None:
 
 
 def test_people_can_read_it(lived: Path, owner: str) -> None:
-    done = cogitate("memory", RUN, owner, "--last", 0, data_dir=lived)
+    done = typed("memory", RUN, owner, "--last", 0, data_dir=lived)
     assert done.returncode == 0
     assert "live entries (" in done.stdout
     assert "archived" in done.stdout
-    found = cogitate("memory", RUN, owner, "--query", "work", data_dir=lived, COLUMNS="250")
+    found = typed("memory", RUN, owner, "--query", "work", data_dir=lived, COLUMNS="250")
     assert "importance 0.25×" in found.stdout
 
 
@@ -91,6 +99,6 @@ def test_people_can_read_it(lived: Path, owner: str) -> None:
     ],
 )
 def test_what_cannot_be_shown_is_said(lived: Path, owner: str, arguments: tuple[object, ...], complaint: str) -> None:
-    done = cogitate("memory", RUN, owner, *arguments, data_dir=lived)
+    done = typed("memory", RUN, owner, *arguments, data_dir=lived)
     assert done.returncode == 2
     assert complaint in " ".join(done.stderr.split())

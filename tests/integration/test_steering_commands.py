@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
-from command import command
+from command import command, typed
 from conftest import Eventually
 
-from ops.cli import main
 from scheduler.summary import prefix_of, run_names
 from workers.embedded import EmbeddedServer
 
@@ -58,19 +53,8 @@ def host(server: EmbeddedServer, eventually: Eventually) -> Iterator[subprocess.
         started.wait()
 
 
-def typed(server: EmbeddedServer, *arguments: object) -> CompletedProcess[str]:
-    """A command on the data folder, from its arguments to its exit code, in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["cogitate", *map(str, arguments), "--data-dir", str(server.data_dir)])
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as left:
-            main()
-    assert isinstance(left.value.code, int)
-    return CompletedProcess(list(map(str, arguments)), left.value.code, out.getvalue(), err.getvalue())
-
-
 def facts(server: EmbeddedServer, *arguments: object, code: int = 0) -> dict[str, Any]:
-    done = typed(server, *arguments, "--json")
+    done = typed(*arguments, "--json", data_dir=server.data_dir)
     assert done.returncode == code, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -90,7 +74,7 @@ def test_an_operator_steers_a_run(
 ) -> None:
     first = applied(server, "budget", RUN, "set", "day.tokens", 200_000)
     assert facts(server, "budget", RUN)["limits"]["day.run.tokens"] == 200_000
-    said = typed(server, "budget", RUN, "unset", "day.tokens").stdout
+    said = typed("budget", RUN, "unset", "day.tokens", data_dir=server.data_dir).stdout
     assert "limit day.run.tokens lifted: took effect at tick" in said
     shown = facts(server, "budget", RUN, "show")
     assert "day.run.tokens" not in shown["limits"]
@@ -99,19 +83,21 @@ def test_an_operator_steers_a_run(
     applied(server, "throttle", RUN, "reflect", 0.25, "--pin")
     cadence = facts(server, "throttle", RUN)
     assert (cadence["cadence"], cadence["interval"], cadence["by"]) == (0.25, 2880, "pinned")
-    assert "at 0.25 of the usual cadence; pinned by an operator" in typed(server, "status", RUN).stdout
+    assert (
+        "at 0.25 of the usual cadence; pinned by an operator" in typed("status", RUN, data_dir=server.data_dir).stdout
+    )
     applied(server, "throttle", RUN, "--auto")
     assert facts(server, "throttle", RUN)["by"] == "controller"
 
     paused = applied(server, "pause", RUN)
     eventually(lambda: facts(server, "status", RUN)["status"] == "paused", "the run to be paused")
     assert facts(server, "status", RUN)["tick"] == paused
-    waits = typed(server, "budget", RUN, "set", "day.calls", 500)
+    waits = typed("budget", RUN, "set", "day.calls", 500, data_dir=server.data_dir)
     assert (waits.returncode, "applied when it goes on" in waits.stdout) == (3, True)
     assert facts(server, "status", RUN)["tick"] == paused, "no tick goes by"
     assert applied(server, "resume", RUN) == paused + 1
 
-    refused = typed(server, "budget", RUN, "set", "day.kind:dream.calls", 5)
+    refused = typed("budget", RUN, "set", "day.kind:dream.calls", 5, data_dir=server.data_dir)
     assert (refused.returncode, "there is no kind 'dream'" in refused.stdout) == (1, True)
 
     applied(server, "drain", RUN)
@@ -121,7 +107,7 @@ def test_an_operator_steers_a_run(
 
     (request,) = facts(server, "throttle", RUN, "reflect", 0.5, code=3)["requests"]
     assert "no host is running" in request["detail"]
-    assert typed(server, "throttle", RUN, "reflect", 0.5, "--no-wait").returncode == 0
+    assert typed("throttle", RUN, "reflect", 0.5, "--no-wait", data_dir=server.data_dir).returncode == 0
     assert facts(server, "status", RUN)["steering"]["asked"] == 2
 
 
@@ -130,7 +116,7 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
     assert host.wait(60) == 0
     status = facts(server, "status", RUN)
     assert (status["status"], status["steering"]["asked"]) == ("cancelled", 0)
-    over = typed(server, "resume", RUN)
+    over = typed("resume", RUN, data_dir=server.data_dir)
     assert (over.returncode, over.stderr) == (
         2,
         f"cogitate: run {RUN!r} is cancelled: nothing can be asked of it any more\n",
@@ -154,6 +140,6 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
 def test_what_cannot_be_asked_is_said_in_one_line(
     server: EmbeddedServer, arguments: list[object], complaint: str
 ) -> None:
-    done = typed(server, *arguments)
+    done = typed(*arguments, data_dir=server.data_dir)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert complaint in done.stderr
