@@ -27,6 +27,7 @@ from ops import delete_command, watch
 from ops.cli import COMMANDS, app, main
 from scheduler.job_history import JobHistory
 from scheduler.keys import RUNS
+from tasks.job import Cost
 from workers.embedded import EmbeddedServer
 
 RUN = "town-1"
@@ -58,8 +59,18 @@ def client(server: EmbeddedServer, lived: Path) -> Iterator[Redis]:
 @pytest.fixture
 def small(client: Redis) -> Iterator[Host]:
     """A run that the test drives, beside the finished one; gone afterwards."""
-    host = Host(client, run="small")
-    yield host
+    yield Host(client, run="small")
+    _remove(client)
+
+
+@pytest.fixture
+def asking(client: Redis) -> Iterator[Host]:
+    """The same, and its jobs are to ask a model."""
+    yield Host(client, run="small", model="m", cost=Cost(calls=1, tokens=30))
+    _remove(client)
+
+
+def _remove(client: Redis) -> None:
     for key in client.scan_iter("cogitate:{small}:*"):
         client.delete(key)
     client.srem(RUNS, "small")
@@ -183,6 +194,22 @@ def test_a_job_that_is_not_there_is_named(cogitate: Typed, job: str, complaint: 
     done = cogitate("job", job)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert complaint in done.stderr
+
+
+def test_a_job_shows_the_answer_that_came_late(client: Redis, cogitate: Typed, facts_of: Facts, asking: Host) -> None:
+    (job,) = asking.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    asking.until(job.due + 1)
+    settle(worker(client), claim, used=Cost(calls=1, tokens=9))
+    asking.until(job.due + 3)
+    shown = cogitate("job", job.id).stdout
+    assert (
+        f"its answer came after that, and took the place of what the heuristic had made at tick {job.due + 2}" in shown
+    )
+    assert "append a reflection as entry 2, in the place of entry 1: a thought" in shown
+    assert facts_of("job", job.id)["late"]["usage"] == {"calls": 1, "tokens": 9, "usd_micros": 0}
+    (brief,) = facts_of("jobs", "small")["jobs"]
+    assert "effects" not in brief["late"]
 
 
 def test_open_jobs_come_from_the_ledger_and_end_in_the_journal(client: Redis, small: Host) -> None:
