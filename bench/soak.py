@@ -4,8 +4,9 @@
 
 `cogitate run` is the host, in a process of its own with workers of its own. A fault strikes every few seconds. The
 journal is kept for one day and exported. In the end the run is audited and replayed, from its checkpoint and from its
-first tick, and the memory of host and server in the last day is compared with that of the third. Linux only: processes
-and their peaks are read from `/proc`.
+first tick, and the memory of host and server in the last day is compared with that of the third. Archives are full by
+then, and agents have all the plans and reflections that they may keep: otherwise what is yet to be filled would hide what
+is lost. Linux only: processes and their peaks are read from `/proc`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,12 @@ DAY = 1440  # ticks
 COMPARED = 3  # the day whose peaks the last day's are compared with, counted from 1
 MOST_GROWTH = 1.05
 LOOK_EVERY = 0.2  # seconds
+#: By default archives are full on day 4, seven plans are there on day 7, and 50 reflections after weeks.
+FULL_BY_THEN = {
+    "COGITATE_RETENTION_DAYS": "1",
+    "COGITATE_MAX_REFLECTIONS": "4",
+    "COGITATE_MAX_PLANS": "3",
+}
 
 
 class Peaks:
@@ -116,7 +123,7 @@ def _start(folder: Path, agents: int, days: int, seed: int, endpoint: FakeEndpoi
     """The host, as a user starts it. No job is given up because of a fault: it may take twenty attempts."""
     arguments = ["run", "--run", RUN, "--town", agents, "--days", days, "--seed", seed, "--data-dir", folder]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
-    environment |= {"COGITATE_JOURNAL_KEEP": "1", "COGITATE_CLAIM_CAP": "20", "COGITATE_LEASE": "5"}
+    environment |= {"COGITATE_JOURNAL_KEEP": "1", "COGITATE_CLAIM_CAP": "20", "COGITATE_LEASE": "5"} | FULL_BY_THEN
     if endpoint is not None:
         arguments += ["--llm", "openai", "--limit-tokens", 10**9]
         environment |= {"COGITATE_BASE_URL": endpoint.url, "COGITATE_API_KEY": "any"}
