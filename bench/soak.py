@@ -5,8 +5,8 @@
 `cogitate run` is the host, in a process of its own with workers of its own. A fault strikes every few seconds. The
 journal is kept for one day and exported. In the end the run is audited and replayed, from its checkpoint and from its
 first tick, and the memory of host and server in the last day is compared with that of the third. Archives are full by
-then, and agents have all the plans and reflections that they may keep: otherwise what is yet to be filled would hide what
-is lost. Linux only: processes and their peaks are read from `/proc`.
+then, and agents have all the plans and reflections that they may keep: otherwise what is yet to be filled would hide
+what is lost. Linux only: processes and their peaks are read from `/proc`.
 """
 
 from __future__ import annotations
