@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from scheduler.settings import Settings
 from workers.embedded import EmbeddedServer
@@ -28,6 +29,13 @@ def valkey(valkey_server: EmbeddedServer) -> EmbeddedServer:
     with valkey_server.client() as client:
         client.flushall()
     return valkey_server
+
+
+@pytest.fixture
+def client(valkey: EmbeddedServer) -> Iterator[Redis]:
+    """A client of its state."""
+    with valkey.client() as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

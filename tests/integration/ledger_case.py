@@ -12,6 +12,7 @@ from redis import Redis
 from memory.effects import Append, Effect
 from memory.entry import Entry
 from memory.profile import Profile
+from scheduler.audit import audit
 from scheduler.claims import Claim, Claims, Result, Settled
 from scheduler.facts import Facts
 from scheduler.history import read_journal
@@ -191,3 +192,19 @@ def settle(claims: Claims, claim: Claim, text: str | None = "a thought", used: C
     effects = (thought(claim.job, text),) if text is not None else ()
     result = Result(effects=effects, source="llm", usage=used) if text is not None else None
     return claims.settle(claim, result, used)
+
+
+def sound(client: Redis, run: str = "r") -> None:
+    """Nothing is wrong with the run."""
+    assert audit(client, run) == []
+
+
+def everything(client: Redis) -> dict[bytes, bytes]:
+    """All keys with their values."""
+    keys: Any = client.keys("*")
+    return {key: client.dump(key) for key in keys}  # type: ignore[misc]
+
+
+def observe(host: Host, count: int, owner: str = OWNER) -> None:
+    for i in range(count):
+        host.loop.observe(owner, Entry(type="observation", text=f"saw {host.tick.number}.{i}", minute=host.tick.minute))

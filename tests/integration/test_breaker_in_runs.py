@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from redis import Redis
 
 from memory.profile import Profile
@@ -20,15 +18,8 @@ from scheduler.endpoints import Endpoint
 from scheduler.history import read_journal
 from scheduler.settings import Settings
 from scheduler.summary import prefix_of
-from workers.embedded import EmbeddedServer
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora", "Eve", "Finn")}
-
-
-@pytest.fixture
-def client(valkey: EmbeddedServer) -> Iterator[Redis]:
-    with valkey.client() as made:
-        yield made
 
 
 def think(tmp_path: Path, client: Redis, run: str, url: str, **settings: object) -> Counter[tuple[str, str, int]]:

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from unittest.mock import patch
 
 import pytest
 from ledger_case import OWNER, Host, claimed, worker
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
-
-from workers.embedded import EmbeddedServer
-
-
-@pytest.fixture
-def client(valkey: EmbeddedServer) -> Iterator[Redis]:
-    with valkey.client() as client:
-        yield client
 
 
 def test_a_job_whose_facts_are_gone_is_given_back_and_they_are_read_anew(client: Redis) -> None:

@@ -19,19 +19,12 @@ from scheduler.endpoints import Endpoint
 from scheduler.keys import endpoint_keys
 from scheduler.settings import Settings
 from tasks.job import Cost
-from workers.embedded import EmbeddedServer
 from workers.gate import Entered, Gate, Refused
 from workers.llm_answer import Answer
 from workers.llm_failures import Failure, FailureKind
 
 NAME = "town-llm"
 MakeGate = Callable[..., Gate]
-
-
-@pytest.fixture
-def client(valkey: EmbeddedServer) -> Iterator[Redis]:
-    with valkey.client() as made:
-        yield made
 
 
 @pytest.fixture

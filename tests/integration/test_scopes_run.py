@@ -1,4 +1,4 @@
-"""Events, shared history and scoped memories in a run: over ticks, with a model that fails, and across a resume."""
+"""Scoped memories in runs: exits and world events, failures, resuming, mistakes."""
 
 from __future__ import annotations
 
@@ -7,80 +7,21 @@ from typing import Any
 
 import pytest
 from fakeredis import FakeRedis
-from structlog.testing import capture_logs
+from scopes_run_case import ALICE, BOB, EVE, GROUP, INN, memories, opened, played, recounts, say
 
-from cogitate import Event, InputError, Profile, Settings, Tick, TickLoop
-from memory.entry import Entry
+from cogitate import Event, InputError, Tick, TickLoop
 from memory.scopes import CURSOR, WORLD
 from ops.fake_llm import FakeEndpoint
 from scheduler.audit import audit
 from scheduler.history import read_journal
-from scheduler.replay import replay
 from scheduler.summary import prefix_of
 from workers.llm import ModelClient
 from workers.llm_answer import Answer
 from workers.llm_failures import Failure
 
-INN, ROAD, BOB, EVE, ALICE, GROUP = (
-    "location:inn",
-    "location:road",
-    "npc:bob",
-    "npc:eve",
-    "agent:alice",
-    "group:council",
-)
-OWNERS = {
-    WORLD: Profile(name="The Realm"),
-    INN: Profile(name="The Drunken Goose"),
-    ROAD: Profile(name="The Road"),
-    BOB: Profile(name="Bob"),
-    EVE: Profile(name="Eve"),
-    ALICE: Profile(name="Alice"),
-    GROUP: Profile(name="The Council"),
-}
-LATENCY = {"recount": 3, "integrate": 3, "reflect": 3, "plan": 3}
-Script = Callable[[TickLoop, Tick], None]
-
-
-def opened(client: FakeRedis, *, ticks: int, resume: bool = False, **settings: Any) -> TickLoop:
-    return TickLoop(
-        run="story",
-        owners=OWNERS,
-        settings=Settings(latency=LATENCY, **settings),
-        ticks=ticks,
-        resume=resume,
-        inline=True,
-        client=client,
-        event_types={"quest_found": "integrate"},
-    )
-
-
-def played(script: Script, *, ticks: int = 12, client: FakeRedis | None = None, **settings: Any) -> TickLoop:
-    """A finished run of the script; its ledger and its replay are in order."""
-    client = client or FakeRedis()
-    with opened(client, ticks=ticks, **settings) as loop:
-        for tick in loop:
-            script(loop, tick)
-    assert audit(client, "story") == []
-    assert replay(client, "story", FakeRedis()).digest == loop.digest
-    return loop
-
-
-def say(loop: TickLoop, text: str, minute: int, location: str = "inn") -> None:
-    loop.observe(WORLD, {"type": "message", "text": text, "minute": minute, "location": location, "source": "dialogue"})
-
-
-def memories(loop: TickLoop, scope: str) -> list[Entry]:
-    return loop.mind.streams[scope].live("summary")
-
 
 def cursor(loop: TickLoop, scope: str) -> int:
     return loop.mind.streams[scope].head.cursors.get(CURSOR, 0)
-
-
-def recounts(loop: TickLoop) -> int:
-    """Jobs of kind recount that ended."""
-    return sum(count for (kind, _, _), count in loop.ended.items() if kind == "recount")
 
 
 def visit(loop: TickLoop, tick: Tick) -> None:
@@ -272,213 +213,3 @@ def test_a_mistake_is_an_error_at_the_edge_and_changes_nothing(
 
     loop = played(script, ticks=2)
     assert all(stream.head.last_number == 0 for stream in loop.mind.streams.values())
-
-
-# -- a host's own handlers (spec 5, "Triggers and Integration Points") -------------------------------------
-
-
-class Handlers:
-    """The part of a host that carries out a story's commands, and says so to the loop."""
-
-    def __init__(self, loop: TickLoop) -> None:
-        self.loop = loop
-        self.location = "inn"
-
-    def change_location(self, to: str) -> None:
-        if not to:
-            raise ValueError("no location to go to")
-        self.loop.left_location(self.location, [BOB])
-        self.location = to
-
-    def update_location_state(self, *, danger_level: str = "", complete_encounter: str = "") -> None:
-        if danger_level == "CLEARED":
-            self.loop.story_event("location_cleared", related={"location_id": self.location})
-        if complete_encounter:
-            related = {"location_id": self.location, "encounter_id": complete_encounter}
-            self.loop.story_event("encounter_completed", related=related)
-
-    def complete_objective(self, quest: str, objective: str) -> None:
-        self.loop.story_event("objective_completed", related={"quest_id": quest, "objective_id": objective})
-
-    def complete_quest(self, quest: str) -> None:
-        self.loop.story_event("quest_completed", related={"quest_id": quest})
-
-    def progress_act(self, act: str) -> None:
-        self.loop.story_event("act_progressed", related={"act_id": act})
-
-
-def carried_out(command: Callable[[Handlers], None]) -> TickLoop:
-    """A run in which one command is carried out after something was said."""
-
-    def script(loop: TickLoop, tick: Tick) -> None:
-        if tick.number == 1:
-            say(loop, "Bob drew his sword.", 1)
-            command(Handlers(loop))
-
-    return played(script, ticks=5)
-
-
-def test_location_handler_change_location_calls_on_location_exit() -> None:
-    loop = carried_out(lambda handlers: handlers.change_location("road"))
-    assert len(memories(loop, INN)) == len(memories(loop, BOB)) == 1
-    assert memories(loop, WORLD) == memories(loop, ROAD) == []
-    with pytest.raises(ValueError, match="no location"):
-        carried_out(lambda handlers: handlers.change_location(""))
-
-
-@pytest.mark.parametrize(
-    ("command", "tags", "ids"),
-    [
-        (lambda h: h.update_location_state(danger_level="CLEARED"), ("world:location_cleared",), ("", "", "inn")),
-        (
-            lambda h: h.update_location_state(complete_encounter="e1"),
-            ("world:encounter_completed",),
-            ("", "e1", "inn"),
-        ),
-        (lambda h: h.complete_objective("q1", "o1"), ("world:objective_completed", "objective:o1"), ("q1", "", "")),
-        (lambda h: h.complete_quest("q1"), ("world:quest_completed",), ("q1", "", "")),
-        (lambda h: h.progress_act("2"), ("world:act_progressed", "act:2"), ("", "", "")),
-    ],
-)
-def test_quest_and_location_handlers_call_on_world_event(
-    command: Callable[[Handlers], None], tags: tuple[str, ...], ids: tuple[str, str, str]
-) -> None:
-    loop = carried_out(command)
-    (memory,) = memories(loop, WORLD)
-    assert memory.tags == tags
-    assert (memory.quest_id, memory.encounter_id, memory.location) == ids
-    assert memories(loop, INN) == []
-
-
-def test_location_handler_ignores_what_clears_nothing() -> None:
-    loop = carried_out(lambda handlers: handlers.update_location_state(danger_level="HIGH"))
-    assert recounts(loop) == 0
-
-
-# -- events and shared history (spec 2) ------------------------------------------------------------------
-
-
-def debate(loop: TickLoop, tick: Tick) -> None:
-    if tick.number == 1:
-        said = Event(
-            kind="discussion_statement", speaker="agent:Bo", topic="the floor", text="It is fair.", group=GROUP
-        )
-        assert loop.event(ALICE, said) == "simple"
-        loop.event(GROUP, said)
-        loop.event(GROUP, Event(kind="discussion_statement", speaker="agent:Cy", text="I doubt it."))
-        loop.event(ALICE, Event(kind="voting_initiated"))
-    if tick.number == 2:
-        assert loop.event(ALICE, Event(kind="ballot_completed", consensus=True, text="The floor won.")) == "integrate"
-    if tick.number == 6:
-        results = Event(kind="final_results", text="You did well.", earnings="$24,000", group=GROUP)
-        loop.event(ALICE, results.model_copy(update={"counterfactuals": {"Avg": "$24k"}}))
-
-
-def test_events_are_remembered_at_once_and_integrated_later() -> None:
-    loop = played(debate)
-    alice = loop.mind.streams[ALICE]
-    assert [e.text for e in alice.live("message", "observation")] == [
-        "Bo discussed the floor: It is fair.",
-        "Voting initiated.",
-        "Ballot completed with consensus: The floor won.",
-        "Final results: You did well. Earnings: $24,000. Otherwise: Avg $24k.",
-    ]
-    assert alice.head.summary_version == 2
-    assert "The floor won." in alice.head.summary
-    assert "Earnings: $24,000. Otherwise: Avg $24k." in alice.head.summary
-
-
-def test_the_same_result_twice_is_integrated_twice() -> None:
-    def script(loop: TickLoop, tick: Tick) -> None:
-        if tick.number in (1, 2, 7):
-            loop.event(ALICE, Event(kind="final_results", text="The floor won."))
-
-    loop = played(script)
-    alice = loop.mind.streams[ALICE]
-    assert len(alice.live("observation")) == 3
-    assert alice.head.summary_version == 3
-    assert alice.head.cursors["integrate"] == 3
-
-
-def test_a_model_integrates_and_sees_all_three_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
-    ask = ModelClient.ask
-
-    def listening(self: ModelClient, prompt: Any, **options: Any) -> Answer:
-        seen.append(prompt.user)
-        return ask(self, prompt, **options)
-
-    monkeypatch.setattr(ModelClient, "ask", listening)
-    with FakeEndpoint() as endpoint:
-        loop = played(debate, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=1_000_000)
-    assert loop.ended["integrate", "llm", "none"] == 2
-    last = next(user for user in reversed(seen) if "You did well" in user)
-    assert "Present long-term memory: What matters" in last
-    assert "Cy discussed: I doubt it." in last.partition("Said in the group")[2].partition("Remembered besides")[0]
-    assert last.count("It is fair.") == 1
-    assert "Voting initiated." in last.partition("Remembered besides")[2]
-    assert "Earnings: $24,000" in last
-
-
-def test_a_failed_integration_leaves_the_event_and_a_merged_summary() -> None:
-    with FakeEndpoint(faults={"503": 1.0}) as endpoint:
-        loop = played(debate, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10_000_000, claim_cap=1)
-    assert loop.ended["integrate", "heuristic", "failed"] == 2
-    assert len(loop.mind.streams[ALICE].live("message", "observation")) == 4
-    assert "Earnings: $24,000" in loop.mind.streams[ALICE].head.summary
-
-
-def test_on_context_overflow_the_call_is_tried_once_more_without_the_oldest_half(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shown: list[int] = []
-    ask = ModelClient.ask
-
-    def narrow(self: ModelClient, prompt: Any, **options: Any) -> Answer:
-        answer = ask(self, prompt, **options)
-        if "What happened now" not in prompt.user:  # some other kind of job
-            return answer
-        shown.append(len(prompt.used))
-        if len(prompt.used) > 10:
-            return Answer(usage=answer.usage, estimated=False, value=None, failure=Failure(kind="context_overflow"))
-        return answer
-
-    def script(loop: TickLoop, tick: Tick) -> None:
-        if tick.number == 1:
-            for n in range(16):
-                loop.observe(ALICE, {"text": f"Number {n} came by.", "minute": n})
-            loop.event(ALICE, Event(kind="quest_found", text="The map is old."))
-
-    monkeypatch.setattr(ModelClient, "ask", narrow)
-    with FakeEndpoint() as endpoint, capture_logs() as logged:
-        loop = played(script, ticks=6, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=1_000_000)
-    assert shown == [17, 9]
-    assert [line["event"] for line in logged if line["log_level"] == "warning"] == ["prompt.halved"]
-    assert loop.ended["integrate", "llm", "none"] == 1
-
-
-def test_shared_history_stays_within_its_limit_at_every_tick() -> None:
-    lengths: list[int] = []
-
-    def script(loop: TickLoop, tick: Tick) -> None:
-        if tick.number > 1:
-            lengths.append(sum(len(e.text) for e in loop.mind.streams[GROUP].live()))
-        for n in range(4):
-            text = f"In round {tick.number} speaker {n} said it again. " * 8
-            loop.event(GROUP, Event(kind="discussion_statement", speaker=f"Speaker {n}", text=text, round=tick.number))
-
-    loop = played(script, ticks=12, public_history_max_length=5_000)
-    left = loop.mind.streams[GROUP].live()
-    assert max(lengths) <= 5_000
-    assert sum(len(e.text) for e in left) > 4_600
-    assert [e.number for e in left] == list(range(left[0].number, 49))
-
-
-def test_truncation_and_style_are_settings() -> None:
-    def script(loop: TickLoop, tick: Tick) -> None:
-        loop.event(ALICE, Event(kind="discussion_statement", speaker="Bo", text="long words " * 60))
-
-    cut = played(script, ticks=1, statement_max_length=50, guidance_style="structured")
-    assert cut.mind.streams[ALICE].live()[0].text == "Speaker: Bo | Statement: " + "long words " * 3 + "long words..."
-    whole = played(script, ticks=1, enable_truncation=False)
-    assert len(whole.mind.streams[ALICE].live()[0].text) > 650

@@ -1,4 +1,4 @@
-"""The daily plan: when it is due, 5 to 8 items at sensible times, and what a model's answer must keep to."""
+"""The daily plan without a model: 5 to 8 items at sensible times, of what is known and remembered."""
 
 from __future__ import annotations
 
@@ -8,103 +8,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kind_cases import KLAUS, PLACES, PROFILE, WORLD, appended, case_of, message, moment_of, observation, stream_of
+from kind_cases import PLACES, appended, case_of, message, observation, stream_of
+from plan_case import KIND, MORNING, made
 
-from memory.apply import apply
 from memory.appointments import appointments
 from memory.clock import DAY, next_morning
 from memory.entry import Entry, PlanItem
 from memory.profile import Location, Profile
-from memory.stream import Stream
 from memory.times import find_times, parse_clock
-from prompts.answers import DailyPlan
-from prompts.render import Templates
 from tasks.identity import pursuit_of, read_routine, role_of, work_of
-from tasks.kind import Case, World
-from tasks.plan import Plan
-
-KIND = Plan(Templates())
-MORNING = 360
-
-
-def made(stream: Stream, minute: int, **case: Any) -> Entry:
-    """The plan that the heuristic makes."""
-    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, minute, **case)))
-    return entry
+from tasks.kind import World
 
 
 def at(entry: Entry, minute: int) -> PlanItem:
     return next(i for i in entry.items if i.minute == minute)
-
-
-# -- when it is due ------------------------------------------------------------------------------
-
-
-def test_due_once_at_the_first_tick_of_each_morning() -> None:
-    stream, minutes = stream_of(), []
-    for minute in range(0, 3 * DAY, 7):
-        for request in KIND.due(moment_of(stream, minute)):
-            minutes.append(minute)
-            apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, minute, request=request)), minute)
-    assert len(minutes) == 3
-    assert all(0 <= minute - (day * DAY + MORNING) < 7 for day, minute in enumerate(minutes))
-
-
-def test_an_agent_that_joins_during_the_day_plans_at_once() -> None:
-    stream = stream_of()
-    (request,) = KIND.due(moment_of(stream, 900))
-    plan = made(stream, 900, request=request)
-    assert plan.valid_until == DAY + MORNING
-    assert all(900 <= (item.minute or 0) < plan.valid_until for item in plan.items)
-
-
-def test_who_joins_during_working_hours_works_on() -> None:
-    plan = made(stream_of(), 900)
-    assert (plan.items[0].minute, plan.items[0].location) == (900, "library")
-    assert len({item.description for item in plan.items}) == len(plan.items)
-
-
-def test_not_due_at_night_with_a_plan_or_for_a_place() -> None:
-    plan = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING)
-    assert not list(KIND.due(moment_of(stream_of(), 100)))
-    assert not list(KIND.due(moment_of(stream_of(plan), 1300)))
-    assert not list(KIND.due(moment_of(stream_of(owner="location:cafe"), 900)))
-    assert KIND.wake(moment_of(stream_of(owner="location:cafe"), 900)) is None
-
-
-@pytest.mark.parametrize("minute", [0, 359, 360, 900, 1439])
-def test_it_wakes_at_the_next_morning(minute: int) -> None:
-    assert KIND.wake(moment_of(stream_of(), minute)) == next_morning(minute, MORNING)
-    plan = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING)
-    assert KIND.wake(moment_of(stream_of(plan), minute)) == DAY + MORNING
-    world = World(minutes_per_tick=7)
-    wake = KIND.wake(moment_of(stream_of(), 700, tick=100, world=world))
-    assert wake is not None
-    assert 700 + (wake - 100 - 1) * 7 < DAY + MORNING <= 700 + (wake - 100) * 7
-
-
-def test_what_the_head_knows_goes_into_the_request() -> None:
-    items = tuple(PlanItem(id=f"1-{i}", description=f"Errand {i}", priority=i + 1, location="cafe") for i in range(3))
-    stream = stream_of(Entry(type="plan", text="Plan.", minute=400, valid_until=DAY + MORNING, items=items))
-    stream.set_plan_status("1-0", "completed")
-    stream.set_plan_status("1-1", "active")
-    (request,) = KIND.due(moment_of(stream, DAY + MORNING, status={"energy": 12.5, "hunger": 80, "mood": "fine"}))
-    assert request.params == {
-        "unfinished": [
-            {"description": "Errand 1", "location": "cafe", "priority": 2},
-            {"description": "Errand 2", "location": "cafe", "priority": 3},
-        ],
-        "status": {"energy": 12.5, "hunger": 80},
-    }
-    plan = made(stream, DAY + MORNING, request=request)
-    assert [i.description for i in plan.items if "Errand" in i.description] == [
-        "Take up again: Errand 2",
-        "Take up again: Errand 1",
-    ]
-    assert any("Rest at home" in i.description for i in plan.items)
-
-
-# -- the heuristic -------------------------------------------------------------------------------
 
 
 def test_the_day_follows_routine_occupation_and_places() -> None:
@@ -259,8 +176,6 @@ text = st.text(max_size=60) | st.sampled_from(
 place = st.builds(
     Location, id=st.sampled_from(["a", "b", "c"]), name=text.filter(bool), type=st.sampled_from(["", "cafe"])
 )
-
-
 remark = text | st.sampled_from(["Party at 5pm!", "Meet me at 6:10 PM", "lunch at noon with Al"])
 left_over = st.fixed_dictionaries({"description": text, "location": st.none() | text, "priority": st.integers(1, 5)})
 
@@ -304,83 +219,3 @@ def test_any_agent_gets_five_to_eight_items_in_order(
 @given(st.text(max_size=80))
 def test_times_in_any_text_are_times(words: str) -> None:
     assert all(0 <= t.minute < DAY and t.start < t.end for t in find_times(words))
-
-
-# -- a model's answer ----------------------------------------------------------------------------
-
-
-def answered(times: list[str], location: str = "cafe", **case: Any) -> tuple[Case, DailyPlan]:
-    activities = [
-        {"time": time, "description": f"Do {i}", "location": location, "priority": 1 + i % 5}
-        for i, time in enumerate(times)
-    ]
-    return case_of(KIND, stream_of(), MORNING, **case), DailyPlan.model_validate({"activities": activities})
-
-
-def test_times_are_read_tolerantly_and_put_in_order() -> None:
-    case, answer = answered(["7:00 AM", "19:00", "9am", "13:30", "11 PM", "12:30 am"])
-    (plan,) = appended(KIND.effects(case, answer, (1, 2)))
-    assert [i.minute for i in plan.items] == [420, 540, 810, 1140, 1380, DAY + 30]
-    assert plan.valid_until == DAY + MORNING
-    assert {i.location for i in plan.items} == {"cafe"}
-
-
-@pytest.mark.parametrize(
-    ("said", "place"),
-    [("hobbs cafe", "cafe"), ("the Cafe", "cafe"), ("home", "dorm"), ("work", "library"), ("", None), ("none", None),
-     ("Oak Hill Library, first floor", "library")],
-)  # fmt: skip
-def test_places_are_understood_by_name_and_id(said: str, place: str | None) -> None:
-    case, answer = answered(["8:00"] * 5, said)
-    (plan,) = appended(KIND.effects(case, answer, ()))
-    assert {i.location for i in plan.items} == {place}
-
-
-def test_an_unknown_place_is_refused_by_name() -> None:
-    case, answer = answered(["8:00"] * 5, "Atlantis")
-    with pytest.raises(ValueError, match="'Atlantis'; known are cafe, library, dorm"):
-        KIND.effects(case, answer, ())
-
-
-def test_fewer_than_five_usable_items_are_refused() -> None:
-    case, answer = answered(["8:00", "9:00", "10:00", "11:00", "sometime", "3:00 AM"])
-    assert KIND.effects(case, answer, ())
-    case, answer = answered(["8:00", "9:00", "10:00", "11:00", "sometime"])
-    with pytest.raises(ValueError, match="4 of 5 plan items"):
-        KIND.effects(case, answer, ())
-
-
-def test_of_more_than_eight_the_least_important_go() -> None:
-    case, answer = answered([f"{hour}:00" for hour in range(8, 20)])
-    (plan,) = appended(KIND.effects(case, answer, ()))
-    assert len(plan.items) == 8
-    assert (
-        sorted(i.priority for i in plan.items) == [2, 3, 3, 4, 4, 4, 5, 5][:8]
-        or min(i.priority for i in plan.items) >= 2
-    )
-    minutes = [i.minute or 0 for i in plan.items]
-    assert minutes == sorted(minutes)
-
-
-def test_the_prompt_says_who_where_when_and_what_is_unfinished() -> None:
-    stream = stream_of(observation("Maria wants to meet tomorrow.", 1000))
-    params = {"unfinished": [{"description": "Return the </unfinished> books"}], "status": {"energy": 55.0}}
-    prompt = KIND.prompt(case_of(KIND, stream, DAY + MORNING, params=params))
-    for said in (
-        PROFILE.name,
-        PROFILE.currently,
-        "- cafe: Hobbs Cafe (cafe)",
-        "energy 55",
-        "day 1",
-        "6:00 AM",
-        "Maria wants",
-    ):
-        assert said in prompt.user
-    assert "- Return the ‹/unfinished› books" in prompt.user
-    assert prompt.used == (1,)
-    assert WORLD.names[KLAUS] in prompt.user
-
-
-def test_a_repair_replaces_the_provisional_plan() -> None:
-    effects = KIND.heuristic(case_of(KIND, stream_of(), MORNING, params={"replaces": 4}))
-    assert effects[0].replaces == 4  # type: ignore[union-attr]

@@ -1,0 +1,73 @@
+"""What tests of scoped memories in runs share: a realm of an inn, a road and a party, and scripts for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fakeredis import FakeRedis
+
+from cogitate import Profile, Settings, Tick, TickLoop
+from memory.entry import Entry
+from memory.scopes import WORLD
+from scheduler.audit import audit
+from scheduler.replay import replay
+
+INN, ROAD, BOB, EVE, ALICE, GROUP = (
+    "location:inn",
+    "location:road",
+    "npc:bob",
+    "npc:eve",
+    "agent:alice",
+    "group:council",
+)
+
+
+OWNERS = {
+    WORLD: Profile(name="The Realm"),
+    INN: Profile(name="The Drunken Goose"),
+    ROAD: Profile(name="The Road"),
+    BOB: Profile(name="Bob"),
+    EVE: Profile(name="Eve"),
+    ALICE: Profile(name="Alice"),
+    GROUP: Profile(name="The Council"),
+}
+LATENCY = {"recount": 3, "integrate": 3, "reflect": 3, "plan": 3}
+Script = Callable[[TickLoop, Tick], None]
+
+
+def opened(client: FakeRedis, *, ticks: int, resume: bool = False, **settings: Any) -> TickLoop:
+    return TickLoop(
+        run="story",
+        owners=OWNERS,
+        settings=Settings(latency=LATENCY, **settings),
+        ticks=ticks,
+        resume=resume,
+        inline=True,
+        client=client,
+        event_types={"quest_found": "integrate"},
+    )
+
+
+def played(script: Script, *, ticks: int = 12, client: FakeRedis | None = None, **settings: Any) -> TickLoop:
+    """A finished run of the script; its ledger and its replay are in order."""
+    client = client or FakeRedis()
+    with opened(client, ticks=ticks, **settings) as loop:
+        for tick in loop:
+            script(loop, tick)
+    assert audit(client, "story") == []
+    assert replay(client, "story", FakeRedis()).digest == loop.digest
+    return loop
+
+
+def say(loop: TickLoop, text: str, minute: int, location: str = "inn") -> None:
+    loop.observe(WORLD, {"type": "message", "text": text, "minute": minute, "location": location, "source": "dialogue"})
+
+
+def memories(loop: TickLoop, scope: str) -> list[Entry]:
+    return loop.mind.streams[scope].live("summary")
+
+
+def recounts(loop: TickLoop) -> int:
+    """Jobs of kind recount that ended."""
+    return sum(count for (kind, _, _), count in loop.ended.items() if kind == "recount")

@@ -1,0 +1,21 @@
+"""What tests of the daily plan share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kind_cases import appended, case_of
+
+from memory.entry import Entry
+from memory.stream import Stream
+from prompts.render import Templates
+from tasks.plan import Plan
+
+KIND = Plan(Templates())
+MORNING = 360
+
+
+def made(stream: Stream, minute: int, **case: Any) -> Entry:
+    """The plan that the heuristic makes."""
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, minute, **case)))
+    return entry

@@ -1,0 +1,130 @@
+"""Spec 4: what a context is estimated at in tokens, and when that is too much."""
+
+from __future__ import annotations
+
+import pytest
+from policy_cases import BORIN, HENDERSON, OGILVY, Host
+from window_case import KNOWN, LIMITS, at_length, briefly, stream_of, ten_words
+
+from memory.entry import Entry
+from memory.limits import MemoryLimits
+from memory.long_term import estimate_tokens
+from memory.window import (
+    buffer_tokens,
+    compressible,
+    format_character,
+    is_near_limit,
+    is_over_limit,
+    total_tokens,
+)
+
+# -- tokens ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("one", 2),
+        ("one two three four five six seven eight nine ten", 13),
+        ("Огилви нашёл цилиндр на пустоши", 7),
+        ("王先生来了", 7),  # no spaces: a word for each character
+        ("x" * 160, 13),
+    ],
+)
+def test_tokens_are_about_one_and_a_third_for_each_word(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) == tokens
+
+
+def test_get_total_context_tokens_empty_memory() -> None:
+    assert total_tokens(stream_of()) == 0
+
+
+def test_get_total_context_tokens_summary_only() -> None:
+    assert total_tokens(stream_of(summary=ten_words(1))) == 13
+
+
+def test_get_total_context_tokens_buffer_only() -> None:
+    assert total_tokens(stream_of(ten_words(1), ten_words(2))) == 26
+    assert buffer_tokens(stream_of(ten_words(1), ten_words(2)).live()) == 26
+
+
+def test_get_total_context_tokens_includes_character_facts() -> None:
+    told = format_character(KNOWN)
+    for word in ("Elara", "Borin", "recover the Sunstone", "trusted friend", "silver dagger", "two healing potions"):
+        assert word in told
+    assert total_tokens(stream_of(character=KNOWN)) == estimate_tokens(told) > 0
+
+
+def test_get_total_context_tokens_full_context() -> None:
+    stream = stream_of(ten_words(1), summary=ten_words(2), character=KNOWN)
+    assert total_tokens(stream) == 26 + estimate_tokens(format_character(KNOWN))
+
+
+def test_reflections_and_plans_are_not_in_the_buffer() -> None:
+    stream = stream_of(ten_words(1))
+    stream.append(Entry(type="reflection", text=ten_words(2), minute=2), 2)
+    assert total_tokens(stream) == 13
+
+
+# -- the trigger and the check ---------------------------------------------------------------------
+
+
+def test_is_total_context_over_limit_false_when_under() -> None:
+    assert not is_over_limit(stream_of(*map(ten_words, range(7))), LIMITS)
+
+
+def test_is_total_context_over_limit_true_when_over() -> None:
+    assert is_over_limit(stream_of(*map(ten_words, range(7)), summary=ten_words(8)), LIMITS)
+
+
+def test_eighty_percent_of_the_buffer_trigger_a_summary() -> None:
+    host = Host(LIMITS, briefly)
+    for number in range(6):
+        host.live({OGILVY: [ten_words(number)]})
+    assert buffer_tokens(host.streams[OGILVY].live()) == 78
+    assert host.open == {}
+    host.live({OGILVY: ["Elara rested."]})
+    assert host.open[OGILVY].job.reads[0].numbers == (1, 2, 3, 4)
+
+
+def test_is_near_limit_looks_at_the_buffer_alone() -> None:
+    stream = stream_of(ten_words(1), summary=" ".join(map(ten_words, range(6))))
+    assert total_tokens(stream) > 80
+    assert not is_near_limit(stream, LIMITS)
+
+
+def test_a_total_of_eighty_percent_triggers_too_where_enough_entries_can_go() -> None:
+    host = Host(LIMITS, briefly)
+    summary = " ".join(map(ten_words, range(3)))
+    host.streams[OGILVY] = stream_of("Borin slept.", *map(ten_words, range(3)), summary=summary)
+    host.live()
+    assert total_tokens(host.streams[OGILVY]) == 81
+    assert host.open == {}  # one short entry is not worth a call
+    host.live({OGILVY: [ten_words(3)]})
+    assert host.open[OGILVY].job.reads[0].numbers == (1, 2)
+
+
+def test_context_manager_checks_every_owner_each_turn() -> None:
+    host = Host(LIMITS, briefly, owners=(OGILVY, HENDERSON, BORIN))
+    host.live({OGILVY: map(ten_words, range(7)), BORIN: map(ten_words, range(7)), HENDERSON: [ten_words(1)]})  # type: ignore[dict-item]
+    assert sorted(host.open) == [BORIN, OGILVY]
+
+
+def test_empty_buffer_and_buffer_of_no_more_than_is_retained_are_skipped() -> None:
+    few = stream_of(*(" ".join([ten_words(n)] * 2) for n in range(3)), summary="Elara left home.")
+    assert is_near_limit(few, MemoryLimits(policy="tokens", token_limit=90))
+    host = Host(MemoryLimits(policy="tokens", token_limit=90), briefly)
+    host.streams[OGILVY] = few
+    host.live()
+    assert host.open == {}
+    assert compressible([], LIMITS) == []
+
+
+def test_context_manager_validates_after_compression() -> None:
+    host = Host(LIMITS, at_length)
+    for number in range(7):
+        host.live({OGILVY: [ten_words(number)]})
+    host.live()
+    assert host.ends == {"applied": 1}
+    assert not is_over_limit(host.streams[OGILVY], LIMITS)
