@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
@@ -43,7 +42,8 @@ def command(*arguments: object, data_dir: Path) -> list[str]:
 
 def typed(*arguments: object, data_dir: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """The same from its arguments to its exit code in this process, which need not load everything again."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.BytesIO(), io.BytesIO()
+    streams = [io.TextIOWrapper(raw, encoding="utf-8", write_through=True) for raw in (out, err)]
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(OURS)]:
             patch.delenv(name)
@@ -51,10 +51,13 @@ def typed(*arguments: object, data_dir: Path, **environment: str) -> subprocess.
             patch.setenv(name, value)
         patch.setattr(sys, "argv", ["cogitate", *map(str, arguments), "--data-dir", str(data_dir)])
         patch.chdir(data_dir.parent)
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as left:
+        patch.setattr(sys, "stdout", streams[0])
+        patch.setattr(sys, "stderr", streams[1])
+        with pytest.raises(SystemExit) as left:
             main()
+    said = [raw.getvalue().decode() for raw in (out, err)]
     assert isinstance(left.value.code, int)
-    return subprocess.CompletedProcess(list(map(str, arguments)), left.value.code, out.getvalue(), err.getvalue())
+    return subprocess.CompletedProcess(list(map(str, arguments)), left.value.code, *said)
 
 
 def tick_of(data_dir: Path, run: str) -> int:
@@ -71,4 +74,19 @@ def summary(*arguments: object, data_dir: Path, **environment: str) -> dict[str,
     done = cogitate(*arguments, "--json", data_dir=data_dir, **environment)
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr[-3000:]}"
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def left_behind(data_dir: Path) -> list[str]:
+    """Processes that still have something to do with a data folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                here = str((entry / "cwd").readlink())
+            except OSError:
+                continue
+            if words and (str(data_dir) in words or here == str(data_dir)):
+                found.append(words)
     return found

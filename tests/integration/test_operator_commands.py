@@ -1,30 +1,24 @@
-"""What an operator types: runs, jobs, job, plan, export, delete, status --watch and fake-llm."""
+"""What an operator types: runs, jobs, job, plan, export and delete."""
 
 from __future__ import annotations
 
 import io
 import json
-import os
-import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
-from command import command, summary
+from command import command, summary, typed
 from ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from redis import Redis
-from rich.console import Console
-from typer.testing import CliRunner
 
-from ops import delete_command, watch
-from ops.cli import COMMANDS, app, main
+from ops import delete_command
 from scheduler.job_history import JobHistory
 from scheduler.keys import RUNS
 from tasks.job import Cost
@@ -80,23 +74,9 @@ Typed = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
-def cogitate(lived: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Typed:
-    """A command on the data folder, from its arguments to its exit code, in this process."""
-    for name in os.environ:
-        if name.startswith("COGITATE_"):
-            monkeypatch.delenv(name)
-
-    def typed(*arguments: object) -> CompletedProcess[str]:
-        folder = [] if arguments[0] == "fake-llm" else ["--data-dir", str(lived)]
-        monkeypatch.setattr(sys, "argv", ["cogitate", *map(str, arguments), *folder])
-        capfdbinary.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main()
-        out, err = (text.decode() for text in capfdbinary.readouterr())
-        assert isinstance(left.value.code, int)
-        return CompletedProcess(sys.argv, left.value.code, out, err)
-
-    return typed
+def cogitate(lived: Path) -> Typed:
+    """A command on the data folder, in this process."""
+    return partial(typed, data_dir=lived)
 
 
 Facts = Callable[..., dict[str, Any]]
@@ -119,13 +99,6 @@ def facts_of(cogitate: Typed) -> Facts:
 def plans(facts_of: Facts) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = facts_of("jobs", RUN, "--kind", "plan")["jobs"]
     return found
-
-
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_each_command_has_help_with_an_example(name: str) -> None:
-    shown = CliRunner().invoke(app, [name, "--help"])
-    assert shown.exit_code == 0
-    assert "Example:" in shown.output
 
 
 def test_runs_says_where_each_stands_and_status_without_a_run_the_same(facts_of: Facts, cogitate: Typed) -> None:
@@ -338,94 +311,3 @@ def test_nothing_is_removed_when_the_answer_is_no(
     monkeypatch.setattr(sys, "stdin", answers)
     assert delete_command.delete(RUN, data_dir=lived) == 1
     assert [run["run"] for run in facts_of("runs")["runs"]] == [RUN]
-
-
-def _watching(server: EmbeddedServer) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command("status", "small", "--watch", data_dir=server.data_dir), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-
-
-def test_watching_says_a_line_per_change_and_ends_with_the_run(server: EmbeddedServer, small: Host) -> None:
-    watching = _watching(server)
-    assert watching.stdout is not None
-    assert "small  running  tick 0" in watching.stdout.readline()
-    small.turn(("think", OWNER))
-    assert "small  running  tick 1" in watching.stdout.readline()
-    small.ledger.finish("finished")
-    out, err = watching.communicate(timeout=60)
-    assert (watching.returncode, err) == (0, "")
-    assert out.splitlines()[0].startswith("small  finished  tick 1")
-    assert "Run small: finished at tick 1" in out
-
-
-def test_ctrl_c_ends_watching(server: EmbeddedServer, small: Host) -> None:
-    watching = _watching(server)
-    assert watching.stdout is not None
-    watching.stdout.readline()
-    watching.send_signal(signal.SIGINT)
-    _, err = watching.communicate(timeout=60)
-    assert (watching.returncode, err) == (130, "")
-
-
-def test_on_a_terminal_it_is_redrawn(client: Redis, small: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    def go_on(_: float) -> None:
-        if small.loop.tick == 0:
-            small.turn(("think", OWNER))
-        else:
-            small.ledger.finish("stopped")
-
-    monkeypatch.setattr(time, "sleep", go_on)
-    screen = io.StringIO()
-    summary = watch.watch_run(client, "small", Console(file=screen, force_terminal=True, width=120))
-    assert (summary.status, summary.tick) == ("stopped", 1)
-    assert "small  running  tick 1" in screen.getvalue()
-
-
-def test_watching_needs_a_run(cogitate: Typed) -> None:
-    done = cogitate("status", "--watch")
-    assert done.returncode == 2
-    assert done.stderr == "cogitate: --watch needs to know which run: cogitate status RUN --watch\n"
-
-
-def _fake_llm(*arguments: str) -> list[str]:
-    return [*command(data_dir=Path())[:3], "fake-llm", *arguments]
-
-
-def test_the_stand_in_endpoint_serves_until_ctrl_c() -> None:
-    faults = ["--fault", "429=0.1", "--fault", "hang=0.01"]
-    serving = subprocess.Popen(
-        _fake_llm("--port", "0", *faults, "--seed", "3"), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    try:
-        assert serving.stdout is not None
-        url = serving.stdout.readline().strip()
-        assert url.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(f"{url}/models", timeout=30) as answer:
-            assert json.load(answer)["data"][0]["id"]
-        with urllib.request.urlopen(f"{url.removesuffix('/v1')}/stats", timeout=30) as answer:
-            assert json.load(answer)["requests"] == 0
-        port = url.rpartition(":")[2].removesuffix("/v1")
-        second = subprocess.run(_fake_llm("--port", port), capture_output=True, text=True, timeout=60, check=False)
-        assert second.returncode == 2
-        assert (
-            second.stderr
-            == f"cogitate: cannot listen on 127.0.0.1:{port}: Address already in use; choose another --port\n"
-        )
-        serving.send_signal(signal.SIGINT)
-        _, err = serving.communicate(timeout=60)
-    finally:
-        serving.kill()
-        serving.wait()
-    assert serving.returncode == 0
-    assert f"COGITATE_BASE_URL={url}" in err
-    assert "--llm openai --limit-tokens" in err
-    assert "Traceback" not in err
-
-
-def test_a_fault_that_does_not_exist_is_named_with_those_that_do(cogitate: Typed) -> None:
-    done = cogitate("fake-llm", "--port", "0", "--fault", "sulk=1")
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "fault 'sulk' is not known" in done.stderr
-    assert "broken_json" in done.stderr
