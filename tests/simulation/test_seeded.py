@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
 from seeded.mutations import FOCUS, MUTATIONS
-from seeded.server import Server, be_silent, name_verbs, simulating
+from seeded.server import Server, be_silent, simulating
 from seeded.trial import LEAST_STEPS, TooLittle, Trials
 
 FEW = 40  # seeds
@@ -53,7 +53,7 @@ def test_a_seed_is_the_same_run_for_ever(server: Server) -> None:
 def test_a_planted_bug_is_found(server: Server, name: str) -> None:
     try:
         with MUTATIONS[name]():
-            name_verbs(server.plain)
+            server.name_verbs()
             trials = Trials(server, FOCUS.get(name, ()))
             for seed in range(MOST):
                 try:
@@ -64,5 +64,5 @@ def test_a_planted_bug_is_found(server: Server, name: str) -> None:
                     print(f"{name}: found by seed {seed}: {str(error)[:200]}")
                     return
     finally:
-        name_verbs(server.plain)
+        server.name_verbs()
     pytest.fail(f"{name!r} was not found in {MOST} seeds")

@@ -9,6 +9,9 @@ Each host and each thread of a worker is a greenlet that runs until its next Red
 or the next answer of the model, and then gives control back. Between any two such steps the scheduler may do what
 `faults.py` lists. Nothing else differs between two runs of a seed: not the clock, the nonces or the order of anything.
 
+A seed is some 200 to 600 steps: a few ticks of five owners around a midnight (`scene.py`). After step 300 nothing goes
+wrong any more, so that it comes to an end.
+
     python -m seeded --seeds 10000     (with tests/simulation on the path; `make simulate SEEDS=10000`)
     python -m seeded --seed 17         one seed alone
 """

@@ -73,10 +73,6 @@ class Actor(greenlet):
             if self in self.schedule.actors:
                 self.schedule.actors.remove(self)
 
-    def ready(self) -> float:
-        """The instant from which it may go on."""
-        return max(self.wakes, self.stopped_until)
-
     def pause(self, until: float = 0.0) -> None:
         """Give control back; go on at `until` at the earliest."""
         if not self.process.alive:
@@ -105,11 +101,12 @@ class Schedule:
 
     def ready(self) -> list[Actor]:
         """Who may take the next step."""
-        return [actor for actor in self.actors if actor.ready() <= self.now]
+        now = self.now
+        return [actor for actor in self.actors if actor.wakes <= now >= actor.stopped_until]
 
     def next_instant(self) -> float:
         """When somebody may go on again."""
-        return min((actor.ready() for actor in self.actors), default=NEVER)
+        return min((max(actor.wakes, actor.stopped_until) for actor in self.actors), default=NEVER)
 
 
 def current() -> Actor | None:
@@ -133,3 +130,14 @@ class SimulatedTime:
         actor = current()
         if actor is not None:
             actor.sleep(seconds)
+
+
+class SimulatedEvent:
+    """Takes the place of `threading.Event` there: nobody sets it, and waiting for it takes simulated time."""
+
+    @staticmethod
+    def wait(timeout: float) -> bool:
+        """Wait until the time is over."""
+        if timeout > 0:
+            SimulatedTime.sleep(timeout)
+        return False

@@ -22,8 +22,8 @@ from seeded.wire import SOCKET_TIMEOUT, SimulatedConnection
 from tasks.job import Cost
 
 WORKERS = 2
-CALM_AFTER = 3_000  # steps after which nothing goes wrong any more
-MOST_STEPS = 12_000  # a run that needs more does not end
+CALM_AFTER = 300  # steps after which nothing goes wrong any more
+MOST_STEPS = 6_000  # a run that needs more does not end
 DAY = 86_400.0
 
 
@@ -34,7 +34,7 @@ class Cluster:
         self._draw = draw = Random(seed)
         self.scene = scene_of(draw.randrange(SCENES))
         self.rates = Rates(draw, focus)
-        self.varied_usage = draw.random() < 0.2  # what attempts of one job cost differs
+        self.varied_usage = draw.random() < 0.1  # what attempts of one job cost differs
         self.schedule = Schedule(Random(seed ^ 0x5EED), self)
         self.server = server
         self.client = server.client
@@ -82,11 +82,11 @@ class Cluster:
                 process.kill()
             SimulatedConnection.network = None
 
-    def is_finished(self) -> bool:
-        """Whether the ledger says so."""
+    def standing(self) -> tuple[str, int]:
+        """The run's status in the ledger, and the epoch of the host that holds it."""
         plain = self.server.plain
-        status: Any = plain.hget(prefix_of(plain, RUN) + "state", "status")
-        return bool(status == b"finished")
+        told: Any = plain.hmget(prefix_of(plain, RUN) + "state", "status", "epoch")
+        return told[0].decode(), int(told[1])
 
     def clock(self) -> float:
         """The hosts' monotonic clock."""
@@ -170,7 +170,7 @@ class Cluster:
                 host.kill()
                 self._host_due = now + draw.choice((0.0, 1.0, 5.0))
             case "host stopped" if host is not None:
-                host.stop_for(draw.choice((1.0, 5.0, 20.0)))
+                host.stop_for(draw.choice((1.0, 5.0, 10.0)))
                 if draw.random() < 0.5:
                     self._new_host()
             case "second host":
@@ -178,7 +178,7 @@ class Cluster:
             case "worker killed":
                 self._kill_worker(worker)
             case "worker stopped":
-                worker.stop_for(draw.choice((0.5, LEASE, 3 * LEASE)))
+                worker.stop_for(draw.choice((0.5, LEASE, 2 * LEASE)))
             case "message lost" if message is not None:
                 self.broker.waiting.pop(message)
             case "message doubled":
@@ -307,7 +307,7 @@ class Cluster:
             self._dying = actor.process
             actor.pause(NEVER)
         if fault == "request slow":
-            actor.sleep(draw.choice((2.0, 8.0, 20.0)))
+            actor.sleep(draw.choice((2.0, 1.5 * LEASE) if self.scene.patient else (2.0, 8.0, 20.0)))
         if fault == "request failed":
             return Outcome(draw.choice(("server", "timeout", "not_json", "bad_request", "rate_limited")), usage)
         return Outcome(None, usage)

@@ -65,7 +65,7 @@ class Rates:
         on = [] if calm else [name for name in FAULTS if draw.random() < draw.choice((0.25, 0.6, 0.9))]
         self.between = {name: BETWEEN[name] for name in on if name in BETWEEN}
         self.each_step = draw.choice((0.003, 0.01, 0.03)) if self.between else 0.0
-        self.of_calls = {name: draw.choice((0.003, 0.01, 0.04)) for name in on if name in OF_CALLS}
+        self.of_calls = {name: draw.choice((0.003, 0.01, 0.03)) for name in on if name in OF_CALLS}
         self.of_requests = {name: draw.choice((0.05, 0.2)) for name in on if name in OF_REQUESTS}
         if "worker killed by request" in self.of_requests:
             self.of_requests["worker killed by request"] = 0.04

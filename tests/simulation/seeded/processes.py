@@ -18,7 +18,7 @@ from scheduler.ledger_errors import LedgerError
 from scheduler.versions import SCHEMA
 from scheduler.waiting import Leases, Waiting
 from seeded.actors import NEVER, Process, current
-from seeded.scene import LEASE, RUN, START, TICKS
+from seeded.scene import LEASE, RUN, START
 from seeded.world import PLACES, World
 from tasks.job import Cost
 from workers.heartbeat import Heartbeat
@@ -43,8 +43,9 @@ class HostProcess(Process):
 
     def _live(self) -> None:
         try:
-            if self._run() == TICKS:  # the end may be forgotten as soon as it was confirmed: then another host resumes
-                self._cluster.finished = self._cluster.restarts == self._restarts or self._cluster.is_finished()
+            loop = self._run()
+            if loop.tick == self._cluster.scene.ticks:
+                self._cluster.finished = self._is_over(loop.ledger.epoch)
         except (LedgerError, RedisError):
             pass  # whoever supervises hosts starts another if there is none
         except JournalError as error:  # what it was reading may have been forgotten meanwhile
@@ -55,13 +56,23 @@ class HostProcess(Process):
         finally:
             self.alive = False
 
-    def _run(self) -> int:
+    def _is_over(self, epoch: int) -> bool:
+        """Whether the run that this host has finished is so, or ought to be.
+
+        The end may be forgotten as soon as it was confirmed, or another host may have taken the run: then one goes on.
+        """
+        status, latest = self._cluster.standing()
+        remembered = self._cluster.restarts == self._restarts
+        return status == "finished" or (remembered and latest == epoch)
+
+    def _run(self) -> TickLoop:
         cluster = self._cluster
-        settings = cluster.scene.settings
+        scene = cluster.scene
+        settings = scene.settings
         resume = bool(cluster.client.exists(incarnation_key(RUN)))
-        world = World(cluster.scene.number)
+        world = World(scene)
         loop = TickLoop(
-            run=RUN, owners=world.owners(), settings=settings, locations=PLACES, brief=world.brief, ticks=TICKS,
+            run=RUN, owners=world.owners(), settings=settings, locations=PLACES, brief=world.brief, ticks=scene.ticks,
             start_minute=START, resume=resume, inline=True, client=cluster.client,
         )  # fmt: skip
         waiting = Waiting(
@@ -74,7 +85,7 @@ class HostProcess(Process):
             world.load(loop.restored)
         for tick in loop:
             world.live(loop, tick)
-        return loop.tick
+        return loop
 
 
 class WatchedLeases(Leases):

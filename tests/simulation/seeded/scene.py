@@ -1,8 +1,9 @@
 """What a seed's run is: a tiny world under one of a few sets of settings. A scene says nothing of faults.
 
-Ticks are hours, so a day's boundary, its plans, its reflections and its deletions pass in some twenty ticks. Limits are
-so small that they bind. There are few scenes so that what an undisturbed run of one comes to need not be found anew for
-every seed.
+Ticks are hours, and a run is the few around one midnight: a day's boundary, its plans, its reflections and its
+deletions. It is as short as that allows, for what a seed costs is mostly what its ticks cost; what makes steps between
+which something may go wrong are jobs, and there are many. Limits are so small that they bind. There are few scenes so
+that what an undisturbed run of one comes to need not be found anew for every seed.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from scheduler.settings import Settings
 
 SCENES = 32
 RUN = "r"
-TICKS = 17
 STEP = 60  # game minutes a tick
-START = 17 * 60  # 17:00 of day 0: midnight is tick 7
+START = 22 * 60  # 22:00 of day 0: midnight is tick 2
+FOR_EVER = 1e9  # seconds
 LEASE, HINTS = 3.0, 1.0  # seconds of the simulated clock
 
 
@@ -28,6 +29,7 @@ class Scene:
     """The inputs of a run."""
 
     number: int
+    ticks: int
     settings: Settings
     patient: bool  # boundaries wait for ever: nothing may end late
 
@@ -37,23 +39,32 @@ class Scene:
         return self.settings.apply == "due"
 
 
+def _ticks(*, asks: bool, wait: float) -> int:
+    """As many as make some 200 steps, even if nothing goes wrong: who asks nobody, or waits for nobody, takes few."""
+    if wait == 0:
+        return 28
+    if not asks:
+        return 14
+    return 8 if wait == FOR_EVER else 9
+
+
 @cache
 def scene_of(number: int) -> Scene:
     """One of the scenes."""
     draw = Random(f"scene {number}")
-    patient = number % 4 != 3
+    patient, asks = number % 16 not in (3, 7, 11), number % 11 != 6
     chosen: dict[str, Any] = {
         "data_dir": Path("/nowhere"),
         "minutes_per_tick": STEP,
-        "morning": 120,  # 02:00, at tick 9
+        "morning": 60,  # 01:00, at tick 3
         "apply": "ready" if number % 8 == 5 else "due",
-        "wait": 1e9 if patient else draw.choice((0.0, 0.5, 2.0)),
-        "llm": "openai" if number % 3 else "heuristic",
+        "wait": FOR_EVER if patient else draw.choice((0.0, 0.5, 2.0)),
+        "llm": "openai" if asks else "heuristic",
         "api_key": "any",
         "limit_tokens": draw.choice((90_000, 120_000, 10_000_000)),
         "limits": {
             "tick.run.calls": draw.choice((4, 5, 6)),
-            "day.run.calls": draw.choice((24, 30, 40)),
+            "day.run.calls": draw.choice((24, 30, 40)) * (1 if asks else 2),
             "day.kind:reflect.calls": draw.choice((8, 16)),
             "day.owner:*.calls": draw.choice((14, 30)),
             "day.kind:*.tokens": draw.choice((40_000, 200_000)),
@@ -64,16 +75,16 @@ def scene_of(number: int) -> Scene:
             "plan": 1 + draw.randrange(3), "act": 1, "reflect": 1 + draw.randrange(2), "summarise": 2, "prune": 2,
             "rate": 1, "integrate": 2, "recount": 2,
         },
-        "act_interval": draw.choice((4, 5)) if number % 3 else 2,
-        "act_per_tick": 2 if number % 3 else 3,
-        "reflection_interval": draw.choice((120, 180)),
+        "act_interval": draw.choice((1, 1, 2)),
+        "act_per_tick": draw.choice((2, 3)),
+        "reflection_interval": draw.choice((60, 120)),
         "reflection_trigger": draw.choice(("interval", "either")),
         "reflection_trigger_max": 30,
         "max_observations": draw.choice((6, 9)),
         "max_reflections": 3,
         "max_plans": 2,
         "retention_days": 0,
-        "policies": {"agent:bo": draw.choice(("cells", "stream")), "npc:cy": draw.choice(("tokens", "stream"))},
+        "policies": {"agent:ann": draw.choice(("cells", "stream")), "npc:cy": draw.choice(("tokens", "stream"))},
         "cells": 3,
         "token_limit": 150,
         "coalesce": draw.random() < 0.5,
@@ -81,4 +92,9 @@ def scene_of(number: int) -> Scene:
         "lease": LEASE,
         "hint_interval": HINTS,
     }  # fmt: skip
-    return Scene(number=number, settings=Settings(**chosen), patient=patient)
+    return Scene(
+        number=number,
+        ticks=_ticks(asks=asks, wait=chosen["wait"]),
+        settings=Settings(**chosen),
+        patient=patient,
+    )

@@ -9,14 +9,17 @@ is there any more: `appendfsync everysec` after a power loss; with no step in be
 from __future__ import annotations
 
 import contextlib
+import gc
 import secrets
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from unittest.mock import patch
 
+import redis.client
 import structlog
 from redis import Redis
 from redis.connection import UnixDomainSocketConnection
@@ -28,15 +31,20 @@ import scheduler.ledger
 import scheduler.rules
 import workers.attempt
 import workers.calls
+import workers.gate
 import workers.inline
+import workers.kept_texts
 import workers.runner
 from scheduler.scripts import _PRELUDES, script, source
 from scheduler.settings import Settings
-from seeded.actors import SimulatedTime, current
+from seeded.actors import SimulatedEvent, SimulatedTime, current
 from seeded.model import SimulatedModel
 from seeded.wire import SimulatedConnection, client_of
+from tasks.job import Job
 from workers.embedded import EmbeddedServer
+from workers.endpoint_reports import Report, Reports
 from workers.heartbeat import Heartbeat
+from workers.inline import InlinePublisher
 from workers.llm import Answer
 from workers.shared_calls import Asked, SharedCalls
 
@@ -56,17 +64,25 @@ class Server:
         self.client = client_of(SimulatedConnection, embedded.socket)
         self.beside = client_of(UnixDomainSocketConnection, embedded.socket, db=1)  # for replays
         self._persisted = self.plain.register_script(_COPY_ALL)
+        self._knows_scripts = False
+        self.name_verbs()
         self.plain.config_set("appendonly", "no")
         self.plain.config_set("save", "")
 
     def clear(self) -> None:
-        """Hold nothing, but know all scripts."""
+        """Hold nothing, but know all scripts: who calls one first must not depend on the seeds before."""
         self.plain.flushall()
-        self.plain.script_flush()
-        with self.plain.pipeline(transaction=False) as pipeline:
-            for name in _PRELUDES:
-                pipeline.script_load(source(name))
-            pipeline.execute()
+        if not self._knows_scripts:
+            with self.plain.pipeline(transaction=False) as pipeline:
+                for text in (*map(source, _PRELUDES), *_scripts_of_workers()):
+                    pipeline.script_load(text)
+                pipeline.execute()
+            self._knows_scripts = True
+
+    def name_verbs(self) -> None:
+        """Recognise the ledger's scripts, as they are now, on the wire."""
+        SimulatedConnection.verbs = {script(self.plain, name).sha.encode(): name for name in _PRELUDES}
+        self._knows_scripts = False
 
     def persist(self) -> None:
         """What there is now survives a restart."""
@@ -76,6 +92,7 @@ class Server:
         """Come back with what has been persisted."""
         self.plain.swapdb(0, 2)
         self.plain.script_flush()
+        self._knows_scripts = False
 
     def carry_out(self, packed: list[bytes]) -> None:
         """Do a call that nobody waits for."""
@@ -95,23 +112,32 @@ def simulating() -> Iterator[Server]:
         undo.callback(structlog.reset_defaults)
         be_silent()
         embedded = undo.enter_context(EmbeddedServer(Path(folder)))
-        for timed in (workers.runner, workers.attempt):
+        for timed in (workers.runner, workers.attempt, workers.gate):
             undo.enter_context(patch.object(timed, "time", SimulatedTime))
+        undo.enter_context(patch.object(workers.runner, "threading", SimpleNamespace(Event=SimulatedEvent)))
+        undo.enter_context(patch.object(workers.gate, "Reports", _Untold))
         undo.enter_context(patch.object(workers.runner, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(workers.calls, "SharedCalls", _Alone))
         undo.enter_context(patch.object(workers.inline, "Heartbeat", _Still))
+        undo.enter_context(patch.object(workers.inline, "InlinePublisher", _publisher))
         undo.enter_context(patch.object(ops.host, "_check_model", lambda settings: None))
         undo.enter_context(
             patch.object(scheduler.rules, "Settings", cache(Settings))
         )  # reading the environment is slow
+        for module in (workers.gate, workers.kept_texts):  # reading a script anew for each worker is slow, too
+            undo.enter_context(patch.object(module.resources, "files", cache(resources.files)))
         for module in (scheduler.claims, scheduler.ledger):
             undo.enter_context(patch.object(module, "new_nonce", _nonce))
         undo.enter_context(patch.object(ops.host, "logs", SimpleNamespace(quiet=lambda: None)))
+        # What redis-py does for its own measurements, and for a command that is not used here.
+        undo.enter_context(patch.object(redis.client, "record_operation_duration", lambda **measured: None))
+        undo.enter_context(patch.object(redis.client, "parse_himport_set_args", lambda args: None))
         server = Server(embedded)
-        name_verbs(server.plain)
-        yield server
         for client in (server.plain, server.client, server.beside):
-            client.close()
+            undo.callback(client.connection_pool.disconnect)
+        undo.callback(gc.set_threshold, *gc.get_threshold())
+        gc.set_threshold(50_000)  # a seed makes much garbage, and few cycles
+        yield server
 
 
 def be_silent() -> None:
@@ -119,14 +145,29 @@ def be_silent() -> None:
     structlog.configure(wrapper_class=_Silent, cache_logger_on_first_use=False)
 
 
-def name_verbs(client: Redis) -> None:
-    """Recognise the ledger's scripts on the wire."""
-    SimulatedConnection.verbs = {script(client, name).sha.encode(): name for name in _PRELUDES}
+def _scripts_of_workers() -> Iterator[str]:
+    for file in resources.files("workers.lua").iterdir():
+        if file.name.endswith(".lua"):
+            yield file.read_text()
 
 
 def _nonce() -> str:
     actor = current()
     return f"{actor.schedule.nonces.getrandbits(64):016x}" if actor is not None else secrets.token_hex(8)
+
+
+class _Nobody:
+    """Runs no job: hosts of the simulated cluster publish to its broker."""
+
+    def publish(self, jobs: Sequence[Job]) -> int:
+        return 0
+
+    def close(self) -> None:
+        pass
+
+
+def _publisher(client: Redis, settings: Settings) -> InlinePublisher | _Nobody:
+    return InlinePublisher(client, settings) if current() is None else _Nobody()
 
 
 class _Still(Heartbeat):
@@ -135,6 +176,15 @@ class _Still(Heartbeat):
     @contextlib.contextmanager
     def of(self, run: str, incarnation: str) -> Iterator[None]:
         yield
+
+
+class _Untold(Reports):
+    """How calls ended is not told to the gate: it goes by the server's own clock, which nobody here moves."""
+
+    def add(self, report: Report) -> None:
+        pass
+
+    tell = add
 
 
 class _Alone(SharedCalls):

@@ -14,9 +14,9 @@ from scheduler.summary import prefix_of
 from seeded.cluster import Cluster
 from seeded.faults import Coverage
 from seeded.processes import Broken
-from seeded.scene import RUN, TICKS
+from seeded.scene import RUN
 from seeded.server import Server
-from seeded.undisturbed import Ends, forced_ends, undisturbed_digest
+from seeded.undisturbed import FORCED, Ends, forced_ends, undisturbed_digest
 
 LEAST_STEPS = 200  # of one seed: points at which something may go wrong
 LEAST_OWNERS = 3
@@ -58,11 +58,11 @@ class Trials:
         prefix = prefix_of(plain, RUN)
         told: Any = plain.hmget(prefix + "state", "status", "tick", "digest")
         status, tick, digest = (raw.decode() for raw in told)
-        if (status, int(tick)) != ("finished", TICKS):
+        if (status, int(tick)) != ("finished", cluster.scene.ticks):
             raise Broken(f"the host has left a run that is {status} at tick {tick}")
         if problems := audit(plain, RUN):
             raise Broken("; ".join(problems[:3]))
-        lines = list(read_journal(plain, prefix, 1, TICKS))
+        lines = list(read_journal(plain, prefix, 1, cluster.scene.ticks))
         self._check_ends(cluster, lines)
         try:
             replay(plain, RUN, self._server.beside)
@@ -75,7 +75,7 @@ class Trials:
             if digest != expected:
                 raise Broken(f"the digest is {digest}, of the undisturbed run {expected}")
         self._check_size(cluster, lines)
-        return Trial(seed, digest, cluster.steps, cluster.coverage, len(ends))
+        return Trial(seed, digest, cluster.steps, cluster.coverage, sum(end.reason in FORCED for _, end in ends))
 
     def _undisturbed(self, cluster: Cluster, ends: Ends) -> str:
         key = (cluster.scene.number, ends)

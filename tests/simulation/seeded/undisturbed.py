@@ -13,7 +13,7 @@ from ops.host import TickLoop
 from scheduler.claims import Claim, Claims, Reason, Result
 from scheduler.journal import ReadLine
 from seeded.model import Outcome, SimulatedModel
-from seeded.scene import RUN, START, TICKS, Scene
+from seeded.scene import RUN, START, Scene
 from seeded.world import PLACES, World
 from tasks.job import Cost, Job, JobKey
 from workers.attempt import HALVED
@@ -26,7 +26,7 @@ class Forced(NamedTuple):
 
     reason: Reason
     usage: Cost
-    failure: str = ""  # class of the failure behind reason "failed"
+    halved: bool = False  # it failed in such a way that its kind went on with half of what it had
     answer: bytes = b""  # that came after its end, JSON
     answered: int = 0  # the tick at whose boundary it was taken
 
@@ -41,9 +41,11 @@ def forced_ends(lines: Iterable[ReadLine], *, all_usage: bool) -> Ends:
         for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
             if ended.reason in FORCED:
                 usage = note.usage if ended.reason == "failed" else Cost()
-                found[ended.key] = Forced(ended.reason, usage, note.failure)
+                found[ended.key] = Forced(ended.reason, usage, note.failure in HALVED)
             elif all_usage and note.source == "llm":
                 found[ended.key] = Forced("none", note.usage)
+            elif ended.reason == "cancelled":
+                found[ended.key] = Forced("cancelled", Cost())
         for ended, note in zip(line.core.late, line.notes.late, strict=True):
             answer = msgspec.json.encode(Result(effects=ended.effects, source=note.source))
             found[ended.key] = found[ended.key]._replace(answer=answer, answered=line.core.tick)
@@ -52,13 +54,13 @@ def forced_ends(lines: Iterable[ReadLine], *, all_usage: bool) -> Ends:
 
 def undisturbed_digest(scene: Scene, client: Redis, ends: Ends) -> str:
     """The digest of that run. `client` is of an empty database."""
-    world = World(scene.number)
+    world = World(scene)
     settings = scene.settings.model_copy(update={"wait": 0.0, "lease": 1e9})
     loop = TickLoop(
         run=RUN, owners=world.owners(), settings=settings, locations=PLACES,
-        brief=world.brief, ticks=TICKS, start_minute=START, inline=True, client=client,
+        brief=world.brief, ticks=scene.ticks, start_minute=START, inline=True, client=client,
     )  # fmt: skip
-    steered = Steered(client, loop, dict(ends))
+    steered = Steered(client, loop, dict(ends), last=scene.ticks)
     for tick in loop:
         steered.answer(before=tick.number + 1)
         world.live(loop, tick)
@@ -67,15 +69,20 @@ def undisturbed_digest(scene: Scene, client: Redis, ends: Ends) -> str:
 
 
 class Steered:
-    """Runs each job at once, to the end that it is to have."""
+    """Runs each job at once, to the end that it is to have.
 
-    def __init__(self, client: Redis, loop: TickLoop, ends: dict[JobKey, Forced]) -> None:
+    One that is to be late or cancelled, or is due after the last tick, is not tried: nobody uses its result, and what
+    its attempts take from a retry pool could cost another job its end.
+    """
+
+    def __init__(self, client: Redis, loop: TickLoop, ends: dict[JobKey, Forced], last: int) -> None:
         self._client = client
         self._claims = Claims(client, worker="steered")
         self._ledger = loop.ledger
         self._publish = loop._waiting._publish
         loop._waiting._publish = self.publish
         self._ends = ends
+        self._last = last  # tick
         self._owing: dict[JobKey, Claim] = {}  # attempts whose answers come after their jobs' ends
         self._now: Forced | None = None
         SimulatedModel.fate = self
@@ -90,7 +97,7 @@ class Steered:
             elif reason == "dead":
                 while isinstance(claim := self._claims.claim(job.id), Claim):
                     self._claims.settle(claim, None, Cost())
-            elif reason != "late":
+            elif reason not in ("late", "cancelled") and job.due <= self._last:
                 self._publish([job])
         return len(jobs)
 
@@ -118,4 +125,4 @@ class Steered:
         if self._now.reason != "failed":
             return Outcome(None, self._now.usage)
         # A failure of the same sort that ends the job at once.
-        return Outcome("filtered" if self._now.failure in HALVED else "bad_request", self._now.usage)
+        return Outcome("filtered" if self._now.halved else "bad_request", self._now.usage)

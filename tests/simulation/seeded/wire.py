@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from hiredis import pack_command
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.connection import ConnectionPool, UnixDomainSocketConnection
@@ -83,16 +84,15 @@ class SimulatedConnection(UnixDomainSocketConnection):
         actor = current()
         assert actor is not None
         over = actor.schedule.now + float(timeout)
-        while True:
-            self.send_command("LPOP", key)
-            actor.at = "wait"
-            found = self.read_response()
-            if found is not None:
-                return [key, found]
-            if actor.schedule.now >= over:
-                return None
+        self.send_command("LPOP", key)
+        actor.at = "wait"
+        found = self.read_response()
+        while found is None and actor.schedule.now < over:
             actor.at = "wait"
             actor.pause(over)
+            super().send_packed_command(self.pack_command("LPOP", key))  # the server's own look, not the client's
+            found = super().read_response()
+        return None if found is None else [key, found]
 
     @classmethod
     def verb_of(cls, packed: list[bytes]) -> str:
@@ -103,6 +103,15 @@ class SimulatedConnection(UnixDomainSocketConnection):
             return "read"
         start = at + len(_SHA)
         return cls.verbs.get(packed[0][start : start + 40], "read")
+
+
+class Packer:
+    """Packs a command that is made of plain values only, as all of ours are."""
+
+    @staticmethod
+    def pack(name: str, *args: Any) -> list[bytes]:
+        """What is sent."""
+        return [pack_command((*name.split(), *args))]
 
 
 class PlainPool(ConnectionPool):
@@ -122,6 +131,6 @@ def client_of(kind: type[UnixDomainSocketConnection], socket: Path, db: int = 0)
     return Redis(
         connection_pool=PlainPool(
             connection_class=kind, path=str(socket), db=db, socket_timeout=SOCKET_TIMEOUT,
-            retry=Retry(NoBackoff(), RETRIES), driver_info=None, protocol=2,
+            retry=Retry(NoBackoff(), RETRIES), driver_info=None, protocol=2, command_packer=Packer(),
         )
     )  # fmt: skip

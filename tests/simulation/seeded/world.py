@@ -18,11 +18,11 @@ from memory.profile import Location, Profile
 from scheduler.boundary import Change
 from scheduler.loop import Tick
 from scheduler.narration import NarratedLoop
-from seeded.scene import TICKS
+from seeded.scene import Scene
 
-AGENTS = ("agent:ann", "agent:bo", "npc:cy")
+AGENTS = ("agent:ann", "npc:cy")
 GUEST = "agent:di"  # joins and leaves
-JOINS, LEAVES = 3, TICKS - 4
+JOINS, GONE = 2, 2  # the tick at which the guest comes, and for how many of the last ones it is gone
 PLACES = (Location(id="inn", name="The Inn", type="inn"), Location(id="mill", name="The Mill", type="work"))
 DEEDS = (
     "swept the floor of the inn", "found a silver ring under the bridge", "is idle", "repaired the mill's wheel",
@@ -34,8 +34,9 @@ LINES = ("The bridge will not hold.", "Meet me at the mill at noon.", "I owe you
 class World:
     """Its state is one number and who is there."""
 
-    def __init__(self, scene: int) -> None:
-        self._mood = scene
+    def __init__(self, scene: Scene) -> None:
+        self._mood = scene.number
+        self._leaves = scene.ticks - GONE
         self._plans: list[tuple[str, str]] = []  # owner and plan item
 
     def owners(self) -> dict[str, Profile]:
@@ -55,16 +56,16 @@ class World:
         draw = Random(self._mood * 1009 + tick.number)
         if tick.number == JOINS:
             loop.join(GUEST, Profile(name="Di"))
-        here = [*AGENTS, *([GUEST] if JOINS <= tick.number < LEAVES else [])]
+        here = [*AGENTS, *([GUEST] if JOINS <= tick.number < self._leaves else [])]
         for owner in here:
             self._happen(loop, tick, owner, draw)
-        if tick.number == LEAVES:
+        if tick.number == self._leaves:
             loop.leave(GUEST)
         if tick.number % 4 == 0:
             loop.left_location("inn", present=["npc:cy"])
         if tick.number % 5 == 0:
             loop.story_event("quest_completed", related={"quest_id": "q1"})
-        if draw.random() < 0.3:
+        if draw.random() < 0.5:
             loop.request(draw.choice(("prune", "summarise")), draw.choice(AGENTS))
         if self._plans and draw.random() < 0.5:
             owner, item = self._plans.pop(0)
