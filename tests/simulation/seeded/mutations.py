@@ -230,7 +230,7 @@ FOCUS: dict[str, tuple[str, ...]] = {
     "host steps have no sequence": ("server restarted",),
     "leases follow the wall clock": ("wall clock jumped",),
     "any attempt may settle": ("worker stopped",),
-    "a result after collect keeps its job open": ("call delayed", "request slow"),
+    "a result after collect keeps its job open": ("host stopped", "request slow"),
     "further attempts have no pool": ("request failed",),
     "hints are limited": ("message lost", "broker wiped"),
 }
