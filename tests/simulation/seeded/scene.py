@@ -39,13 +39,11 @@ class Scene:
         return self.settings.apply == "due"
 
 
-def _ticks(*, asks: bool, wait: float) -> int:
-    """As many as make some 200 steps, even if nothing goes wrong: who asks nobody, or waits for nobody, takes few."""
-    if wait == 0:
-        return 28
-    if not asks:
-        return 14
-    return 8 if wait == FOR_EVER else 9
+def _ticks(*, asks: bool, wait: float, apply: str) -> int:
+    """As many as make 200 steps, even if nothing goes wrong: who asks nobody or waits for nobody takes few in each."""
+    if wait == 0 or not asks:
+        return 10
+    return 7 if wait == FOR_EVER and apply == "due" else 8
 
 
 @cache
@@ -94,7 +92,7 @@ def scene_of(number: int) -> Scene:
     }  # fmt: skip
     return Scene(
         number=number,
-        ticks=_ticks(asks=asks, wait=chosen["wait"]),
+        ticks=_ticks(asks=asks, wait=chosen["wait"], apply=chosen["apply"]),
         settings=Settings(**chosen),
         patient=patient,
     )

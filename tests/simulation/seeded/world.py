@@ -18,10 +18,12 @@ from memory.profile import Location, Profile
 from scheduler.boundary import Change
 from scheduler.loop import Tick
 from scheduler.narration import NarratedLoop
+from seeded.actors import SimulatedTime
 from seeded.scene import Scene
 
 AGENTS = ("agent:ann", "npc:cy")
 GUEST = "agent:di"  # joins and leaves
+TURN = 0.05  # seconds that an owner's turn takes: meanwhile others go on, and what they stage is not collected any more
 JOINS, GONE = 2, 2  # the tick at which the guest comes, and for how many of the last ones it is gone
 PLACES = (Location(id="inn", name="The Inn", type="inn"), Location(id="mill", name="The Mill", type="work"))
 DEEDS = (
@@ -58,6 +60,7 @@ class World:
             loop.join(GUEST, Profile(name="Di"))
         here = [*AGENTS, *([GUEST] if JOINS <= tick.number < self._leaves else [])]
         for owner in here:
+            SimulatedTime.sleep(TURN)
             self._happen(loop, tick, owner, draw)
         if tick.number == self._leaves:
             loop.leave(GUEST)
