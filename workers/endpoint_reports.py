@@ -74,8 +74,8 @@ class Reports:
             if self._closed:
                 return
             self._waiting.append(report)
-            if not _plain(report):
-                self._urgent = True
+            self._urgent |= not _plain(report)
+            if self._urgent or len(self._waiting) == 1:  # the first of those that can wait starts their time
                 self._changed.notify()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)

@@ -300,6 +300,15 @@ def test_counters_add_up_and_what_is_told_late_is_told_at_the_end(gate_of: MakeG
     assert set(client.keys("cogitate:endpoint*")) <= {b"cogitate:endpoints", *map(str.encode, endpoint_keys(NAME))}
 
 
+def test_what_can_wait_is_told_soon_after_a_pause_too(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    gate = gate_of()
+    for number in (1, 2, 3):
+        call(gate)
+        eventually(lambda told=number: vitals(client).calls == told, f"call {number} to be told of")
+
+
 def test_without_redis_nothing_is_called() -> None:
     gate = Gate(Redis(unix_socket_path="/nowhere.sock", retry=Retry(NoBackoff(), 0)), Settings(), threading.Event())
     assert gate.enter("default", model="m", tokens=1, deadline=time.monotonic() + 5) == Refused(why="gate_away")
