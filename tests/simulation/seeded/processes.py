@@ -57,13 +57,14 @@ class HostProcess(Process):
             self.alive = False
 
     def _is_over(self, epoch: int) -> bool:
-        """Whether the run that this host has finished is so, or ought to be.
+        """Whether the run that this host has finished is so.
 
         The end may be forgotten as soon as it was confirmed, or another host may have taken the run: then one goes on.
         """
         status, latest = self._cluster.standing()
-        remembered = self._cluster.restarts == self._restarts
-        return status == "finished" or (remembered and latest == epoch)
+        if status != "finished" and latest == epoch and self._cluster.restarts == self._restarts:
+            raise Broken(f"the host has finished a run that is {status}")
+        return status == "finished"
 
     def _run(self) -> TickLoop:
         cluster = self._cluster
