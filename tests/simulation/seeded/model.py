@@ -21,7 +21,7 @@ from prompts.answers import (
 from seeded.actors import current
 from tasks.job import Cost
 from tasks.kind import Prompt
-from workers.llm import Answer
+from workers.llm_answer import Answer
 from workers.llm_failures import Failure, FailureKind
 
 

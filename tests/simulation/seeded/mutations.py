@@ -23,6 +23,7 @@ import scheduler.scripts
 import scheduler.upkeep
 from scheduler.boundary import Closing
 from scheduler.journal import Core, Line, Notes
+from scheduler.late_answers import LateAnswers
 from scheduler.ledger import Commit, HostLedger
 from scheduler.ledger_answers import Advanced
 from scheduler.mind import Mind
@@ -181,6 +182,11 @@ def late_staging_accepted() -> AbstractContextManager[Any]:
     return patch.object(HostLedger, "advance", changed)
 
 
+def late_answers_for_ever() -> AbstractContextManager[Any]:
+    """A late answer is awaited although what stands in its place was replaced, archived, or is gone with its owner."""
+    return patch.object(LateAnswers, "forget", lambda *known: None)
+
+
 def script(name: str, *changes: tuple[str, str]) -> Mutation:
     """A mutation of a script."""
     return functools.partial(in_script, name, *changes)
@@ -214,6 +220,7 @@ MUTATIONS: dict[str, Mutation] = {
         "advance", ("if tonumber(job[2]) == 0 then  -- never claimed", "if job[1] == 'open' then  -- never claimed")
     ),
     "a result after collect keeps its job open": late_staging_accepted,
+    "a late answer is awaited for ever": late_answers_for_ever,
     "preconditions are ignored": preconditions_ignored,
     "entries are deleted early": deleted_early,
     "usage is part of the digest": usage_in_the_digest,

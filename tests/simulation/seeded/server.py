@@ -45,7 +45,7 @@ from workers.embedded import EmbeddedServer
 from workers.endpoint_reports import Report, Reports
 from workers.heartbeat import Heartbeat
 from workers.inline import InlinePublisher
-from workers.llm import Answer
+from workers.llm_answer import Answer
 from workers.shared_calls import Asked, SharedCalls
 
 _COPY_ALL = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -95,8 +94,7 @@ class Steered:
             if self._now is not None and self._now.answer:
                 self._owe(job, reason)
             elif reason == "dead":
-                while isinstance(claim := self._claims.claim(job.id), Claim):
-                    self._claims.settle(claim, None, Cost())
+                self._fail(job)
             elif reason not in ("late", "cancelled") and job.due <= self._last:
                 self._publish([job])
         return len(jobs)
@@ -108,15 +106,22 @@ class Steered:
                 self._claims.settle(claim, msgspec.json.decode(self._ends[key].answer, type=Result), Cost())
 
     def _owe(self, job: Job, reason: Reason) -> None:
-        """Begin an attempt that goes on beyond the job's end; of a dead job all, each given up by the host."""
-        for attempt in itertools.count():
-            claim = Claims(self._client, worker=f"steered {job.id} {attempt}").claim(job.id)
-            if not isinstance(claim, Claim):
-                break
-            self._owing[job.key] = claim
-            if reason == "late":
-                break
+        """Begin an attempt that goes on beyond the job's end; the host gives a dead job's up, the others fail.
+
+        Only one is lost: what lost attempts take from a retry pool could cost another job its end.
+        """
+        claim = Claims(self._client, worker=f"steered {job.id}").claim(job.id)
+        if not isinstance(claim, Claim):
+            return
+        self._owing[job.key] = claim
+        if reason == "dead":
             self._ledger.collect(job.due, "due", [claim.token])
+            self._fail(job)
+
+    def _fail(self, job: Job) -> None:
+        """Have every further attempt fail at no cost."""
+        while isinstance(claim := self._claims.claim(job.id), Claim):
+            self._claims.settle(claim, None, Cost())
 
     def asked(self, key: int) -> Outcome:
         """A request of the present job."""
