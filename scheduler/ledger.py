@@ -241,14 +241,10 @@ class HostLedger:
         return self.outage is not None and not self.outage.back()
 
     def _step(self, lua: Any, args: Sequence[Value]) -> list[Any] | None:
-        digest, size = hashlib.blake2b(digest_size=16), 0
-        for arg in args:
-            raw = arg if isinstance(arg, bytes) else str(arg).encode()
-            digest.update(raw)
-            digest.update(b"\0")
-            size += len(raw)
+        sent = b"\0".join([arg if isinstance(arg, bytes) else str(arg).encode() for arg in args])
+        digest, size = hashlib.blake2b(sent, digest_size=16).hexdigest(), len(sent)
         seq = self._seq
-        whole = [self.prefix, self.epoch, self._holder, seq, digest.hexdigest(), *args]
+        whole = [self.prefix, self.epoch, self._holder, seq, digest, *args]
 
         def step() -> list[Any]:
             answer: list[Any] = lua(keys=[self.prefix + "state"], args=whole)

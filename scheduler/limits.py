@@ -56,7 +56,7 @@ class LimitTable:
     """The limits in force. Reading one is a dictionary look-up."""
 
     def __init__(self, limits: Mapping[str, int]) -> None:
-        self._limits: dict[LimitName, int] = {}
+        self._limits: dict[tuple[Period, str, Unit], int] = {}
         for text, value in limits.items():
             name = parse_limit_name(text)
             if isinstance(value, bool) or not isinstance(value, int):
@@ -66,13 +66,13 @@ class LimitTable:
             self._limits[name] = value
 
     def __iter__(self) -> Iterator[tuple[LimitName, int]]:
-        return iter(sorted(self._limits.items()))
+        return iter(sorted((LimitName(*name), limit) for name, limit in self._limits.items()))
 
     def of(self, period: Period, scope: str, unit: Unit) -> int | None:
         """The limit of one cell, or None if none is set; an exact scope goes before its wildcard."""
-        found = self._limits.get(LimitName(period, scope, unit))
+        found = self._limits.get((period, scope, unit))
         if found is None and ":" in scope:
-            found = self._limits.get(LimitName(period, scope.partition(":")[0] + ":*", unit))
+            found = self._limits.get((period, scope.partition(":")[0] + ":*", unit))
         return found
 
     def limit_of(self, window: str, scope: str, unit: Unit) -> int | None:
