@@ -23,7 +23,9 @@ from workers.embedded import EmbeddedServer
 
 NOON = 720
 THOUGHTS = ("plan", "reflect", "summarise")  # kinds that ask a model and leave an entry
-MODEL: dict[str, Any] = {"llm": "openai", "api_key": "any", "limit_tokens": 10_000_000, "claim_cap": 1}
+MODEL: dict[str, Any] = {
+    "llm": "openai", "api_key": "any", "limit_tokens": 10_000_000, "claim_cap": 1, "minutes_per_tick": 2,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def test_three_days_with_a_model(client: Redis, tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr("ops.fake_llm.complete", noted)
     with FakeEndpoint() as endpoint:
-        lived = live(Town(4), client, tmp_path, days=3, base_url=endpoint.url, **MODEL)
+        lived = live(Town(4, minutes_per_tick=2), client, tmp_path, days=3, base_url=endpoint.url, **MODEL)
         assert set(endpoint.stats().by_status) == {"200"}
     lived.check()
     assert sum("Present plan item: " in prompt for prompt in asked) == lived.loop.act_prompts > 0
@@ -102,7 +104,7 @@ def test_three_days_with_a_model_that_dies_at_noon_of_the_first(
             elif tick.minute == NOON:
                 monkeypatch.setattr("ops.fake_llm.pick", lambda faults, drawn: "503")
 
-        lived = live(Town(3), client, tmp_path, days=3, on_tick=die, base_url=url, **MODEL)
+        lived = live(Town(3, minutes_per_tick=2), client, tmp_path, days=3, on_tick=die, base_url=url, **MODEL)
     lived.check()
     before, after = lived.sources(before=NOON), lived.sources(since=NOON + 30)  # what was asked before noon is over
     assert before == {("plan", "llm", "none"): 3, **{k: n for k, n in before.items() if k[0] == "prune"}}
