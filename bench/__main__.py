@@ -7,13 +7,12 @@ import os
 import sys
 from pathlib import Path
 
-from bench import concurrency, day, enqueue, memory, rate_limit, soak, throttle
 from bench.quality import SECTIONS, report
 from ops import logs
 
 
 def main() -> int:
-    """Run the named measurement and print its tables."""
+    """Run the named measurement and print its tables. What only one of them needs is loaded for that one."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     quality = commands.add_parser("quality", help="what runs without a model, on recorded data")
@@ -48,17 +47,27 @@ def main() -> int:
     arguments = parser.parse_args()
     logs.quiet()
     if arguments.command == "enqueue":
+        from bench import enqueue
+
         enqueue.main()
         return 0
     if arguments.command == "concurrency":
+        from bench import concurrency
+
         print(concurrency.measure())
         return 0
     if arguments.command == "memory":
+        from bench import memory
+
         print(memory.table())
         return 0
     if arguments.command == "rate-limit":
+        from bench import rate_limit
+
         return rate_limit.report(arguments.per_minute, arguments.seconds, arguments.burst)
     if arguments.command == "soak":
+        from bench import soak
+
         wrong = soak.soak(
             arguments.agents, arguments.days, arguments.seed, every=arguments.every, model=arguments.model,
             data_dir=arguments.data_dir,
@@ -66,12 +75,16 @@ def main() -> int:
         print("\n".join(wrong) or "nothing is wrong")
         return 1 if wrong else 0
     if arguments.command == "day":
+        from bench import day
+
         print(day.markdown(arguments.agent))
         return 0
     if arguments.data is None:
         parser.error("no recordings: give --data or set COGITATE_RECORDINGS")
     try:
         if arguments.command == "throttle":
+            from bench import throttle
+
             table, days = throttle.table(arguments.data)
             print(table)
             if arguments.plot is not None:

@@ -5,8 +5,8 @@
 `cogitate run` is the host, in a process of its own with workers of its own. A fault strikes every few seconds. The
 journal is kept for one day and exported. In the end the run is audited and replayed, from its checkpoint and from its
 first tick, and the memory of host and server in the last day is compared with that of the third. Archives are full by
-then, and agents have all the plans and reflections that they may keep: otherwise what is yet to be filled would hide
-what is lost. Linux only: processes and their peaks are read from `/proc`.
+then, and agents have all the memories, plans and reflections that they may keep: otherwise what is yet to be filled
+would hide what is lost. Linux only: processes and their peaks are read from `/proc`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ DAY = 1440  # ticks
 COMPARED = 3  # the day whose peaks the last day's are compared with, counted from 1
 MOST_GROWTH = 1.05
 LOOK_EVERY = 0.2  # seconds
-#: By default archives are full on day 4, seven plans are there on day 7, and 50 reflections after weeks.
+#: By default archives are full on day 4, seven plans are there on day 7, and 50 reflections after weeks; and it takes
+#: some three weeks until what is too important to drop has all of an agent's room, and routine is archived at once.
 FULL_BY_THEN = {
+    "COGITATE_MAX_OBSERVATIONS": "40",
     "COGITATE_RETENTION_DAYS": "1",
     "COGITATE_MAX_REFLECTIONS": "4",
     "COGITATE_MAX_PLANS": "3",

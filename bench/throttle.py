@@ -14,8 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from fakeredis import FakeRedis
-
 from bench.table import Row, Table
 from ops.axes import Axis
 from ops.charts import Series, document, line_chart
@@ -28,6 +26,7 @@ from scheduler.settings import Settings
 from simulation.recorded import RecordedWorld
 from simulation.recording import Recording, read_recording
 from tasks.reflect import Reflect
+from workers.embedded import EmbeddedServer
 
 RECORDING = "july1"
 CADENCES = (1.0, 0.5, 0.25, 0.125)
@@ -91,10 +90,14 @@ def _live(folder: Path, evidence: dict[str, set[str]], cadence: float, url: str 
             data_dir=Path(data_dir), limits={}, act_interval=0, repair_from=1440, rate_share=0.0, throttle_auto=False,
             reflection_trigger="importance", reflection_trigger_max=trigger, **(asked if url else {}),
         )  # fmt: skip
-        with TickLoop(
-            run="day", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
-            ticks=world.ticks_per_day, start_minute=world.start_minute, inline=True, client=FakeRedis(),
-        ) as loop:  # fmt: skip
+        with (
+            EmbeddedServer(Path(data_dir)) as server,
+            server.client() as client,
+            TickLoop(
+                run="day", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
+                ticks=world.ticks_per_day, start_minute=world.start_minute, inline=True, client=client,
+            ) as loop,
+        ):  # fmt: skip
             loop.mind.steering.throttle.set(SetCadence(kind=KIND, factor=round(cadence * FULL), pinned=True))
             drive(loop, world)
             label = f"cadence {cadence:g}" if url else "heuristics only"
