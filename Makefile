@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Each of the many processes that runs and tests start would compile the whole program again.
+# What is loaded is compiled when it is, once: most of what is installed never is. Without that, each of the many
+# processes that runs and tests start would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
 
 help: ## List what can be made
@@ -17,7 +18,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed, $(PYTHON) is older: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -e '.[dev]' -c constraints.txt
+	$(BIN)/pip install --quiet --no-compile -e '.[dev]' -c constraints.txt
 	@touch $@
 
 demo: $(READY) ## A town of 25 agents thinks for a day
