@@ -1,18 +1,21 @@
 -- Prelude of the steps that know of answers that come after their job's end. Keys, all under the run's prefix:
 --   <run>awaited  hash  key of a job that ended without its answer -> JSON, the host's, of what stands in its place
 --   <run>offered  hash  key of an awaited job -> JSON result of a model, the first that came
---   <run>job:<key>  hash  an open job; result: also one that came when the job was dead
+--   <run>job:<key>  hash  an open job; result: also the first answer that came when the job was dead
 -- Only the host writes what is awaited, and removes from both, with the tick that it commits.
 
 local MOST_OFFERS = 100  -- of one answer; further ones are shown once these are taken
 
+-- Whether a result, '' for none, is an answer of a model.
+local function is_answer(result)
+  local readable, found = pcall(cjson.decode, result)
+  return readable and type(found) == 'table' and (found.source == 'llm' or found.source == 'cached')
+end
+
 -- Keeps a result for the host if its job is awaited, it is a model's and it is the first. Answers whether it is kept.
 local function offer(run, key, result)
-  if redis.call('HEXISTS', run .. 'awaited', key) == 0 then return false end
-  local readable, found = pcall(cjson.decode, result)
-  if not readable or type(found) ~= 'table' then return false end
-  if found.source ~= 'llm' and found.source ~= 'cached' then return false end
-  return redis.call('HSETNX', run .. 'offered', key, result) == 1
+  return redis.call('HEXISTS', run .. 'awaited', key) == 1 and is_answer(result)
+    and redis.call('HSETNX', run .. 'offered', key, result) == 1
 end
 
 -- {key, result JSON, …}

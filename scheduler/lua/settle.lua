@@ -1,5 +1,6 @@
 -- A worker reports an attempt. In every case what was really spent is accounted for; the result is staged
--- only if this attempt is the job's newest and the job is still open. After the job's end a result may be offered.
+-- only if this attempt is the job's newest and the job is still open. Of a job that is dead or has ended the first
+-- answer of a model may be offered, of whichever attempt.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
 -- and under the run's prefix the keys of accounts.lua and late.lua, and
 --   staged  set   keys of jobs whose result is staged
@@ -38,10 +39,10 @@ book(run, attempt.cells, 'overrun', above(used, attempt.reserved))
 if attempt.pooled == 1 then book(run, attempt.cells, 'pool', minus(used, attempt.reserved)) end
 
 local job = redis.call('HMGET', name, 'state', 'token', 'latest', 'due')
-if not job[1] and result ~= '' and offer(run, key, result) then return 'offered' end
+if not job[1] and offer(run, key, result) then return 'offered' end
+if job[1] == 'dead' and is_answer(result) then redis.call('HSETNX', name, 'result', result) end  -- offered at its end
 if job[3] ~= token then return 'accounted' end
 redis.call('HSET', name, 'last', cjson.encode(used))
-if job[1] == 'dead' and result ~= '' then redis.call('HSET', name, 'result', result) end  -- offered at the job's end
 if job[1] ~= 'open' then return 'accounted' end
 if result == '' then
   if job[2] ~= token then return 'accounted' end

@@ -125,6 +125,19 @@ def test_of_several_attempts_the_first_answer_counts(client: Redis) -> None:
     sound(host)
 
 
+def test_of_a_dead_jobs_attempts_the_first_answer_counts_too(client: Redis) -> None:
+    host, job, first = begun(client, retry_share=0.5, claim_cap=2)
+    host.ledger.collect(host.tick.number, "due", [first.token])
+    second = claimed(worker(client, "v"), job)
+    host.ledger.collect(host.tick.number, "due", [second.token])
+    assert settle(worker(client), first, "the first attempt's") == "accounted"
+    assert settle(worker(client, "v"), second, "the second attempt's") == "accounted"
+    host.until(job.due + 3)
+    assert host.ended() == {job.key: ("applied", "dead")}
+    assert reflections(host) == [("the first attempt's", False)]
+    sound(host)
+
+
 def test_what_a_worker_made_without_a_model_is_not_offered(client: Redis) -> None:
     host, job, claim = begun(client)
     host.until(job.due + 1)
