@@ -189,7 +189,7 @@ def _until_served(process: subprocess.Popen[str], url: str) -> None:
             with urllib.request.urlopen(url, timeout=5):
                 return
         except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
+            time.sleep(0.1)  # it is not up yet: look again
     raise TimeoutError(f"{url} was not served within {STARTING:g} s")
 
 

@@ -145,7 +145,7 @@ def _strike_until_over(
 ) -> None:
     next_fault = time.monotonic() + faults.pause(every)
     while host.poll() is None:
-        time.sleep(LOOK_EVERY)
+        time.sleep(LOOK_EVERY)  # between two looks at the run
         try:
             tick = _tick(state)
             if 0 < tick < last:

@@ -127,7 +127,7 @@ class LoadTest:
         if self.profile.wait:  # a host that waits for results makes nothing up
             self._due = max(self._due, time.monotonic())
         if ahead > 0:
-            time.sleep(ahead)
+            time.sleep(ahead)  # the pace that the profile sets
 
     def _enter(self, number: int, phase: Phase) -> None:
         before = self.profile.phases[self._phase] if self._phase >= 0 else None
@@ -179,4 +179,4 @@ def _wait_for_workers(client: Redis, count: int) -> None:
             return
         if time.monotonic() > deadline:
             raise WorkersMissing(f"only {ready} of {count} workers were ready within {READY:.0f} s; see worker-N.log")
-        time.sleep(0.1)
+        time.sleep(0.1)  # between two looks: Redis tells nobody of a new client

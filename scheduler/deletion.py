@@ -56,7 +56,7 @@ def _end(client: Redis, run: str, incarnation: str, force: bool, watched: float)
     if not force and status in ("running", "paused"):
         deadline = time.monotonic() + watched
         while (left := deadline - time.monotonic()) > 0 and _step(client, prefix) == (epoch, seq, status):
-            time.sleep(min(0.1, left))
+            time.sleep(min(0.1, left))  # between two looks: a host at work takes a step
     expected = ("", "") if force else (epoch, seq)
     if not script(client, "delete")(keys=[incarnation_key(run)], args=[prefix, incarnation, *expected]):
         raise RunHeld(

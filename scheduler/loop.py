@@ -220,7 +220,7 @@ class TickLoop:
                 ahead = started + (self.tick - first) / self._tick_rate - time.monotonic()
                 self._lag = max(0, int(-ahead * self._tick_rate))
                 if ahead > 0:
-                    time.sleep(ahead)
+                    time.sleep(ahead)  # the pace that the host asked for
             self._trim()
             number = self.tick + 1
             rows = self._waiting.gather(number, self._rows, self.mind.open)

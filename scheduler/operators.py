@@ -93,7 +93,7 @@ def _wait(
             moved = _step(client, prefix) != began
             slow = "its host has not come to the end of a tick yet" if moved else "no host has taken it"
             return found, f"{slow}: it is applied with the run's next tick"
-        time.sleep(_LOOK)
+        time.sleep(_LOOK)  # between two looks: the host answers with its next tick
 
 
 def _step(client: Redis, prefix: str) -> Any:

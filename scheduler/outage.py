@@ -212,7 +212,7 @@ class CarryOn:
     def _look(self) -> None:
         pause = FIRST_PAUSE
         while True:
-            time.sleep(pause)
+            time.sleep(pause)  # between two tries at a server that is away, in a thread of its own
             pause = min(2 * pause, LONGEST_PAUSE)
             try:
                 self._alive()

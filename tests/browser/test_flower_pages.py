@@ -90,6 +90,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 def browser() -> Iterator[Any]:
     """A headless Chromium."""
     if not CHROMIUM.exists():
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
         pytest.skip(f"there is no {CHROMIUM}: install Debian's chromium")
     with sync_api.sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)

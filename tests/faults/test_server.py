@@ -83,7 +83,7 @@ def test_a_host_that_carries_on_is_not_stopped_by_a_stall(
                 stood.append(town.tick())
                 os.kill(town.server_pid(), signal.SIGSTOP)
             elif MORNING + 1 < tick.number <= MORNING + CARRIED:
-                time.sleep(STALL / CARRIED)  # the world's own pace
+                time.sleep(STALL / CARRIED)  # a world that takes its time: the stall is as long as its turns
             elif tick.number == MORNING + 1 + CARRIED:
                 os.kill(town.server_pid(), signal.SIGCONT)
                 endpoint.release()

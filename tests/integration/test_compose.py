@@ -30,6 +30,7 @@ pytestmark = pytest.mark.system
 def compose(given: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     """`docker-compose config` for all services."""
     if shutil.which("docker-compose") is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
         pytest.skip("no docker-compose on this machine")
     return subprocess.run(
         ["docker-compose", "--profile", "town", "--profile", "operator", "config"],
@@ -104,6 +105,7 @@ class Services:
 
 def test_each_service_runs_as_written(tmp_path: Path, eventually: Callable[..., None]) -> None:
     if shutil.which("prometheus") is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
         pytest.skip("no prometheus on this machine")
     services = Services(tmp_path)
     watch = f"127.0.0.1:{services.prometheus}"

@@ -155,20 +155,21 @@ def test_a_retry_after_holds_every_worker(gate_of: MakeGate, eventually: Callabl
 def test_never_more_in_flight_than_the_cap(gate_of: MakeGate) -> None:
     gates = [gate_of(concurrency=3) for _ in range(3)]
     lock, flying, most = threading.Lock(), 0, 0
+    full = threading.Barrier(3, timeout=20)  # a call lasts until the gate is full
 
     def work(gate: Gate) -> None:
         nonlocal flying, most
-        for _ in range(4):
-            one = entered(gate)
-            with lock:
-                flying += 1
-                most = max(most, flying)
-            time.sleep(0.005)
-            with lock:
-                flying -= 1
-            gate.leave(one, answer())
+        one = entered(gate)
+        with lock:
+            flying += 1
+            most = max(most, flying)
+        full.wait()
+        with lock:
+            flying -= 1
+        gate.leave(one, answer())
 
-    at_once(*(lambda gate=gate: work(gate) for gate in gates for _ in range(4)))  # type: ignore[misc]
+    for _ in range(4):
+        at_once(*(lambda gate=gate: work(gate) for gate in gates for _ in range(4)))  # type: ignore[misc]
     assert most == 3
 
 

@@ -187,7 +187,7 @@ def test_the_accounts_hold_under_any_interleaving(client: Redis) -> None:
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         machine,
         settings=settings(
-            max_examples=int(EXAMPLES or 8),
+            max_examples=int(EXAMPLES or 15),
             stateful_step_count=40,
             derandomize=EXAMPLES is None,
             deadline=None,

@@ -3,19 +3,23 @@ with one that dies. Criterion 5 is a time: `python -m bench memory` measures it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lived import live
+from fakeredis import FakeRedis
+from lived import RUN, live
 from redis import Redis
 
 from memory.clock import DAY
 from ops.fake_completions import complete
 from ops.fake_llm import FakeEndpoint
+from scheduler.audit import audit_budget
 from scheduler.loop import Tick
+from scheduler.replay import replay
+from scheduler.summary import prefix_of
 from simulation.recorded import RecordedWorld
 from simulation.recordings import SMALL
 from simulation.town import Town
@@ -41,26 +45,42 @@ def client(server: EmbeddedServer) -> Iterator[Redis]:
         yield client
 
 
-def test_the_shipped_recorded_day(client: Redis, tmp_path: Path) -> None:
-    live(RecordedWorld(SMALL), client, tmp_path, days=1).check()
+@pytest.fixture
+def accounts_hold(client: Redis) -> Callable[[Tick], None]:
+    """What must be true of the accounts after every tick before this one."""
+
+    def check(tick: Tick) -> None:
+        if tick.number > 1:
+            assert audit_budget(client, prefix_of(client, RUN)) == []
+
+    return check
+
+
+def test_the_shipped_recorded_day(accounts_hold: Callable[[Tick], None], client: Redis, tmp_path: Path) -> None:
+    lived = live(RecordedWorld(SMALL), client, tmp_path, days=1, on_tick=accounts_hold)
+    lived.check()
+    assert replay(client, RUN, FakeRedis()).digest == lived.loop.digest
 
 
 @pytest.mark.recordings
 @pytest.mark.parametrize("name", ["july1", "control_0"])
-def test_a_real_recorded_day(name: str, recordings: Path, client: Redis, tmp_path: Path) -> None:
-    live(RecordedWorld(recordings / "smallville" / name), client, tmp_path, days=1).check()
+def test_a_real_recorded_day(
+    name: str, recordings: Path, accounts_hold: Callable[[Tick], None], client: Redis, tmp_path: Path
+) -> None:
+    world = RecordedWorld(recordings / "smallville" / name)
+    live(world, client, tmp_path, days=1, on_tick=accounts_hold).check()
 
 
 @pytest.mark.parametrize(
     ("town", "settings"),
     [
-        (Town(12), {}),
+        (Town(25), {}),
         (
             Town(5, seed=3, minutes_per_tick=10),
             {"minutes_per_tick": 10, "act_interval": 12, "max_observations": 60, "max_reflections": 3, "max_plans": 2},
         ),
     ],
-    ids=["12 agents by the minute", "long ticks and little room"],
+    ids=["25 agents by the minute", "long ticks and little room"],
 )
 def test_the_success_criteria_hold_after_every_tick(
     town: Town, settings: dict[str, Any], client: Redis, tmp_path: Path

@@ -13,7 +13,7 @@ from seeded.mutations import FOCUS, MUTATIONS
 from seeded.server import Server, be_silent, simulating
 from seeded.trial import LEAST_STEPS, TooLittle, Trials
 
-FEW = 25  # seeds
+FEW = 40  # seeds
 MOST = 2_000  # seeds in which a planted bug must be found
 
 

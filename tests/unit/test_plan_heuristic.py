@@ -192,7 +192,7 @@ left_over = st.fixed_dictionaries({"description": text, "location": st.none() | 
     unfinished=st.lists(left_over, max_size=8),
     energy=st.integers(0, 100),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_agent_gets_five_to_eight_items_in_order(
     minute: int, morning: int, routine: str, currently: str, occupation: str, home: str, places: list[Location],
     said: list[tuple[int, str]], unfinished: list[dict[str, Any]], energy: int,
