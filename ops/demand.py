@@ -16,6 +16,7 @@ from redis.exceptions import ResponseError
 
 from memory.clock import DAY
 from scheduler.endpoints import Model
+from scheduler.journal import unpack
 from scheduler.ledger_errors import LedgerError
 from scheduler.rules import kept_settings
 from scheduler.settings import Settings
@@ -198,8 +199,8 @@ def _sample(client: Redis, run: str) -> _Sample | None:
     days: list[dict[str, _Used]] = [{} for _ in range(whole)]
     for number, stored in enumerate(lines[: whole * DAY // settings.minutes_per_tick]):
         try:
-            line = _LINE.decode(stored.partition(b" ")[2])
-        except msgspec.DecodeError:
+            line = _LINE.decode(unpack(stored)[1])
+        except ValueError:
             return None  # changed by hand: `cogitate audit` says where
         day = days[min(whole - 1, number * settings.minutes_per_tick // DAY)]
         wanted = Counter(decided.key.kind for decided in line.core.decided if decided.key.trial == 0)

@@ -16,7 +16,7 @@ import msgspec
 from redis import Redis
 
 from scheduler.history import Passed
-from scheduler.journal import JournalError, read_line
+from scheduler.journal import JournalError, read_line, unpack
 from scheduler.journal_checkpoint import read_checkpoint
 from scheduler.keys import run_base
 from scheduler.summary import prefix_of
@@ -63,9 +63,13 @@ def remove_exported(data_dir: Path, run: str) -> int:
 
 
 def exported_entry(stored: bytes, kind: str) -> bytes:
-    """A chained entry as a line of a file. `kind`: "line" or "checkpoint"."""
-    chain, _, body = stored.partition(b" ")
-    return b'{"chain":"%b","%b":%b}\n' % (chain, kind.encode(), body)
+    """A chained entry as a line of a file. `kind`: "line" or "checkpoint".
+
+    Raises:
+        JournalError: when it cannot be decompressed.
+    """
+    chain, body = unpack(stored)
+    return b'{"chain":"%b","%b":%b}\n' % (chain.encode(), kind.encode(), body)
 
 
 class ExportedJournal:

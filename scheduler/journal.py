@@ -1,13 +1,14 @@
-"""The journal: what was decided, applied and observed at each tick, in one line of JSON a tick.
+"""The journal: what was decided, applied and observed at each tick, in one line of JSON a tick, kept compressed.
 
 Two hashes run along it. `digest` covers tick, decisions, ends, effects and observations: the same inputs and
-results give the same digest. `chain` covers every byte of every line: nothing can be changed unseen. Never in
+results give the same digest. `chain` covers every byte of JSON of every line: nothing can be changed unseen. Never in
 the digest: tokens, money, attempts, source llm or cached, epoch, wall time; these are in the line's notes.
 """
 
 from __future__ import annotations
 
 import hashlib
+import zlib
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -22,6 +23,8 @@ from scheduler.controls import Answer, Control
 from scheduler.facts import Facts
 from scheduler.versions import SCHEMA
 from tasks.job import Cost, JobKey
+
+MOST_BYTES = 512 * 2**20  # of a line's JSON: the largest value that a Redis server takes
 
 End = Literal["applied", "dropped", "deferred", "stale", "cancelled"]
 
@@ -182,13 +185,36 @@ def next_chain(previous: str, line: bytes) -> str:
     return hashlib.blake2b(previous.encode() + line, digest_size=16).hexdigest()
 
 
+def pack(chain: str, body: bytes) -> bytes:
+    """A line as the ledger keeps it: the chain after it, then its JSON, compressed to about a seventh."""
+    return chain.encode() + b" " + zlib.compress(body, 1)  # level 6 saves a sixth of that and takes 2.5 times as long
+
+
+def unpack(stored: bytes) -> tuple[str, bytes]:
+    """The chain after a line or checkpoint, and its JSON. Checkpoints and lines of before schema 3 are plain.
+
+    Raises:
+        JournalError: when it cannot be decompressed.
+    """
+    chain, _, body = stored.partition(b" ")
+    if not body.startswith(b"{"):
+        packed = zlib.decompressobj()
+        try:
+            body = packed.decompress(body, MOST_BYTES)
+        except zlib.error as error:
+            raise JournalError(f"the journal was changed, a line of it cannot be decompressed: {error}") from error
+        if not packed.eof or packed.unused_data:
+            raise JournalError("the journal was changed: a line of it is cut short, or something follows it")
+    return chain.decode("ascii", "replace"), body
+
+
 def write_line(core: Core, notes: Notes, digest: str, chain: str, version: int) -> tuple[bytes, str, str]:
     """Encode a tick. Returns the stored line (its own chain first), the new digest and the new chain."""
     raw = msgspec.json.encode(core)
     digest = next_digest(digest, raw)
     body = msgspec.json.encode(Line(v=version, core=msgspec.Raw(raw), notes=notes, digest=digest))
     chain = next_chain(chain, body)
-    return chain.encode() + b" " + body, digest, chain
+    return pack(chain, body), digest, chain
 
 
 class ReadLine(msgspec.Struct, frozen=True):
@@ -206,9 +232,12 @@ def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
     Raises:
         JournalError: when a byte is not what was written, or a newer version wrote it.
     """
-    found, _, body = stored.partition(b" ")
+    try:
+        found, body = unpack(stored)
+    except JournalError as error:
+        raise JournalError(f"tick {tick}: {error}") from error
     now = next_chain(chain, body)
-    if found.decode("ascii", "replace") != now:
+    if found != now:
         raise JournalError(f"tick {tick}: the journal was changed: chain {now} where {found[:40]!r} was written")
     try:
         version = _VERSION.decode(body).v

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from scheduler.journal import EndNote
+from scheduler.journal import EndNote, unpack
 from scheduler.limits import LimitTable
 from scheduler.summary import limit_name
 from tasks.job import Cost, JobKey
@@ -94,7 +94,7 @@ _LINE = msgspec.json.Decoder(_Line)
 def recent_ticks(client: Redis, prefix: str, run: str, limits: LimitTable, count: int) -> Recent:
     """The newest `count` ticks of a run, or as many as are in the ledger."""
     stored: Any = client.lrange(prefix + "journal", -count, -1)
-    return tally((line.partition(b" ")[2] for line in stored), run, limits)
+    return tally((unpack(line)[1] for line in stored), run, limits)
 
 
 def tally(lines: Iterable[bytes], run: str, limits: LimitTable) -> Recent:

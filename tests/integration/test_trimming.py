@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from scheduler.exported_journal import ExportedJournal, journal_folder
 from scheduler.history import JournalTrimmed, read_journal
 from scheduler.intake import InputError
 from scheduler.job_history import JobHistory
-from scheduler.journal import JournalError
+from scheduler.journal import JournalError, pack, unpack
 from scheduler.ledger_errors import Fenced
 from scheduler.replay import replay
 from scheduler.settings import Settings
@@ -195,11 +196,19 @@ def test_a_changed_byte_in_an_exported_file_is_found_at_its_tick(trimmed: Lived,
     assert trimmed.replayed(copied) == TRIMMED + 1, "what is not whole is not used"
 
 
-def test_a_line_that_was_changed_is_not_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda line: pack(unpack(line)[0], unpack(line)[1].replace(b'"tick":', b'"tick": ', 1)),
+        lambda line: line[:-1],
+    ],
+    ids=["rewritten", "cut short"],
+)
+def test_a_line_that_was_changed_is_not_removed(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     client = FakeRedis()
     lived = live(client, settings_of(tmp_path, 1), upto=2 * DAY - 1)
     line = client.lindex(lived.prefix + "journal", 10)
-    client.lset(lived.prefix + "journal", 10, line.replace(b'"tick":', b'"tick": ', 1))
+    client.lset(lived.prefix + "journal", 10, change(line))
     with pytest.raises(JournalError, match=r"tick 11: .*not removed"):
         live(client, settings_of(tmp_path, 1))
     assert client.llen(lived.prefix + "journal") == 2 * DAY

@@ -144,19 +144,24 @@ def load(client: Redis, written: dict[str, Any]) -> None:
     for key, (kind, value) in written["keys"].items():
         match kind:
             case "string":
-                client.set(key, value)
+                client.set(key, as_bytes(value))
             case "hash":
-                client.hset(key, mapping=value)
+                client.hset(key, mapping={field: as_bytes(found) for field, found in value.items()})
             case "set":
-                client.sadd(key, *value)
+                client.sadd(key, *map(as_bytes, value))
             case "list":
-                client.rpush(key, *value)
+                client.rpush(key, *map(as_bytes, value))
             case "zset":
                 client.zadd(key, value)
 
 
+def as_bytes(text: str) -> bytes:
+    """What a file's text stands for: bytes that are no text are lone surrogates in it."""
+    return text.encode(errors="surrogateescape")
+
+
 def _text(raw: Any) -> str:
-    found: str = raw.decode()
+    found: str = raw.decode(errors="surrogateescape")
     return found
 
 
