@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 
 from scheduler.budget import window_of
 from scheduler.endpoint_vitals import endpoint_vitals
+from scheduler.journal import JournalError
 from scheduler.ledger_errors import LedgerError
 from scheduler.turn import Outcome
 from scheduler.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
@@ -77,7 +78,7 @@ class _Ledger(Collector):
                 *_cadence(cadence_vitals(self._client, self._run)),
                 *_endpoints(self._client),
             ]
-        except (RedisError, LedgerError) as error:
+        except (RedisError, LedgerError, JournalError) as error:
             log.warning("metrics.no_ledger", run=self._run, error=type(error).__name__)
             families = []
         up.add_metric([self._run], 1 if families else 0)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from scheduler.journal import EndNote, unpack
+from scheduler.journal import EndNote, JournalError, unpack
 from scheduler.limits import LimitTable
 from scheduler.summary import limit_name
 from tasks.job import Cost, JobKey
@@ -92,21 +92,31 @@ _LINE = msgspec.json.Decoder(_Line)
 
 
 def recent_ticks(client: Redis, prefix: str, run: str, limits: LimitTable, count: int) -> Recent:
-    """The newest `count` ticks of a run, or as many as are in the ledger."""
+    """The newest `count` ticks of a run, or as many as are in the ledger.
+
+    Raises:
+        JournalError: when a line cannot be read.
+    """
     stored: Any = client.lrange(prefix + "journal", -count, -1)
-    return tally((unpack(line)[1] for line in stored), run, limits)
+    return _tally(map(_read, stored), run, limits)
 
 
-def tally(lines: Iterable[bytes], run: str, limits: LimitTable) -> Recent:
-    """Count lines of the journal, given without their chains, the oldest first."""
+def _read(stored: bytes) -> _Line:
+    try:
+        return _LINE.decode(unpack(stored)[1])
+    except msgspec.DecodeError as error:
+        raise JournalError(f"the journal was changed, a line of it cannot be read: {error}") from error
+
+
+def _tally(lines: Iterable[_Line], run: str, limits: LimitTable) -> Recent:
+    """Count lines of the journal, the oldest first."""
     kinds: dict[str, KindTally] = {}
     refused: Counter[str] = Counter()
     failures: Counter[str] = Counter()
     owners: dict[str, Cost] = {}
     failed: list[Failed] = []
     first, last, minute = 1, 0, 0
-    for raw in lines:
-        line = _LINE.decode(raw)
+    for line in lines:
         if last == 0:
             first = line.core.tick
         last, minute = line.core.tick, line.core.minute

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from live_flower import flower, get
 from pydantic import SecretStr
 
 from ops.flower.readings import Readings
+from ops.metrics import _Ledger
 from scheduler.recent import recent_ticks
 from scheduler.settings import Settings
 from scheduler.streams import load_streams
@@ -134,6 +135,25 @@ def test_an_unknown_run_is_said_to_be_unknown(address: str, page: str) -> None:
     status, text = get(f"{address}/{page}/data?run=nowhere", LOGIN)
     assert status == 404
     assert "town-1" in text
+
+
+@pytest.mark.parametrize("forge", [lambda line: line[:-1], lambda line: line[:33] + b"{}"], ids=["cut short", "empty"])
+def test_a_journal_that_was_changed_is_said_to_be(
+    server: EmbeddedServer, address: str, forge: Callable[[bytes], bytes]
+) -> None:
+    with server.client() as client:
+        journal = prefix_of(client, "town-1") + "journal"
+        line: Any = client.lindex(journal, -1)
+        client.lset(journal, -1, forge(line))
+        try:
+            status, text = get(f"{address}/cadence/data?run=town-1", LOGIN)
+            (up,) = list(_Ledger(client, "town-1").collect())
+        finally:
+            client.lset(journal, -1, line)
+    assert status == 503
+    assert "the journal was changed" in text
+    assert "cogitate audit" in text
+    assert [sample.value for sample in up.samples] == [0]
 
 
 def test_no_memory_is_shown_anywhere(server: EmbeddedServer, address: str) -> None:
