@@ -6,7 +6,8 @@
 journal is kept for one day and exported. In the end the run is audited and replayed, from its checkpoint and from its
 first tick, and the memory of host and server in the last day is compared with that of the third. Archives are full by
 then, and agents have all the memories, plans and reflections that they may keep: otherwise what is yet to be filled
-would hide what is lost. Linux only: processes and their peaks are read from `/proc`.
+would hide what is lost. What is archived for a day, and that day's journal, follow what the town saw in it: the count
+stands beside the peaks. Linux only: processes and their peaks are read from `/proc`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from collections import Counter
+from contextlib import ExitStack, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,7 @@ from ops.fake_llm import FakeEndpoint
 from ops.replay_command import scratch
 from scheduler.audit import audit
 from scheduler.exported_journal import exported_journal
+from scheduler.history import read_journal
 from scheduler.journal import JournalError
 from scheduler.replay import Replayed, replay
 from scheduler.settings import Settings
@@ -43,7 +47,7 @@ LOOK_EVERY = 0.2  # seconds
 #: By default archives are full on day 4, seven plans are there on day 7, and 50 reflections after weeks; and it takes
 #: some three weeks until what is too important to drop has all of an agent's room, and routine is archived at once.
 FULL_BY_THEN = {
-    "COGITATE_MAX_OBSERVATIONS": "40",
+    "COGITATE_MAX_OBSERVATIONS": "30",
     "COGITATE_RETENTION_DAYS": "1",
     "COGITATE_MAX_REFLECTIONS": "4",
     "COGITATE_MAX_PLANS": "3",
@@ -111,14 +115,18 @@ def soak(
         faults = Faults(host.pid, RUN, state, broker, Settings(data_dir=folder, redis_url=None), seed, endpoint)
         _strike_until_over(host, state, peaks, faults, every, days * DAY)
         wall = time.monotonic() - began
-        print(_memory_table(peaks), end="\n\n")
         total = faults.struck.total()
         print(
             f"{agents} agents, {days} days, seed {seed}: {wall:.0f} s, {total} faults, one each {wall / total:.1f} s:"
         )
         for name, count in sorted((faults.struck | faults.by_endpoint()).items()):
             print(f"  {count:>5} {name}")
-        return _wrong(host, state, folder, peaks, days)
+        found = _wrong(host, state, folder)
+        if not host.returncode:
+            observed = _observed(state, folder)
+            print(_memory_table(peaks, observed), end="\n\n")
+            found += _grown(peaks, observed, days)
+        return found
 
 
 def _start(folder: Path, agents: int, days: int, seed: int, endpoint: FakeEndpoint | None) -> subprocess.Popen[bytes]:
@@ -164,18 +172,31 @@ def _tick(state: Redis) -> int:
     return int(tick or 0)
 
 
-def _memory_table(peaks: Peaks) -> Table:
+def _observed(state: Redis, folder: Path) -> Counter[int]:
+    """How many observations were taken in on each game day, as far as the journal can be read."""
+    summary = summarise_run(state, RUN)
+    kept = read_journal(state, prefix_of(state, RUN), summary.trimmed + 1, summary.tick)
+    removed = (passed.line for passed in exported_journal(state, folder, RUN).passed(summary.trimmed))
+    counts: Counter[int] = Counter()
+    with suppress(JournalError):  # a replay has told
+        for line in chain(removed, kept):
+            counts[line.core.minute // DAY + 1] += len(line.core.observed)
+    return counts
+
+
+def _memory_table(peaks: Peaks, observed: Counter[int]) -> Table:
     columns = ("host", "server", "data")
     rows = tuple(
-        Row(f"day {day}", tuple(found.get(name) for name in columns)) for day, found in sorted(peaks.by_day.items())
+        Row(f"day {day}", (*(found.get(name) for name in columns), observed[day]))
+        for day, found in sorted(peaks.by_day.items())
     )
     return Table(
-        "Peak memory by game day", columns, rows, note="MiB: both processes, and what the server's data take.",
-        decimals=1,
+        "Peak memory by game day", (*columns, "observations"), rows,
+        note="MiB: both processes, and what the server's data take.", decimals=1,
     )  # fmt: skip
 
 
-def _wrong(host: subprocess.Popen[bytes], state: Redis, folder: Path, peaks: Peaks, days: int) -> list[str]:
+def _wrong(host: subprocess.Popen[bytes], state: Redis, folder: Path) -> list[str]:
     if host.returncode:
         said = (folder / "host.log").read_text(errors="replace")
         return [f"the host ended with {host.returncode}: {said[-2000:]}"]
@@ -191,7 +212,13 @@ def _wrong(host: subprocess.Popen[bytes], state: Redis, folder: Path, peaks: Pea
     lines: Any = state.llen(prefix_of(state, RUN) + "journal")
     size = sum(file.stat().st_size for file in exported.folder.iterdir()) if exported.folder.is_dir() else 0
     print(f"journal: {lines} lines kept, {summary.trimmed} exported in {size / 2**20:.0f} MiB")
+    return found
+
+
+def _grown(peaks: Peaks, observed: Counter[int], days: int) -> list[str]:
+    found = []
     if days > COMPARED:
+        print(f"observations: day {days} {observed[days] / observed[COMPARED]:.3f} times day {COMPARED}")
         for name in ("host", "server", "data"):
             growth = peaks.growth(name, days)
             print(f"{name}: day {days} at most {growth:.3f} times day {COMPARED}")
