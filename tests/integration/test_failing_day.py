@@ -72,9 +72,10 @@ def test_a_recorded_day_survives_every_failure_at_once(recordings: Path, tmp_pat
         for line in done["budget"]
     )
     failed = sum(count for fault, count in served.by_fault.items() if fault not in USABLE)
-    assert 0.15 < failed / served.requests < 0.45
-    # 80 to 110 requests, depending on how long breakers were open, meet 21 to 25 of the 38 on average, give or take 3.
-    assert len(served.by_fault) > 10
+    # 80 to 110 requests, depending on how long breakers are open; which fail depends on what they say. So 0.3 of them
+    # fail with a deviation of 0.05, and they meet 21 to 25 of the 38 faults with one of 3: four deviations are allowed.
+    assert 0.1 < failed / served.requests < 0.5
+    assert len(served.by_fault) > 9
     spent = {line["unit"]: line["spent"] for line in done["budget"] if (line["window"], line["scope"]) == WHOLE_RUN}
     # What the ledger says was spent is what the server counted, and the estimates for calls whose usage never came.
     assert spent["calls"] == served.requests + without_model(done)
