@@ -197,10 +197,12 @@ def _memory_table(peaks: Peaks, observed: Counter[int]) -> Table:
 
 
 def _wrong(host: subprocess.Popen[bytes], state: Redis, folder: Path) -> list[str]:
+    said = (folder / "host.log").read_text(errors="replace")
     if host.returncode:
-        said = (folder / "host.log").read_text(errors="replace")
         return [f"the host ended with {host.returncode}: {said[-2000:]}"]
     found = [f"audit: {finding}" for finding in audit(state, RUN)]
+    if "worker.given_up" in said:
+        found.append("a worker was given up: what came after it shows little")
     exported = exported_journal(state, folder, RUN)
     try:
         for whole in (None, exported):

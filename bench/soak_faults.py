@@ -19,6 +19,7 @@ from scheduler.settings import Settings
 from scheduler.summary import prefix_of
 from tasks.job import Job
 from workers.publish import Publisher
+from workers.supervisor import QUICK_DEATH
 
 #: Shares of the stand-in endpoint's requests, where a run asks it.
 ENDPOINT_FAULTS = {"429:1": 0.03, "500": 0.02, "close": 0.02, "broken_json": 0.02, "refusal": 0.01, "no_usage": 0.01}
@@ -38,6 +39,16 @@ def workers_of(host: int) -> list[int]:
                 if b"celery" in Path(f"/proc/{child}/cmdline").read_bytes():
                     found.append(child)
     return sorted(found)
+
+
+def age_of(pid: int) -> float:
+    """Seconds since a process began; 0 for one that is gone. From `/proc`."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    return uptime - int(after_name[19]) / os.sysconf("SC_CLK_TCK")
 
 
 class Faults:
@@ -100,7 +111,8 @@ class Faults:
         return self._endpoint.stats().by_fault if self._endpoint is not None else {}
 
     def _signal_worker(self, number: signal.Signals) -> bool:
-        workers = workers_of(self._host)
+        """One that its host would not give up for dying: deaths at once are no fault of a machine, but of a program."""
+        workers = [pid for pid in workers_of(self._host) if age_of(pid) > QUICK_DEATH]
         if workers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._draw.choice(workers), number)

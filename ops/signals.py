@@ -1,4 +1,8 @@
-"""Ctrl-C and SIGTERM: the first ends the run after the present tick, the second ends it at once."""
+"""Ctrl-C and SIGTERM: the first ends the run after the present tick, the second ends it at once.
+
+The second raises KeyboardInterrupt wherever the main thread is. In the middle of `threading.Event.set` or `wait` that
+leaves the event's lock taken for good, and the main thread waits for itself: it must not use any.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,16 @@ from contextlib import contextmanager
 from types import FrameType
 
 
+def _do_nothing() -> None: ...
+
+
 class Interruption:
     """Whether and how the user asked to stop."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._stop: Callable[[], None] | None = None
+        self._soft = False
+        self._stop = _do_nothing
         self._after = ""
         self.signal: int | None = None
 
@@ -23,23 +31,24 @@ class Interruption:
         return 128 + (self.signal or signal.SIGINT)
 
     @contextmanager
-    def softened(self, stop: Callable[[], None], after: str = "this tick") -> Iterator[None]:
-        """In this block the first signal calls `stop` instead of raising KeyboardInterrupt.
+    def softened(self, stop: Callable[[], None] = _do_nothing, after: str = "this tick") -> Iterator[None]:
+        """In this block the first signal is noted and calls `stop`, instead of raising KeyboardInterrupt.
 
         Args:
+            stop: takes no lock.
             after: what is still ended, as it is told to the user.
         """
-        self._stop, self._after = stop, after
+        self._soft, self._stop, self._after = True, stop, after
         try:
             yield
         finally:
-            self._stop = None
+            self._soft = False
 
     def receive(self, number: int, _: FrameType | None) -> None:
         """The handler of both signals."""
         first = self.signal is None
         self.signal = number
-        if self._stop is None or not first:
+        if not self._soft or not first:
             raise KeyboardInterrupt
         self._say(f"stopping after {self._after}; once more to stop at once")
         self._stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+import time
 
 import typer
 
@@ -14,7 +14,7 @@ from ops.signals import interruptible
 from scheduler.connect import check, connect
 from workers.supervisor import WorkerPool, worker_command, worker_environment
 
-LOOK_EVERY = 0.5  # seconds
+LOOK_EVERY = 0.2  # seconds
 HELP = {"--help", "-h", "--version"}
 
 EXAMPLE = """
@@ -38,16 +38,16 @@ def worker(context: typer.Context, data_dir: DataDir = None) -> int:
         command = [*worker_command("worker@%h"), *context.args]
         sys.stdout.flush()
         os.execve(command[0], command, worker_environment(settings))
-    stopped = threading.Event()
     with interruptible(lambda text: print(text, file=sys.stderr, flush=True)) as interruption:
         try:
             with (
                 WorkerPool(settings, 1, arguments=context.args, shown=True) as pool,
-                interruption.softened(stopped.set, "the jobs that have begun"),
+                interruption.softened(after="the jobs that have begun"),
             ):
-                while not stopped.wait(LOOK_EVERY):
+                while interruption.signal is None:
                     if not pool.any_left():
                         return 1
+                    time.sleep(LOOK_EVERY)  # between two looks; holds no lock that a second signal could leave taken
                 pool.stop()
         except KeyboardInterrupt:
             return interruption.exit_code

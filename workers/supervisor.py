@@ -30,6 +30,7 @@ LONGEST_DELAY = 10.0
 QUICK_DEATH = 10.0  # seconds; a worker that lived longer starts with a clean slate
 GIVE_UP = 6  # quick deaths in a row
 USAGE = 2  # exit code of a command whose options cannot be used: the next one would end the same
+LOOK_EVERY = 0.05  # seconds
 HURRY = 3.0  # seconds for a worker to end by itself when nobody wants to wait
 MARGIN = 10.0  # seconds beyond a job's deadline: the job settles, Celery says good-bye
 
@@ -89,7 +90,7 @@ class WorkerPool:
         self._settings = settings
         self._arguments = arguments
         self._shown = shown
-        self._stopping = threading.Event()
+        self._stopping = False  # no event: an interrupt in the middle of setting it would leave its lock taken
         self._lock = threading.Lock()  # a process is either started before stopping, and stopped, or not at all
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._threads = [
@@ -125,7 +126,7 @@ class WorkerPool:
         after three seconds; what it spent and could not report stays charged in full.
         """
         with self._lock:
-            self._stopping.set()
+            self._stopping = True
             running = list(self._processes.values())
         for process in running:
             process.send_signal(signal.SIGTERM)
@@ -160,7 +161,7 @@ class WorkerPool:
             if process is None:
                 return
             code = process.wait()
-            if self._stopping.is_set():
+            if self._stopping:
                 return
             quick_deaths = 1 if time.monotonic() - born > QUICK_DEATH else quick_deaths + 1
             if quick_deaths >= GIVE_UP or code == USAGE:
@@ -169,8 +170,15 @@ class WorkerPool:
                 return
             delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** (quick_deaths - 1))
             log.warning("worker.restarted", number=number, code=code, delay=delay)
-            if self._stopping.wait(delay):
+            if self._stops_within(delay):
                 return
+
+    def _stops_within(self, seconds: float) -> bool:
+        """Whether the pool stops while this waits."""
+        deadline = time.monotonic() + seconds
+        while not self._stopping and time.monotonic() < deadline:
+            time.sleep(LOOK_EVERY)  # between two looks
+        return self._stopping
 
     def _metrics(self, number: int) -> dict[str, str]:
         first = self._settings.metrics_port
@@ -178,7 +186,7 @@ class WorkerPool:
 
     def _spawn(self, number: int) -> subprocess.Popen[bytes] | None:
         with self._lock, contextlib.ExitStack() as files:
-            if self._stopping.is_set():
+            if self._stopping:
                 return None
             out = None if self._shown else files.enter_context(self.log_file(number).open("ab"))
             self._processes[number] = subprocess.Popen(
