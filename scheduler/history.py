@@ -20,7 +20,7 @@ from scheduler.journal import Core, JournalError, Line, ReadLine, read_line, unp
 from scheduler.journal_checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
 from scheduler.mind import note_served
 
-PAGE = 200  # lines a round trip
+PAGE = 50  # lines a round trip: a busy hour of a town of hundreds takes 40 KB each
 
 
 class JournalTrimmed(JournalError):
