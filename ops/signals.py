@@ -12,16 +12,12 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-def _do_nothing() -> None: ...
-
-
 class Interruption:
     """Whether and how the user asked to stop."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._soft = False
-        self._stop = _do_nothing
+        self._stop: Callable[[], object] | None = None
         self._after = ""
         self.signal: int | None = None
 
@@ -31,24 +27,24 @@ class Interruption:
         return 128 + (self.signal or signal.SIGINT)
 
     @contextmanager
-    def softened(self, stop: Callable[[], None] = _do_nothing, after: str = "this tick") -> Iterator[None]:
-        """In this block the first signal is noted and calls `stop`, instead of raising KeyboardInterrupt.
+    def softened(self, stop: Callable[[], object], after: str = "this tick") -> Iterator[None]:
+        """In this block the first signal calls `stop` instead of raising KeyboardInterrupt.
 
         Args:
             stop: takes no lock.
             after: what is still ended, as it is told to the user.
         """
-        self._soft, self._stop, self._after = True, stop, after
+        self._stop, self._after = stop, after
         try:
             yield
         finally:
-            self._soft = False
+            self._stop = None
 
     def receive(self, number: int, _: FrameType | None) -> None:
         """The handler of both signals."""
         first = self.signal is None
         self.signal = number
-        if not self._soft or not first:
+        if self._stop is None or not first:
             raise KeyboardInterrupt
         self._say(f"stopping after {self._after}; once more to stop at once")
         self._stop()

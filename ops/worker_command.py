@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
-import time
 
 import typer
 
@@ -14,7 +14,7 @@ from ops.signals import interruptible
 from scheduler.connect import check, connect
 from workers.supervisor import WorkerPool, worker_command, worker_environment
 
-LOOK_EVERY = 0.2  # seconds
+LOOK_EVERY = 0.5  # seconds
 HELP = {"--help", "-h", "--version"}
 
 EXAMPLE = """
@@ -38,16 +38,16 @@ def worker(context: typer.Context, data_dir: DataDir = None) -> int:
         command = [*worker_command("worker@%h"), *context.args]
         sys.stdout.flush()
         os.execve(command[0], command, worker_environment(settings))
+    told, tell = os.pipe()  # and no event, see `ops.signals`
     with interruptible(lambda text: print(text, file=sys.stderr, flush=True)) as interruption:
         try:
             with (
                 WorkerPool(settings, 1, arguments=context.args, shown=True) as pool,
-                interruption.softened(after="the jobs that have begun"),
+                interruption.softened(lambda: os.write(tell, b"."), "the jobs that have begun"),
             ):
-                while interruption.signal is None:
+                while not select.select([told], [], [], LOOK_EVERY)[0]:
                     if not pool.any_left():
                         return 1
-                    time.sleep(LOOK_EVERY)  # between two looks; holds no lock that a second signal could leave taken
                 pool.stop()
         except KeyboardInterrupt:
             return interruption.exit_code
