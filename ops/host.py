@@ -16,6 +16,7 @@ from ops import logs
 from scheduler.exported_journal import ExportedJournal, journal_folder
 from scheduler.kinds import load_kinds
 from scheduler.ledger import HostLedger, Value
+from scheduler.ledger_errors import Forgotten
 from scheduler.narration import NarratedLoop
 from scheduler.outage import outage_of
 from scheduler.rules import (
@@ -115,6 +116,8 @@ class TickLoop(NarratedLoop):
                 ledger.outage = outage_of(settings, run, client.ping)
             if resume:
                 kept: Any = client.hget(ledger.prefix + "state", "settings")
+                if kept is None:
+                    raise Forgotten(f"run {run!r}: the ledger has forgotten it since this host took it; start it anew")
                 settings = kept_settings(kept, settings)
                 if asks_here:
                     _check_model(settings)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from fakeredis import FakeRedis, FakeServer
 from ledger_case import OWNER, Host, claimed, settle, worker
+from redis import Redis
 
+from ops.host import TickLoop
 from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.journal import ReadLine
-from scheduler.ledger_errors import Fenced, LedgerAway
+from scheduler.ledger import HostLedger
+from scheduler.ledger_errors import Fenced, Forgotten, LedgerAway
 from scheduler.outage import CarryOn, Pause
+from scheduler.settings import Settings
 
 
 class Flaky:
@@ -133,3 +139,18 @@ def test_a_host_that_waits_sends_the_same_step_until_it_is_taken(flaky: Flaky) -
     host.turn()
     assert journal(flaky) == [1, 2]
     assert audit(flaky.client, "r") == []
+
+
+def test_a_run_that_is_forgotten_while_it_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, settings = FakeRedis(), Settings(data_dir=tmp_path)
+    TickLoop(run="r", owners={}, settings=settings, inline=True, client=client).close()
+    taken = HostLedger.resume
+
+    def forgetful(client: Redis, run: str) -> HostLedger:
+        ledger = taken(client, run)
+        client.flushall()  # as a server does that lost its last seconds with the power
+        return ledger
+
+    monkeypatch.setattr(HostLedger, "resume", forgetful)
+    with pytest.raises(Forgotten, match="'r': the ledger has forgotten it"):
+        TickLoop(run="r", owners={}, settings=settings, inline=True, client=client, resume=True)
