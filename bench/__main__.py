@@ -40,7 +40,7 @@ def main() -> int:
     soaked = commands.add_parser("soak", help="a town under faults for days: audited, replayed, its memory watched")
     soaked.add_argument("--agents", type=int, default=200)
     soaked.add_argument("--days", type=int, default=7)
-    soaked.add_argument("--seed", type=int, default=1)
+    soaked.add_argument("--seed", type=int, default=0)
     soaked.add_argument("--every", type=float, default=4.0, help="seconds between two faults, on average")
     soaked.add_argument("--model", action="store_true", help="ask a stand-in for a model, which fails as well")
     soaked.add_argument("--data-dir", type=Path, help="keep the run here")

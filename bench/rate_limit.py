@@ -77,7 +77,7 @@ def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1) -> Ke
                     counted.append(found)
                 else:
                     began = looked
-                time.sleep(LOOK_EVERY)
+                time.sleep(LOOK_EVERY)  # between two looks at the count of another process
 
         counting = threading.Thread(target=count, name="count", daemon=True)
         counting.start()

@@ -16,7 +16,7 @@ import msgspec
 from redis import Redis
 
 from scheduler.history import Passed
-from scheduler.journal import JournalError, read_line, unpack
+from scheduler.journal import JournalError, read_line
 from scheduler.journal_checkpoint import read_checkpoint
 from scheduler.keys import run_base
 from scheduler.summary import prefix_of
@@ -62,13 +62,8 @@ def remove_exported(data_dir: Path, run: str) -> int:
     return removed
 
 
-def exported_entry(stored: bytes, kind: str) -> bytes:
-    """A chained entry as a line of a file. `kind`: "line" or "checkpoint".
-
-    Raises:
-        JournalError: when it cannot be decompressed.
-    """
-    chain, body = unpack(stored)
+def exported_entry(chain: str, body: bytes, kind: str) -> bytes:
+    """A chained entry, whose JSON is `body`, as a line of a file. `kind`: "line" or "checkpoint"."""
     return b'{"chain":"%b","%b":%b}\n' % (chain.encode(), kind.encode(), body)
 
 

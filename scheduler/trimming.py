@@ -134,29 +134,27 @@ class JournalTrimmer:
                 prefix + "journal", start - self._trimmed, min(start + PAGE, base) - 1 - self._trimmed
             )
             for tick, stored in enumerate(page, start + 1):
-                check(tick, stored)
-                yield exported_entry(stored, "line")
+                yield exported_entry(*check(tick, stored), "line")
                 if tick in self._checkpoints:
-                    entry = self._checkpoint(tick)
-                    check(tick, entry)
-                    yield exported_entry(entry, "checkpoint")
+                    yield exported_entry(*check(tick, self._checkpoint(tick)), "checkpoint")
 
     def _checkpoint(self, tick: int) -> bytes:
         stored: Any = self._ledger.client.hget(self._ledger.prefix + "journal_checkpoints", str(tick))
         return bytes(stored or b"")
 
 
-def _chain_check(chain: str) -> Callable[[int, bytes], None]:
-    """Whether each entry given is chained to the one given before; the first to `chain`."""
+def _chain_check(chain: str) -> Callable[[int, bytes], tuple[str, bytes]]:
+    """Makes sure that each entry given is chained to the one given before, the first to `chain`. Returns what it is."""
 
-    def check(tick: int, stored: bytes) -> None:
+    def check(tick: int, stored: bytes) -> tuple[str, bytes]:
         nonlocal chain
         try:
             found, body = unpack(stored)
-        except JournalError:
-            found, body = "", b""
+        except JournalError as error:
+            raise JournalError(f"tick {tick}: {error}; its lines up to here are not removed") from error
         chain = next_chain(chain, body)
         if chain != found:
             raise JournalError(f"tick {tick}: the journal was changed; its lines up to here are not removed")
+        return found, body
 
     return check

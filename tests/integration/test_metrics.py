@@ -47,6 +47,7 @@ def prometheus(folder: Path, targets: dict[str, int]) -> Iterator[Callable[[str]
     """A Prometheus with our rules that scrapes these jobs at loopback ports; yields how to query it."""
     binary = shutil.which("prometheus")
     if binary is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
         pytest.skip("no prometheus on this machine")
     port = free_ports(1)
     jobs = [
@@ -136,6 +137,7 @@ def test_prometheus_scrapes_a_live_run(tmp_path: Path, eventually: Eventually) -
 def test_the_shipped_rules_and_configuration_are_accepted(tmp_path: Path) -> None:
     tool = shutil.which("promtool")
     if tool is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
         pytest.skip("no promtool on this machine")
     for arguments in (["rules", "alerts.yml"], ["config", "prometheus.yml"]):
         done = subprocess.run([tool, "check", *arguments], cwd=SHIPPED, capture_output=True, text=True, check=False)
