@@ -19,7 +19,6 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import ExitStack, suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,7 @@ from bench.table import Row, Table
 from ops.fake_llm import FakeEndpoint
 from ops.replay_command import scratch
 from scheduler.audit import audit
-from scheduler.exported_journal import exported_journal
-from scheduler.history import read_journal
+from scheduler.exported_journal import all_lines, exported_journal
 from scheduler.journal import JournalError
 from scheduler.replay import Replayed, replay
 from scheduler.settings import Settings
@@ -174,12 +172,9 @@ def _tick(state: Redis) -> int:
 
 def _observed(state: Redis, folder: Path) -> Counter[int]:
     """How many observations were taken in on each game day, as far as the journal can be read."""
-    summary = summarise_run(state, RUN)
-    kept = read_journal(state, prefix_of(state, RUN), summary.trimmed + 1, summary.tick)
-    removed = (passed.line for passed in exported_journal(state, folder, RUN).passed(summary.trimmed))
     counts: Counter[int] = Counter()
     with suppress(JournalError):  # a replay has told
-        for line in chain(removed, kept):
+        for line in all_lines(state, folder, RUN):
             counts[line.core.minute // DAY + 1] += len(line.core.observed)
     return counts
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -19,10 +18,8 @@ from ops import logs
 from ops.job_command import job_json
 from ops.options import DataDir, Verbose, read_settings
 from ops.state import open_state
-from scheduler.exported_journal import exported_journal
-from scheduler.history import read_journal
+from scheduler.exported_journal import all_lines
 from scheduler.job_history import JobHistory
-from scheduler.journal_checkpoint import trimmed_tick
 from scheduler.streams import load_streams
 from scheduler.summary import prefix_of
 
@@ -85,13 +82,7 @@ def _jobs(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
 
 
 def _journal(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
-    prefix = prefix_of(client, run)
-    tick: Any = client.hget(prefix + "state", "tick")
-    trimmed = trimmed_tick(client, prefix)
-    removed = exported_journal(client, data_dir, run)
-    passed = removed.passed(trimmed) if removed.covers(trimmed) else iter(())
-    lines = itertools.chain((one.line for one in passed), read_journal(client, prefix, trimmed + 1, int(tick)))
-    for line in lines:
+    for line in all_lines(client, data_dir, run):
         yield msgspec.json.encode(
             {"tick": line.core.tick, "digest": line.digest, "chain": line.chain, "core": line.core, "notes": line.notes}
         )

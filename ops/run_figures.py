@@ -5,9 +5,7 @@ Nothing that an entry or a prompt says is kept: prompts are known by the content
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +15,7 @@ from redis import Redis
 from memory.clock import DAY, day_of
 from memory.effects import Append, Archive, Effect, TakeWaiting
 from scheduler.controls import FULL, SetCadence
-from scheduler.exported_journal import exported_journal
-from scheduler.history import read_journal
+from scheduler.exported_journal import all_lines, exported_journal
 from scheduler.journal import EndNote, ReadLine
 from scheduler.journal_checkpoint import load_base, load_checkpoint_streams, trimmed_tick
 from scheduler.rules import kept_settings
@@ -169,24 +166,22 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
     minutes = tick * settings.minutes_per_tick
     width = next((w for w in _WIDTHS if minutes <= w * STEPS), DAY * -(-minutes // (DAY * STEPS)))
     figures = RunFigures(width=width, minutes_per_tick=settings.minutes_per_tick)
-    for line in _lines(client, run, prefix, tick, data_dir, figures):
+    _begin(client, run, prefix, data_dir, figures)
+    for line in all_lines(client, data_dir, run):
         figures.add(line)
     return figures
 
 
-def _lines(client: Redis, run: str, prefix: str, tick: int, data_dir: Path, figures: RunFigures) -> Iterator[ReadLine]:
-    trimmed = trimmed_tick(client, prefix)
-    removed = exported_journal(client, data_dir, run)
-    if removed.covers(trimmed):
-        exported = (passed.line for passed in removed.passed(trimmed))
-        return itertools.chain(exported, read_journal(client, prefix, trimmed + 1, tick))
+def _begin(client: Redis, run: str, prefix: str, data_dir: Path, figures: RunFigures) -> None:
+    """Count what was there before the first line that can be read."""
+    if exported_journal(client, data_dir, run).covers(trimmed_tick(client, prefix)):
+        return
     base = load_base(client, prefix)
     if base is not None:
         for stream in load_checkpoint_streams(client, prefix, base).values():
             live = sum(stream.is_live(number) for number in stream.entries)
             figures.entries += live
             figures.archive += len(stream.entries) - live
-    return read_journal(client, prefix, trimmed + 1, tick)
 
 
 def added(one: Cost | None, other: Cost) -> Cost:

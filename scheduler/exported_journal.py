@@ -11,13 +11,14 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from redis import Redis
 
-from scheduler.history import Passed
-from scheduler.journal import JournalError, read_line
-from scheduler.journal_checkpoint import read_checkpoint
+from scheduler.history import Passed, read_journal
+from scheduler.journal import JournalError, ReadLine, read_line
+from scheduler.journal_checkpoint import read_checkpoint, trimmed_tick
 from scheduler.keys import run_base
 from scheduler.summary import prefix_of
 
@@ -50,6 +51,22 @@ def exported_journal(client: Redis, data_dir: Path, run: str) -> ExportedJournal
     """
     incarnation = prefix_of(client, run).removeprefix(run_base(run)).removesuffix(":")
     return ExportedJournal(journal_folder(data_dir, run, incarnation))
+
+
+def all_lines(client: Redis, data_dir: Path, run: str) -> Iterator[ReadLine]:
+    """The verified lines of a run, of which those that were removed come from its files, if all of these are here.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: at the first tick whose line is missing or not what was written.
+    """
+    prefix = prefix_of(client, run)
+    tick: Any = client.hget(prefix + "state", "tick")
+    trimmed = trimmed_tick(client, prefix)
+    removed = exported_journal(client, data_dir, run)
+    if removed.covers(trimmed):
+        yield from (passed.line for passed in removed.passed(trimmed))
+    yield from read_journal(client, prefix, trimmed + 1, int(tick))
 
 
 def remove_exported(data_dir: Path, run: str) -> int:
