@@ -8,7 +8,7 @@ from memory.clock import clock_time
 from memory.profile import Profile
 from simulation.chance import Chance
 from simulation.naming import slug
-from simulation.places import PUBLIC, district_of, home_id, public_id
+from simulation.places import district_of, home_id, public_id, public_name
 from simulation.trades import TRADES, Trade
 
 MAX_PEOPLE = 1000
@@ -96,7 +96,7 @@ def person(seed: int, index: int) -> Person:
     home = home_id(index)
     work = home if trade.place == "home" else public_id(trade.place, district)
     years = 1 + chance.below(max(2, age - 18))
-    place_name = next((full for kind, full, _, _ in PUBLIC if kind == trade.place), "home")
+    place_name = "home" if trade.place == "home" else public_name(trade.place, district)
     project = chance.pick(PROJECTS).format(hobby=hobby)
     profile = Profile(
         name=name,

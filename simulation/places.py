@@ -70,6 +70,12 @@ def public_id(kind: str, district: int) -> str:
     return kind if district == 0 else f"{kind}-{district + 1}"
 
 
+def public_name(kind: str, district: int) -> str:
+    """The name of a public place: "Linden Café" in the first district, "Northgate Linden Café" in the second."""
+    name = next(name for known, name, _, _ in PUBLIC if known == kind)
+    return name if district == 0 else f"{DISTRICTS[district % len(DISTRICTS)]} {name.removeprefix('The ')}"
+
+
 def home_id(index: int) -> str:
     """The id of the home of the person with this index."""
     return f"home-{index // PEOPLE_PER_HOME + 1}"
@@ -81,10 +87,11 @@ def build(people: int) -> dict[str, Place]:
     for district in range((people - 1) // PEOPLE_PER_DISTRICT + 1):
         left = district % DISTRICTS_PER_ROW * WIDTH
         top = district // DISTRICTS_PER_ROW * HEIGHT
-        for slot, (kind, name, place_type, tags) in enumerate(PUBLIC):
-            full = name if district == 0 else f"{DISTRICTS[district % len(DISTRICTS)]} {name.removeprefix('The ')}"
+        for slot, (kind, _, place_type, tags) in enumerate(PUBLIC):
             row, column = divmod(slot, WIDTH // PUBLIC_PITCH)
-            location = Location(id=public_id(kind, district), name=full, type=place_type, tags=tags)
+            location = Location(
+                id=public_id(kind, district), name=public_name(kind, district), type=place_type, tags=tags
+            )
             places[location.id] = Place(
                 location, left + column * PUBLIC_PITCH + 2, top + row * PUBLIC_PITCH + 2, PUBLIC_SIZE
             )

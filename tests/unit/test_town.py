@@ -119,7 +119,9 @@ def test_any_size_has_its_people_and_places(agents: int) -> None:
     tiles = [(p.x + dx, p.y + dy) for p in places.values() for dx in range(p.size) for dy in range(p.size)]
     assert len(tiles) == len(set(tiles))
     for person in people.values():
-        assert {person.profile.home, person.profile.work, person.hobby_place} <= set(places)
+        profile = person.profile
+        assert {profile.home, profile.work, person.hobby_place} <= set(places)
+        assert (places[profile.work].location.name if profile.work != profile.home else "home") in profile.routine
     Town(agents=agents).step(0, 0)
 
 
