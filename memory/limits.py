@@ -18,7 +18,7 @@ _WHO_REMEMBERS = ("agent", "npc")  # scopes that a run's policy is for; places, 
 
 
 class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Spec 3, `DEFAULT_MEMORY_CONFIG`. Counts are of live entries per owner."""
+    """Spec 3, `DEFAULT_MEMORY_CONFIG`. Counts are of live entries per owner, unless they say otherwise."""
 
     max_observations: int = 200  # observations, messages and summaries together
     max_reflections: int = 50
@@ -29,6 +29,7 @@ class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     reflection_trigger_max: int = DEFAULT_TRIGGER  # accumulated importance at which an agent reflects
     summary_threshold: int = 5  # messages from which a conversation is worth a summary
     retention: int = 2 * 1440  # game minutes that an archived entry is kept
+    max_archived: int | None = None  # archived entries, the newest; None: all of the retention
     max_history: int = 100_000  # characters of a shared history (spec 2)
     recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # what a scope records without its model
     policy: Policy = "stream"

@@ -115,6 +115,7 @@ class Settings(ModelChoice):
     rate_share: float = Field(0.2, ge=0, le=1)  # of the entries that a host leaves unrated: a model is asked about them
     coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
     retention_days: int = Field(2, ge=0)
+    max_archived: int | None = Field(None, ge=0)  # entries; None: all of the retention
     policy: Policy = "stream"  # how memories are kept within bounds: spec 3's stream, spec 1's cells, spec 4's tokens
     policies: dict[str, Policy] = Field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
     on_failure: Literal["heuristic", "unchanged"] = "heuristic"  # what is remembered where a model failed to sum up
@@ -200,6 +201,7 @@ class Settings(ModelChoice):
             reflection_trigger_max=self.reflection_trigger_max,
             summary_threshold=self.summary_threshold,
             retention=self.retention_days * 1440,
+            max_archived=self.max_archived,
             policy=self.policy,
             policies=self.policies,
             on_failure=self.on_failure,

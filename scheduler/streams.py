@@ -57,6 +57,8 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
                 entries += (number, msgspec.json.encode(stream.entries[number]))
         moved: list[Value] = []
         for number in changes.archived:
+            if number not in fresh:
+                moved.append(number)
             if number in gone:
                 continue
             record = stream.archived[number]
@@ -64,8 +66,6 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
             scores += (record.tick, number)
             if record.into:
                 into += (number, record.into)
-            if number not in fresh:
-                moved.append(number)
         for number in sorted(changes.rated - fresh - gone - set(changes.archived)):
             (entries if stream.is_live(number) else archive).extend(
                 (number, msgspec.json.encode(stream.entries[number]))

@@ -37,7 +37,7 @@ def cut(
 def forget(
     streams: Mapping[str, Stream], facts: Facts, open_jobs: Iterable[OpenJob], tick: int
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Delete archived entries whose retention is over; every few minutes, and never what an open job may read.
+    """Delete archived entries that are too old or too many; every few minutes, and never what an open job may read.
 
     A crowd at noon is archived within the hour: left for an hour longer, it would be held beside the next one.
     """
@@ -49,9 +49,20 @@ def forget(
     named = {(reads.owner, n) for job in jobs for reads in job.reads for n in reads.numbers or ()}
     deleted = []
     for owner, stream in sorted(streams.items()):
-        ended = takewhile(lambda item: item[1].tick < before, stream.archived.items())  # in the order of their ticks
-        numbers = sorted(n for n, archived in ended if archived.tick <= oldest and (owner, n) not in named)
+        over = _over(stream, before, facts.limits.max_archived)
+        numbers = sorted(n for n in over if stream.archived[n].tick <= oldest and (owner, n) not in named)
         if numbers:
             stream.delete(numbers)
             deleted.append((owner, tuple(numbers)))
     return tuple(deleted)
+
+
+def _over(stream: Stream, before: int, most: int | None) -> set[int]:
+    """What was archived before a tick, and the oldest of what is more than so many."""
+    aged = takewhile(lambda item: item[1].tick < before, stream.archived.items())  # in the order of their ticks
+    over = {number for number, _ in aged}
+    if most is not None and len(stream.archived) > most:
+        # By tick and number: in which order a tick archived them is not known any more after a resume.
+        oldest = sorted(stream.archived, key=lambda number: (stream.archived[number].tick, number))
+        over.update(oldest[: len(oldest) - most])
+    return over

@@ -39,6 +39,49 @@ def test_an_archived_entry_is_kept_while_a_job_may_read_it(client: Redis) -> Non
     sound(client)
 
 
+def test_of_too_many_archived_entries_the_oldest_go_unless_a_job_may_read_them(client: Redis) -> None:
+    facts = Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=2))
+    host = Host(client, kinds=(Think(name="think", latency=9),), facts=facts)
+    observe(host, 6)
+    host.turn()
+    host.loop.ask(Archive(owner=OWNER, numbers=(5, 3, 2)))
+    host.turn()
+    (job,) = host.turn(("think", OWNER))
+    host.loop.ask(Archive(owner=OWNER, numbers=(1, 6)))
+    host.turn()
+    archived = host.loop.mind.streams[OWNER].archived
+    assert job.key in host.loop.mind.open
+    assert sorted(archived) == [1, 6], "what was archived before the job was made is not read by it"
+    host.loop.ask(Archive(owner=OWNER, numbers=(4,)))
+    host.turn()
+    host.turn()
+    assert sorted(host.loop.mind.streams[OWNER].archived) == [1, 4, 6], "the job may read them"
+    host.until(job.due + 3)
+    assert job.key in host.ended()
+    assert sorted(host.loop.mind.streams[OWNER].archived) == [4, 6]
+    assert sorted(client.hkeys(f"{host.ledger.prefix}archive:{OWNER}")) == [b"4", b"6"]
+    sound(client)
+
+
+def test_a_resumed_host_forgets_the_same(client: Redis) -> None:
+    facts = Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=5))
+    left = []
+    for resumed in (False, True):
+        host = Host(client, run=f"run-{resumed}", facts=facts)
+        observe(host, 13)
+        host.turn()
+        host.loop.ask(Archive(owner=OWNER, numbers=(12, 9, 2, 11, 10)))
+        host.turn()
+        if resumed:
+            host = Host(client, run="run-True", facts=facts, resume=True)
+        host.loop.ask(Archive(owner=OWNER, numbers=(8, 1)))
+        host.turn()
+        host.turn()
+        left.append(sorted(host.loop.mind.streams[OWNER].archived))
+        sound(client, f"run-{resumed}")
+    assert left == [[1, 8, 10, 11, 12]] * 2
+
+
 def test_a_resumed_host_knows_what_the_first_knew(client: Redis) -> None:
     host = Host(client, limits={"day.run.calls": 3, "tick.run.calls": 9})
     observe(host, 2)
