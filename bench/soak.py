@@ -42,13 +42,11 @@ DAY = 1440  # ticks
 COMPARED = 3  # the day whose peaks the last day's are compared with, counted from 1
 MOST_GROWTH = 1.05
 LOOK_EVERY = 0.2  # seconds
-#: By default archives are full on day 4, seven plans are there on day 7, and 50 reflections after weeks; it takes some
-#: three weeks until what is too important to drop has all of an agent's room, and routine is archived at once; and
-#: archives, which are most of the data, follow what was seen in two days.
+#: By default archives are full on day 4, seven plans are there on day 7, and 50 reflections after weeks; and it takes
+#: some three weeks until what is too important to drop has all of an agent's room, and routine is archived at once.
 FULL_BY_THEN = {
     "COGITATE_MAX_OBSERVATIONS": "15",
     "COGITATE_RETENTION_DAYS": "1",
-    "COGITATE_MAX_ARCHIVED": "250",
     "COGITATE_MAX_REFLECTIONS": "2",
     "COGITATE_MAX_PLANS": "2",
 }
