@@ -45,10 +45,10 @@ LOOK_EVERY = 0.2  # seconds
 #: By default archives are full on day 4, seven plans are there on day 7, and 50 reflections after weeks; and it takes
 #: some three weeks until what is too important to drop has all of an agent's room, and routine is archived at once.
 FULL_BY_THEN = {
-    "COGITATE_MAX_OBSERVATIONS": "15",
+    "COGITATE_MAX_OBSERVATIONS": "30",
     "COGITATE_RETENTION_DAYS": "1",
-    "COGITATE_MAX_REFLECTIONS": "2",
-    "COGITATE_MAX_PLANS": "2",
+    "COGITATE_MAX_REFLECTIONS": "4",
+    "COGITATE_MAX_PLANS": "3",
 }
 
 
