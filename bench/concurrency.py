@@ -188,7 +188,7 @@ class _Bench:
         before = self._answers()
         _until(lambda: self._answers() >= before + 3 * number, self._folder / "worker.log")
         begun, cpu, answers = time.monotonic(), _cpu(process), self._answers()
-        time.sleep(SECONDS)  # the time that is measured
+        time.sleep(SECONDS)  # the measurement: what the worker does in this time is counted before and after it
         ended, cpu_after, answers_after = time.monotonic(), _cpu(process), self._answers()
         if not self._messages.llen("cogitate:" + KIND) and not self._messages.llen("celery"):
             raise RuntimeError(f"with {number} in flight the queue ran empty: the figures would be too low")
@@ -217,7 +217,7 @@ def _until(condition: Callable[[], bool], log: Path) -> None:
     while not condition():
         if time.monotonic() > deadline:
             raise RuntimeError(f"the worker makes no calls:\n{log.read_text()[-2000:]}")
-        time.sleep(0.1)  # between two looks at the condition
+        time.sleep(0.1)  # between two looks: the count is in another process
 
 
 @contextmanager

@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -181,16 +180,17 @@ def _until_served(process: subprocess.Popen[str], url: str) -> None:
         RuntimeError: when it ends instead.
         TimeoutError: when it takes too long.
     """
-    deadline = time.monotonic() + STARTING
+    deadline, failed = time.monotonic() + STARTING, None
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"{process.args!r} ended with {process.returncode}: is the extra local-llm installed?")
         try:
             with urllib.request.urlopen(url, timeout=5):
                 return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)  # it is not up yet: look again
-    raise TimeoutError(f"{url} was not served within {STARTING:g} s")
+        except OSError as error:
+            failed = error
+            time.sleep(0.1)  # between two tries: it does not say when it is up
+    raise TimeoutError(f"{url} was not served within {STARTING:g} s: {failed}")
 
 
 def main() -> int:

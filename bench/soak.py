@@ -151,7 +151,7 @@ def _strike_until_over(
 ) -> None:
     next_fault = time.monotonic() + faults.pause(every)
     while host.poll() is None:
-        time.sleep(LOOK_EVERY)  # between two looks at the run
+        time.sleep(LOOK_EVERY)  # between two looks: memory is sampled, faults are struck at their time
         try:
             tick = _tick(state)
             if 0 < tick < last:

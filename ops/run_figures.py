@@ -15,9 +15,9 @@ from redis import Redis
 from memory.clock import DAY, day_of
 from memory.effects import Append, Archive, Effect, TakeWaiting
 from scheduler.controls import FULL, SetCadence
-from scheduler.exported_journal import all_lines, exported_journal
+from scheduler.exported_journal import all_lines
 from scheduler.journal import EndNote, ReadLine
-from scheduler.journal_checkpoint import load_base, load_checkpoint_streams, trimmed_tick
+from scheduler.journal_checkpoint import load_checkpoint, load_checkpoint_streams
 from scheduler.rules import kept_settings
 from scheduler.summary import prefix_of
 from tasks.job import Cost
@@ -166,17 +166,16 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
     minutes = tick * settings.minutes_per_tick
     width = next((w for w in _WIDTHS if minutes <= w * STEPS), DAY * -(-minutes // (DAY * STEPS)))
     figures = RunFigures(width=width, minutes_per_tick=settings.minutes_per_tick)
-    _begin(client, run, prefix, data_dir, figures)
     for line in all_lines(client, data_dir, run):
+        if not figures.first and line.core.tick > 1:
+            _begin(client, prefix, line.core.tick - 1, figures)
         figures.add(line)
     return figures
 
 
-def _begin(client: Redis, run: str, prefix: str, data_dir: Path, figures: RunFigures) -> None:
-    """Count what was there before the first line that can be read."""
-    if exported_journal(client, data_dir, run).covers(trimmed_tick(client, prefix)):
-        return
-    base = load_base(client, prefix)
+def _begin(client: Redis, prefix: str, tick: int, figures: RunFigures) -> None:
+    """Count what was there at the tick before the first line that can be read."""
+    base = load_checkpoint(client, prefix, tick)
     if base is not None:
         for stream in load_checkpoint_streams(client, prefix, base).values():
             live = sum(stream.is_live(number) for number in stream.entries)

@@ -35,7 +35,7 @@ def recordings() -> Path:
     """The folder of recorded runs. A test that uses it is marked `recordings`."""
     folder = os.environ.get(RECORDINGS)
     if not folder:
-        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        # They are not part of the project. Where their folder is named, as in CI, one that is missing is a failure.
         pytest.skip(f"{RECORDINGS} names no folder of recorded runs")
     if not Path(folder).is_dir():
         pytest.fail(f"{RECORDINGS}={folder} is no folder")
@@ -58,7 +58,7 @@ def eventually() -> Eventually:
         deadline = time.monotonic() + timeout
         while not condition():
             assert time.monotonic() < deadline, f"waited {timeout:.0f} seconds for {what}"
-            time.sleep(0.02)  # between two looks at the condition
+            time.sleep(0.02)  # between two looks: other processes and threads announce nothing
 
     return wait
 

@@ -36,7 +36,7 @@ class Doom:
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         given_up = time.monotonic() + ALONE
         while time.monotonic() < given_up and not _company():
-            time.sleep(0.02)  # between two looks at the condition
+            time.sleep(0.02)  # between two looks: whoever else is at work is in other processes
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError("nobody survives this")
 

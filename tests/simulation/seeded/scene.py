@@ -81,8 +81,8 @@ def scene_of(number: int) -> Scene:
         "max_observations": draw.choice((6, 9)),
         "max_reflections": 3,
         "max_plans": 2,
-        "retention_days": 1 - number % 2,
-        "max_archived": (3, None)[number % 2],
+        "retention_days": 0 if number % 3 else 1,  # archived entries go by age, or as too many
+        "max_archived": None if number % 3 else 3,
         "policies": {"agent:ann": draw.choice(("cells", "stream")), "npc:cy": draw.choice(("tokens", "stream"))},
         "cells": 3,
         "token_limit": 150,
