@@ -29,7 +29,7 @@ WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes
 TARGET = 0.75  # share that it aims at
 FEWEST = 3  # routine entries: a summary of fewer saves nothing
 SETTLED = 36 * 60  # game minutes after which a routine conversation is compacted without a model
-MOST_SUBJECTS = 32  # of a summary: what stands for other summaries would name whoever was seen in a crowd, for ever
+MOST_SUBJECTS = 12  # of a summary: what stands for other summaries would name whoever was seen in a crowd, for ever
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def _replace(
 def summary_entry(group: Sequence[Entry], text: str, importance: int, entry_type: EntryType = "summary") -> Entry:
     """A summary that stands for a group of entries: dated to the last, placed at the first (spec 3, task 9).
 
-    It names at most 32 subjects: those of most of the entries, in the order of time.
+    It names at most 12 subjects: those of most of the entries, in the order of time.
     """
     ordered = sorted(group, key=lambda e: (e.minute, e.number))
     involved = Counter(s for e in ordered for s in e.subjects)

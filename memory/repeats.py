@@ -43,7 +43,7 @@ def repeat_key(entry: Entry) -> RepeatKey | None:
     return (_told(entry.text), entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def _told(text: str) -> str:
     return " ".join(stem(w) for w in words(text) if w not in _EMPTY) or normal(text)
 

@@ -112,13 +112,13 @@ def _looks_like(seed: int, person: Person, place: str, minute: int, place_type: 
     return options[_turn(seed, person.owner, place, minute // 120, len(options))]
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2_048)
 def _turn(seed: int, owner: str, place: str, two_hours: int, count: int) -> int:
     """Which of `count` activities it is in these two hours (remembered, since it is asked every minute)."""
     return Chance(seed, "doing", owner, place, two_hours).below(count)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2_048)
 def _habits(seed: int, owner: str, day: int) -> tuple[int, tuple[str, str], bool, bool, bool]:
     """How a day without a plan goes: lunch time, where to after work, hobby instead?, to the pub?, lunch out?"""
     chance = Chance(seed, "routine", owner, day)
