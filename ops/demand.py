@@ -16,7 +16,7 @@ from redis.exceptions import ResponseError
 
 from memory.clock import DAY
 from scheduler.endpoints import Model
-from scheduler.journal import unpack
+from scheduler.journal import unpack_line
 from scheduler.ledger_errors import LedgerError
 from scheduler.rules import kept_settings
 from scheduler.settings import Settings
@@ -199,7 +199,7 @@ def _sample(client: Redis, run: str) -> _Sample | None:
     days: list[dict[str, _Used]] = [{} for _ in range(whole)]
     for number, stored in enumerate(lines[: whole * DAY // settings.minutes_per_tick]):
         try:
-            line = _LINE.decode(unpack(stored)[1])
+            line = _LINE.decode(unpack_line(stored)[1])
         except ValueError:
             return None  # changed by hand: `cogitate audit` says where
         day = days[min(whole - 1, number * settings.minutes_per_tick // DAY)]

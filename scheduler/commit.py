@@ -16,6 +16,7 @@ from scheduler.restore import loop_state
 from scheduler.streams import chunked, stream_writes
 from scheduler.turn import Outcome
 from scheduler.versions import SCHEMA
+from scheduler.world_state import world_writes
 
 KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
 
@@ -67,7 +68,7 @@ class Committer:
             writes.append(Write("HSET", "state", ("loop", kept)))
             self._loop_written = kept
         if checkpoint is not None:
-            writes.append(Write("HSET", "checkpoint", ("tick", number, "world", checkpoint)))
+            writes += world_writes(number, checkpoint)
         notes = Notes(
             epoch=self._ledger.epoch,
             ended=outcome.notes,

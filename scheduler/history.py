@@ -16,7 +16,7 @@ from memory.entry import Entry
 from memory.repeats import count_repeat
 from memory.stream import Stream
 from scheduler.boundary import Change
-from scheduler.journal import Core, JournalError, Line, ReadLine, read_line, unpack
+from scheduler.journal import Core, JournalError, Line, ReadLine, read_line, unpack_line
 from scheduler.journal_checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
 from scheduler.mind import note_served
 
@@ -107,7 +107,7 @@ def hashes_before(client: Redis, prefix: str, first: int, trimmed: int) -> tuple
     if stored is None:
         raise JournalError(f"tick {tick}: the journal has no line for it")
     try:
-        written, body = unpack(stored)
+        written, body = unpack_line(stored)
         return msgspec.json.decode(body, type=Line).digest, written
     except ValueError as error:
         raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error

@@ -12,7 +12,6 @@ beside it. Keys under the run's prefix, `<t>` being the tick:
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ from redis import Redis
 from memory.snapshot import dump, load
 from memory.stream import Stream
 from scheduler.journal import JournalError, next_chain
+from scheduler.packing import pack, unpack
 from scheduler.standing import Standing
 from scheduler.versions import SCHEMA
 
@@ -45,7 +45,7 @@ _CHECKPOINT = msgspec.json.Decoder(JournalCheckpoint)
 
 def packed(stream: bytes) -> bytes:
     """A stream's JSON as it is kept beside a checkpoint: about an eighth of its size."""
-    return zlib.compress(stream, 6)
+    return pack(stream, 6)
 
 
 def content_hash(stream: bytes) -> str:
@@ -137,8 +137,8 @@ def load_checkpoint_streams(client: Redis, prefix: str, checkpoint: JournalCheck
 
 def _unpacked(body: bytes | None) -> bytes:
     try:
-        return zlib.decompress(body or b"")
-    except zlib.error:
+        return unpack(body or b"")
+    except ValueError:
         return b""  # which is no stream's
 
 

@@ -241,8 +241,7 @@ class HostLedger:
         return self.outage is not None and not self.outage.back()
 
     def _step(self, lua: Any, args: Sequence[Value]) -> list[Any] | None:
-        sent = b"\0".join([arg if isinstance(arg, bytes) else str(arg).encode() for arg in args])
-        digest, size = hashlib.blake2b(sent, digest_size=16).hexdigest(), len(sent)
+        digest, size = _fingerprint(args)
         seq = self._seq
         whole = [self.prefix, self.epoch, self._holder, seq, digest, *args]
 
@@ -270,3 +269,9 @@ class HostLedger:
             f"run {self.run!r}: another host has taken it, or it was deleted; this host stops "
             f"(epoch {self.epoch}, step {seq}; the ledger says {[str(part, 'ascii') for part in answer]})"
         )
+
+
+def _fingerprint(args: Sequence[Value]) -> tuple[str, int]:
+    """The digest of a step's arguments, by which the ledger knows one that is sent again, and their bytes."""
+    sent = b"\0".join([arg if isinstance(arg, bytes) else str(arg).encode() for arg in args])
+    return hashlib.blake2b(sent, digest_size=16).hexdigest(), len(sent)

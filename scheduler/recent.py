@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from scheduler.journal import EndNote, JournalError, unpack
+from scheduler.journal import EndNote, JournalError, unpack_line
 from scheduler.limits import LimitTable
 from scheduler.summary import limit_name
 from tasks.job import Cost, JobKey
@@ -103,7 +103,7 @@ def recent_ticks(client: Redis, prefix: str, run: str, limits: LimitTable, count
 
 def _read(stored: bytes) -> _Line:
     try:
-        return _LINE.decode(unpack(stored)[1])
+        return _LINE.decode(unpack_line(stored)[1])
     except msgspec.DecodeError as error:
         raise JournalError(f"the journal was changed, a line of it cannot be read: {error}") from error
 

@@ -17,6 +17,7 @@ from scheduler.open_jobs import load_open_jobs
 from scheduler.streams import load_streams
 from scheduler.triggers import Trigger
 from scheduler.turn import Deferred
+from scheduler.world_state import load_world
 
 
 class LoopState(msgspec.Struct, frozen=True):
@@ -78,11 +79,9 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.estimates.load(client, prefix)
     mind.late.load(client, prefix, mind.streams)
     mind.steering.load(client, prefix)
-    checkpoint: Any = client.hmget(prefix + "checkpoint", ["tick", "world"])
     windows: Any = client.smembers(prefix + "windows")
-    return Restored(
-        int(tick), digest, chain, checkpoint[1], int(checkpoint[0] or 0), {window.decode() for window in windows}
-    )
+    world, at = load_world(client, prefix)
+    return Restored(int(tick), digest, chain, world, at, {window.decode() for window in windows})
 
 
 def _with_models(kept: Facts, models: tuple[Model, ...]) -> Facts:

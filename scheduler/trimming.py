@@ -20,7 +20,7 @@ from memory.clock import day_of
 from memory.snapshot import dump
 from scheduler.exported_journal import ExportedJournal, exported_entry
 from scheduler.history import PAGE, read_journal
-from scheduler.journal import JournalError, next_chain, unpack
+from scheduler.journal import JournalError, next_chain, unpack_line
 from scheduler.journal_checkpoint import (
     JournalCheckpoint,
     content_hash,
@@ -128,7 +128,7 @@ class JournalTrimmer:
         """The entries to be removed, in their order; their chain is verified."""
         client, prefix = self._ledger.client, self._ledger.prefix
         before = load_checkpoint(client, prefix, self._trimmed)
-        check = _chain_check("" if before is None else unpack(self._checkpoint(self._trimmed))[0])
+        check = _chain_check("" if before is None else unpack_line(self._checkpoint(self._trimmed))[0])
         for start in range(self._trimmed, base, PAGE):
             page: Any = client.lrange(
                 prefix + "journal", start - self._trimmed, min(start + PAGE, base) - 1 - self._trimmed
@@ -149,7 +149,7 @@ def _chain_check(chain: str) -> Callable[[int, bytes], tuple[str, bytes]]:
     def check(tick: int, stored: bytes) -> tuple[str, bytes]:
         nonlocal chain
         try:
-            found, body = unpack(stored)
+            found, body = unpack_line(stored)
         except JournalError as error:
             raise JournalError(f"tick {tick}: {error}; its lines up to here are not removed") from error
         chain = next_chain(chain, body)

@@ -14,6 +14,7 @@ resumed: `tests/fixtures/` keeps one of each. What a version added:
 * 2: answers that come after their job's end change memory: `late` in the core of a line, `awaited` and `offered` among
   the keys of a run.
 * 3: the journal's lines are compressed; their chain is that of the JSON in them, as before.
+* 4: the world's own state is compressed.
 """
 
-SCHEMA = 3
+SCHEMA = 4

@@ -15,7 +15,7 @@ from written_run import FOLDER, as_bytes, live, load, settings_for, write
 from cogitate import TickLoop
 from ops.fake_llm import FakeEndpoint
 from scheduler.audit import audit
-from scheduler.journal import unpack
+from scheduler.journal import unpack_line
 from scheduler.replay import replay
 from scheduler.summary import prefix_of, summarise_run
 from scheduler.versions import SCHEMA
@@ -82,7 +82,7 @@ def test_the_next_one_can_be_written(tmp_path: Path) -> None:
     states = {fields["state"] for key, (_, fields) in fresh["keys"].items() if ":job:" in key}
     assert states == {"open", "held", "staged"}
     assert keys.keys() >= {"attempts", "lost", "retired", "unclaimed", "checkpoint", "facts", "awaited", "offered"}
-    assert any(b'"late":[{"key"' in unpack(as_bytes(line))[1] for line in keys["journal"])
+    assert any(b'"late":[{"key"' in unpack_line(as_bytes(line))[1] for line in keys["journal"])
     loop = json.loads(keys["state"]["loop"])
     assert loop["deferred"]
     assert loop["triggers"]

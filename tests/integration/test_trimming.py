@@ -19,7 +19,7 @@ from scheduler.exported_journal import ExportedJournal, journal_folder
 from scheduler.history import JournalTrimmed, read_journal
 from scheduler.intake import InputError
 from scheduler.job_history import JobHistory
-from scheduler.journal import JournalError, pack, unpack
+from scheduler.journal import JournalError, pack_line, unpack_line
 from scheduler.ledger_errors import Fenced
 from scheduler.replay import replay
 from scheduler.settings import Settings
@@ -199,7 +199,7 @@ def test_a_changed_byte_in_an_exported_file_is_found_at_its_tick(trimmed: Lived,
 @pytest.mark.parametrize(
     "change",
     [
-        lambda line: pack(unpack(line)[0], unpack(line)[1].replace(b'"tick":', b'"tick": ', 1)),
+        lambda line: pack_line(unpack_line(line)[0], unpack_line(line)[1].replace(b'"tick":', b'"tick": ', 1)),
         lambda line: line[:-1],
     ],
     ids=["rewritten", "cut short"],

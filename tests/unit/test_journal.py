@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 
 from memory.effects import Append
 from memory.entry import Entry
-from scheduler.journal import Core, Ended, EndNote, JournalError, Notes, next_chain, pack, read_line, unpack, write_line
+from scheduler.journal import (
+    Core,
+    Ended,
+    EndNote,
+    JournalError,
+    Notes,
+    next_chain,
+    pack_line,
+    read_line,
+    unpack_line,
+    write_line,
+)
 from tasks.job import Cost, JobKey
 
 KEY = JobKey(1, "plan", "agent:ä/b", 0, 0)
@@ -53,7 +64,7 @@ def test_what_is_written_reads_back() -> None:
 @given(st.integers(0, 3), st.booleans(), st.data())
 def test_any_changed_byte_is_found_at_its_tick(which: int, plain: bool, data: st.DataObject) -> None:
     """Plain lines are those of older versions, and of files. A compressed one has a few bits that mean nothing."""
-    chain, body = unpack(LINES[which])
+    chain, body = unpack_line(LINES[which])
     stored = bytearray(chain.encode() + b" " + body if plain else LINES[which])
     stored[data.draw(st.integers(0, len(stored) - 1))] ^= data.draw(st.integers(1, 255))
     lines = [*LINES[:which], bytes(stored), *LINES[which + 1 :]]
@@ -66,13 +77,13 @@ def test_any_changed_byte_is_found_at_its_tick(which: int, plain: bool, data: st
 
 def says(stored: bytes) -> tuple[str, bytes] | None:
     try:
-        return unpack(bytes(stored))
+        return unpack_line(bytes(stored))
     except JournalError:
         return None
 
 
 def test_a_line_is_not_unpacked_beyond_what_a_server_could_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler.journal.MOST_BYTES", len(unpack(LINES[0])[1]) - 1)
+    monkeypatch.setattr("scheduler.packing.MOST_BYTES", len(unpack_line(LINES[0])[1]) - 1)
     with pytest.raises(JournalError, match=r"^tick 1: the journal was changed"):
         check(LINES)
 
@@ -96,11 +107,11 @@ def test_a_line_out_of_place_is_found(lines: list[bytes], tick: int) -> None:
 def test_a_line_forged_with_its_chain_breaks_the_digest() -> None:
     """Who recomputes the chain must recompute the digest too; the digest itself is kept elsewhere."""
     forged, _, chain = write_line(core(1, "another thought"), notes(), "", "", 1)
-    old = msgspec.json.decode(unpack(LINES[0])[1])["digest"]
-    new = msgspec.json.decode(unpack(forged)[1])["digest"]
-    body = unpack(forged)[1].replace(new.encode(), old.encode())
+    old = msgspec.json.decode(unpack_line(LINES[0])[1])["digest"]
+    new = msgspec.json.decode(unpack_line(forged)[1])["digest"]
+    body = unpack_line(forged)[1].replace(new.encode(), old.encode())
     with pytest.raises(JournalError, match="does not follow"):
-        read_line(pack(next_chain("", body), body), 1, "", "")
+        read_line(pack_line(next_chain("", body), body), 1, "", "")
     assert chain
 
 

@@ -22,7 +22,7 @@ import scheduler.journal
 import scheduler.scripts
 import scheduler.upkeep
 from scheduler.boundary import Closing
-from scheduler.journal import Core, Line, Notes, unpack
+from scheduler.journal import Core, Line, Notes, unpack_line
 from scheduler.late_answers import LateAnswers
 from scheduler.ledger import Commit, HostLedger
 from scheduler.ledger_answers import Advanced
@@ -67,7 +67,7 @@ def usage_in_the_digest() -> Iterator[None]:
         return write(core, notes, *rest)
 
     def reading(stored: bytes, *rest: Any) -> Any:
-        line = msgspec.json.decode(unpack(stored)[1], type=Line)
+        line = msgspec.json.decode(unpack_line(stored)[1], type=Line)
         attempts[0] = sum(note.attempts for note in line.notes.ended)
         return read(stored, *rest)
 
@@ -174,7 +174,7 @@ def late_staging_accepted() -> AbstractContextManager[Any]:
     advance = HostLedger.advance
 
     def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
-        line = msgspec.json.decode(unpack(commit.line)[1], type=Line)
+        line = msgspec.json.decode(unpack_line(commit.line)[1], type=Line)
         late = {end.key for end in msgspec.json.decode(line.core, type=Core).ended if end.reason == "late"}
         staged = {key for key in late if self.client.hget(f"{self.prefix}job:{key.text()}", "state") == b"staged"}
         return advance(self, replace(commit, closed=[key for key in commit.closed if key not in staged]), apply)
