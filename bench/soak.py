@@ -6,8 +6,8 @@
 journal is kept for one day and exported. In the end the run is audited and replayed, from its checkpoint and from its
 first tick, and the memory of host and server in the last day is compared with that of the third. Archives are full by
 then, and agents have all the memories, plans and reflections that they may keep: otherwise what is yet to be filled
-would hide what is lost. What is archived for a day, and that day's journal, follow what the town saw in it: the count
-stands beside the peaks. Linux only: processes and their peaks are read from `/proc`.
+would hide what is lost. A day's journal follows what the town saw in it: the count stands beside the peaks. Linux only:
+processes and their peaks are read from `/proc`.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ DAY = 1440  # ticks
 COMPARED = 3  # the day whose peaks the last day's are compared with, counted from 1
 MOST_GROWTH = 1.05
 LOOK_EVERY = 0.2  # seconds
-#: By default archives are full on day 4, seven plans are there on day 7, and 50 reflections after weeks; and it takes
-#: some three weeks until what is too important to drop has all of an agent's room, and routine is archived at once.
+#: What an agent may keep: so little that all of it is full by then, and that something lost would soon show. By default
+#: archives are full on day 4, seven plans are there on day 7, and 50 reflections after weeks; and it takes some three
+#: weeks until what is too important to drop has all of an agent's room, and routine is archived at once.
 FULL_BY_THEN = {
-    "COGITATE_MAX_OBSERVATIONS": "30",
-    "COGITATE_RETENTION_DAYS": "1",
-    "COGITATE_MAX_REFLECTIONS": "4",
-    "COGITATE_MAX_PLANS": "3",
+    "COGITATE_MAX_OBSERVATIONS": "15",
+    "COGITATE_MAX_ARCHIVED": "100",
+    "COGITATE_MAX_REFLECTIONS": "2",
+    "COGITATE_MAX_PLANS": "2",
 }
 
 
