@@ -34,6 +34,8 @@ class Changes(msgspec.Struct):
     marked: set[int] = msgspec.field(default_factory=set)
     rated: set[int] = msgspec.field(default_factory=set)
     deleted: list[int] = msgspec.field(default_factory=list)
+    deleted_into: list[int] = msgspec.field(default_factory=list)  # those of the deleted that went into another entry
+    deleted_marks: list[int] = msgspec.field(default_factory=list)  # those that had marks
     head: bool = False
 
     def __bool__(self) -> bool:
@@ -202,9 +204,11 @@ class Stream:
     def delete(self, numbers: Iterable[int]) -> None:
         """Forget archived entries for good (after their retention, when no open job may read them)."""
         for number in numbers:
-            del self.archived[number]
+            if self.archived.pop(number).into:
+                self.changes.deleted_into.append(number)
+            if self.marks.pop(number, None) is not None:
+                self.changes.deleted_marks.append(number)
             del self.entries[number]
-            self.marks.pop(number, None)
             self.changes.deleted.append(number)
         # A dict keeps the room of what has left it: anew it takes half as much.
         self.entries, self.archived, self.marks = dict(self.entries), dict(self.archived), dict(self.marks)

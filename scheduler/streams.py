@@ -13,7 +13,7 @@ Keys under the run's prefix, `<o>` being the owner:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -30,7 +30,7 @@ _MARKS = msgspec.json.Decoder(Marks)
 _HEAD = msgspec.json.Decoder(Head)
 
 
-def chunked(command: str, key: str, values: list[Value], per: int = 1) -> Iterator[Write]:
+def chunked(command: str, key: str, values: Sequence[Value], per: int = 1) -> Iterator[Write]:
     """A command with many arguments as several with fewer; `per` arguments belong together."""
     step = CHUNK * per
     for i in range(0, len(values), step):
@@ -73,15 +73,16 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
         marks: list[Value] = []
         for number in sorted(changes.marked - gone):
             marks += (number, msgspec.json.encode(stream.marks[number]))
-        deleted: list[Value] = sorted(gone)
         writes += chunked("HSET", f"entries:{owner}", entries, 2)
         writes += chunked("HDEL", f"entries:{owner}", moved)
         writes += chunked("HSET", f"archive:{owner}", archive, 2)
         writes += chunked("ZADD", f"archived:{owner}", scores, 2)
         writes += chunked("HSET", f"into:{owner}", into, 2)
         writes += chunked("HSET", f"marks:{owner}", marks, 2)
-        for command, key in (("HDEL", "archive"), ("ZREM", "archived"), ("HDEL", "into"), ("HDEL", "marks")):
-            writes += chunked(command, f"{key}:{owner}", deleted)
+        writes += chunked("HDEL", f"archive:{owner}", changes.deleted)
+        writes += chunked("ZREM", f"archived:{owner}", changes.deleted)
+        writes += chunked("HDEL", f"into:{owner}", changes.deleted_into)
+        writes += chunked("HDEL", f"marks:{owner}", changes.deleted_marks)
         if changes.head:
             heads += (owner, msgspec.json.encode(stream.head))
     writes += chunked("HSET", "heads", heads, 2)
