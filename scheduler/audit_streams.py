@@ -31,25 +31,27 @@ def wrong_streams(
     found: list[str] = []
     for owner in sorted(streams):
         try:
-            tick, stored, lists = _read(client, prefix, owner)
+            tick, stored, fields = _read(client, prefix, owner)
         except UNREADABLE as error:
             found.append(f"{owner}: cannot be read: {type(error).__name__}: {str(error)[:200]}")
             continue
         said = follow(tick)[owner]
-        found += [f"{owner}: {fault}" for fault in (*_differences(stored, said), *_misplaced(said, *lists))]
+        found += [f"{owner}: {fault}" for fault in (*_differences(stored, said), *_misplaced(said, fields))]
         found += [f"{owner}: {fault}" for fault in _without_summary(said)]
     return found
 
 
-def _read(client: Redis, prefix: str, owner: str) -> tuple[int, Stream, tuple[set[int], set[int]]]:
-    """A stored stream at one instant: its tick, and the numbers in the hashes of live and of archived entries."""
+def _read(client: Redis, prefix: str, owner: str) -> tuple[int, Stream, dict[str, set[int]]]:
+    """A stored stream at one instant: its tick, and the numbers in the hashes whose fields it does not show itself."""
     for _ in range(TRIES):
         before: Any = client.hget(prefix + "state", "tick")
         stream = load_streams(client, prefix, [owner])[owner]
-        live: Any = client.hkeys(f"{prefix}entries:{owner}")
-        archive: Any = client.hkeys(f"{prefix}archive:{owner}")
+        fields: dict[str, set[int]] = {}
+        for name in ("entries", "archive", "into"):
+            numbers: Any = client.hkeys(f"{prefix}{name}:{owner}")
+            fields[name] = {int(number) for number in numbers}
         if client.hget(prefix + "state", "tick") == before:
-            return int(before), stream, ({int(n) for n in live}, {int(n) for n in archive})
+            return int(before), stream, fields
     raise TimeoutError(f"the run advanced {TRIES} times while the stream of {owner!r} was read; pause it first")
 
 
@@ -65,9 +67,14 @@ def _differences(stored: Stream, said: Stream) -> list[str]:
     return found
 
 
-def _misplaced(said: Stream, live: set[int], archive: set[int]) -> list[str]:
-    wrong = sorted((live ^ {entry.number for entry in said.live()}) | (archive ^ said.archived.keys()))
-    return [f"entries {wrong[:5]} are kept as live or archived, and are not"] if wrong else []
+def _misplaced(said: Stream, fields: Mapping[str, set[int]]) -> list[str]:
+    found = []
+    live = {entry.number for entry in said.live()}
+    if wrong := sorted((fields["entries"] ^ live) | (fields["archive"] ^ said.archived.keys())):
+        found.append(f"entries {wrong[:5]} are kept as live or archived, and are not")
+    if left := sorted(fields["into"] - said.archived.keys()):
+        found.append(f"into {left[:5]} are of entries that are not archived")
+    return found
 
 
 def _without_summary(said: Stream) -> list[str]:

@@ -133,6 +133,7 @@ def first(client: Any, key: str) -> bytes:
         (lambda c, p: c.hdel(p + "archive:npc:cy", first(c, p + "archive:npc:cy")), "kept as live or archived"),
         (lambda c, p: c.hset(p + "into:npc:cy", first(c, p + "into:npc:cy"), 500), "npc:cy: archived ["),
         (lambda c, p: c.hset(p + "entries:npc:cy", first(c, p + "archive:npc:cy"), entry(1)), "kept as live or"),
+        (lambda c, p: c.hset(p + "into:agent:ada", 9000, 1), "agent:ada: into [9000] are of entries that are not"),
         # both hashes run unbroken to where the run stands
         (lambda c, p: c.hset(p + "state", "digest", "0"), "the run's digest 0"),
         (lambda c, p: c.hset(p + "state", "chain", "0"), "and chain 0"),

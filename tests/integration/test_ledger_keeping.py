@@ -63,6 +63,22 @@ def test_of_too_many_archived_entries_the_oldest_go_unless_a_job_may_read_them(c
     sound(client)
 
 
+def test_what_is_forgotten_leaves_no_link_behind(client: Redis) -> None:
+    host = Host(client, facts=Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=1)))
+    observe(host, 4)
+    host.turn()
+    host.loop.ask(Archive(owner=OWNER, numbers=(1, 2), into_summary=True))
+    host.turn()
+    host.loop.ask(Archive(owner=OWNER, numbers=(3,)))
+    into = f"{host.ledger.prefix}into:{OWNER}"
+    assert client.hkeys(into) == [b"2"], "the first has been forgotten at once"
+    host.turn()
+    host.turn()
+    assert list(host.loop.mind.streams[OWNER].archived) == [3]
+    assert client.hkeys(into) == []
+    sound(client)
+
+
 def test_a_resumed_host_forgets_the_same(client: Redis) -> None:
     facts = Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=5))
     left = []
