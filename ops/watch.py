@@ -36,11 +36,11 @@ def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
                 said = line
             if summary.status not in ("running", "paused"):
                 return summary
-            time.sleep(EVERY)  # how often the screen changes
+            time.sleep(EVERY)  # between two looks at the run: as often as a reader can follow
             summary = reader.read()
     with Live(_drawn(summary), console=console, auto_refresh=False, transient=True) as live:
         while summary.status in ("running", "paused"):
-            time.sleep(EVERY)  # how often the screen changes
+            time.sleep(EVERY)  # between two looks at the run: as often as a reader can follow
             summary = reader.read()
             live.update(_drawn(summary), refresh=True)
     return summary

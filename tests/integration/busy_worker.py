@@ -16,7 +16,7 @@ def run_job(job_id: str) -> None:
     name = job_id.replace("/", "-")
     (FOLDER / f"{name}.begun").touch()
     while not (FOLDER / "release").exists():
-        time.sleep(0.02)  # between two looks: the test lets it go
+        time.sleep(0.02)  # between two looks: the test, another process, makes the file
     (FOLDER / f"{name}.ended").touch()
 
 
