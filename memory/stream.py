@@ -60,6 +60,7 @@ class Stream:
         self.marks: dict[int, Marks] = dict(marks or {})
         self.head = head or Head()
         self.changes = Changes()
+        self._vacant = 0  # places of deleted entries
         self._live: dict[int, Entry] = {n: e for n, e in self.entries.items() if n not in self.archived}
         self._counts: dict[EntryType, int] = {}
         for entry in self._live.values():
@@ -210,9 +211,12 @@ class Stream:
                 self.changes.deleted_marks.append(number)
             del self.entries[number]
             self.changes.deleted.append(number)
-        # A dict keeps the room of what has left it: anew it takes half as much.
-        self.entries, self.archived, self.marks = dict(self.entries), dict(self.archived), dict(self.marks)
-        self._live = dict(self._live)
+            self._vacant += 1
+        # A dict keeps the room of what has left it, and grows threefold without it: anew it takes half as much.
+        if self._vacant > len(self.entries) // 4:
+            self.entries, self.archived, self.marks = dict(self.entries), dict(self.archived), dict(self.marks)
+            self._live = dict(self._live)
+            self._vacant = 0
 
     def mark(self, number: int, marks: Marks) -> None:
         """Replace the marks of an entry."""

@@ -73,16 +73,17 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
         marks: list[Value] = []
         for number in sorted(changes.marked - gone):
             marks += (number, msgspec.json.encode(stream.marks[number]))
+        # First what goes: what comes then takes its room.
+        writes += chunked("HDEL", f"archive:{owner}", changes.deleted)
+        writes += chunked("ZREM", f"archived:{owner}", changes.deleted)
+        writes += chunked("HDEL", f"into:{owner}", changes.deleted_into)
+        writes += chunked("HDEL", f"marks:{owner}", changes.deleted_marks)
         writes += chunked("HSET", f"entries:{owner}", entries, 2)
         writes += chunked("HDEL", f"entries:{owner}", moved)
         writes += chunked("HSET", f"archive:{owner}", archive, 2)
         writes += chunked("ZADD", f"archived:{owner}", scores, 2)
         writes += chunked("HSET", f"into:{owner}", into, 2)
         writes += chunked("HSET", f"marks:{owner}", marks, 2)
-        writes += chunked("HDEL", f"archive:{owner}", changes.deleted)
-        writes += chunked("ZREM", f"archived:{owner}", changes.deleted)
-        writes += chunked("HDEL", f"into:{owner}", changes.deleted_into)
-        writes += chunked("HDEL", f"marks:{owner}", changes.deleted_marks)
         if changes.head:
             heads += (owner, msgspec.json.encode(stream.head))
     writes += chunked("HSET", "heads", heads, 2)

@@ -13,8 +13,6 @@ from memory.stream import Stream
 from scheduler.facts import Facts
 from scheduler.open_jobs import OpenJob
 
-FORGET_EVERY = 10  # game minutes
-
 
 def cut(
     streams: Mapping[str, Stream],
@@ -37,22 +35,23 @@ def cut(
 def forget(
     streams: Mapping[str, Stream], facts: Facts, open_jobs: Iterable[OpenJob], tick: int
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Delete archived entries that are too old or too many; every few minutes, and never what an open job may read.
+    """Delete archived entries that are too old or too many; never what an open job may read.
 
-    A crowd at noon is archived within the hour: left for an hour longer, it would be held beside the next one.
+    With every tick, not in rounds: what a crowd has seen would be held until the round, and then go all at once.
     """
-    if facts.minute(tick - 1) // FORGET_EVERY == facts.minute(tick) // FORGET_EVERY:
+    before = tick - facts.limits.retention // facts.minutes_per_tick
+    over = {owner: _over(stream, before, facts.limits.max_archived) for owner, stream in sorted(streams.items())}
+    if not any(over.values()):
         return ()
     jobs = [item.job for item in open_jobs]
     oldest = min((job.key.tick for job in jobs), default=tick)
-    before = tick - facts.limits.retention // facts.minutes_per_tick
     named = {(reads.owner, n) for job in jobs for reads in job.reads for n in reads.numbers or ()}
     deleted = []
-    for owner, stream in sorted(streams.items()):
-        over = _over(stream, before, facts.limits.max_archived)
-        numbers = sorted(n for n in over if stream.archived[n].tick <= oldest and (owner, n) not in named)
+    for owner, found in over.items():
+        archived = streams[owner].archived
+        numbers = sorted(n for n in found if archived[n].tick <= oldest and (owner, n) not in named)
         if numbers:
-            stream.delete(numbers)
+            streams[owner].delete(numbers)
             deleted.append((owner, tuple(numbers)))
     return tuple(deleted)
 

@@ -63,6 +63,19 @@ def test_of_too_many_archived_entries_the_oldest_go_unless_a_job_may_read_them(c
     sound(client)
 
 
+def test_no_tick_leaves_more_archived_than_may_be(client: Redis) -> None:
+    host = Host(client, facts=Facts(limits=MemoryLimits(max_archived=2)))
+    observe(host, 9)
+    host.turn()
+    for number in range(1, 10):
+        host.loop.ask(Archive(owner=OWNER, numbers=(number,)))
+        host.turn()
+        kept = sorted(host.loop.mind.streams[OWNER].archived)
+        assert kept == list(range(1, number + 1))[-2:]
+        assert client.hlen(f"{host.ledger.prefix}archive:{OWNER}") == len(kept)
+    sound(client)
+
+
 def test_what_is_forgotten_leaves_no_link_behind(client: Redis) -> None:
     host = Host(client, facts=Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=1)))
     observe(host, 4)
