@@ -47,6 +47,12 @@ class Write(NamedTuple):
     key: str  # without the run's prefix
     args: tuple[Value, ...]
 
+    def sent(self) -> tuple[Value, ...]:
+        """What the script is given: numbers as one text, since each argument takes tens of bytes of a server, twice."""
+        if self.args and all(type(arg) is int for arg in self.args):
+            return (self.command, self.key, "numbers", " ".join(map(str, self.args)))
+        return (self.command, self.key, len(self.args), *self.args)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
@@ -160,7 +166,7 @@ class HostLedger:
         for window in commit.windows:
             args += window
         for write in commit.writes:
-            args += (write.command, write.key, len(write.args), *write.args)
+            args += write.sent()
         answer = self._step(self._advance, args)
         self._tick = commit.tick
         if not answer:

@@ -10,6 +10,7 @@
 --       then the number of closed jobs  then their keys
 --       then the number of windows to delete  then for each: window, first and last enqueue tick that may name it
 --       then the writes: command, key without prefix, number of arguments, arguments…
+--       or command, key without prefix, 'numbers', all arguments as one text
 -- Answers {'ok', rows due at the next tick, windows deleted, asked as in rows.lua, offered as in late.lua} or an answer
 -- of fence.lua.
 
@@ -84,9 +85,16 @@ end
 
 i = i + 1
 while i <= #ARGV do
-  local count = tonumber(ARGV[i + 2])
-  redis.call(ARGV[i], run .. ARGV[i + 1], unpack(ARGV, i + 3, i + 2 + count))
-  i = i + 3 + count
+  if ARGV[i + 2] == 'numbers' then
+    local numbers = {}
+    for number in ARGV[i + 3]:gmatch('%S+') do numbers[#numbers + 1] = number end
+    redis.call(ARGV[i], run .. ARGV[i + 1], unpack(numbers))
+    i = i + 4
+  else
+    local count = tonumber(ARGV[i + 2])
+    redis.call(ARGV[i], run .. ARGV[i + 1], unpack(ARGV, i + 3, i + 2 + count))
+    i = i + 3 + count
+  end
 end
 
 redis.call('RPUSH', run .. 'journal', ARGV[7])
