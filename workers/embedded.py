@@ -39,6 +39,8 @@ PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # what needs no quoting in a URL
 START_TIMEOUT = 60.0  # seconds until a server that is not loading must answer
 STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
 COMPACT = "1024"  # what is noted of an owner's entries is kept compactly up to so many: archive ticks in a tenth
+OWN_PAGES = "4096"  # bytes; what is larger goes back to the system as soon as it is freed, and leaves no gap
+LARGE_NODES = "-5"  # lists in pieces of up to 64 KiB, since each has pages of its own: the journal is the largest
 PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
 
 log = structlog.get_logger()
@@ -191,6 +193,7 @@ class EmbeddedServer:
             *("--maxmemory-policy", "noeviction"),
             *("--hash-max-listpack-entries", COMPACT),
             *("--zset-max-listpack-entries", COMPACT),
+            *("--list-max-listpack-size", LARGE_NODES),
         ]
         with (self.data_dir / LOG_FILE).open("ab") as out:
             start = out.tell()
@@ -203,7 +206,7 @@ class EmbeddedServer:
                 start_new_session=True,  # Ctrl-C is for the host, which stops the server last
                 restore_signals=False,  # a limit on the size of files is an error that it logs, not a silent death
                 umask=0o077,
-                env=os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"},  # large buffers go back to the system at once
+                env=os.environ | {"MALLOC_MMAP_THRESHOLD_": OWN_PAGES},
             )
         try:
             self._await_answer(process, log_start=start)

@@ -57,6 +57,7 @@ def test_it_is_private_durable_and_never_evicts(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path) as server, server.client() as client:
         wanted = {"port": "0", "appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
         wanted |= {"hash-max-listpack-entries": "1024", "zset-max-listpack-entries": "1024"}
+        wanted |= {"list-max-listpack-size": "-5"}
         assert wanted.items() <= client.config_get("*").items()
         assert stat.S_IMODE(server.socket.stat().st_mode) == 0o700
         record = json.loads((tmp_path / SERVER_FILE).read_text())
@@ -66,6 +67,26 @@ def test_it_is_private_durable_and_never_evicts(tmp_path: Path) -> None:
         assert settings.messages_url() == f"unix://{server.socket}?db=1"
     assert not (tmp_path / SERVER_FILE).exists()
     assert refuses(server)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what a process takes from /proc")
+def test_a_trimmed_journal_gives_its_memory_back_to_the_system(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path) as server, server.client() as client:
+        assert server.pid is not None
+        before = resident(server.pid)
+        for line in range(2_000):  # each between entries that stay
+            client.rpush("journal", os.urandom(5_000))
+            client.hset("entries", mapping={f"{line}:{part}": "a sight" * 10 for part in range(5)})
+        held = resident(server.pid)
+        client.ltrim("journal", 1_900, -1)
+        given_back = held - resident(server.pid)
+    assert held - before > 10 * 2**20
+    assert given_back > 0.9 * 1_900 * 5_000
+
+
+def resident(pid: int) -> int:
+    """The bytes that a process holds in memory."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_data_survives_a_restart(tmp_path: Path) -> None:
