@@ -54,7 +54,11 @@ FULL_BY_THEN = {
 
 
 class Peaks:
-    """The most memory of host and server in each game day, in MiB, while its ticks run."""
+    """The most memory of host and server in each game day, in MiB, while its ticks run.
+
+    A process's is its high-water mark, begun anew with each day. That of the server's data is what the server itself
+    has counted since its start: it can be read, and not be set back.
+    """
 
     def __init__(self, host: int, server: int, state: Redis) -> None:
         self._pids = {"host": host, "server": server}
@@ -62,14 +66,14 @@ class Peaks:
         self.by_day: dict[int, dict[str, float]] = {}
 
     def look(self, tick: int) -> None:
-        """Take note. A process's peak is its high-water mark, begun anew with each day."""
+        """Take note."""
         day = tick // DAY + 1
         if day not in self.by_day:
             self.by_day[day] = {}
             for pid in self._pids.values():
                 Path(f"/proc/{pid}/clear_refs").write_text("5")
         used: Any = self._state.info("memory")
-        seen = {"data": used["used_memory"] / 2**20}
+        seen = {"data": used["used_memory_peak"] / 2**20}
         seen |= {name: _high_water(pid) for name, pid in self._pids.items()}
         peaks = self.by_day[day]
         for name, amount in seen.items():
@@ -188,7 +192,7 @@ def _memory_table(peaks: Peaks, observed: Counter[int]) -> Table:
     )
     return Table(
         "Peak memory by game day", (*columns, "observations"), rows,
-        note="MiB: both processes, and what the server's data take.", decimals=1,
+        note="MiB: both processes, and what the server's data took at most until then.", decimals=1,
     )  # fmt: skip
 
 
