@@ -1,9 +1,9 @@
 """The tests that documents name: which they are, which exist, and whether a whole session showed them.
 
 A document names a test by its path from the project's root: `tests/unit/test_apply.py::test_effects_happen_once`, or a
-whole file. That each exists is a test of its own (tests/unit/test_specs_page.py). Here a session that ran everything
-fails where a named test was not collected, or neither passed nor was skipped for a reason: that it was written does not
-show anything.
+whole file or class. That each exists is a test of its own (tests/unit/test_specs_page.py). Here a session that ran
+everything fails where a named test was not collected, or neither passed nor was skipped for a reason: that it was
+written does not show anything. A file or class is shown where one of its tests passed, or all of them were skipped.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class NamedTests:
         one_of_several = hasattr(config, "workerinput")
         self._whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not one_of_several
         self._passed: set[str] = set()
-        self._skipped: dict[str, str] = {}
+        self._skipped: set[str] = set()
+        self._otherwise: set[str] = set()  # neither: known to fail
         self._unshown: list[str] = []
 
     def pytest_deselected(self) -> None:
@@ -59,17 +60,18 @@ class NamedTests:
         self._whole = False
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember a test, and its file, under the names that documents may use; parameters are left out."""
-        test = report.nodeid.partition("[")[0]
+        """Remember a test, its classes and its file under the names that documents may use; parameters are left out."""
+        parts = report.nodeid.partition("[")[0].split("::")
+        names = {"::".join(parts[:length]) for length in range(1, len(parts) + 1)}
         if report.when == "call" and report.passed:
-            self._passed |= {test, test.partition("::")[0]}
-        elif report.skipped and not hasattr(report, "wasxfail"):
-            self._skipped[test] = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            self._passed |= names
+        elif report.skipped:
+            (self._otherwise if hasattr(report, "wasxfail") else self._skipped).update(names)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """The verdict, only where everything was asked for and nothing else went wrong."""
         if self._whole and session.exitstatus == pytest.ExitCode.OK:
-            self._unshown = sorted(named(self._root) - self._passed - self._skipped.keys())
+            self._unshown = sorted(named(self._root) - self._passed - (self._skipped - self._otherwise))
             if self._unshown:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

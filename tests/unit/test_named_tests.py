@@ -24,12 +24,43 @@ def test_skips():
 def test_is_known_to_fail():
     assert False
 
+class TestSkips:
+    def test_within(self):
+        pytest.skip("no server here")
+
 class TestNotCollected:
     def __init__(self):
         pass
 
     def test_within(self):
         pass
+"""
+
+ALL_SKIPPED = """
+import pytest
+
+@pytest.fixture
+def server():
+    pytest.skip("no server here")
+
+def test_has_no_server(server):
+    pass
+
+class TestWithin:
+    @pytest.mark.skipif(True, reason="no server here")
+    def test_has_none_either(self):
+        pass
+"""
+
+SKIPPED_AND_FAILING = """
+import pytest
+
+def test_skips():
+    pytest.skip("no server here")
+
+@pytest.mark.xfail
+def test_is_known_to_fail():
+    assert False
 """
 
 
@@ -40,7 +71,8 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "docs").mkdir()
     for name in ("conftest.py", "named_tests.py"):
         shutil.copy(Path(__file__).parent.parent / name, tmp_path / "tests")
-    (tmp_path / "tests" / "test_it.py").write_text(TESTS)
+    for name, text in {"it": TESTS, "all_skipped": ALL_SKIPPED, "skipped_and_failing": SKIPPED_AND_FAILING}.items():
+        (tmp_path / "tests" / f"test_{name}.py").write_text(text)
     (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
     return tmp_path
 
@@ -63,8 +95,18 @@ def test_tests_that_passed_or_were_skipped_are_shown(project: Path) -> None:
 
 
 @pytest.mark.parametrize("processes", [(), ("--numprocesses", "2")])
+def test_files_and_classes_whose_tests_were_all_skipped_are_shown(project: Path, processes: tuple[str, ...]) -> None:
+    names = ("test_all_skipped.py", "test_all_skipped.py::TestWithin", "test_it.py::TestSkips")
+    code, out = session(project, "".join(f"| a row | `tests/{name}` |\n" for name in names), *processes)
+    assert (code, "UNSHOWN" in out) == (0, False)
+
+
+@pytest.mark.parametrize("processes", [(), ("--numprocesses", "2")])
 def test_tests_that_were_not_seen_to_pass_fail_the_session(project: Path, processes: tuple[str, ...]) -> None:
-    names = {"test_it.py::test_is_known_to_fail", "test_it.py::TestNotCollected::test_within", "test_gone.py"}
+    names = {
+        "test_it.py::test_is_known_to_fail", "test_it.py::TestNotCollected::test_within", "test_gone.py",
+        "test_it.py::TestNotCollected", "test_it.py::TestGone", "test_skipped_and_failing.py",
+    }  # fmt: skip
     code, out = session(project, "".join(f"| a row | `tests/{name}` |\n" for name in names), *processes)
     assert code == 1
     assert all(f"UNSHOWN tests/{name}: a document names it" in out for name in names)
