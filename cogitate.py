@@ -22,6 +22,7 @@ from memory.effects import (
     Tell,
 )
 from memory.entry import Character, Entry, PlanItem
+from memory.errors import CogitateError
 from memory.profile import Location, Profile
 from memory.routing import Event, EventRule
 from ops.host import TickLoop
@@ -43,6 +44,7 @@ __all__ = [
     "Case",
     "Change",
     "Character",
+    "CogitateError",
     "ConfigurationError",
     "Effect",
     "Entry",

@@ -10,6 +10,7 @@ import typer
 from redis import Redis
 from rich.console import Console
 
+from memory.errors import CogitateError
 from ops import logs
 from ops.host import TickLoop
 from ops.options import AsJson, DataDir, Verbose, read_settings
@@ -20,7 +21,7 @@ from scheduler.loop import Tick
 EXAMPLE = "Example: cogitate audit town-1"
 
 
-class AuditFailed(RuntimeError):
+class AuditFailed(CogitateError, RuntimeError):
     """A run broke a promise; the message says which."""
 
 

@@ -17,14 +17,12 @@ from pydantic_settings import SettingsError
 from redis.exceptions import RedisError
 from typer.exceptions import TyperException
 
-from ops.audit_command import AuditFailed
+from memory.errors import CogitateError
 from ops.fake_faults import FaultError
 from prompts.render import TemplateError
 from scheduler.deletion import RunHeld
 from scheduler.intake import InputError
-from scheduler.journal import JournalError
-from scheduler.ledger_errors import LedgerError, NewerSchema, RunExists, RunMissing
-from scheduler.loop import WorldDiverged
+from scheduler.ledger_errors import NewerSchema, RunExists, RunMissing
 from scheduler.operators import RunOver, TooManyAsked
 from scheduler.settings import ConfigurationError
 from simulation.recording import RecordingError
@@ -45,7 +43,6 @@ _REFUSED = (
     NewerSchema,
     FaultError,
 )
-_BROKEN = (LedgerError, JournalError, WorldDiverged, AuditFailed)
 
 
 class Complaint(NamedTuple):
@@ -71,7 +68,7 @@ def complaint_of(error: Exception) -> Complaint | None:
             said = Complaint(f"what is stored cannot be read: {error}; `cogitate audit RUN` says what is wrong", FAILED)
         case _ if isinstance(error, _REFUSED):
             said = Complaint(str(error), USAGE)
-        case _ if isinstance(error, _BROKEN):
+        case CogitateError():
             said = Complaint(str(error), FAILED)
         case RedisError() if "permission" in str(error):  # in a script it is only said
             said = Complaint(

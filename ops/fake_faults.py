@@ -6,6 +6,8 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 
+from memory.errors import CogitateError
+
 #: What each fault does. Besides these, any status from 400 to 599, with a Retry-After in seconds as in "429:30".
 FAULTS: Mapping[str, str] = {
     "hang": "read the request and never answer",
@@ -37,7 +39,7 @@ FAULTS: Mapping[str, str] = {
 _STATUS = re.compile(r"([45]\d\d)(?::(\d{1,6}))?")
 
 
-class FaultError(ValueError):
+class FaultError(CogitateError, ValueError):
     """A fault that does not exist, or a rate that is none; the message says what would be right."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from redis import Redis
 
+from memory.errors import CogitateError
 from ops.drive import drive
 from ops.fake_llm import MODEL
 from ops.host import TickLoop
@@ -34,7 +35,7 @@ READY = 90.0  # seconds within which workers must have started
 Watch = Callable[[Phase, Row], None]
 
 
-class WorkersMissing(RuntimeError):
+class WorkersMissing(CogitateError, RuntimeError):
     """The workers of a load test did not start."""
 
 

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, UndefinedError, meta
 from jinja2.environment import Template
 
+from memory.errors import CogitateError
+
 FOLDER = Path(__file__).parent
 BLOCKS = ("system", "user")
 
@@ -48,7 +50,7 @@ _SPACE = re.compile(r"\s+")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc
 
 
-class TemplateError(Exception):
+class TemplateError(CogitateError):
     """A prompt template is missing or broken; the message names the file and what is wrong with it."""
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memory.effects import Append, Effect, ReplaceSummary, SetCharacter
 from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
+from memory.errors import CogitateError
 from memory.profile import Profile
 from memory.window import format_character
 from tasks.job import Request
@@ -28,7 +29,7 @@ _HIDDEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, and
 Short = Annotated[str, Field(max_length=500)]
 
 
-class InputError(ValueError):
+class InputError(CogitateError, ValueError):
     """Something a host passed in cannot be used; the message names the value and what would be right."""
 
 

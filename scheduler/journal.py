@@ -14,6 +14,7 @@ import msgspec
 
 from memory.effects import Effect
 from memory.entry import Entry
+from memory.errors import CogitateError
 from memory.profile import Profile
 from scheduler.admission import Decision
 from scheduler.budget import Cell
@@ -164,7 +165,7 @@ class Versioned(msgspec.Struct, frozen=True):
     v: int
 
 
-class JournalError(ValueError):
+class JournalError(CogitateError, ValueError):
     """A line of the journal is not what was written; the message names its tick."""
 
 

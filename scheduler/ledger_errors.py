@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from memory.errors import CogitateError
 from scheduler.versions import SCHEMA
 
 
-class LedgerError(RuntimeError):
+class LedgerError(CogitateError, RuntimeError):
     """A step of the host was refused; the message says what to do."""
 
 

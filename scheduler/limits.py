@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, get_args
 
+from memory.errors import CogitateError
+
 Period = Literal["tick", "day", "run"]
 Unit = Literal["calls", "tokens", "usd_micros"]
 PERIODS: tuple[Period, ...] = get_args(Period)
@@ -29,7 +31,7 @@ class LimitName(NamedTuple):
         return ".".join(self)
 
 
-class LimitError(ValueError):
+class LimitError(CogitateError, ValueError):
     """A limit that cannot be read, with the name or the value that is wrong and what would be right."""
 
 

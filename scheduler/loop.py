@@ -24,6 +24,7 @@ from redis.exceptions import RedisError
 
 from memory.effects import Effect
 from memory.entry import Entry
+from memory.errors import CogitateError
 from memory.profile import Profile
 from scheduler.boundary import Change
 from scheduler.budget import BudgetView
@@ -54,7 +55,7 @@ log = structlog.get_logger()
 TIMED_TICKS = 14_400  # ten days of a run whose ticks are minutes
 
 
-class WorldDiverged(RuntimeError):
+class WorldDiverged(CogitateError, RuntimeError):
     """A resumed world did something else than before: it is not deterministic from its checkpoint."""
 
 

@@ -10,13 +10,14 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings
 
+from memory.errors import CogitateError
 from scheduler.limits import MAX_LIMIT
 
 MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
 SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
 
 
-class ConfigurationError(ValueError):
+class ConfigurationError(CogitateError, ValueError):
     """The configuration cannot be used; the message says which value and what to do."""
 
 

@@ -17,13 +17,14 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from memory.entry import MAX_TEXT
+from memory.errors import CogitateError
 from simulation.nodes import Node, read_nodes, sound_text
 
 DATES = ("%B %d, %Y", "%B %d, %Y, %H:%M:%S", "%Y-%m-%d", "%Y-%m-%d %H:%M:%S")
 DAY_MINUTES = 1440
 
 
-class RecordingError(ValueError):
+class RecordingError(CogitateError, ValueError):
     """A recording cannot be used at all; the message names the file and the value."""
 
 

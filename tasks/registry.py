@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from memory.errors import CogitateError
 from prompts.render import Templates, check_templates
 from tasks.act import Act
 from tasks.integrate import Integrate
@@ -16,7 +17,7 @@ from tasks.reflect import Reflect
 from tasks.summarise import Summarise
 
 
-class UnknownKind(LookupError):
+class UnknownKind(CogitateError, LookupError):
     """A job names a kind that is not registered; the message names those that are."""
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 
 from tornado.template import Loader, Template
 
+from memory.errors import CogitateError
+
 OURS = Path(__file__).parent / "templates"
 END_OF_LIST = "</ul>"  # of the first list of the bar, which holds the pages
 
 
-class FlowerChanged(RuntimeError):
+class FlowerChanged(CogitateError, RuntimeError):
     """The installed Flower is not one that the pages fit into; the message says what is missing."""
 
 

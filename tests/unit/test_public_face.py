@@ -14,11 +14,11 @@ import cogitate
 from cogitate import InputError, Profile, Settings, TickLoop
 
 NAMES = [
-    "AdvanceCursor", "Append", "Archive", "Case", "Change", "Character", "ConfigurationError", "Effect", "Entry",
-    "Event", "EventRule", "Fenced", "InputError", "JournalError", "Kind", "LedgerError", "Location", "MarkAccessed",
-    "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt", "ReplaceSummary", "Request",
-    "RunExists", "RunMissing", "SetCharacter", "SetCounter", "SetPlanStatus", "Settings", "Tell", "TemplateError",
-    "Tick", "TickLoop", "WorldDiverged", "register",
+    "AdvanceCursor", "Append", "Archive", "Case", "Change", "Character", "CogitateError", "ConfigurationError",
+    "Effect", "Entry", "Event", "EventRule", "Fenced", "InputError", "JournalError", "Kind", "LedgerError",
+    "Location", "MarkAccessed", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",
+    "ReplaceSummary", "Request", "RunExists", "RunMissing", "SetCharacter", "SetCounter", "SetPlanStatus", "Settings",
+    "Tell", "TemplateError", "Tick", "TickLoop", "WorldDiverged", "register",
 ]  # fmt: skip
 
 
@@ -32,6 +32,18 @@ def test_hosts_may_import_these_names_and_no_others() -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("Effect",)])
 def test_every_name_says_what_it_is(name: str) -> None:
     assert getattr(cogitate, name).__doc__
+
+
+def test_every_error_is_a_cogitate_error_and_what_it_was_before() -> None:
+    errors = {name: value for name in NAMES if isinstance(value := getattr(cogitate, name), type)}
+    errors = {name: error for name, error in errors.items() if issubclass(error, Exception)}
+    assert len(errors) >= 10
+    assert [name for name, error in errors.items() if not issubclass(error, cogitate.CogitateError)] == []
+    assert issubclass(cogitate.InputError, ValueError)
+    assert issubclass(cogitate.ConfigurationError, ValueError)
+    assert issubclass(cogitate.JournalError, ValueError)
+    assert issubclass(cogitate.LedgerError, RuntimeError)
+    assert issubclass(cogitate.WorldDiverged, RuntimeError)
 
 
 def test_importing_the_face_loads_no_celery_and_configures_no_logging() -> None:
