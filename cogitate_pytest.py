@@ -27,17 +27,19 @@ def cogitate_loop(tmp_path: Path) -> Iterator[Callable[..., TickLoop]]:
     """Make tick loops: the arguments are `TickLoop`'s, all of them optional.
 
     A loop runs its jobs in this process, at once, on a Redis in memory of its own, and comes to the same digest as
-    with worker processes. All loops are closed at the end of the test.
+    with worker processes. It asks no model and reads neither `COGITATE_*` variables nor `cogitate.toml`, unless the
+    test gives `settings` of its own. All loops are closed at the end of the test.
     """
     from fakeredis import FakeRedis
 
-    from cogitate import Settings, TickLoop
+    from cogitate import TickLoop
+    from scheduler.settings import PinnedSettings
 
     with ExitStack() as stack:
 
         def make(**arguments: Any) -> TickLoop:
             defaults: dict[str, Any] = {
-                "run": "test", "owners": {}, "settings": Settings(data_dir=tmp_path), "client": FakeRedis()
+                "run": "test", "owners": {}, "settings": PinnedSettings(data_dir=tmp_path), "client": FakeRedis()
             }  # fmt: skip
             return stack.enter_context(TickLoop(**{**defaults, **arguments, "inline": True}))
 

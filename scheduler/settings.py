@@ -227,3 +227,21 @@ class Settings(ModelChoice):
         if self.wait is not None:
             return self.wait
         return 60.0 if self.tick_rate is None else 0.0
+
+
+class PinnedSettings(Settings):
+    """Settings as they are given, otherwise the defaults: neither the environment nor `cogitate.toml` is read."""
+
+    model_config = SettingsConfigDict(toml_file=None)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return nothing but what is given."""
+        return (init_settings,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -82,6 +83,32 @@ def test_the_fixture_makes_isolated_loops_with_the_same_digest(cogitate_loop: Ca
         assert "plan" in kinds
         digests.append(loop.digest)
     assert digests[0] == digests[1]
+
+
+def test_the_fixture_asks_no_model_whatever_file_and_environment_say(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as endpoint:
+        endpoint.setblocking(False)
+        url = f"http://127.0.0.1:{endpoint.getsockname()[1]}/v1"
+        (tmp_path / "cogitate.toml").write_text(
+            f'llm = "openai"\nlimit_tokens = 100000\nbase_url = "{url}"\nmorning = 60\n'
+        )
+        monkeypatch.chdir(tmp_path)
+        for name, value in {"COGITATE_LLM": "openai", "COGITATE_LIMIT_USD": "1", "COGITATE_API_KEY": "key"}.items():
+            monkeypatch.setenv(name, value)
+        assert (Settings().llm, Settings().morning) == ("openai", 60)
+        loop = cogitate_loop(owners={"agent:ada": Profile(name="Ada Smith")}, ticks=400)
+        plans = [tick.minute for tick in loop for change in tick.applied if change.kind == "plan"]
+        assert (loop.settings.llm, len(plans)) == ("heuristic", 1)
+        assert plans[0] > 360
+        with pytest.raises(BlockingIOError):
+            endpoint.accept()  # nobody has knocked
+
+
+def test_settings_that_a_test_gives_are_used_as_they_are(cogitate_loop: Callable[..., TickLoop]) -> None:
+    given = Settings(morning=60)
+    assert cogitate_loop(settings=given).settings is given
 
 
 def test_a_loop_leaves_the_logging_of_its_host_alone(cogitate_loop: Callable[..., TickLoop]) -> None:
