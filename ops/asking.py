@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
 
 from ops.options import read_settings
 from ops.state import open_state
+from ops.terminal import Terminal
 from scheduler.controls import Control
 from scheduler.operators import Outcome, ask
 
@@ -32,9 +32,9 @@ def ask_run(
     """
     with open_state(read_settings(data_dir=data_dir)) as client:
         outcomes = ask(client, run, controls, wait=0.0 if no_wait else WAIT)
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     for name, outcome in zip(named, outcomes, strict=True):
-        console.print(f"{name}: {_in_words(outcome)}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"{name}: {_in_words(outcome)}", highlight=False, soft_wrap=True)
     if as_json:
         print(json.dumps({"run": run, "requests": [_facts(outcome) for outcome in outcomes]}), flush=True)
     return exit_code(outcomes, no_wait)

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 from redis import Redis
-from rich.console import Console
 
 from memory.errors import CogitateError
 from ops import logs
 from ops.host import TickLoop
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
+from ops.terminal import Terminal
 from scheduler.audit import audit, audit_budget
 from scheduler.loop import Tick
 
@@ -38,9 +38,9 @@ def audit_run(
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
         findings = audit(client, run)
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     for finding in findings:
-        console.print(finding, highlight=False, soft_wrap=True, markup=False)
+        console.print(finding, highlight=False, soft_wrap=True)
     console.print(f"Run {run}: {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}", highlight=False)
     if as_json:
         print(json.dumps({"run": run, "findings": findings}), flush=True)

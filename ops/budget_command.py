@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 import msgspec
 import typer
-from rich.console import Console
 
 from ops import logs
 from ops.asking import NoWait, RunName, ask_run
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.run_report import budget_lines_table
 from ops.state import open_state
+from ops.terminal import Terminal
 from scheduler.controls import SetLimit
 from scheduler.limit_history import normal_name
 from scheduler.limits import MAX_LIMIT, LimitError
@@ -63,9 +63,9 @@ def _show(run: str, data_dir: DataDir, as_json: bool) -> int:
         prefix = prefix_of(client, run)
         limits = limits_of(client, prefix)
         lines = [line for line in budget_lines(client, prefix, limits.now) if line.limit is not None]
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     for limit, amount in limits.now:
-        console.print(f"{limit.text()} = {amount:,}", markup=False, highlight=False)
+        console.print(f"{limit.text()} = {amount:,}", highlight=False)
     for change in limits.changes:
         console.print(f"changed at tick {change.tick:,}", highlight=False)
     if lines:

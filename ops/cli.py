@@ -130,4 +130,6 @@ def main() -> None:
 def complain(line: str) -> None:
     """One line on stderr."""
     if line:  # empty when help was shown instead
-        print(f"cogitate: {line}", file=sys.stderr)
+        from ops.terminal import visible  # here: most of what it loads is needed only where something is printed
+
+        print(f"cogitate: {visible(line)}", file=sys.stderr)

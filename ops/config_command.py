@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, SecretStr
-from rich.console import Console
 from rich.table import Table
 
 from ops.complaints import SECRET
 from ops.options import AsJson, DataDir, read_settings
+from ops.terminal import Terminal
 from scheduler.connect import shown
 from scheduler.settings import Settings
 
@@ -32,7 +32,7 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
     table = Table("setting", "value", "from")
     for name, (value, where) in rows.items():
         table.add_row(name, "" if value is None else str(value), where, style="dim" if where == "default" else None)
-    Console().print(table)
+    Terminal().print(table)
     return 0
 
 

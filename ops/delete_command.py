@@ -7,11 +7,11 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ops import logs
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
+from ops.terminal import Terminal
 from scheduler.deletion import delete_run
 from scheduler.exported_journal import remove_exported
 from scheduler.settings import ConfigurationError
@@ -32,7 +32,7 @@ def delete(
     Exit code 1 when the answer is no, 2 when a host is at work on it.
     """
     logs.configure(verbose)
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     if not yes:
         if not sys.stdin.isatty():
             raise ConfigurationError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import msgspec
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ops import logs
 from ops.endpoint_examination import examine_endpoints
@@ -14,6 +14,7 @@ from ops.finding import Finding, failed, ok
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.redis_examination import examine_redis
 from ops.state import open_state
+from ops.terminal import Terminal
 from ops.worker_examination import examine_workers
 from prompts.render import TemplateError, check_templates
 from scheduler.connect import connect
@@ -80,6 +81,6 @@ def _examine_servers(settings: Settings) -> list[Finding]:
 def _print(findings: list[Finding]) -> None:
     table = Table("", "what", "found", "what to do", box=None, pad_edge=False)
     for finding in findings:
-        style = STYLE[finding.grade]
-        table.add_row(f"[{style}]{finding.grade}[/]", finding.what, finding.found, finding.advice)
-    Console().print(table)
+        grade = Text(finding.grade, style=STYLE[finding.grade])
+        table.add_row(grade, finding.what, finding.found, finding.advice)
+    Terminal().print(table)

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ops import logs
@@ -17,6 +16,7 @@ from ops.demand import DEFAULTS, Demand, Range, demand_of
 from ops.estimates import Estimate, KindDay, estimate
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
+from ops.terminal import Terminal
 from ops.worlds import DEFAULT_AGENTS
 from scheduler.kinds import load_kinds
 from scheduler.rules import check_limits, check_models, check_spending
@@ -57,7 +57,7 @@ def estimate_run(
     check_limits(settings, kinds())
     check_models(settings, kinds())
     found = estimate(settings, kinds(), _demand(settings), agents=agents, days=days)
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     console.print(f"{agents} agents, {days} game day{'s' * (days > 1)}, thinking by {_thinker(settings)}")
     for title, rows in [("The first day", found.first), ("Each further day", found.later)][: min(days, 2)]:
         console.print(_table(title, rows))

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 import typer
 from redis import Redis
-from rich.console import Console
 
 from memory.snapshot import dump
 from ops import logs
 from ops.job_command import job_json
 from ops.options import DataDir, Verbose, read_settings
 from ops.state import open_state
+from ops.terminal import Terminal, visible_json
 from scheduler.exported_journal import all_lines
 from scheduler.job_history import JobHistory
 from scheduler.streams import load_streams
@@ -52,7 +52,7 @@ def export(
         else:
             with out.open("wb") as file:
                 count = sum(1 for line in lines if file.write(line + b"\n"))
-    Console(stderr=True).print(f"{count:,} lines of {what} of run {run}", highlight=False)
+    Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}", highlight=False)
     return 0
 
 
@@ -61,7 +61,8 @@ def _to_stdout(lines: Iterator[bytes]) -> int:
     count = 0
     try:
         for line in lines:
-            sys.stdout.buffer.write(line + b"\n")
+            shown = visible_json(line) if sys.stdout.isatty() else line
+            sys.stdout.buffer.write(shown + b"\n")
             count += 1
         sys.stdout.flush()
     except BrokenPipeError:

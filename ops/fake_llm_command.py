@@ -6,13 +6,13 @@ import os
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ops import logs
 from ops.fake_faults import FAULTS, parse_faults
 from ops.fake_llm import Options, serve
 from ops.options import Verbose, program
 from ops.signals import interruptible
+from ops.terminal import Terminal
 from scheduler.settings import ConfigurationError
 
 EXAMPLE = (
@@ -55,14 +55,14 @@ def fake_llm(
         latency=latency, jitter=jitter, faults=parse_faults(fault or ()), seed=seed,
         requests_per_minute=requests_per_minute, burst=burst,
     )  # fmt: skip
-    said = Console(stderr=True)
+    said = Terminal(stderr=True)
 
     def ready(url: str) -> None:
         print(url, flush=True)
         said.print(
             f"Counts: {url.removesuffix('/v1')}/stats. Ctrl-C ends it. Point a run at it with:\n"
             f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program()} run --llm openai --limit-tokens 1000000",
-            highlight=False, markup=False, soft_wrap=True,
+            highlight=False, soft_wrap=True,
         )  # fmt: skip
 
     with interruptible(lambda _: None):

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
 
 from ops import logs
 from ops.amounts import by_unit, in_words
@@ -16,6 +15,7 @@ from ops.effect_words import effects_in_words
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.run_report import MEANING
 from ops.state import open_state
+from ops.terminal import Terminal
 from scheduler.intake import InputError
 from scheduler.job_history import JobHistory, JobRecord, LateAnswer
 from scheduler.summary import prefix_of
@@ -52,11 +52,11 @@ def job(
     with open_state(settings) as client:
         found = JobHistory(client, run).find(key)
         texts = captured_of(client, settings, prefix_of(client, run), key) if prompt else []
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     for name, text in _life(found):
-        console.print(f"{name:<10} {text}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"{name:<10} {text}", highlight=False, soft_wrap=True)
     for name, text in _texts(texts) if prompt else ():
-        console.print(f"\n{name}\n{printable(text)}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"\n{name}\n{text}", highlight=False, soft_wrap=True)
     if as_json:
         kept = {"texts": msgspec.to_builtins(texts)} if prompt else {}
         print(json.dumps(job_json(found) | kept), flush=True)
@@ -130,8 +130,3 @@ def _texts(texts: Sequence[Captured]) -> Iterator[tuple[str, str]]:
             yield f"{attempt}: {'answer of an identical call' if one.saved else 'answer'}", one.answer
         if one.failure:
             yield f"{attempt}: failed", one.failure
-
-
-def printable(text: str) -> str:
-    """A text that a terminal may show: models write what they like, escape sequences included."""
-    return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from ops import logs
 from ops.amounts import in_words
 from ops.job_command import job_json
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
+from ops.terminal import Terminal
 from scheduler.job_history import JobHistory, JobRecord, JobState
 
 EXAMPLE = """
@@ -41,9 +41,9 @@ def jobs(
     with open_state(read_settings(data_dir=data_dir)) as client:
         history = JobHistory(client, run)
         found = history.newest(last, state=state, kind=kind, owner=owner)
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     for line in _lines(found) if found else ["no such job"]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, highlight=False, soft_wrap=True)
     if history.trimmed and (not last or len(found) < last):
         console.print(f"jobs that ended up to tick {history.trimmed:,} are no longer in the journal", highlight=False)
     if as_json:

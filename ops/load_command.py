@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from ops import logs
 from ops.load_asserts import check_names, failures, numbers, parse
@@ -21,6 +20,7 @@ from ops.load_run import LoadTest, load_settings
 from ops.load_view import LoadView
 from ops.options import AsJson, DataDir, Verbose
 from ops.signals import interruptible
+from ops.terminal import Terminal
 from scheduler.settings import ConfigurationError
 
 EXAMPLE = """
@@ -91,7 +91,7 @@ def load(
     own = _own_endpoint(chosen, base_url, model, limit_usd, limit_tokens, bool(latency is not None or error_rate))
     asserted = [parse(text) for text in expected or ()]
     check_names(asserted, numbers(figures(chosen, LoadRecorder(), open_reflections=0, waiting=(), interval=60)))
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with ExitStack() as stack:
         folder = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-load-")))
         settings = load_settings(chosen, folder, workers=workers, **own)
@@ -107,13 +107,13 @@ def load(
     wrong = failures(asserted, known)
     path = out or Path(f"load-{chosen.name}.html")
     load_page(chosen, test.recorder.rows, found, wrong, limit_tokens).write(path)
-    said = Console(stderr=as_json)
+    said = Terminal(stderr=as_json)
     for name, value in known.items():
         if "." not in name:
             said.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}", highlight=False)
-    said.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+    said.print(f"wrote {path}", highlight=False, soft_wrap=True)
     for line in wrong:
-        console.print(f"not as asserted: {line}", highlight=False, markup=False)
+        console.print(f"not as asserted: {line}", highlight=False)
     if as_json:
         print(json.dumps({**found, "out": str(path), "failed_asserts": wrong}), flush=True)
     return 1 if wrong else interruption.exit_code if len(test.recorder.rows) < chosen.ticks else 0

@@ -40,7 +40,7 @@ class LoadView:
     def update(self, phase: Phase, row: Row) -> None:
         """Take note of a tick."""
         if phase is not self._phase and not self._console.is_terminal:
-            self._console.print(f"{clock_time(row.minute)}  {phase.name}", highlight=False, markup=False)
+            self._console.print(f"{clock_time(row.minute)}  {phase.name}", highlight=False)
         self._phase = phase
         self._rows.append(row)
         self._sources += row.sources

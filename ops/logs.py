@@ -6,12 +6,20 @@ import logging
 import sys
 
 import structlog
+from structlog.typing import EventDict
+
+from ops.terminal import visible
 
 
 def quiet() -> None:
     """Warnings to stderr, unless the host has configured structlog: a library does not overrule its host."""
     if not structlog.is_configured():
         configure(0)
+
+
+def _visible(logger: object, method: str, event: EventDict) -> EventDict:
+    """Return the event with what its texts hide written out: names of owners are others' words."""
+    return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def configure(verbosity: int) -> None:
@@ -22,6 +30,7 @@ def configure(verbosity: int) -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+            _visible,
             structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),

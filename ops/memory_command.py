@@ -8,9 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from memory.clock import clock_time, day_of
 from memory.entry import INTO_SUMMARY, Entry
@@ -19,6 +17,7 @@ from ops import logs
 from ops.memory_view import MemoryView, read_memory
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
+from ops.terminal import Terminal
 
 EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at the market?'"
 
@@ -44,7 +43,7 @@ def memory(
     with open_state(read_settings(data_dir=data_dir)) as client:
         view = read_memory(client, run, owner, tick)
     found = view.search(query, top, profile) if query is not None else None
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     _print_head(console, view)
     console.print(_entries_table(view, last) if found is None else _found_table(found))
     if as_json:
@@ -55,7 +54,7 @@ def memory(
     return 0
 
 
-def _print_head(console: Console, view: MemoryView) -> None:
+def _print_head(console: Terminal, view: MemoryView) -> None:
     entries, live = view.entries(), view.live()
     types = Counter(e.type for e in live)
     repeats = sum(view.marks(e).repeats for e in entries)
@@ -65,10 +64,10 @@ def _print_head(console: Console, view: MemoryView) -> None:
         f"{view.owner} of run {view.run}{left}: tick {view.tick:,}, {moment}\n"
         f"{len(live):,} live entries ({', '.join(f'{n} {name}' for name, n in sorted(types.items())) or 'none'}), "
         f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted",
-        markup=False, highlight=False, soft_wrap=True,
+        highlight=False, soft_wrap=True,
     )  # fmt: skip
     if view.stream.head.summary:
-        console.print("Long-term summary:", view.stream.head.summary, markup=False, highlight=False, soft_wrap=True)
+        console.print("Long-term summary:", view.stream.head.summary, highlight=False, soft_wrap=True)
 
 
 def _entries_table(view: MemoryView, last: int) -> Table:
@@ -78,7 +77,7 @@ def _entries_table(view: MemoryView, last: int) -> Table:
         gone = view.archived(entry) is not None
         table.add_row(
             str(entry.number), _when(entry), entry.type, str(entry.importance or "-"),
-            Text(entry.text), Text(_notes(view, entry)), style="dim" if gone else None,
+            entry.text, _notes(view, entry), style="dim" if gone else None,
         )  # fmt: skip
     return table
 
@@ -87,9 +86,7 @@ def _found_table(found: list[Scored]) -> Table:
     table = Table("no.", "when", "type", "score", "text", "why")
     for one in found:
         why = " + ".join(f"{part.name} {part.weight:g}×{part.value:.3f}" for part in one.parts if part.value)
-        table.add_row(
-            str(one.entry.number), _when(one.entry), one.entry.type, f"{one.score:.3f}", Text(one.entry.text), Text(why)
-        )
+        table.add_row(str(one.entry.number), _when(one.entry), one.entry.type, f"{one.score:.3f}", one.entry.text, why)
     return table
 
 

@@ -6,9 +6,7 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from memory.clock import clock_time
 from ops import logs
@@ -16,6 +14,7 @@ from ops.memory_view import read_memory
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.runs_command import moment
 from ops.state import open_state
+from ops.terminal import Terminal
 
 EXAMPLE = "Example: cogitate plan town-1 agent:isabella"
 
@@ -33,22 +32,20 @@ def plan(
         view = read_memory(client, run, owner)
     found = view.stream.current_plan(view.minute)
     items = view.stream.plan_items(found) if found is not None else []
-    console = Console(stderr=as_json)
-    console.print(f"{owner} of run {run}: {moment(view.minute)}", markup=False, highlight=False)
+    console = Terminal(stderr=as_json)
+    console.print(f"{owner} of run {run}: {moment(view.minute)}", highlight=False)
     if found is None:
         console.print("there is no plan in force")
     else:
         made = "by a heuristic, provisionally" if found.provisional else "as asked for"
         console.print(
             f"Plan {found.number}, made {made} at tick {found.tick:,}, until {moment(found.valid_until)}: {found.text}",
-            markup=False, highlight=False, soft_wrap=True,
+            highlight=False, soft_wrap=True,
         )  # fmt: skip
         table = Table("item", "time", "what", "where", "prio.", "status")
         for item in items:
             when = "" if item.minute is None else clock_time(item.minute)
-            table.add_row(
-                item.id, when, Text(item.description), Text(item.location or ""), str(item.priority), item.status
-            )
+            table.add_row(item.id, when, item.description, item.location or "", str(item.priority), item.status)
         console.print(table)
     if as_json:
         plan_facts: dict[str, Any] | None = None

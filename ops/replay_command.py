@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 from redis import Redis
-from rich.console import Console
 
 from ops import logs
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
+from ops.terminal import Terminal
 from scheduler.exported_journal import exported_journal
 from scheduler.replay import replay
 from workers.embedded import EmbeddedServer
@@ -42,7 +42,7 @@ def replay_run(
     with open_state(settings) as client, scratch() as empty:
         rebuilt = replay(client, run, empty, exported_journal(client, settings.data_dir, run))
     before = f" from the checkpoint of tick {rebuilt.first - 1:,} on" if rebuilt.first > 1 else ""
-    Console(stderr=as_json).print(
+    Terminal(stderr=as_json).print(
         f"Run {run}: {rebuilt.ticks - rebuilt.first + 1:,} ticks replayed{before}; {rebuilt.entries:,} "
         f"entries of {rebuilt.owners:,} streams were rebuilt and agree. Digest {rebuilt.digest}, chain {rebuilt.chain}",
         highlight=False, soft_wrap=True,

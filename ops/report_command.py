@@ -9,7 +9,6 @@ from typing import Annotated
 import msgspec
 import typer
 from redis import Redis
-from rich.console import Console
 
 from ops import logs
 from ops.amounts import by_unit, in_words
@@ -29,6 +28,7 @@ from ops.run_figures import RunFigures, run_figures
 from ops.run_report import degraded
 from ops.runs_command import ended_jobs, moment
 from ops.state import open_state
+from ops.terminal import Terminal
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.kinds import load_kinds
 from scheduler.summary import RunSummary, summarise_run
@@ -62,8 +62,8 @@ def report(
     with open_state(settings) as client:
         page, figures, compared = run_page(client, run, settings.data_dir)
     page.write(path)
-    console = Console(stderr=as_json)
-    console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)", highlight=False, markup=False, soft_wrap=True)
+    console = Terminal(stderr=as_json)
+    console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)", highlight=False, soft_wrap=True)
     if as_json:
         print(json.dumps(_facts(run, path, figures, compared)), flush=True)
     return 0

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from ops.axes import figure
 from ops.charts import HATCHES, STYLE
+from ops.terminal import visible
 
 Cell = str | int | float | None
 
@@ -61,7 +62,8 @@ class Page:
             loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        return environment.get_template("report.html.j2").render(page=self, style=STYLE, hatches=HATCHES)
+        page = environment.get_template("report.html.j2").render(page=self, style=STYLE, hatches=HATCHES)
+        return visible(page)  # a name may not turn round what stands beside it
 
     def write(self, path: Path) -> None:
         """Write the file, whole or not at all.

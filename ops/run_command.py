@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 import typer
 from redis.exceptions import RedisError
-from rich.console import Console
 
 from ops import logs
 from ops.audit_command import audit_whole, auditing
@@ -23,6 +22,7 @@ from ops.run_choice import RunChoice, new_run, resumed_run
 from ops.run_report import Took, print_summary, report_json
 from ops.signals import Interruption, interruptible
 from ops.state import open_state
+from ops.terminal import Terminal
 from ops.worlds import DEFAULT_AGENTS, WorldChoice, warnings_of
 from prompts.render import check_templates
 from scheduler.ledger_errors import Fenced, LedgerError, RunExists
@@ -93,7 +93,7 @@ def run(
     )
     world = None if resume else choice.open()  # what is wrong with it is said before anything is started
 
-    err, out = Console(stderr=True), Console(stderr=as_json)
+    err, out = Terminal(stderr=True), Terminal(stderr=as_json)
     with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
         try:
             began = time.monotonic()
@@ -127,7 +127,7 @@ def run(
         return interruption.exit_code if loop.stopping and summary.status == "stopped" else 0  # drained: as asked
 
 
-def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: Console, audit: bool) -> TickLoop:
+def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: Terminal, audit: bool) -> TickLoop:
     """Run to the end, or until interrupted; the loop is closed on every way out."""
     try:
         with TickLoop(
@@ -175,6 +175,6 @@ def _say_next(say: Callable[..., Any], summary: RunSummary, settings: Settings) 
             ("or one of your own", f"COGITATE_BASE_URL=http://localhost:11434/v1 COGITATE_MODEL=… {name} run …")
         )
     lines.append(("see all settings", f"{name} config"))
-    say("\n[bold]What to try next[/]")
+    say("\nWhat to try next", style="bold")
     for what, command in lines:
-        say(f"  {what:<18} {command}", highlight=False, soft_wrap=True, markup=False)
+        say(f"  {what:<18} {command}", highlight=False, soft_wrap=True)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from memory.clock import clock_time, day_of
 from ops.steering_words import cadence_in_words, mode_in_words, pace_in_words
@@ -92,8 +93,8 @@ def degraded_lines(summary: RunSummary) -> list[str]:
 def print_summary(console: Console, summary: RunSummary, took: Took | None = None) -> None:
     """Tables and sentences on what a run did."""
     until = f"day {day_of(summary.minute) + 1}, {clock_time(summary.minute)}"
-    console.print(f"\n[bold]Run {summary.run}[/]: {summary.status} at tick {summary.tick:,} ({until}), "
-                  f"{summary.agents} agents")  # fmt: skip
+    stands = f": {summary.status} at tick {summary.tick:,} ({until}), {summary.agents} agents"
+    console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
     if summary.trimmed:
         console.print(f"The journal begins with tick {summary.trimmed + 1:,}: what went before is counted here, and no "
                       "longer listed", highlight=False)  # fmt: skip

@@ -6,15 +6,14 @@ import json
 from typing import Any
 
 from redis import Redis
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from memory.clock import clock_time, day_of
 from ops import logs
 from ops.amounts import by_unit, in_words
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
+from ops.terminal import Terminal
 from scheduler.summary import RunSummary, run_names, summarise_run
 
 EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
@@ -31,7 +30,7 @@ def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 def show_runs(client: Redis, as_json: bool) -> None:
     """Print the list."""
     found = [summarise_run(client, name) for name in run_names(client)]
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     if found:
         console.print(_table(found))
     else:
@@ -66,6 +65,6 @@ def _table(found: list[RunSummary]) -> Table:
     for one in found:
         table.add_row(
             one.run, one.status, f"{one.tick:,}", moment(one.minute), str(one.agents), f"{ended_jobs(one):,}",
-            in_words(one.spent), Text(one.host),
+            in_words(one.spent), one.host,
         )  # fmt: skip
     return table

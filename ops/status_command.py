@@ -7,7 +7,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 
 from ops import logs
 from ops.endpoint_report import endpoints_table
@@ -16,6 +15,7 @@ from ops.real_day_words import real_day_json, real_day_line
 from ops.run_report import print_summary
 from ops.runs_command import show_runs
 from ops.state import open_state
+from ops.terminal import Terminal
 from ops.watch import watch_run
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.real_day import RealDay
@@ -44,7 +44,7 @@ def status(
     logs.configure(verbose)
     if watch and run is None:
         raise ConfigurationError("--watch needs to know which run: cogitate status RUN --watch")
-    console = Console(stderr=as_json)
+    console = Terminal(stderr=as_json)
     settings = read_settings(data_dir=data_dir)
     with open_state(settings) as client:
         if run is None:

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 
 from ops import logs
 from ops.asking import NoWait, RunName, ask_run
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
 from ops.steering_words import cadence_in_words
+from ops.terminal import Terminal
 from scheduler.controls import FULL, SetCadence
 from scheduler.settings import ConfigurationError
 from scheduler.steering_vitals import steering_of
@@ -53,7 +53,7 @@ def throttle(
     if factor is None and not pin and not auto:
         with open_state(read_settings(data_dir=data_dir)) as client:
             found = steering_of(client, prefix_of(client, run))
-        Console(stderr=as_json).print(cadence_in_words(found), markup=False, highlight=False, soft_wrap=True)
+        Terminal(stderr=as_json).print(cadence_in_words(found), highlight=False, soft_wrap=True)
         if as_json:
             print(json.dumps({"run": run, **msgspec.to_builtins(found)}), flush=True)
         return 0

@@ -32,7 +32,7 @@ def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
         while True:
             line = one_line(summary)
             if line != said:
-                console.print(line, highlight=False, markup=False, soft_wrap=True)
+                console.print(line, highlight=False, soft_wrap=True)
                 said = line
             if summary.status not in ("running", "paused"):
                 return summary

@@ -21,7 +21,6 @@ from memory.profile import Location, Profile
 from ops.cli import main
 from ops.fake_llm import FakeEndpoint
 from ops.host import TickLoop
-from ops.job_command import printable
 from prompts.render import neutral
 from scheduler.audit import audit
 from scheduler.budget import Cell
@@ -264,7 +263,3 @@ def test_the_command_shows_what_a_job_asked_and_was_told(
         for part in ("attempt 1 (default): user", "attempt 2 (default): answer", "failed\nwrong_schema", "<answer>"):
             assert part in shown
     assert [one["attempt"] for one in json.loads(told.out)["texts"]] == [1, 2]
-
-
-def test_what_a_model_wrote_cannot_steer_a_terminal() -> None:
-    assert printable("a\x1b[2Jb\nc\u202ed") == "a\ufffd[2Jb\nc\ufffdd"
