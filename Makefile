@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test simulate chaos soak check-rate-limit check-local-llm bench
+.PHONY: help venv demo test simulate mutate chaos soak check-rate-limit check-local-llm bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -34,6 +34,10 @@ test: $(READY) ## Style, types, import directions, and every test
 simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, or one SEED=17 alone
 	PYTHONPATH=.:tests/simulation $(BIN)/python -m seeded $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED)$(SEEDS)$(MINUTES),,--minutes 3)
+
+mutate: $(READY) ## Planted bugs that the tests must find: MODULES="scheduler/budget.py memory" N=200 SEED=1
+	PYTHONPATH=.:tests $(BIN)/python -m mutation $(MODULES) $(if $(filter command line,$(origin N)),--number $(N)) \
+	  --seed $(or $(SEED),0)
 
 N ?= 1
 chaos: $(READY) ## Real processes under real faults, each N times (N=20), and how often each passed

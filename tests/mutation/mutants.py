@@ -1,0 +1,111 @@
+"""The mutants of a module, numbered in the order of the source, and the module's tree with one of them in it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from mutation.operators import variants
+
+
+class Mutant(NamedTuple):
+    """One planted bug."""
+
+    path: str  # of the module, relative to the repository
+    index: int  # among the module's mutants
+    function: str  # that it is in, qualified; empty: the module itself
+    first: int  # line
+    last: int  # line
+    before: str
+    after: str
+
+    @property
+    def change(self) -> str:
+        """What identifies the mutant while other lines of its module change."""
+        return f"{self.path} {self.function}: {self.before} -> {self.after}"
+
+
+class _Place(NamedTuple):
+    parent: ast.AST
+    field: str
+    position: int | None  # in a list
+    function: str
+    statement: ast.stmt
+
+
+def mutants_of(root: Path, path: str) -> list[Mutant]:
+    """Return every mutant of a module."""
+    tree = ast.parse((root / path).read_text())
+    found = []
+    for index, (place, node, changed) in enumerate(_changes(tree)):
+        first, last = getattr(node, "lineno", place.statement.lineno), getattr(node, "end_lineno", None)
+        found.append(
+            Mutant(path, index, place.function, first, last or first, _text(node), _text(changed))
+        )  # fmt: skip
+    return found
+
+
+def mutated(source: str, index: int) -> ast.Module:
+    """Return the tree of a module with its mutant of that number in it.
+
+    Raises:
+        LookupError: when the module has fewer.
+    """
+    tree = ast.parse(source)
+    for number, (place, _, changed) in enumerate(_changes(tree)):
+        if number == index:
+            if place.position is None:
+                setattr(place.parent, place.field, changed)
+            else:
+                getattr(place.parent, place.field)[place.position] = changed
+            return ast.fix_missing_locations(tree)
+    raise LookupError(f"there is no mutant {index}")
+
+
+def _changes(tree: ast.Module) -> Iterator[tuple[_Place, ast.AST, ast.AST]]:
+    for place, node in _walk(tree, "", ast.Pass(lineno=1)):
+        for changed in variants(node):
+            yield place, node, changed
+
+
+def _walk(parent: ast.AST, function: str, statement: ast.stmt) -> Iterator[tuple[_Place, ast.AST]]:
+    for field, value in ast.iter_fields(parent):
+        if field in ("annotation", "returns", "decorator_list", "exc", "msg"):
+            continue  # types, and what an error says
+        for position, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if not isinstance(node, ast.AST) or isinstance(node, ast.JoinedStr):
+                continue
+            here = node if isinstance(node, ast.stmt) else statement
+            if _is_left_out(node):
+                continue
+            yield _Place(parent, field, position, function, here), node
+            inner = function
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                inner = f"{function}.{node.name}".lstrip(".")
+            yield from _walk(node, inner, here)
+
+
+def _is_left_out(node: ast.AST) -> bool:
+    """Tell whether nothing in this node is behaviour: imports, logging, what is for type checkers only."""
+    match node:
+        case ast.Import() | ast.ImportFrom() | ast.AnnAssign(value=None):
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="log")))):
+            return True
+        case ast.FunctionDef(name="__repr__" | "__str__"):
+            return True
+    return False
+
+
+def _text(node: ast.AST) -> str:
+    if isinstance(node, ast.comprehension):
+        text = f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}" + "".join(
+            f" if {ast.unparse(condition)}" for condition in node.ifs
+        )
+    else:
+        text = ast.unparse(node)
+    return " ".join(text.split())[:200]

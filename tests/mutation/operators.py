@@ -1,0 +1,77 @@
+"""The mutations: for one node of a syntax tree, the nodes that could stand in its place by a slip of the pen."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+
+_COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+_COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.Div: ast.Mult,
+    ast.Mod: ast.FloorDiv, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
+}  # fmt: skip
+_CALLED = {"min": "max", "max": "min", "sorted": "list", "any": "all", "all": "any"}
+_SEEN_BY_NOBODY = {"debug", "info", "warning", "error", "exception"}  # methods of a logger
+
+
+def variants(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield each node that may stand in the place of `node`; a deleted statement becomes `pass`."""
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in _COMPARED:
+            yield _with(node, ops=[_COMPARED[type(op)]()])
+        case ast.BoolOp():
+            yield _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+            if len(node.values) == 2:
+                yield from copy.deepcopy(node.values)
+        case ast.UnaryOp(op=ast.Not()):
+            yield copy.deepcopy(node.operand)
+        case ast.BinOp(op=op) if type(op) in _COMPUTED and not _is_text(node):
+            yield _with(node, op=_COMPUTED[type(op)]())
+            if isinstance(op, ast.Sub):
+                yield copy.deepcopy(node.left)
+        case ast.IfExp():
+            yield copy.deepcopy(node.body)
+            yield copy.deepcopy(node.orelse)
+        case ast.Call(func=ast.Name(id=name), args=[_, *_]) if name in _CALLED:
+            if not (name == "sorted" and len(node.args) + len(node.keywords) > 1):
+                yield _with(node, func=ast.Name(_CALLED[name], ast.Load()))
+        case ast.comprehension(ifs=[_, *_]):
+            yield _with(node, ifs=[])
+        case ast.Constant(value=bool()):
+            yield _with(node, value=not node.value)
+        case ast.Constant(value=int()):
+            yield _with(node, value=node.value + 1)
+        case ast.Expr(value=ast.Call()) if not _logs(node.value):
+            yield ast.Pass()
+        case ast.AugAssign(op=op):
+            yield ast.Pass()
+            if type(op) in _COMPUTED:
+                yield _with(node, op=_COMPUTED[type(op)]())
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]) | ast.Delete() | ast.Continue() | ast.Raise():
+            yield ast.Pass()
+        case ast.If(orelse=[]) if isinstance(node.body[-1], ast.Return | ast.Continue | ast.Break | ast.Raise):
+            yield ast.Pass()
+
+
+def _with(node: ast.AST, **fields: object) -> ast.AST:
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+def _is_text(node: ast.BinOp) -> bool:
+    """Tell whether a sum or a product is of texts: what it says is not behaviour."""
+    sides = (node.left, node.right)
+    return any(
+        isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str))
+        for side in sides
+    )
+
+
+def _logs(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _SEEN_BY_NOBODY
