@@ -93,6 +93,8 @@ def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
         yield "reason", one.reason + (f": {MEANING[one.reason]}" if one.reason in MEANING else "")
     if one.failure:
         yield "failure", one.failure
+    if one.refusal:
+        yield "kind", f"its effects could not be used: {one.refusal}"
     if one.model:
         yield "model", one.model
     if one.prompt:

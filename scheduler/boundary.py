@@ -13,6 +13,7 @@ from memory.entry import Entry
 from memory.stream import Stream
 from scheduler.claims import Reason, Result, Source
 from scheduler.journal import Ended, EndNote
+from scheduler.kind_effects import EFFECTS_REFUSED, made_without_model
 from scheduler.ledger_answers import Row
 from scheduler.open_jobs import OpenJob, whole
 from scheduler.repairs import given_up
@@ -88,7 +89,9 @@ def _close(
     result = row.result if row.state == "staged" else None
     if result is None:
         reason = _WITHOUT_RESULT[row.state]
-        result = Result(effects=kind.heuristic(case_of(item)), source="heuristic", reason=reason)
+        made = made_without_model(kind, case_of(item))
+        failure = EFFECTS_REFUSED if made.refusal else ""
+        result = Result(effects=made.effects, source="heuristic", reason=reason, failure=failure, refusal=made.refusal)
         counts_as = whole(item)
     else:
         counts_as = result.usage
@@ -124,6 +127,7 @@ def _note(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> E
         model=result.model,
         prompt=result.prompt,
         failure=result.failure,
+        refusal=result.refusal,
         count=result.count,
         unreported=result.unreported,
         saved=result.saved,

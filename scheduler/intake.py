@@ -10,11 +10,9 @@ from typing import Annotated, Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memory.effects import Append, Effect, ReplaceSummary, SetCharacter
 from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
 from memory.errors import CogitateError
 from memory.profile import Profile
-from memory.window import format_character
 from tasks.job import Request
 
 MAX_OWNER = 200  # characters
@@ -80,26 +78,6 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, Any]) -> E
     return checked
 
 
-def check_effect(effect: Effect) -> Effect:
-    """An effect that the world asks for.
-
-    Raises:
-        InputError: naming its owner and what is wrong.
-    """
-    what = f"effect for {str(getattr(effect, 'owner', '?'))[:80]!r}"
-    checked: Effect = _as_read(what, effect, Effect)
-    text = ""
-    if isinstance(checked, Append):
-        text = checked.entry.text
-    elif isinstance(checked, ReplaceSummary):
-        text = checked.text
-    elif isinstance(checked, SetCharacter):
-        text = format_character(checked.character)
-    if len(text) > MAX_TEXT:
-        raise InputError(f"{what}: its text has {len(text)} characters, at most {MAX_TEXT} fit")
-    return checked
-
-
 def check_profile(owner: str, profile: Profile) -> Profile:
     """An owner's profile.
 
@@ -157,8 +135,8 @@ def check_request(request: Request, kinds: Iterable[str]) -> Request:
     if len(text) > MAX_PARAMS:
         raise InputError(f"{what}: params have {len(text)} bytes, at most {MAX_PARAMS} fit")
     params = json.loads(text)
-    if _depth(params) > MAX_DEPTH:
-        raise InputError(f"{what}: params are nested {_depth(params)} deep, at most {MAX_DEPTH}")
+    if depth(params) > MAX_DEPTH:
+        raise InputError(f"{what}: params are nested {depth(params)} deep, at most {MAX_DEPTH}")
     checked: Request = _as_read(what, msgspec.structs.replace(request, numbers=numbers, params=params), Request)
     return checked
 
@@ -179,7 +157,7 @@ def _integer(value: object, least: int, most: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def _depth(value: object) -> int:
+def depth(value: object) -> int:
     """How deep JSON values are nested; found level by level, not by recursion."""
     depth, level = 0, [value]
     while level:

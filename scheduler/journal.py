@@ -119,6 +119,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     prompt: str = ""
     failure: str = ""
+    refusal: str = ""  # why what its kind made could not be used: it has changed nothing
     count: PromptCount | None = None
     unreported: bool = False  # the usage is an estimate
     saved: bool = False  # nothing was spent: the usage is that of an identical call

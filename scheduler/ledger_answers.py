@@ -10,6 +10,7 @@ import structlog
 
 from scheduler.claims import Result
 from scheduler.controls import Asked
+from scheduler.effect_check import check_bounds
 from tasks.job import JobKey
 
 JobState = Literal["open", "staged", "dead", "held"]
@@ -80,12 +81,23 @@ def read_rows(raw: list[bytes]) -> list[Row]:
         result, claims, arrival = None, 0, 0
         try:
             claims, arrival = int(raw[i + 3]), int(raw[i + 4])
-            result = _RESULT.decode(raw[i + 2]) if state == "staged" else None
+            result = _read_result(raw[i + 2]) if state == "staged" else None
         except (ValueError, RecursionError) as error:
             log.warning("ledger.unreadable", what="a result", job=key.text(), error=str(error)[:200])
             state = "dead"
         rows.append(Row(key, state if state in _STATES else "dead", result, claims, arrival))
     return rows
+
+
+def _read_result(raw: bytes) -> Result:
+    """Read what a worker staged, perhaps one with another version of the kind.
+
+    Raises:
+        ValueError: when it cannot be read, or asks for what cannot be committed.
+    """
+    result = _RESULT.decode(raw)
+    check_bounds(result.effects)
+    return result
 
 
 def read_attempts(raw: list[bytes]) -> dict[str, Attempt]:
@@ -105,7 +117,7 @@ def read_offers(raw: list[bytes]) -> list[Offered]:
     for i in range(0, len(raw), 2):
         key, result = JobKey.parse(raw[i].decode()), None
         try:
-            result = _RESULT.decode(raw[i + 1])
+            result = _read_result(raw[i + 1])
         except (ValueError, RecursionError) as error:
             log.warning("ledger.unreadable", what="a late answer", job=key.text(), error=str(error)[:200])
         found.append(Offered(key, result))

@@ -29,13 +29,13 @@ from memory.profile import Profile
 from scheduler.boundary import Change
 from scheduler.budget import BudgetView
 from scheduler.commit import Committer, Pace
+from scheduler.effect_check import check_effect
 from scheduler.exported_journal import ExportedJournal
 from scheduler.facts import Facts
 from scheduler.history import changes_of, observed_again, read_journal
 from scheduler.intake import (
     InputError,
     Observation,
-    check_effect,
     check_entry,
     check_owner,
     check_profile,
@@ -102,6 +102,7 @@ class TickLoop:
         self._checkpoint: bytes | None = None
         self._rows: list[Row] | None = None
         self._redelivering = False
+        self._refused: set[str] = set()  # kinds that were told of, as their effects could not be used
         self._lag = 0  # ticks behind the schedule of a paced run
         self.stopping = False  # the present tick is the last one of this host
         self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
@@ -302,6 +303,13 @@ class TickLoop:
         )
         for loss in outcome.losses():
             log.warning(loss.name, run=self.ledger.run, tick=number, owner=loss.owner, amount=loss.amount)
+        for note in outcome.notes:
+            if note.refusal and note.key.kind not in self._refused:
+                self._refused.add(note.key.kind)
+                log.warning(
+                    "job.effects_refused", run=self.ledger.run, tick=number, kind=note.key.kind, owner=note.key.owner,
+                    why=note.refusal,
+                )  # fmt: skip
         commit = self._committer.commit(number, outcome, self._checkpoint, self.digest, self.chain, self._pace())
         advanced = self.ledger.advance(commit, self._apply)
         if self._checkpoint is not None:

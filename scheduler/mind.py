@@ -72,7 +72,9 @@ class Mind(RunState):
                 self._count_losses(closing.ended.effects)
                 self.rater.learn(self.streams, closing.ended.effects)
             self._learn_usage(closing.note, item)
-            if closing.ended.reason != "none" and not closing.ended.effects:
+            if closing.note.refusal:
+                self.warnings["job.effects_refused"] += 1
+            elif closing.ended.reason != "none" and not closing.ended.effects:
                 self.warnings["job.nothing_recorded"] += 1
         self._late = self.late.take(offers, self.streams, tick, minute)
         for closing in self._late:

@@ -16,9 +16,11 @@ from redis import Redis
 from memory.effects import Effect
 from prompts.render import Rendered, Templates
 from scheduler.claims import Claim, PromptCount, Result
+from scheduler.effect_check import check_effects
+from scheduler.kind_effects import EFFECTS_REFUSED, Made, made_without_model
 from scheduler.settings import Settings
 from tasks.job import Cost
-from tasks.kind import Halving, Kind, Prompt
+from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
 from workers.calls import Calls
 from workers.capture import Capture
@@ -68,6 +70,7 @@ class Attempts:
         self._templates = Templates(settings.prompts)
         self._calls = Calls(client, settings, models, stopping)
         self._capture = Capture(client, settings)
+        self._refused: set[str] = set()  # kinds that were told of
 
     def make(self, claim: Claim, deadline: float, lesson: Lesson) -> Outcome:
         """Make one attempt.
@@ -83,8 +86,7 @@ class Attempts:
             log.error("job.unknown_kind", job=job.id, error=str(error))
             return Outcome(None, Cost(), 1.0)
         if not job.model:
-            used = Cost(calls=1)
-            return Outcome(Result(effects=kind.heuristic(claim.case), source="heuristic", usage=used), used)
+            return self._of_no_model(kind, claim)
         model = claim.model
         if model is None or model.endpoint not in self._endpoints:
             endpoint = model.endpoint if model is not None else ""
@@ -95,6 +97,9 @@ class Attempts:
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return self._unasked(kind, claim, "prompt_too_long")
+        except Exception as error:  # a host's own kind: nothing was spent yet
+            log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__)
+            return self._unasked(kind, claim, "prompt_failed")
         asked = self._calls.ask(job, prompt, model, deadline)
         if isinstance(asked, str):  # it must not be asked now
             self._capture.keep(claim, prompt, asked, asked)
@@ -122,7 +127,7 @@ class Attempts:
         if answer.value is None:
             return None, answer.failure.kind if answer.failure is not None else "empty", ""
         try:
-            return kind.effects(claim.case, answer.value, prompt.used), "", ""
+            return check_effects(kind.effects(claim.case, answer.value, prompt.used)), "", ""
         except Exception as error:  # whatever a host's own kind raises, what was spent must be settled
             log.info("job.answer_unusable", job=claim.job.id, error=type(error).__name__)
             return None, UNUSABLE, str(error) if isinstance(error, ValueError) else "it cannot be used"
@@ -152,24 +157,47 @@ class Attempts:
             again, pause = answer.retryable, _pause(answer, claim.number)
         if again and not claim.last and time.monotonic() + pause < deadline:
             return Outcome(None, _spent(asked), pause, failure, lesson)
+        made = self._without_model(kind, claim, failure)
         result = Result(
-            effects=self._without_model(kind, claim, failure), source="heuristic", reason="failed", usage=answer.usage,
-            saved=asked.saved, model=claim.job.model, failure=failure, count=_count(answer, prompt),
+            effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
+            model=claim.job.model, failure=failure, refusal=made.refusal, count=_count(answer, prompt),
             unreported=answer.estimated,
         )  # fmt: skip
         return Outcome(result, _spent(asked), failure=failure)
 
     def _unasked(self, kind: Kind, claim: Claim, why: str) -> Outcome:
         """The heuristic at once: nothing was spent, and another attempt would fare no better here."""
-        effects = self._without_model(kind, claim, why)
-        result = Result(effects=effects, source="heuristic", reason="failed", model=claim.job.model, failure=why)
+        made = self._without_model(kind, claim, why)
+        result = Result(
+            effects=made.effects, source="heuristic", reason="failed", model=claim.job.model, failure=why,
+            refusal=made.refusal,
+        )  # fmt: skip
         return Outcome(result, Cost(), failure=why)
 
-    def _without_model(self, kind: Kind, claim: Claim, failure: str) -> tuple[Effect, ...]:
+    def _of_no_model(self, kind: Kind, claim: Claim) -> Outcome:
+        """The heuristic that was asked for."""
+        used, made = Cost(calls=1), made_without_model(kind, claim.case)
+        if made.refusal:
+            self._tell_of(kind, claim, made.refusal)
+            result = Result(
+                effects=(), source="heuristic", reason="failed", usage=used, failure=EFFECTS_REFUSED,
+                refusal=made.refusal,
+            )  # fmt: skip
+            return Outcome(result, used, failure=EFFECTS_REFUSED)
+        return Outcome(Result(effects=made.effects, source="heuristic", usage=used), used)
+
+    def _without_model(self, kind: Kind, claim: Claim, failure: str) -> Made:
         log.warning("job.degraded", job=claim.job.id, failure=failure)
-        if failure in HALVED and isinstance(kind, Halving):
-            return kind.halve(claim.case)
-        return kind.heuristic(claim.case)
+        made = made_without_model(kind, claim.case, halved=failure in HALVED)
+        if made.refusal:
+            self._tell_of(kind, claim, made.refusal)
+        return made
+
+    def _tell_of(self, kind: Kind, claim: Claim, why: str) -> None:
+        """Tell of the first job of a kind whose effects could not be used: a kind that fails, fails often."""
+        if kind.name not in self._refused:
+            self._refused.add(kind.name)
+            log.warning(f"job.{EFFECTS_REFUSED}", job=claim.job.id, kind=kind.name, why=why)
 
 
 def _fitted(kind: Kind, claim: Claim, lesson: Lesson) -> Prompt:

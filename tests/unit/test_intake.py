@@ -13,13 +13,13 @@ from scheduler_case import ANN
 from memory.effects import Append, Archive, Effect, SetPlanStatus, Tell
 from memory.entry import MAX_TEXT, Entry, PlanItem
 from memory.profile import Profile
+from scheduler.effect_check import check_effect
 from scheduler.intake import (
     MAX_DEPTH,
     MAX_NUMBERS,
     MAX_PARAMS,
     InputError,
     Observation,
-    check_effect,
     check_entry,
     check_owner,
     check_profile,

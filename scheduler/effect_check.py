@@ -1,0 +1,305 @@
+"""The one check of effects: what kinds, models' answers and hosts ask for passes it before anything is committed.
+
+An effect that is written is read again by hosts, workers, replays and reports, for as long as its run is kept. One that
+they could not read would take the whole run with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, get_args
+
+import msgspec
+
+from memory.effects import (
+    AdvanceCursor,
+    Append,
+    Archive,
+    Effect,
+    ForgetWaiting,
+    MarkAccessed,
+    Rate,
+    ReplaceSummary,
+    SetCharacter,
+    SetCounter,
+    SetPlanStatus,
+    TakeWaiting,
+    Tell,
+)
+from memory.entry import MAX_TEXT, Entry, PlanItem
+from memory.window import format_character
+from scheduler.intake import MAX_DEPTH, MAX_INTEGER, MAX_NUMBERS, MAX_PARAMS, InputError, check_owner, depth
+
+MAX_EFFECTS = 1_000  # of one job
+MAX_BYTES = 2_000_000  # of JSON, of all effects of one job
+MAX_SUMMARY = 400_000  # characters of a long-term summary: its owner's limit in tokens is what keeps it short
+MAX_NAME = 500  # characters of a place, a subject, a tag, …
+MAX_ITEMS = 200  # of a plan
+_SAID = 300  # characters of a reason
+
+_EFFECTS = msgspec.json.Decoder(tuple[Effect, ...])
+_CLASSES = get_args(Effect)
+
+
+def check_effects(effects: object) -> tuple[Effect, ...]:
+    """Return effects as the journal and the workers will read them, so that nobody holds anything else.
+
+    Raises:
+        InputError: naming the first that cannot be used, and why.
+    """
+    if not isinstance(effects, tuple | list):
+        raise InputError(f"{type(effects).__name__} is no tuple of effects; an empty one changes nothing")
+    if not effects:
+        return ()
+    if len(effects) > MAX_EFFECTS:
+        raise InputError(f"there are {len(effects)} effects, at most {MAX_EFFECTS} fit")
+    for index, effect in enumerate(effects):
+        if not isinstance(effect, _CLASSES):
+            raise InputError(f"{_named(effects, index)}: that is no effect, such as Append")
+    try:
+        raw = msgspec.json.encode(effects)
+        checked = _EFFECTS.decode(raw)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(_unreadable(effects, error)) from error
+    if len(raw) > MAX_BYTES:
+        raise InputError(f"the effects have {len(raw)} bytes of JSON, at most {MAX_BYTES} fit")
+    for index, (given, read) in enumerate(zip(effects, checked, strict=True)):
+        if isinstance(given, Tell) and isinstance(read, Tell) and read.data != given.data:  # None for NaN is no copy
+            _refuse(effects, index, _no_json(given.data))
+    check_bounds(checked)
+    return checked
+
+
+def check_effect(effect: Effect) -> Effect:
+    """Return the only effect that is asked for, as `check_effects` does.
+
+    Raises:
+        InputError: naming its owner and what is wrong.
+    """
+    return check_effects((effect,))[0]
+
+
+def check_bounds(effects: tuple[Effect, ...]) -> None:
+    """Check the values of effects whose types are right, as those of a result that was decoded.
+
+    Raises:
+        InputError: naming the first that cannot be used, and why.
+    """
+    for index, effect in enumerate(effects):
+        _refuse(effects, index, _wrong_owner(effect.owner) or _CHECKS[type(effect)](effect))
+
+
+def _refuse(effects: tuple[Effect, ...] | list[Effect], index: int, wrong: str) -> None:
+    if wrong:
+        raise InputError(f"{_named(effects, index)}: {wrong[:_SAID]}")
+
+
+def _named(effects: tuple[Any, ...] | list[Any], index: int) -> str:
+    effect = effects[index]
+    which = f"effect {index + 1} of {len(effects)}" if len(effects) > 1 else "effect"
+    return f"{which} for {str(getattr(effect, 'owner', '?'))[:80]!a} ({type(effect).__name__})"
+
+
+def _unreadable(effects: tuple[Any, ...] | list[Any], error: Exception) -> str:
+    """Say which effect it was: alone it fails again."""
+    for index, effect in enumerate(effects):
+        try:
+            msgspec.json.decode(msgspec.json.encode(effect), type=Effect)
+        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as alone:
+            return f"{_named(effects, index)}: {_reason(alone)}"
+    return _reason(error)
+
+
+def _reason(error: Exception) -> str:
+    """Say what is wrong in words that ASCII can hold: half a character is in no log and no terminal."""
+    return (str(error) or type(error).__name__).encode("ascii", "replace").decode()[:_SAID]
+
+
+@lru_cache(maxsize=4_096)  # the same few owners come again and again
+def _wrong_owner(owner: str) -> str:
+    try:
+        check_owner(owner)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+# -- what is wrong with the values of each; "" where nothing is ----------------------------------------
+
+
+def _append(effect: Append) -> str:
+    return _number("replaces", effect.replaces) or _entry(effect.entry)
+
+
+def _entry(entry: Entry) -> str:
+    if not 0 <= entry.importance <= 10:
+        return f"importance {entry.importance} is not from 1 to 10, or 0 for not rated"
+    return (
+        _text("text", entry.text)
+        or _number("minute", entry.minute)
+        or _number("valid_until", entry.valid_until)
+        or _number("since_minute", entry.since_minute or 0)
+        or _number("since_number", entry.since_number or 0)
+        or (_numbers("evidence", entry.evidence) if entry.evidence else "")
+        or _names(entry)
+        or (_items(entry.items) if entry.items else "")
+    )
+
+
+def _names(entry: Entry) -> str:
+    for field, name in (
+        ("location", entry.location),
+        ("source_id", entry.source_id),
+        ("quest_id", entry.quest_id),
+        ("encounter_id", entry.encounter_id),
+    ):
+        if wrong := _long(field, name):
+            return wrong
+    for field, names in (("subjects", entry.subjects), ("keywords", entry.keywords), ("tags", entry.tags)):
+        if len(names) > MAX_NUMBERS:
+            return f"{field} are {len(names)}, at most {MAX_NUMBERS} fit"
+        for name in names:
+            if wrong := _long(field, name):
+                return wrong
+    return ""
+
+
+def _items(items: tuple[PlanItem, ...]) -> str:
+    if len(items) > MAX_ITEMS:
+        return f"items are {len(items)}, at most {MAX_ITEMS} fit"
+    if len({item.id for item in items}) < len(items):
+        return "two items have the same id"
+    for item in items:
+        if not 1 <= item.priority <= 5:
+            return f"priority {item.priority} of an item is not from 1 to 5"
+        wrong = (
+            _name("id of an item", item.id)
+            or _text("description of an item", item.description)
+            or _number("minute of an item", item.minute or 0)
+            or _long("location of an item", item.location or "")
+        )
+        if wrong:
+            return wrong
+    return ""
+
+
+def _archive(effect: Archive) -> str:
+    return _numbers("numbers", effect.numbers)
+
+
+def _summary(effect: ReplaceSummary) -> str:
+    if len(effect.text) > MAX_SUMMARY:
+        return _too_long("text", effect.text, MAX_SUMMARY)
+    return _number("version", effect.version) or _number("cut", effect.cut)
+
+
+def _take(effect: TakeWaiting) -> str:
+    return _number("count", effect.count)
+
+
+def _forget(effect: ForgetWaiting) -> str:
+    return _number("count", effect.count) or _number("start", effect.start)
+
+
+def _character(effect: SetCharacter) -> str:
+    text = format_character(effect.character)
+    return (_too_long("character", text, MAX_TEXT) if len(text) > MAX_TEXT else "") or _number("cut", effect.cut)
+
+
+def _plan_status(effect: SetPlanStatus) -> str:
+    return _name("item", effect.item)
+
+
+def _cursor(effect: AdvanceCursor) -> str:
+    return _name("name", effect.name) or _number("start", effect.start) or _number("end", effect.end)
+
+
+def _counter(effect: SetCounter) -> str:
+    if not -MAX_INTEGER <= effect.value <= MAX_INTEGER:
+        return f"value {effect.value} is not within {MAX_INTEGER} of 0"
+    return _name("name", effect.name)
+
+
+def _accessed(effect: MarkAccessed) -> str:
+    return _numbers("numbers", effect.numbers) or _number("minute", effect.minute)
+
+
+def _rate(effect: Rate) -> str:
+    if len(effect.ratings) != len(effect.numbers):
+        return f"there are {len(effect.ratings)} ratings for {len(effect.numbers)} numbers"
+    for rating in effect.ratings:
+        if not 1 <= rating <= 10:
+            return f"rating {rating} is not from 1 to 10"
+    return _numbers("numbers", effect.numbers)
+
+
+def _tell(effect: Tell) -> str:
+    return _name("topic", effect.topic) or _wrong_data(effect.data)
+
+
+def _wrong_data(data: object) -> str:
+    text = msgspec.json.encode(data)
+    if len(text) > MAX_PARAMS:
+        return f"data have {len(text)} bytes of JSON, at most {MAX_PARAMS} fit"
+    deep = depth(data) if text.count(b"[") + text.count(b"{") > MAX_DEPTH else 0
+    return f"data are nested {deep} deep, at most {MAX_DEPTH}" if deep > MAX_DEPTH else ""
+
+
+def _no_json(data: object) -> str:
+    try:
+        json.dumps(data, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"data must be JSON values: {_reason(error)}"
+    return ""
+
+
+def _text(field: str, text: str) -> str:
+    if len(text) > MAX_TEXT:
+        return _too_long(field, text, MAX_TEXT)
+    return "" if text and not text.isspace() else f"{field} is blank"
+
+
+def _name(field: str, name: str) -> str:
+    if wrong := _long(field, name):
+        return wrong
+    return "" if name and not name.isspace() else f"{field} is blank"
+
+
+def _long(field: str, name: str) -> str:
+    return _too_long(field, name, MAX_NAME) if len(name) > MAX_NAME else ""
+
+
+def _too_long(field: str, text: str, most: int) -> str:
+    return f"{field} has {len(text)} characters, at most {most} fit"
+
+
+def _number(field: str, number: int) -> str:
+    return "" if 0 <= number <= MAX_INTEGER else f"{field} {number} is not from 0 to {MAX_INTEGER}"
+
+
+def _numbers(field: str, numbers: Iterable[int]) -> str:
+    named = tuple(numbers)
+    if len(named) > MAX_NUMBERS:
+        return f"{field} names {len(named)} entries, at most {MAX_NUMBERS} fit"
+    if named and not (min(named) >= 1 and max(named) <= MAX_INTEGER):
+        wrong = next(number for number in named if not 1 <= number <= MAX_INTEGER)
+        return f"{wrong} in {field} is not the number of an entry (1, 2, 3, …)"
+    return ""
+
+
+_CHECKS: dict[type, Callable[[Any], str]] = {
+    Append: _append,
+    Archive: _archive,
+    ReplaceSummary: _summary,
+    TakeWaiting: _take,
+    ForgetWaiting: _forget,
+    SetCharacter: _character,
+    SetPlanStatus: _plan_status,
+    AdvanceCursor: _cursor,
+    SetCounter: _counter,
+    MarkAccessed: _accessed,
+    Rate: _rate,
+    Tell: _tell,
+}

@@ -1,0 +1,193 @@
+"""A host's own kind that raises, or asks for what cannot be written: its job ends without effects, the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from own_kind_case import Own, Said, remembered
+from structlog.testing import capture_logs
+
+from cogitate import Profile, Settings, TickLoop
+from memory.effects import SetCounter
+from ops.fake_llm import FakeEndpoint
+from scheduler.audit import audit
+from scheduler.history import read_journal
+from scheduler.job_history import JobHistory
+from scheduler.journal import Ended, EndNote
+from scheduler.replay import replay
+from scheduler.summary import prefix_of, summarise_run
+from tasks import registry
+from tasks.job import Cost
+from tasks.kind import Case, Prompt
+from tasks.registry import register
+from workers.llm_answer import Answer
+
+ADA = {"agent:ada": Profile(name="Ada Smith")}
+TICKS = 5
+
+
+@pytest.fixture(autouse=True)
+def without_own_kinds() -> Iterator[None]:
+    """The registry as it was, whatever a test registers."""
+    before = dict(registry._kinds)
+    yield
+    registry._kinds.clear()
+    registry._kinds.update(before)
+
+
+def ended(client: FakeRedis, run: str = "test") -> list[tuple[Ended, EndNote]]:
+    """The ends of the kind's jobs."""
+    lines = read_journal(client, prefix_of(client, run), 1, TICKS)
+    pairs = [pair for line in lines for pair in zip(line.core.ended, line.notes.ended, strict=True)]
+    return [(end, note) for end, note in pairs if end.key.kind == "hum"]
+
+
+def readable(client: FakeRedis, loop: TickLoop) -> None:
+    """Everything that reads a run reads this one."""
+    assert audit(client, "test") == []
+    assert replay(client, "test", FakeRedis()).digest == loop.digest
+    assert list(JobHistory(client, "test").all())
+
+
+def fail(case: Case) -> Any:
+    raise KeyError("what Ada remembers")
+
+
+def leave(case: Case) -> Any:
+    def unending(depth: int) -> int:
+        return unending(depth + 1)
+
+    return unending(0)
+
+
+def itself(case: Case) -> Any:
+    loop: dict[str, Any] = {}
+    loop["x"] = loop
+    return remembered(case, subjects=loop)
+
+
+FAILING: dict[str, tuple[Callable[[Case], Any], str]] = {
+    "a dream": (lambda case: remembered(case, type="dream"), "Invalid enum value 'dream'"),
+    "importance 77": (lambda case: remembered(case, importance=77), "importance 77 is not from 1 to 10"),
+    "minute -5": (lambda case: remembered(case, minute=-5), "minute -5 is not from 0"),
+    "no text": (lambda case: remembered(case, text=""), "text is blank"),
+    "text none": (lambda case: remembered(case, text=None), "Expected `str`, got `null`"),
+    "half a character": (lambda case: remembered(case, text="\ud83d"), "surrogates"),
+    "five megabytes": (lambda case: remembered(case, text="hum " * 1_250_000), "bytes of JSON"),
+    "none": (lambda case: None, "heuristic: NoneType is no tuple of effects"),
+    "one effect": (lambda case: remembered(case)[0], "heuristic: Append is no tuple of effects"),
+    "a generator": (lambda case: (effect for effect in remembered(case)), "heuristic: generator is no tuple"),
+    "no owner": (lambda case: (SetCounter("nobody", "x", 1),), "'nobody' is not an owner"),
+    "a cycle": (itself, "heuristic: effect for 'agent:ada'"),
+    "an error": (fail, "heuristic raised KeyError in test_failing_kinds.py, line"),
+    "no end": (leave, "heuristic raised RecursionError in test_failing_kinds.py, line"),
+}
+
+
+@pytest.mark.parametrize(("makes", "why"), FAILING.values(), ids=FAILING)
+@pytest.mark.parametrize("limits", [{}, {"day.kind:hum.calls": 0}], ids=["by a worker", "by the host"])
+def test_a_heuristic_that_fails_ends_neither_host_nor_worker(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, makes: Callable[[Case], Any], why: str, limits: Any
+) -> None:
+    register(Own(makes=makes))
+    client = FakeRedis()
+    loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=Settings(data_dir=tmp_path, limits=limits))
+    with capture_logs() as logs:
+        changes = [change for tick in loop for change in tick.applied]
+    assert changes == []
+    found = ended(client)
+    assert len(found) == TICKS - 1
+    reason = "denied" if limits else "failed"
+    assert {(end.end, end.reason, end.effects, note.failure) for end, note in found} == {
+        ("applied", reason, (), "effects_refused")
+    }
+    assert all(why in note.refusal for _, note in found)
+    assert all("Ada remembers" not in note.refusal for _, note in found), "memories are told to nobody"
+    assert summarise_run(client, "test").warnings == {"job.effects_refused": TICKS - 1}
+    told = [entry for entry in logs if entry["event"] == "job.effects_refused"]
+    assert [entry["kind"] for entry in told] == ["hum"] * (1 if limits else 2), "once by the host, once by its worker"
+    assert all(why in entry["why"] and entry["log_level"] == "warning" for entry in told)
+    readable(client, loop)
+
+
+def test_a_kind_that_was_corrected_goes_on_with_its_run(cogitate_loop: Callable[..., TickLoop]) -> None:
+    client = FakeRedis()
+    register(Own(makes=lambda case: remembered(case, type="dream")))
+    for _ in cogitate_loop(owners=ADA, ticks=2, client=client):
+        pass
+    register(Own())
+    loop = cogitate_loop(owners={}, ticks=TICKS, client=client, resume=True)
+    texts = [change.entry.text for tick in loop for change in tick.applied if change.entry]
+    assert texts == ["I hummed."] * (TICKS - 3), "all but what was thought before"
+    readable(client, loop)
+
+
+class Dreams:
+    """Models that say what the kind makes a bad effect of, until they are told what is wrong."""
+
+    learns = True
+
+    def __init__(self, *args: Any) -> None:
+        pass
+
+    def ask(self, prompt: Prompt, **options: Any) -> Answer:
+        text = "A tune." if "importance 77 is not from 1 to 10" in prompt.user and self.learns else "A dream."
+        return Answer(usage=Cost(calls=1, tokens=50), value=Said(text=text), text=f'{{"text": "{text}"}}')
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def of_answer(case: Case, answer: Any) -> Any:
+    return remembered(case, text=answer.text, importance=77 if answer.text == "A dream." else 5)
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_an_answer_that_asks_for_what_cannot_be_written_is_repaired_once(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learns: bool
+) -> None:
+    monkeypatch.setattr("workers.runner.ModelClients", Dreams)
+    monkeypatch.setattr(Dreams, "learns", learns)
+    register(Own(answers=of_answer, output_cap=100))
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        settings = Settings(
+            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
+        )
+        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
+        for _ in loop:
+            pass
+    found = ended(client)
+    assert len(found) == TICKS - 1
+    expected = ("llm", "none", 2, "", "A tune.") if learns else ("heuristic", "failed", 2, "unusable", "I hummed.")
+    assert {
+        (note.source, end.reason, note.attempts, note.failure, end.effects[0].entry.text)  # type: ignore[union-attr]
+        for end, note in found
+    } == {expected}
+    readable(client, loop)
+
+
+def test_a_prompt_that_fails_costs_nothing_and_the_heuristic_takes_its_place(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unfinished(self: Own, case: Case, memory_share: float = 1.0) -> Prompt:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Own, "prompt", unfinished)
+    register(Own(output_cap=100))
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint, capture_logs() as logs:
+        settings = Settings(
+            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
+        )
+        for _ in cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings):
+            pass
+    assert {(note.source, note.failure, note.usage) for _, note in ended(client)} == {
+        ("heuristic", "prompt_failed", Cost())
+    }
+    told = [entry for entry in logs if entry["event"] == "job.prompt_failed"]
+    assert {(entry["kind"], entry["error"]) for entry in told} == {("hum", "ZeroDivisionError")}
