@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from scheduler.kinds import load_kinds
 from scheduler.settings import ConfigurationError, Settings
 from tasks.registry import kinds
+from workers import import_paths
 from workers.broker_url import kombu_url, tls
 
 
@@ -45,6 +46,7 @@ def __getattr__(name: str) -> Any:
 
 
 _settings = _read_settings()
+import_paths.adopt()
 load_kinds(_settings)
 
 # What may travel: JSON only. Pickle would let anyone who can write to Redis run code in a worker.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
@@ -17,6 +17,7 @@ from scheduler.exported_journal import ExportedJournal, journal_folder
 from scheduler.kinds import load_kinds
 from scheduler.ledger import HostLedger, Value
 from scheduler.ledger_errors import Forgotten
+from scheduler.loop import Tick
 from scheduler.narration import NarratedLoop
 from scheduler.outage import outage_of
 from scheduler.rules import (
@@ -35,7 +36,9 @@ from scheduler.settings import ConfigurationError, Settings, check_run_name
 from scheduler.summary import prefix_of
 from scheduler.tiers import TierRule, usual_tier
 from scheduler.waiting import Publish
-from tasks.registry import kinds
+from tasks.registry import kind_names, kinds
+
+PATIENT = 15.0  # seconds that a boundary waits for results, from which on it may wait for workers to start as well
 
 
 class TickLoop(NarratedLoop):
@@ -106,14 +109,17 @@ class TickLoop(NarratedLoop):
                 publisher = InlinePublisher(client, settings)
                 self._resources.callback(publisher.close)
                 publish = publisher.publish
-                workers_left = None
             else:
                 from workers.processes import open_processes
 
-                client, publish, settings, workers_left = open_processes(settings, self._resources)
+                client, publish, settings, pool = open_processes(settings, self._resources)
             ledger = _acquire(client, run, settings, resume, describe or {})
+            readiness = None
             if not inline:
+                from workers.readiness import Readiness
+
                 ledger.outage = outage_of(settings, run, client.ping)
+                readiness = Readiness(ledger, publish, kinds=kind_names(), pool=pool)
             if resume:
                 kept: Any = client.hget(ledger.prefix + "state", "settings")
                 if kept is None:
@@ -134,7 +140,7 @@ class TickLoop(NarratedLoop):
                 lease=settings.lease,
                 hint_interval=settings.hint_interval,
                 ticks=ticks,
-                workers_left=workers_left,
+                workers_left=readiness.workers_left if readiness is not None else None,
                 journal_keep=settings.journal_keep,
                 exported=_exported(settings, ledger),
             )
@@ -142,7 +148,15 @@ class TickLoop(NarratedLoop):
             self.routing = settings.routing().with_types(event_types or {})
             if settings.metrics_port is not None:
                 self._serve_metrics(client)
+            self._readiness = readiness
+            if readiness is not None:
+                readiness.ask()
             self._resources = self._resources.pop_all()
+
+    def __iter__(self) -> Iterator[Tick]:
+        if self._readiness is not None and self.settings.wait_seconds() < PATIENT:
+            self._readiness.wait()
+        yield from super().__iter__()
 
     def _serve_metrics(self, client: Redis) -> None:
         from ops.metrics import HostMetrics

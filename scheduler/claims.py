@@ -27,6 +27,7 @@ log = structlog.get_logger()
 Source = Literal["llm", "cached", "heuristic", "none"]
 Reason = Literal["none", "denied", "late", "failed", "dead", "cancelled"]
 Settled = Literal["staged", "freed", "accounted", "already", "unknown", "gone"]
+TrialState = Literal["asked", "taken", "answered"]
 Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
 
@@ -93,6 +94,7 @@ class Claims:
         self._claim = script(client, "claim")
         self._settle = script(client, "settle")
         self._beat = script(client, "beat")
+        self._ready = script(client, "ready")
         self._unanswered: deque[tuple[str, JobKey, str]] = deque()  # run, key, token
 
     def claim(self, job_id: str) -> Claim | Refusal:
@@ -186,6 +188,10 @@ class Claims:
     def beat(self, run: str, incarnation: str) -> None:
         """Say that this worker is alive."""
         self._beat(keys=[incarnation_key(run)], args=[run_base(run), incarnation, self._worker])
+
+    def mark_trial(self, run: str, key: JobKey, *, was: TrialState, now: TrialState) -> bool:
+        """Say how far a trial hint has come; return whether it stood where it `was`."""
+        return bool(self._ready(keys=[incarnation_key(run)], args=[run_base(run), key.text(), was, now]))
 
     def settle(self, claim: Claim, result: Result | None, used: Cost) -> Settled:
         """Report an attempt: stage its result if it is the newest; account for what was spent in every case."""

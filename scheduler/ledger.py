@@ -90,6 +90,7 @@ class HostLedger:
         self._finish = script(client, "finish")
         self._checkpoint = script(client, "checkpoint")
         self._trim = script(client, "trim")
+        self._ask_ready = script(client, "ask_ready")
         # A blocking command must end before its socket's timeout does.
         self._longest_block: float = (client.get_connection_kwargs().get("socket_timeout") or 2.0) / 2
 
@@ -206,6 +207,27 @@ class HostLedger:
             self.outage.settle()
         if self._step(self._finish, [status]) is None and self.outage is not None:
             self.outage.settle()
+
+    def ask_ready(self, keys: Sequence[JobKey]) -> None:
+        """Note that trial hints of these keys are asked for, and forget any others.
+
+        Raises:
+            Fenced: when another host has taken the run meanwhile.
+        """
+        self._step(self._ask_ready, [key.text() for key in keys])
+
+    def answered(self, keys: Sequence[JobKey]) -> set[JobKey]:
+        """Return those of the trial hints that a worker has answered; none while the ledger is away."""
+        if self.away or not keys:
+            return set()
+        try:
+            states: Any = self.client.hmget(self.prefix + "readiness", [key.text() for key in keys])
+        except RedisError as error:
+            if self.outage is None:
+                raise
+            self.outage.missed(error)
+            return set()
+        return {key for key, state in zip(keys, states, strict=True) if state == b"answered"}
 
     def go_on(self) -> None:
         """A paused run goes on: workers may claim its jobs again.

@@ -14,6 +14,8 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "claim": ("accounts",),
     "settle": ("accounts", "late"),
     "beat": (),
+    "ask_ready": ("fence",),
+    "ready": (),
     "collect": ("fence", "accounts", "rows", "late"),
     "advance": ("fence", "accounts", "rows", "late"),
     "checkpoint": ("fence",),

@@ -7,6 +7,8 @@ from the ledger: a message is a hint, and a false one changes nothing. What is n
 from __future__ import annotations
 
 import logging
+import sys
+import traceback
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Any
@@ -52,7 +54,10 @@ def _task() -> Callable[[str], None]:
 
 
 def _make_app_for_command() -> Celery:
-    """The app, or, when the `celery` command asks and it cannot work, one line instead of a traceback."""
+    """The app, or, when the `celery` command asks and it cannot work, one line instead of a traceback.
+
+    In a worker that a host started every error ends so, the host's own kinds' included: the host says which it was.
+    """
     try:
         made = make_app()
         context = click.get_current_context(silent=True)
@@ -62,11 +67,27 @@ def _make_app_for_command() -> Celery:
                 for pages in entry_points(group=FLOWER_PAGES):
                     pages.load()()
     except ConfigurationError as error:
-        raise SystemExit(f"cogitate: {error}") from None
+        if not lifeline.is_child():
+            raise SystemExit(f"cogitate: {error}") from None
+        print(f"cogitate: {error}", file=sys.stderr)
+        raise SystemExit(lifeline.CANNOT_START) from None
+    except Exception:
+        if not lifeline.is_child():
+            raise
+        traceback.print_exc()
+        raise SystemExit(lifeline.CANNOT_START) from None
     return made
 
 
 app = _make_app_for_command()
+
+
+@signals.worker_ready.connect  # type: ignore[untyped-decorator]
+def _warm_up(**_: Any) -> None:
+    """Before a worker takes its first message: what jobs need takes a second to load."""
+    from workers.runner import warm_up
+
+    warm_up()
 
 
 @signals.after_setup_logger.connect  # type: ignore[untyped-decorator]

@@ -30,6 +30,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from scheduler.settings import SERVER_FILE, ConfigurationError
+from workers.last_words import last_words
 
 LOG_FILE = "server.log"
 LOCK_FILE = "server.lock"  # held while a server is being started or stopped
@@ -41,6 +42,7 @@ STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
 COMPACT = "1024"  # what is noted of an owner's entries is kept compactly up to so many: archive ticks in a tenth
 OWN_PAGES = "4096"  # bytes; what is larger goes back to the system as soon as it is freed, and leaves no gap
 LARGE_NODES = "-5"  # lists in pieces of up to 64 KiB, since each has pages of its own: the journal is the largest
+SILENT = "it logged nothing"
 PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
 
 log = structlog.get_logger()
@@ -127,7 +129,7 @@ class EmbeddedServer:
 
     def last_words(self) -> str:
         """What the server logged last."""
-        return _last_lines(self.data_dir / LOG_FILE, 0)
+        return last_words(self.data_dir / LOG_FILE, 0) or SILENT
 
     def __enter__(self) -> EmbeddedServer:
         return self.start()
@@ -223,7 +225,7 @@ class EmbeddedServer:
             if process is not None and process.poll() is not None:
                 raise EmbeddedServerError(
                     f"the embedded server ended with code {process.returncode} in {self.data_dir}: "
-                    f"{_last_lines(self.data_dir / LOG_FILE, log_start)}; see {LOG_FILE} there, or set "
+                    f"{last_words(self.data_dir / LOG_FILE, log_start) or SILENT}; see {LOG_FILE} there, or set "
                     "COGITATE_REDIS_URL to use a server of your own"
                 )
             if state == "loading":
@@ -302,11 +304,3 @@ def _socket_path(data_dir: Path) -> Path:
         return path
     name = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
     return Path(tempfile.gettempdir()).resolve() / f"cogitate-{os.getuid()}-{name}" / "server.sock"
-
-
-def _last_lines(path: Path, start: int, count: int = 3) -> str:
-    """The last lines that a server logged after `start` bytes."""
-    with path.open("rb") as file:
-        file.seek(start)
-        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
-    return " / ".join(lines[-count:]) or "it logged nothing"

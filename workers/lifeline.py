@@ -17,6 +17,7 @@ from celery import signals
 from scheduler.settings import Settings
 
 PARENT_VARIABLE = "COGITATE_PARENT_PID"
+CANNOT_START = 78  # exit code of a host's worker that cannot begin: its next one could not either
 LOOK_EVERY = 1.0  # seconds
 GRACE = 5.0  # seconds beyond a job's deadline until a worker without a host is killed
 
@@ -24,9 +25,14 @@ log = structlog.get_logger()
 _done = threading.Event()
 
 
+def is_child() -> bool:
+    """Return whether a host started this process as its worker."""
+    return os.environ.get(PARENT_VARIABLE, "").isdigit()
+
+
 def register() -> None:
     """Watch the host as soon as a worker is ready to be told to stop, if a host started it."""
-    if os.environ.get(PARENT_VARIABLE, "").isdigit():
+    if is_child():
         signals.worker_init.connect(_start)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -24,7 +23,7 @@ class Processes(NamedTuple):
     client: Redis  # of the state; tries nothing twice, since `scheduler.outage` says what a host does then
     publish: Publish
     settings: Settings  # with the server's URL filled in
-    workers_left: Callable[[], bool] | None  # see `scheduler.waiting`; None: the host has no workers of its own
+    pool: WorkerPool | None  # None: the host has no workers of its own
 
 
 def open_processes(settings: Settings, resources: ExitStack) -> Processes:
@@ -44,4 +43,4 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     port = settings.metrics_port
     theirs = settings if port is None else settings.model_copy(update={"metrics_port": port + 1})
     pool = resources.enter_context(WorkerPool(theirs, settings.workers)) if settings.workers else None
-    return Processes(client, Publisher(settings).publish, settings, pool.any_left if pool else None)
+    return Processes(client, Publisher(settings).publish, settings, pool)

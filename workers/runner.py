@@ -10,6 +10,7 @@ import threading
 import time
 from functools import cache
 from importlib import import_module
+from typing import Literal
 
 import structlog
 from celery import signals
@@ -19,10 +20,11 @@ from redis.exceptions import RedisError
 from scheduler.claims import Claim, Claims, Refusal, Result, Settled
 from scheduler.connect import connect
 from scheduler.keys import new_nonce
+from scheduler.readiness import is_trial_hint
 from scheduler.rules import use_prompts
 from scheduler.settings import Settings
 from scheduler.versions import SCHEMA
-from tasks.job import Cost, split_job_id
+from tasks.job import Cost, JobKey, split_job_id
 from workers.attempt import NEW, Attempts
 from workers.combined import CombinedRedis
 from workers.heartbeat import Heartbeat
@@ -68,8 +70,12 @@ class Runner:
         self._models.close()
         self._attempts.close()
 
-    def run(self, job_id: str) -> Settled | Refusal:
+    def run(self, job_id: str) -> Settled | Refusal | Literal["ready"]:
         """Run a job as often as its attempts fail in a way that another may mend, within its deadline."""
+        run, key = split_job_id(job_id)
+        if is_trial_hint(key):
+            self._answer_trial(run, key)
+            return "ready"
         deadline = time.monotonic() + self._settings.job_deadline
         lesson = NEW
         while True:
@@ -93,6 +99,9 @@ class Runner:
             )  # fmt: skip
             if settled != "freed" or self._stopping.wait(pause):
                 return settled
+
+    def _answer_trial(self, run: str, key: JobKey) -> None:
+        self._claims.mark_trial(run, key, was="asked", now="answered")
 
     def _keep(self, claim: Claim, result: Result, used: Cost) -> None:
         if self._kept is not None:
@@ -132,6 +141,12 @@ def _runner(pid: int) -> Runner:
 
 
 _lock = threading.Lock()
+
+
+def warm_up() -> None:
+    """Make this process's runner now: the first job is not to wait for what it loads."""
+    with _lock:
+        _runner(os.getpid())
 
 
 def run_job(job_id: str) -> None:

@@ -23,7 +23,9 @@ import structlog
 from pydantic import SecretStr
 
 from scheduler.settings import Settings
-from workers.lifeline import PARENT_VARIABLE
+from workers import import_paths
+from workers.last_words import last_words, without_secrets
+from workers.lifeline import CANNOT_START, PARENT_VARIABLE
 
 FIRST_DELAY = 0.2  # seconds until a dead worker is restarted; doubles with each quick death
 LONGEST_DELAY = 10.0
@@ -56,6 +58,7 @@ def worker_environment(settings: Settings) -> dict[str, str]:
     # Our packages first: a host may have modules called `tasks` or `workers` too.
     home = str(Path(__file__).resolve().parent.parent)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [home, environment.get("PYTHONPATH")]))
+    environment[import_paths.VARIABLE] = import_paths.handed_on()
     return environment
 
 
@@ -93,6 +96,8 @@ class WorkerPool:
         self._stopping = False  # no event: an interrupt in the middle of setting it would leave its lock taken
         self._lock = threading.Lock()  # a process is either started before stopping, and stopped, or not at all
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._log_begins: dict[int, int] = {}  # worker number -> bytes in its log when it was last started
+        self.cannot_start = ""  # what the first worker said that ended before it could begin
         self._threads = [
             threading.Thread(target=self._keep, args=(number,), name=f"worker-{number}", daemon=True)
             for number in range(1, count + 1)
@@ -154,9 +159,9 @@ class WorkerPool:
 
     def _keep(self, number: int) -> None:
         """Run worker `number`, again and again, until the pool stops."""
-        quick_deaths = 0
+        quick_deaths = generation = 0
         while True:
-            born = time.monotonic()
+            born, generation = time.monotonic(), generation + 1
             process = self._spawn(number)
             if process is None:
                 return
@@ -164,14 +169,21 @@ class WorkerPool:
             if self._stopping:
                 return
             quick_deaths = 1 if time.monotonic() - born > QUICK_DEATH else quick_deaths + 1
-            if quick_deaths >= GIVE_UP or code == USAGE:
+            if quick_deaths >= GIVE_UP or code in (USAGE, CANNOT_START):
                 where = {} if self._shown else {"log_file": str(self.log_file(number))}
+                if generation == 1 and not self.cannot_start:
+                    self.cannot_start = self._last_words(number) or f"it ended with code {code}"
                 log.error("worker.given_up", number=number, code=code, **where)
                 return
             delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** (quick_deaths - 1))
             log.warning("worker.restarted", number=number, code=code, delay=delay)
             if self._stops_within(delay):
                 return
+
+    def _last_words(self, number: int) -> str:
+        if self._shown:
+            return ""
+        return without_secrets(last_words(self.log_file(number), self._log_begins[number]), self._settings)
 
     def _stops_within(self, seconds: float) -> bool:
         """Whether the pool stops while this waits."""
@@ -189,6 +201,7 @@ class WorkerPool:
             if self._stopping:
                 return None
             out = None if self._shown else files.enter_context(self.log_file(number).open("ab"))
+            self._log_begins[number] = out.tell() if out is not None else 0
             self._processes[number] = subprocess.Popen(
                 [*worker_command(f"worker{number}.{os.getpid()}@%h"), *self._arguments],
                 env=self._environment | self._metrics(number),

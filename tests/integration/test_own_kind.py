@@ -18,11 +18,10 @@ EXTENDING = Path(__file__).parent.parent.parent / "docs" / "extending.md"
 
 @pytest.fixture
 def own_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of a module with the page's example, which this process and its workers can import."""
+    """The name of a module with the page's example, which this process can import."""
     examples = re.findall(r"^```python\n(.*?)^```$", EXTENDING.read_text(), flags=re.MULTILINE | re.DOTALL)
     (tmp_path / "humming.py").write_text(next(body for body in examples if "register(Hum())" in body))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     yield "humming"
     sys.modules.pop("humming", None)
 

@@ -1,0 +1,28 @@
+"""Trial hints: messages like those of jobs, by which a host learns that a worker takes what it publishes.
+
+There is one for each kind, since each kind has a queue that only workers who know it take from. Behind it is no job:
+it is marked as answered in the run's `readiness`, and that is all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tasks.job import Job, JobKey
+
+TICK = 0  # at which trial hints are asked for; of jobs the first tick is 1
+OWNER = "readiness"
+
+
+def trial_hints(run: str, kinds: Sequence[str]) -> list[Job]:
+    """Return a trial hint for each of these kinds."""
+    return [_hint(run, JobKey(TICK, kind, OWNER, 0, 0)) for kind in kinds]
+
+
+def is_trial_hint(key: JobKey) -> bool:
+    """Return whether a message of this key is no job's."""
+    return key.tick == TICK and key.owner.partition(":")[0] == OWNER
+
+
+def _hint(run: str, key: JobKey) -> Job:
+    return Job(run=run, key=key, minute=0, due=0, reads=())

@@ -1,0 +1,179 @@
+"""Workers at the start of a run: waited for, able to import what the host imports, and what they lack is said."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from cogitate import ConfigurationError, Profile, Settings, TickLoop
+from scheduler.audit import audit
+from scheduler.readiness import trial_hints
+from tasks import registry
+from tasks.prune import Prune
+from tasks.registry import kind_names
+from workers import readiness
+from workers.embedded import EmbeddedServer
+
+OWNERS = {"agent:ada": Profile(name="Ada")}
+Logs = list[MutableMapping[str, Any]]
+
+BESIDE = """
+import os
+import cogitate
+from tasks.prune import Prune
+
+class Dream(Prune):
+    name = "dream"
+    order = 91
+    latency = 3
+
+cogitate.register(Dream())
+"""
+SCRIPT = """
+from pathlib import Path
+import sys
+from cogitate import Profile, Settings, TickLoop
+
+if __name__ == "__main__":
+    settings = Settings(data_dir=Path(sys.argv[1]), kinds=("dreams",), workers=1)
+    with TickLoop(run="night", owners={"agent:ada": Profile(name="Ada")}, settings=settings, ticks=10) as loop:
+        for tick in loop:
+            if tick.number == 2:
+                loop.request("dream", "agent:ada")
+        print(dict(loop.ended))
+"""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that runs many tests at once starts workers slowly."""
+    monkeypatch.setattr(readiness, "OWN", 120.0)
+    monkeypatch.setattr(readiness, "SLOW", 120.0)
+
+
+@pytest.fixture
+def registered() -> Iterator[Callable[[str], None]]:
+    """Register a kind by a name in this process alone; afterwards the registry is as it was."""
+    before = dict(registry._kinds)
+
+    def register(name: str) -> None:
+        kind = type("Dream", (Prune,), {"name": name, "order": 91})()
+        registry.register(kind)
+
+    yield register
+    registry._kinds.clear()
+    registry._kinds.update(before)
+
+
+def events(logs: Logs) -> list[str]:
+    return [entry["event"] for entry in logs if entry["log_level"] in ("warning", "error")]
+
+
+def test_workers_import_what_lies_beside_the_hosts_script(tmp_path: Path) -> None:
+    scripts, elsewhere = tmp_path / "scripts", tmp_path / "elsewhere"
+    scripts.mkdir()
+    elsewhere.mkdir()
+    (scripts / "dreams.py").write_text(BESIDE)
+    (scripts / "night.py").write_text(SCRIPT)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("COGITATE_")}
+    ended = subprocess.run(
+        [sys.executable, str(scripts / "night.py"), str(tmp_path / "data")],
+        cwd=elsewhere, env=clean, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert "{('dream', 'heuristic', 'none'): 1}" in ended.stdout
+    assert "worker." not in ended.stderr
+
+
+@pytest.mark.parametrize("tick_rate", [None, 50.0])
+def test_a_worker_that_cannot_start_stops_the_run_with_its_own_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tick_rate: float | None
+) -> None:
+    module = (
+        "import os\nif 'COGITATE_PARENT_PID' in os.environ:\n    raise RuntimeError('no lamp, key ' + 'sk-secret')\n"
+    )
+    (tmp_path / "lamps.py").write_text(module)
+    monkeypatch.syspath_prepend(tmp_path)
+    settings = Settings(
+        data_dir=tmp_path / "data", kinds=("lamps",), workers=1, tick_rate=tick_rate, api_key="sk-secret"
+    )
+    lived: list[int] = []
+
+    def live() -> None:
+        with TickLoop(run="dark", owners=OWNERS, settings=settings, ticks=20) as loop:
+            for tick in loop:
+                lived.append(tick.number)
+                if tick.number == 1:
+                    loop.request("prune", "agent:ada")
+
+    with (
+        capture_logs() as logs,
+        pytest.raises(ConfigurationError, match=r"a worker cannot start: .*no lamp, key \*\*\*"),
+    ):
+        live()
+    assert 20 not in lived
+    assert not (tick_rate and lived)
+    assert events(logs) == ["worker.given_up"], "another of its kind would end the same"
+
+
+def test_the_first_tick_of_a_paced_run_finds_workers_that_answer(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, workers=1, tick_rate=1000.0)
+    keys = [hint.key for hint in trial_hints("early", kind_names())]
+    with capture_logs() as logs, TickLoop(run="early", owners=OWNERS, settings=settings, ticks=3) as loop:
+        assert next(iter(loop)).number == 1
+        assert loop.ledger.answered(keys) == set(keys)
+        assert audit(loop.ledger.client, "early") == []
+    assert "workers.not_ready" not in events(logs)
+
+
+def test_a_run_that_waits_for_results_begins_at_once(tmp_path: Path) -> None:
+    with TickLoop(run="calm", owners=OWNERS, settings=Settings(data_dir=tmp_path, workers=1), ticks=3) as loop:
+        assert [tick.number for tick in loop] == [1, 2, 3]
+
+
+def test_a_run_whose_workers_are_missing_says_so_and_goes_on(
+    tmp_path: Path, valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "OTHERS", 0.05)
+    settings = Settings(data_dir=tmp_path, redis_url=valkey.url, workers=0, tick_rate=1000.0)
+    with capture_logs() as logs, TickLoop(run="alone", owners=OWNERS, settings=settings, ticks=3) as loop:
+        assert [tick.number for tick in loop] == [1, 2, 3]
+    assert events(logs) == ["workers.not_ready"]
+
+
+@pytest.mark.parametrize("tick_rate", [None, 50.0])
+def test_a_kind_that_no_worker_of_ones_own_knows_is_named(
+    tmp_path: Path, registered: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
+    eventually: Callable[..., None], tick_rate: float | None,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("ops.host.PATIENT", 2.0)
+    known = {hint.key for hint in trial_hints("night", kind_names())}
+    registered("dream")
+    settings = Settings(data_dir=tmp_path, workers=1, tick_rate=tick_rate, wait=3.0 if tick_rate is None else None)
+    with capture_logs() as logs, TickLoop(run="night", owners=OWNERS, settings=settings, ticks=40) as loop:
+        eventually(lambda: loop.ledger.answered(sorted(known)) == known, "the worker to answer", timeout=120)
+        for tick in loop:
+            if tick.number == 1:
+                loop.request("dream", "agent:ada")
+    said = [entry for entry in logs if entry["event"] == "workers.unknown_kind"]
+    assert [entry["kinds"] for entry in said] == [["dream"]]
+
+
+def test_a_kind_that_no_worker_of_others_knows_is_named(
+    tmp_path: Path, valkey: EmbeddedServer, worker_log: Callable[[], str], registered: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(readiness, "OTHERS", 60.0)
+    registered("dream")
+    settings = Settings(data_dir=tmp_path, redis_url=valkey.url, workers=0, tick_rate=1000.0)
+    with capture_logs() as logs, TickLoop(run="guests", owners=OWNERS, settings=settings, ticks=2) as loop:
+        assert [tick.number for tick in loop] == [1, 2]
+    assert [entry["kinds"] for entry in logs if entry["event"] == "workers.unknown_kind"] == [["dream"]]
+    assert "Traceback" not in worker_log()

@@ -1,0 +1,128 @@
+"""Whether workers are there, before a host relies on them.
+
+A worker process takes a second or more until it takes messages; a paced host loses what it asks for meanwhile. So it
+publishes trial hints before its first tick and waits until one has come back, for a few seconds at most. The same hints
+show which kinds no worker takes. What a host finds out here is said, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from scheduler.ledger import HostLedger
+from scheduler.readiness import trial_hints
+from scheduler.settings import ConfigurationError
+from scheduler.waiting import Publish
+from workers.supervisor import WorkerPool
+
+OWN = 15.0  # seconds in which workers that the host has just started answer, on a busy machine too
+SLOW = 3.0  # seconds after which a host says that it waits
+OTHERS = 1.0  # the same of workers that should be there already
+ALL = 1.0  # seconds after the first answer in which the kinds that workers know have answered too
+EVERY = 0.02  # seconds between two looks while the host waits for nothing else
+RARELY = 0.5  # the same while it waits for results
+
+log = structlog.get_logger()
+
+
+class Readiness:
+    """What a host knows of its workers.
+
+    Args:
+        kinds: those that its workers must know.
+        pool: the workers that the host has started; None: they are started by hand.
+    """
+
+    def __init__(
+        self,
+        ledger: HostLedger,
+        publish: Publish,
+        *,
+        kinds: Sequence[str],
+        pool: WorkerPool | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ledger = ledger
+        self._publish = publish
+        self._pool = pool
+        self._clock = clock
+        self._limit = OWN if pool is not None else OTHERS
+        self._hints = trial_hints(ledger.run, kinds)
+        self._answered: set[str] = set()  # kinds
+        self._asked = self._looked = self._first = 0.0  # when
+        self._told = self._slow = False
+
+    def ask(self) -> None:
+        """Publish the trial hints.
+
+        Raises:
+            Fenced: when another host has taken the run meanwhile.
+        """
+        self._ledger.ask_ready([hint.key for hint in self._hints])
+        self._publish(self._hints)
+        self._asked = self._looked = self._clock()
+
+    def wait(self) -> None:
+        """Wait until a worker has answered, and say what is missing.
+
+        Raises:
+            ConfigurationError: when a worker of this host cannot start, with what it said.
+        """
+        while not self._told:
+            self._check()
+            self._look()
+            if not (self._slow or self._answered) and self._clock() - self._asked >= SLOW:
+                self._slow = True
+                log.warning(
+                    "workers.starting",
+                    run=self._ledger.run,
+                    then=f"the run begins without them after {self._limit:g} s",
+                )
+            if not self._told:
+                time.sleep(EVERY)  # between two looks: workers announce nothing else
+
+    def workers_left(self) -> bool:
+        """Return whether there are workers to wait for, as `scheduler.waiting` asks it; say once what is missing.
+
+        Raises:
+            ConfigurationError: when a worker of this host cannot start, with what it said.
+        """
+        self._check()
+        if not self._told and self._clock() - self._looked >= RARELY:
+            self._look()
+        return self._pool is None or self._pool.any_left()
+
+    def _check(self) -> None:
+        if self._pool is not None and self._pool.cannot_start:
+            raise ConfigurationError(f"a worker cannot start: {self._pool.cannot_start}")
+
+    def _look(self) -> None:
+        missing = [hint.key for hint in self._hints if hint.key.kind not in self._answered]
+        self._answered.update(key.kind for key in self._ledger.answered(missing))
+        now = self._looked = self._clock()
+        if self._answered and not self._first:
+            self._first = now
+        missing = [key for key in missing if key.kind not in self._answered]
+        if not missing:
+            self._told = True
+        elif not self._answered and now - self._asked >= self._limit:
+            self._told = True
+            log.warning(
+                "workers.not_ready",
+                run=self._ledger.run,
+                seconds=self._limit,
+                then="the run goes on; what no worker does in time is done by heuristic",
+                check="start workers for this server: cogitate worker" if self._pool is None else "worker-1.log",
+            )
+        elif self._answered and now - self._first >= ALL:
+            self._told = True
+            log.warning(
+                "workers.unknown_kind",
+                run=self._ledger.run,
+                kinds=[key.kind for key in missing],
+                then="no worker takes them: their jobs are late and done by heuristic",
+                check="name the modules that register them in `kinds`, for host and workers",
+            )
