@@ -9,21 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from kombu.entity import Exchange, Queue
-from pydantic import ValidationError
 
 from scheduler.kinds import load_kinds
-from scheduler.settings import ConfigurationError, Settings
+from scheduler.settings import Settings
 from tasks.registry import kinds
 from workers import import_paths
 from workers.broker_url import kombu_url, tls
-
-
-def _read_settings() -> Settings:
-    try:
-        return Settings()
-    except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise ConfigurationError(f"the settings cannot be used: {faults}") from None
 
 
 def __getattr__(name: str) -> Any:
@@ -45,7 +36,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-_settings = _read_settings()
+_settings = Settings()
 import_paths.adopt()
 load_kinds(_settings)
 

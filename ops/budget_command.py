@@ -15,8 +15,9 @@ from ops.run_report import budget_lines_table
 from ops.state import open_state
 from ops.terminal import Terminal
 from scheduler.controls import SetLimit
+from scheduler.intake import InputError, check_owners
 from scheduler.limit_history import normal_name
-from scheduler.limits import MAX_LIMIT, LimitError
+from scheduler.limits import MAX_LIMIT, LimitError, parse_limit_name
 from scheduler.settings import ConfigurationError
 from scheduler.summary import budget_lines, limits_of, prefix_of
 
@@ -52,10 +53,20 @@ def budget(
         return _show(run, data_dir, as_json)
     try:
         control = SetLimit(normal_name(name), value)
-    except LimitError as error:
+        limited = parse_limit_name(control.name)
+        check_owners([limited])
+    except (LimitError, InputError) as error:
         raise ConfigurationError(str(error)) from error
+    if limited.owner:
+        _say_if_unknown(run, limited.owner, data_dir)
     named = f"limit {control.name} " + ("lifted" if value is None else f"{value:,}")
     return ask_run(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
+
+
+def _say_if_unknown(run: str, owner: str, data_dir: DataDir) -> None:
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        if not client.hexists(prefix_of(client, run) + "owners", owner):
+            Terminal(stderr=True).print(f"{owner} is not in run {run}: the limit holds once it joins", highlight=False)
 
 
 def _show(run: str, data_dir: DataDir, as_json: bool) -> int:

@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 from rich.table import Table
 
-from ops.complaints import SECRET
 from ops.options import AsJson, DataDir, read_settings
 from ops.terminal import Terminal
 from scheduler.connect import shown
 from scheduler.settings import Settings
+from scheduler.settings_faults import SECRET
 
 EXAMPLE = "Example: COGITATE_WORKERS=4 cogitate config"
 TOML = Path("cogitate.toml")

@@ -14,12 +14,12 @@ from ops import logs
 from ops.axes import figure
 from ops.demand import DEFAULTS, Demand, Range, demand_of
 from ops.estimates import Estimate, KindDay, estimate
-from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.options import AsJson, DataDir, Verbose, check_limited, read_settings
 from ops.state import open_state
 from ops.terminal import Terminal
 from ops.worlds import DEFAULT_AGENTS
 from scheduler.kinds import load_kinds
-from scheduler.rules import check_limits, check_models, check_spending
+from scheduler.rules import check_limits, check_models
 from scheduler.settings import Settings
 from tasks.registry import kinds
 
@@ -52,7 +52,7 @@ def estimate_run(
     settings = read_settings(
         llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir, reflection_interval=reflect_every
     )
-    check_spending(settings)
+    check_limited(settings)
     load_kinds(settings)
     check_limits(settings, kinds())
     check_models(settings, kinds())

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from scheduler.settings import Settings
+from scheduler.rules import check_spending
+from scheduler.settings import ConfigurationError, Settings
 
 DataDir = Annotated[
     Path | None,
@@ -27,10 +28,22 @@ def read_settings(**flags: Any) -> Settings:
     """The settings in force: flags that were given, then `COGITATE_*`, then cogitate.toml, then defaults.
 
     Raises:
-        pydantic.ValidationError: for a value that cannot be used.
-        pydantic_settings.SettingsError, tomllib.TOMLDecodeError: for a variable or a file that cannot be read.
+        ConfigurationError: for a value that cannot be used, and a variable or a file that cannot be read.
     """
     return Settings(**{name: value for name, value in flags.items() if value is not None})
+
+
+def check_limited(settings: Settings) -> None:
+    """Check that a model is asked only with a limit for the whole run.
+
+    Raises:
+        ConfigurationError: naming the flags that set one.
+    """
+    try:
+        check_spending(settings)
+    except ConfigurationError as error:
+        error.add_note("the flags are --limit-usd and --limit-tokens")
+        raise
 
 
 def program() -> str:

@@ -16,7 +16,7 @@ from ops import logs
 from ops.audit_command import audit_whole, auditing
 from ops.drive import drive
 from ops.host import TickLoop
-from ops.options import AsJson, DataDir, Verbose, again, program, read_settings
+from ops.options import AsJson, DataDir, Verbose, again, check_limited, program, read_settings
 from ops.progress import RunProgress
 from ops.run_choice import RunChoice, new_run, resumed_run
 from ops.run_report import Took, print_summary, report_json
@@ -27,7 +27,6 @@ from ops.worlds import DEFAULT_AGENTS, WorldChoice, warnings_of
 from prompts.render import check_templates
 from scheduler.ledger_errors import Fenced, LedgerError, RunExists
 from scheduler.loop import Tick
-from scheduler.rules import check_spending
 from scheduler.settings import ConfigurationError, Settings, check_run_name
 from scheduler.summary import RunSummary, summarise_run
 from simulation.world import World
@@ -71,7 +70,7 @@ def run(
         workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, apply=apply, wait=wait,
         data_dir=data_dir, tick_rate=tick_rate,
     )  # fmt: skip
-    check_spending(settings)
+    check_limited(settings)
     if name is not None:
         check_run_name(name)
     check_templates(settings.prompts)

@@ -18,6 +18,7 @@ from scheduler.controls import FULL, SetCadence
 from scheduler.settings import ConfigurationError
 from scheduler.steering_vitals import steering_of
 from scheduler.summary import prefix_of
+from scheduler.throttle import KIND
 
 EXAMPLE = """
 Example: cogitate throttle town-1 reflect 0.5
@@ -30,7 +31,7 @@ Example: cogitate throttle town-1 reflect --auto
 
 def throttle(
     run: RunName,
-    kind: Annotated[str, typer.Argument(metavar="[KIND]", help="What is throttled: reflect.")] = "reflect",
+    kind: Annotated[str, typer.Argument(metavar="[KIND]", help="What is throttled: reflect.")] = KIND,
     factor: Annotated[
         float | None,
         typer.Argument(metavar="[FACTOR]", help="Share of the usual cadence, up to 1; 0: not at all; none: show it."),
@@ -50,6 +51,10 @@ def throttle(
         raise ConfigurationError("give --pin or --auto, not both")
     if factor is not None and not (factor == 0 or 1 / FULL <= factor <= 1):
         raise ConfigurationError(f"{factor:g} is no share of the usual cadence: give {1 / FULL:g} to 1, or 0 for none")
+    if kind != KIND:
+        raise ConfigurationError(
+            f"only {KIND} can be throttled; for others set a limit: cogitate budget {run} set day.kind:{kind}.calls N"
+        )
     if factor is None and not pin and not auto:
         with open_state(read_settings(data_dir=data_dir)) as client:
             found = steering_of(client, prefix_of(client, run))

@@ -11,8 +11,9 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
-from memory.errors import CogitateError
+from memory.errors import InputError as InputError
 from memory.profile import Profile
+from scheduler.limits import LimitName
 from tasks.job import Request
 
 MAX_OWNER = 200  # characters
@@ -25,10 +26,6 @@ _SCOPES = ("agent", "npc", "location", "group", "world")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, and halves of characters
 
 Short = Annotated[str, Field(max_length=500)]
-
-
-class InputError(CogitateError, ValueError):
-    """Something a host passed in cannot be used; the message names the value and what would be right."""
 
 
 class Observation(BaseModel):
@@ -105,6 +102,17 @@ def check_owner(owner: str) -> str:
             f"at most {MAX_OWNER} characters, none of them a control character or }}"
         )
     return owner
+
+
+def check_owners(limits: Iterable[LimitName]) -> None:
+    """Check the owners that limits name. A run that has others already goes on with them.
+
+    Raises:
+        InputError: for one that nobody can be called.
+    """
+    for name in limits:
+        if name.owner:
+            check_owner(name.owner)
 
 
 def check_request(request: Request, kinds: Iterable[str]) -> Request:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, get_args
 
-from memory.errors import CogitateError
+from memory.errors import CogitateError, quoted
 
 Period = Literal["tick", "day", "run"]
 Unit = Literal["calls", "tokens", "usd_micros"]
@@ -30,6 +30,11 @@ class LimitName(NamedTuple):
     def text(self) -> str:
         return ".".join(self)
 
+    @property
+    def owner(self) -> str:
+        """The one owner whom it limits; empty: it limits others too."""
+        return self.scope.removeprefix("owner:") if self.scope.startswith("owner:") and self.scope != "owner:*" else ""
+
 
 class LimitError(CogitateError, ValueError):
     """A limit that cannot be read, with the name or the value that is wrong and what would be right."""
@@ -46,11 +51,13 @@ def parse_limit_name(text: str) -> LimitName:
     if not dot2:
         scope, unit = "run", rest
     if period not in PERIODS or not dot:
-        raise LimitError(f"limit {text!r}: period {period!r} is not one of {', '.join(PERIODS)}")
+        raise LimitError(f"limit {quoted(text)}: period {quoted(period)} is not one of {', '.join(PERIODS)}")
     if unit not in UNITS:
-        raise LimitError(f"limit {text!r}: unit {unit!r} is not one of {', '.join(UNITS)}")
+        raise LimitError(f"limit {quoted(text)}: unit {quoted(unit)} is not one of {', '.join(UNITS)}")
     if scope != "run" and not (scope.startswith(("kind:", "owner:")) and scope.partition(":")[2]):
-        raise LimitError(f"limit {text!r}: scope {scope!r} is not run, kind:<kind>, kind:*, owner:<owner> or owner:*")
+        raise LimitError(
+            f"limit {quoted(text)}: scope {quoted(scope)} is not run, kind:<kind>, kind:*, owner:<owner> or owner:*"
+        )
     return LimitName(period, scope, unit)
 
 
@@ -62,9 +69,11 @@ class LimitTable:
         for text, value in limits.items():
             name = parse_limit_name(text)
             if isinstance(value, bool) or not isinstance(value, int):
-                raise LimitError(f"limit {text!r}: {value!r} is not an integer")
+                raise LimitError(f"limit {quoted(text)}: {quoted(value)} is not an integer")
             if not 0 <= value <= MAX_LIMIT:
-                raise LimitError(f"limit {text!r}: {value} is not between 0 and {MAX_LIMIT}; use 0 to forbid spending")
+                raise LimitError(
+                    f"limit {quoted(text)}: {quoted(value)} is not between 0 and {MAX_LIMIT}; use 0 to forbid spending"
+                )
             self._limits[name] = value
 
     def __iter__(self) -> Iterator[tuple[LimitName, int]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
+from memory.errors import quoted
 from memory.profile import Location
 from scheduler.budget import BudgetView, Guarantee
 from scheduler.controls import FULL
@@ -128,17 +130,32 @@ def use_prompts(settings: Settings) -> None:
 
 
 def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """A limit or a guarantee for a kind that does not exist would be kept in silence for ever.
+    """Check that limits, guarantees and due ticks are for kinds that exist: others would be kept in silence for ever.
 
     Raises:
-        ConfigurationError: naming the kind and those that there are.
+        ConfigurationError: naming the setting, the kind and those that there are.
     """
     known = {kind.name for kind in kinds}
-    named = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
-    for unknown in sorted((named | settings.guarantees.keys() | settings.last_call.keys()) - known - {"*"}):
-        raise ConfigurationError(
-            f"limits or guarantees name the kind {unknown!r}, which is not known; there are {', '.join(sorted(known))}"
-        )
+    limited = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
+    given = {
+        "limits": limited - {"*"}, "guarantees": settings.guarantees, "last_call": settings.last_call,
+        "latency": settings.latency,
+    }  # fmt: skip
+    for name, named in given.items():
+        for unknown in sorted(set(named) - known):
+            near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(unknown, known, 1))
+            raise ConfigurationError(
+                f"{name} names the kind {quoted(unknown)}, which is not known; there are "
+                f"{', '.join(sorted(known))}{near}"
+            )
+
+
+def strangers(settings: Settings, owners: Container[str]) -> list[str]:
+    """Return the owners that limits and policies name and that are not among `owners`, each with its setting."""
+    limited = (name.owner for name, _ in settings.limit_table() if name.owner)
+    own = (name for name in settings.policies if ":" in name)
+    named = [*(("limits", owner) for owner in limited), *(("policies", owner) for owner in own)]
+    return sorted({f"{setting}: {owner}" for setting, owner in named if owner not in owners})
 
 
 def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
@@ -172,6 +189,6 @@ def check_spending(settings: Settings) -> None:
     table = settings.limit_table()
     if settings.llm == "openai" and not table.limited("run", "run"):
         raise ConfigurationError(
-            "llm = 'openai' needs a limit for the whole run: give --limit-usd or --limit-tokens "
-            '(or limits = { "run.tokens" = … } in cogitate.toml)'
+            "llm = 'openai' needs a limit for the whole run: set limit_usd or limit_tokens, or limits with one such as "
+            "'run.tokens'"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings
 
-from memory.errors import CogitateError
+from memory.errors import CogitateError, quoted
 from scheduler.limits import MAX_LIMIT
 
 MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
@@ -50,6 +51,14 @@ class ServerSettings(BaseSettings):
             raise ValueError(f"{value:g} is not between 0 and {MAX_FLOAT:g}")
         if isinstance(value, int) and abs(value) > MAX_LIMIT:
             raise ValueError(f"an integer of {value.bit_length()} bits is above {MAX_LIMIT}")
+        return value
+
+    @field_validator("data_dir", "prompts")
+    @classmethod
+    def _folder(cls, value: Path | None) -> Path | None:
+        """No folder has a name that the file system cannot hold."""
+        if value is not None and (b"\0" in os.fsencode(value)):
+            raise ValueError(f"{quoted(str(value))} names no folder")
         return value
 
     @field_validator("redis_url", "broker_url")

@@ -6,7 +6,7 @@ Precedence and validation are pydantic-settings'; the command line passes its fl
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -16,10 +16,12 @@ from memory.limits import Cause, MemoryLimits, Policy
 from memory.routing import Routing, Style
 from memory.trigger import DEFAULT_TRIGGER
 from memory.truncation import LEAST, Truncation
+from scheduler.intake import check_owner, check_owners
 from scheduler.limits import LimitTable
 from scheduler.model_choice import ModelChoice
 from scheduler.server_settings import SERVER_FILE as SERVER_FILE
 from scheduler.server_settings import ConfigurationError as ConfigurationError
+from scheduler.settings_faults import UNREADABLE, refusal
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -52,7 +54,7 @@ class Settings(ModelChoice):
     tick_rate: Annotated[float | None, BeforeValidator(lambda given: None if given == "max" else given)] = Field(
         None, gt=0
     )  # ticks per second; None or "max": as fast as they can
-    latency: dict[str, int] = Field(default_factory=dict)  # ticks from enqueue to due, by kind
+    latency: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)  # ticks from enqueue to due, by kind
 
     # Budgets. The default for a tick binds where all of a town plan at the same minute: the rest plan by heuristic.
     limits: dict[str, int] = Field(
@@ -68,8 +70,12 @@ class Settings(ModelChoice):
     real_day_tokens: int | None = Field(None, ge=1)  # limit of all runs together, per real day in UTC
     real_day_usd: float | None = Field(None, gt=0)
     retry_share: float = Field(0.2, ge=0, lt=1)  # part of each limit kept for further attempts
-    guarantees: dict[str, float] = Field(default_factory=lambda: {"plan": 0.15, "reflect": 0.15})  # share of run limits
-    last_call: dict[str, int] = Field(default_factory=lambda: {"plan": 720})  # minute of the day a guarantee ends
+    guarantees: dict[str, Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]] = Field(
+        default_factory=lambda: {"plan": 0.15, "reflect": 0.15}
+    )  # share of run limits
+    last_call: dict[str, Annotated[int, Field(ge=0, le=1440)]] = Field(
+        default_factory=lambda: {"plan": 720}
+    )  # minute of the day a guarantee ends
 
     # Choosing actions: for agents that their host calls free, each at ticks of its own
     act_interval: int = Field(120, ge=0)  # ticks between two choices of an agent; 0: none are made
@@ -134,10 +140,23 @@ class Settings(ModelChoice):
     reasoning_max_length: int = Field(200, ge=LEAST, le=MAX_TEXT)
     enable_truncation: bool = True
 
+    if not TYPE_CHECKING:  # mypy knows the arguments from the fields
+
+        def __init__(self, **given: Any) -> None:
+            """Read the settings.
+
+            Raises:
+                ConfigurationError: naming each value that cannot be used, or the file or variable that cannot be read.
+            """
+            try:
+                super().__init__(**given)
+            except UNREADABLE as error:
+                raise refusal(error, given, type(self).model_fields) from None
+
     @field_validator("limits")
     @classmethod
     def _limits(cls, value: dict[str, int]) -> dict[str, int]:
-        LimitTable(value)
+        check_owners(name for name, _ in LimitTable(value))
         return value
 
     @field_validator("policies")
@@ -149,6 +168,8 @@ class Settings(ModelChoice):
                     f"{name[:80]!r} has no policy of its own: name an owner such as 'npc:smith', or a scope: agent, "
                     "npc, location (groups and the world keep a shared history)"
                 )
+            if ":" in name:
+                check_owner(name)
         return dict(sorted(value.items()))
 
     @model_validator(mode="after")
@@ -163,7 +184,7 @@ class Settings(ModelChoice):
     @model_validator(mode="after")
     def _guarantees(self) -> Settings:
         total = sum(self.guarantees.values())
-        if total > 1 or any(share < 0 for share in self.guarantees.values()):
+        if total > 1:
             raise ValueError(f"guarantees are shares of one limit: {self.guarantees} adds up to {total:g}, more than 1")
         return self
 

@@ -121,10 +121,15 @@ def test_what_cannot_be_used_is_said_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("toml", "says"), [("wrokers = 3\n", "'wrokers'"), ("workers = [\n", "cogitate.toml cannot be read")]
+    ("toml", "says"),
+    [
+        (b"wrokers = 3\n", "wrokers: there is no such setting in cogitate.toml; did you mean 'workers'?"),
+        (b"workers = [\n", "cogitate.toml cannot be read as TOML"),
+        (b'model = "caf\xe9"\n', "cogitate.toml is not UTF-8"),
+    ],
 )
-def test_a_configuration_file_that_cannot_be_used_is_named(toml: str, says: str, tmp_path: Path) -> None:
-    (tmp_path / "cogitate.toml").write_text(toml)
+def test_a_configuration_file_that_cannot_be_used_is_named(toml: bytes, says: str, tmp_path: Path) -> None:
+    (tmp_path / "cogitate.toml").write_bytes(toml)
     done = typed("run", data_dir=tmp_path / "data")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert says in done.stderr

@@ -118,3 +118,26 @@ print(asyncio.run(found.queues(["unread"]))[0]["messages"])
     url = f"redis+socket://{valkey.socket}?virtual_host=1"
     ended = subprocess.run([sys.executable, "-c", code, url], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "2"
+
+
+@pytest.mark.parametrize("program", ["celery", "cogitate"])
+def test_a_port_that_is_taken_is_named_in_one_line(
+    program: str, valkey: EmbeddedServer, worker_settings: Settings
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ours = {
+            "celery": ["-m", "celery", "-A", "workers", "flower", "--address=127.0.0.1"],
+            "cogitate": ["-m", "ops", "flower"],
+        }
+        done = subprocess.run(
+            [sys.executable, *ours[program], f"--port={port}"], env=worker_environment(worker_settings),
+            cwd=worker_settings.data_dir, capture_output=True, text=True, timeout=100, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if "cogitate: " in line]
+    assert f"127.0.0.1:{port}" in line
+    assert "--port=N" in line
+    assert "Traceback" not in done.stderr

@@ -17,7 +17,7 @@ from memory.limits import MemoryLimits
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
-from scheduler.settings import Settings
+from scheduler.settings import ConfigurationError, Settings
 from tasks.kind import Case
 from tasks.summarise import Summarise
 
@@ -94,9 +94,9 @@ def test_a_policy_may_be_an_owners_own_or_its_scopes() -> None:
     )
     assert [limits.policy_of(o) for o in ("agent:ogilvy", "npc:smith", "agent:borin")] == ["cells", "tokens", "stream"]
     assert [limits.policy_of(o) for o in ("location:crypt", "location:inn", "world")] == ["cells", "stream", "stream"]
-    with pytest.raises(ValidationError, match="name an owner such as 'npc:smith'"):
+    with pytest.raises(ConfigurationError, match="name an owner such as 'npc:smith'"):
         Settings(policies={"smith": "cells"})
-    with pytest.raises(ValidationError, match="compress_to"):
+    with pytest.raises(ConfigurationError, match="compress_to"):
         Settings(compress_at=0.5, compress_to=0.6)
 
 

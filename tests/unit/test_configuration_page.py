@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from memory.entry import MAX_TEXT
 from memory.truncation import LEAST
 from scheduler.endpoints import Endpoint, ModelSettings
 from scheduler.rules import KEPT, check_limits, check_spending
-from scheduler.settings import Settings
+from scheduler.settings import ConfigurationError, Settings
 from tasks.registry import kinds
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "configuration.md").read_text()
@@ -109,5 +109,5 @@ def test_only_the_file_refuses_names_that_are_no_settings(monkeypatch: pytest.Mo
     monkeypatch.setenv("COGITATE_WROKERS", "3")
     assert Settings().workers == 2
     Path("cogitate.toml").write_text("wrokers = 3\n")
-    with pytest.raises(ValidationError, match="wrokers"):
+    with pytest.raises(ConfigurationError, match="wrokers"):
         Settings()

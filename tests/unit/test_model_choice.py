@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from ops.complaints import complaint_of
 from ops.config_command import masked
 from scheduler.rules import KEPT, facts_of, keep_settings, kept_settings
-from scheduler.settings import Settings
+from scheduler.settings import ConfigurationError, Settings
 from workers.supervisor import worker_environment
 
 KEY = "sk-planted-77"
@@ -83,7 +82,7 @@ def test_a_run_has_the_models_of_its_tiers_and_no_others() -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused_at_the_start(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError) as raised:
+    with pytest.raises(ConfigurationError) as raised:
         Settings(**wrong)
     complaint = complaint_of(raised.value)
     assert complaint is not None

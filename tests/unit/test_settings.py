@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
 from ops.config_command import masked, origin
 from scheduler.rules import KEPT, check_limits, check_spending, keep_settings, kept_settings
@@ -61,18 +61,25 @@ def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
         ({"limit_tokens": 0}, "greater than or equal to 1"),
         ({"redis_url": "http://example.org"}, "'http://example.org' is not a Redis URL"),
         ({"guarantees": {"plan": 0.7, "reflect": 0.6}}, "more than 1"),
-        ({"llm": "oracle"}, "'heuristic' or 'openai'"),
+        ({"llm": "oracle"}, "input should be 'heuristic' or 'openai'"),
         ({"tick_rate": "fast"}, "valid number"),
-        ({"wrokers": 2}, "Extra inputs"),
+        ({"limits": {"day.owner:agnet:ada.calls": 4}}, "'agnet:ada' is not an owner"),
+        ({"policies": {"npc:": "cells"}}, "'npc:' is not an owner"),
+        ({"latency": {"plan": -4}}, "-4: input should be greater than or equal to 1"),
+        ({"latency": {"plan": 0}}, "latency.plan: 0"),
+        ({"guarantees": {"plan": float("nan")}}, "finite"),
+        ({"last_call": {"plan": 2000}}, "less than or equal to 1440"),
+        ({"data_dir": "a\0b"}, "names no folder"),
+        ({"wrokers": 2}, "did you mean .workers."),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named(values: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValidationError, match=says):
+    with pytest.raises(ConfigurationError, match=says):
         Settings(**values)
 
 
 def test_a_password_is_in_no_message_and_no_listing() -> None:
-    with pytest.raises(ValidationError) as refused:
+    with pytest.raises(ConfigurationError) as refused:
         Settings(redis_url=SecretStr("http://me:secret@example.org/0"))
     assert "secret" not in str(refused.value)
     settings = Settings(redis_url=SecretStr("redis://me:secret@example.org/0"), api_key=SecretStr("sk-secret"))
@@ -96,7 +103,7 @@ def test_without_a_server_the_message_says_what_to_do() -> None:
 
 
 def test_a_model_needs_a_limit_for_the_whole_run() -> None:
-    with pytest.raises(ConfigurationError, match="--limit-usd"):
+    with pytest.raises(ConfigurationError, match="set limit_usd or limit_tokens"):
         check_spending(Settings(llm="openai", limits={"day.run.tokens": 1000}))
     check_spending(Settings(llm="openai", limit_tokens=1000))
     check_spending(Settings(llm="openai", limits={"run.tokens": 1000}))
@@ -133,7 +140,16 @@ def test_a_template_folder_is_found_from_everywhere() -> None:
     assert Settings(prompts=Path("mine")).prompts == Path.cwd() / "mine"
 
 
-def test_a_limit_for_a_kind_that_does_not_exist_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="'relfect'"):
-        check_limits(Settings(limits={"day.kind:relfect.calls": 5}), kinds())
+@pytest.mark.parametrize(
+    "values",
+    [{"limits": {"day.kind:relfect.calls": 5}}, {"latency": {"relfect": 4}}, {"guarantees": {"relfect": 0.1}},
+     {"last_call": {"relfect": 60}}],
+)  # fmt: skip
+def test_what_is_set_for_a_kind_that_does_not_exist_is_named(values: dict[str, Any]) -> None:
+    (name,) = values
+    with pytest.raises(ConfigurationError, match=f"{name} names the kind 'relfect'.*did you mean 'reflect'"):
+        check_limits(Settings(**values), kinds())
+
+
+def test_kinds_that_exist_may_be_named() -> None:
     check_limits(Settings(limits={"day.kind:*.calls": 5, "day.kind:reflect.calls": 5}), kinds())

@@ -1,0 +1,90 @@
+"""What is wrong with settings: each fault with its name, where it was set, and the value unless it may be secret."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
+
+from memory.errors import quoted
+from scheduler.server_settings import ConfigurationError
+
+TOML = "cogitate.toml"
+#: What reading settings may raise besides what their own checks do.
+UNREADABLE = (ValidationError, SettingsError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, OSError)
+SECRET = ("redis_url", "broker_url", "api_key", "endpoints")  # their values are never shown
+
+
+class Fault(NamedTuple):
+    """One value that cannot be used."""
+
+    field: str  # the setting
+    name: str  # the same, with the keys of a table that lead to the value
+    wrong: str  # the value unless secret, and what is wrong with it
+
+    def line(self, named: str = "") -> str:
+        """Return it in words; `named` is what the user calls the setting."""
+        return f"{named or called(self)}:{self.wrong}"
+
+
+class SettingsRefused(ConfigurationError):
+    """Settings cannot be used."""
+
+    def __init__(self, faults: Collection[Fault]) -> None:
+        super().__init__("; ".join(fault.line() for fault in faults))
+        self.faults = tuple(faults)
+
+
+def called(fault: Fault) -> str:
+    """Return the name of a setting, with the variable that it comes from if there is one."""
+    variable = f"COGITATE_{fault.field.upper()}"
+    given = next((name for name in os.environ if name == variable or name.startswith(variable + "__")), "")
+    return f"{fault.name} (from {given})" if given else fault.name
+
+
+def refusal(error: Exception, given: Mapping[str, Any], known: Collection[str]) -> ConfigurationError:
+    """Return what to raise in the place of one of `UNREADABLE`; it keeps no value that may be secret.
+
+    Args:
+        given: the settings that were passed as arguments.
+        known: the names of all settings.
+    """
+    if isinstance(error, ValidationError):
+        return SettingsRefused([_fault(found, given, known) for found in error.errors(include_url=False)])
+    if isinstance(error, SettingsError):
+        return ConfigurationError(_unreadable(error))
+    path = Path(TOML).absolute()
+    if isinstance(error, UnicodeDecodeError):
+        return ConfigurationError(f"{path} is not UTF-8 (at byte {error.start}): save it as UTF-8")
+    if isinstance(error, tomllib.TOMLDecodeError):
+        return ConfigurationError(f"{path} cannot be read as TOML: {error}")
+    if isinstance(error, RecursionError):
+        return ConfigurationError(f"{path} cannot be read as TOML: it is nested too deep")
+    return ConfigurationError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def _fault(found: Mapping[str, Any], given: Mapping[str, Any], known: Collection[str]) -> Fault:
+    field, *rest = (str(part) for part in found["loc"]) if found["loc"] else ("settings",)
+    name = ".".join([field, *rest])
+    if found["type"] == "extra_forbidden":
+        near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(field, known, 1) if not rest)
+        where = "" if field in given else f" in {TOML}"
+        return Fault(field, name, f" there is no such setting{where}{near or '; `cogitate config` lists them'}")
+    message = found["msg"].removeprefix("Value error, ")
+    value = "" if field in SECRET or found["type"] == "value_error" else f" {quoted(found['input'])}:"
+    return Fault(field, name, f"{value} {message[:1].lower()}{message[1:]}")
+
+
+def _unreadable(error: SettingsError) -> str:
+    found = re.search(r'field "(\w+)"', str(error))
+    field = found[1] if found else "settings"
+    variable = f"COGITATE_{field.upper()}"
+    value = "" if field in SECRET else f"={quoted(os.environ.get(variable, ''))}"
+    return f"{variable}{value} cannot be read: it must be JSON, such as '{{\"a\": 1}}'"
