@@ -41,6 +41,8 @@ def cogitate_loop(tmp_path: Path) -> Iterator[Callable[..., TickLoop]]:
             defaults: dict[str, Any] = {
                 "run": "test", "owners": {}, "settings": PinnedSettings(data_dir=tmp_path), "client": FakeRedis()
             }  # fmt: skip
-            return stack.enter_context(TickLoop(**{**defaults, **arguments, "inline": True}))
+            loop = TickLoop(**{**defaults, **arguments, "inline": True})
+            stack.callback(loop.close, commit=False)  # the test is over, and may have failed in the midst of a tick
+            return loop
 
         yield make

@@ -156,7 +156,7 @@ class TickLoop(NarratedLoop):
     def __iter__(self) -> Iterator[Tick]:
         if self._readiness is not None and self.settings.wait_seconds() < PATIENT:
             self._readiness.wait()
-        yield from super().__iter__()
+        return super().__iter__()
 
     def _serve_metrics(self, client: Redis) -> None:
         from ops.metrics import HostMetrics
@@ -168,9 +168,20 @@ class TickLoop(NarratedLoop):
         self._resources.callback(server.shutdown)
         self.watchers.append(metrics.committed)
 
-    def close(self) -> None:
-        """Stop what this loop started. The run stays in the data folder and can be resumed or replayed."""
-        self._resources.close()
+    def close(self, *, commit: bool = True) -> None:
+        """Leave the run, and stop what this loop started. The run stays in the data folder, to be resumed or replayed.
+
+        A tick that is open is committed: the body that had it has ended. With `commit=False`, or where an error that
+        came up in the body is being handled, it is not; then it never happened, as after an error in the `with` block.
+
+        Raises:
+            Fenced, LedgerAway: when the open tick cannot be committed; what this loop started is stopped all the same.
+        """
+        with self._resources:
+            if commit and not self.body_failed:
+                self.finish()
+            else:
+                self.abandon()
 
     def __enter__(self) -> Self:
         return self
@@ -178,8 +189,14 @@ class TickLoop(NarratedLoop):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # An error does not wait for jobs in flight; what they spent and cannot report stays charged in full.
-        self._resources.__exit__(kind, error, trace)
+        if error is None:
+            self.close()
+            return
+        try:
+            self.abandon()
+        finally:
+            # An error does not wait for jobs in flight; what they spent and cannot report stays charged in full.
+            self._resources.__exit__(kind, error, trace)
 
 
 def _check_model(settings: Settings) -> None:

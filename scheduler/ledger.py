@@ -229,6 +229,21 @@ class HostLedger:
             return set()
         return {key for key, state in zip(keys, states, strict=True) if state == b"answered"}
 
+    def let_go(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
+        """Say how this host left the run, from wherever an error has interrupted it; nothing if the run is not its own.
+
+        Raises:
+            Fenced: when another host takes the run at this moment.
+            RedisError: when the ledger cannot be reached; it is asked once.
+        """
+        if self.away:
+            return
+        found: Any = self.client.hmget(self.prefix + "state", "epoch", "holder", "seq")
+        if found[:2] != [str(self.epoch).encode(), self._holder.encode()]:
+            return
+        self._seq, self.outage = int(found[2]), None  # nobody knows whether the step that was interrupted arrived
+        self._step(self._finish, [status])
+
     def go_on(self) -> None:
         """A paused run goes on: workers may claim its jobs again.
 

@@ -7,16 +7,18 @@
         loop.checkpoint(town.dump())
 
 The body of the loop is the world's turn. When it ends, the whole tick (ends, effects, observations, admissions,
-checkpoint) is committed in one step, and hints for the new jobs are published. Leaving the loop early leaves a
-run that can be resumed. A resumed loop first hands over again, marked `replayed`, the ticks since the last
-checkpoint; the world must do then what it did before.
+checkpoint) is committed in one step, and hints for the new jobs are published. A body ends when the next tick is asked
+for, or when the loop is left (see `scheduler.leaving`). A resumed loop first hands over again, marked `replayed`, the
+ticks since the last checkpoint; the world must do then what it did before.
 """
 
 from __future__ import annotations
 
+import inspect
+import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import structlog
@@ -43,6 +45,7 @@ from scheduler.intake import (
 )
 from scheduler.ledger import Apply, HostLedger
 from scheduler.ledger_answers import Row
+from scheduler.ledger_errors import LedgerError
 from scheduler.mind import Mind
 from scheduler.restore import restore
 from scheduler.trimming import JournalTrimmer
@@ -66,6 +69,14 @@ class Tick(NamedTuple):
     minute: int  # game time, total minutes
     applied: tuple[Change, ...]
     replayed: bool  # handed over again on resume: already committed
+
+
+class _Open(NamedTuple):
+    """The tick that is the world's turn."""
+
+    number: int
+    seconds: float  # of the host's own work on it so far
+    handling: BaseException | None  # what whoever iterates was handling when it began
 
 
 class TickLoop:
@@ -103,6 +114,10 @@ class TickLoop:
         self._rows: list[Row] | None = None
         self._redelivering = False
         self._refused: set[str] = set()  # kinds that were told of, as their effects could not be used
+        self._open: _Open | None = None  # the tick whose body has not ended yet
+        self._ticks = self._run()  # one for all who iterate: who breaks off goes on where he was
+        self._closed = False
+        self._left = False  # how this host left the run has been said
         self._lag = 0  # ticks behind the schedule of a paced run
         self.stopping = False  # the present tick is the last one of this host
         self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
@@ -207,6 +222,17 @@ class TickLoop:
     # -- the loop ------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Tick]:
+        """Hand over the ticks. Whoever breaks off and iterates again goes on with the next one.
+
+        Raises:
+            LedgerError: when an error has ended this loop, or it is closed.
+        """
+        if self.failed or self._closed:
+            ended = "is closed" if self._closed else "was ended by an error"
+            raise LedgerError(f"run {self.ledger.run!r}: this loop {ended}; open the run again with resume=True")
+        return self._ticks
+
+    def _run(self) -> Generator[Tick, None, None]:
         yield from self._redeliver()
         started = time.monotonic()
         first = self.tick
@@ -229,21 +255,40 @@ class TickLoop:
             began = time.perf_counter()
             offers, self._waiting.offers = self._waiting.offers, ()
             changes = self.mind.begin(number, rows, offers)
-            spent = time.perf_counter() - began
             self.present = number
+            self._open = _Open(number, time.perf_counter() - began, sys.exception())
             yield Tick(number, self.mind.facts.minute(number), tuple(changes), False)
-            began = time.perf_counter()
-            outcome = self._close(number)
-            self.tick_seconds.append(spent + time.perf_counter() - began)
-            for watch in self.watchers:
-                watch(number, outcome, self.tick_seconds[-1])
-        status: Literal["finished", "stopped", "cancelled"] = "finished"
-        if steering.mode == "cancelled":
-            status = "cancelled"
-        elif self._leaving and self.tick != self._last:
-            status = "stopped"
+            self._commit()
+        self._finish()
+
+    def _commit(self) -> None:
+        """Commit the tick whose body has ended."""
+        if self._open is None:
+            return
+        (number, spent, _), self._open = self._open, None
+        began = time.perf_counter()
+        outcome = self._close(number)
+        self.tick_seconds.append(spent + time.perf_counter() - began)
+        for watch in self.watchers:
+            watch(number, outcome, self.tick_seconds[-1])
+
+    def _finish(self) -> None:
+        status = self.ending
         self.ledger.finish(status)
+        self._left = True
         log.info("run.left", run=self.ledger.run, status=status, tick=self.tick, digest=self.digest)
+
+    @property
+    def ending(self) -> Literal["finished", "stopped", "cancelled"]:
+        """How this host leaves the run where it stands."""
+        if self.mind.steering.mode == "cancelled":
+            return "cancelled"
+        return "finished" if self._last is not None and self.tick >= self._last else "stopped"
+
+    @property
+    def failed(self) -> bool:
+        """Whether an error of its own has ended the loop."""
+        return not self._left and inspect.getgeneratorstate(self._ticks) == inspect.GEN_CLOSED
 
     def _trim(self) -> None:
         if self._trimmer is None or self.ledger.away:

@@ -18,12 +18,12 @@ from memory.routing import Event, Routing, Strategy, route
 from memory.scope_context import MAX_ENTRIES, scope_context
 from memory.scopes import WORLD, location_owner
 from scheduler.intake import InputError
-from scheduler.loop import TickLoop
+from scheduler.leaving import LeavableLoop
 from scheduler.triggers import location_left, story_event
 from tasks.integrate import asks_for_integration
 
 
-class NarratedLoop(TickLoop):
+class NarratedLoop(LeavableLoop):
     """A tick loop with words for what happens in a story."""
 
     routing = Routing()

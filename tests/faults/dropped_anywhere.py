@@ -99,7 +99,7 @@ class Visit:
                 self.loop.checkpoint(self.town.dump())
             if tick.number == until:
                 break
-        self.loop.close()
+        self.loop.close(commit=False)
         return self.loop.digest
 
     def publish_through(self, publish: Callable[[Sequence[Job]], int]) -> None:

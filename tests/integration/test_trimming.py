@@ -225,7 +225,8 @@ def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
         )
         for _ in range(2)
     ]  # fmt: skip
-    with hosts[0] as first, hosts[1], pytest.raises(Fenced):
+    first, second = hosts
+    with second, pytest.raises(Fenced), first:
         first.ledger.checkpoint(2 * DAY, {"agent:x": b"{}"})
     assert not [key for key in client.scan_iter() if b"journal_checkpoint" in key]
     assert prefix_of(client, RUN) == lived.prefix
