@@ -35,6 +35,7 @@ from scheduler.loop import Tick, WorldDiverged
 from scheduler.settings import ConfigurationError, Settings
 from tasks.job import Request
 from tasks.kind import Case, Kind, Moment, Prompt
+from tasks.kind_check import KindError
 from tasks.registry import register
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "InputError",
     "JournalError",
     "Kind",
+    "KindError",
     "LedgerError",
     "Location",
     "MarkAccessed",

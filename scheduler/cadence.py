@@ -7,9 +7,18 @@ kind itself named; and never while a job of that kind and owner is open or waits
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
 
+from memory.errors import CogitateError
+from scheduler.intake import InputError, check_request
+from scheduler.kind_effects import place_of
 from tasks.job import Request
 from tasks.kind import Kind, Moment
+from tasks.kind_check import KindError
+
+MOST = 1_000  # requests of one kind for one owner at one tick
+MAX_PARAMS = 200_000  # bytes of JSON: a kind may need more than a host says
 
 
 class Cadence:
@@ -48,7 +57,7 @@ class Cadence:
             for kind in self._kinds:
                 if kind.name not in by_owner[owner] or busy(kind.name, owner):
                     continue
-                requests += kind.due(moment)
+                requests += due_now(kind, moment)
                 self._wake(kind, moment)
         return requests
 
@@ -60,6 +69,62 @@ class Cadence:
                     self._wake(kind, moment)
 
     def _wake(self, kind: Kind, moment: Moment) -> None:
-        tick = kind.wake(moment)
+        tick = _next_look(kind, moment)
         if tick is not None:
             self._wakes.setdefault(max(tick, moment.tick + 1), set()).add((moment.owner, kind.name))
+
+
+def due_now(kind: Kind, moment: Moment) -> list[Request]:
+    """Return the jobs that a kind says are due.
+
+    What is wrong with a kind at the host is a fault of the host's own code: it stops before the tick is committed, and
+    the run can be resumed when the kind is corrected.
+
+    Raises:
+        KindError: when it raises, or says what is no request of its own for this owner.
+    """
+    try:
+        found: Any = kind.due(moment)
+        if isinstance(found, str) or not isinstance(found, Iterable):
+            raise _error(kind, moment, f"due returned {_what(found)}: return Requests, or () where nothing is due")
+        requests: list[Any] = list(islice(found, MOST + 1))
+    except CogitateError:
+        raise
+    except Exception as error:
+        raise _error(kind, moment, f"due raised {type(error).__name__} {place_of(error)}: {error}") from error
+    if len(requests) > MOST:
+        raise _error(kind, moment, f"due says more than {MOST} Requests")
+    return [_checked(kind, moment, request) for request in requests]
+
+
+def _checked(kind: Kind, moment: Moment, request: Any) -> Request:
+    if not isinstance(request, Request):
+        raise _error(kind, moment, f"due says {_what(request)}, which is no Request")
+    if request.kind != kind.name:
+        raise _error(kind, moment, f"due asks for the kind {request.kind!a}: a kind asks for jobs of its own")
+    if request.owner != moment.owner:
+        raise _error(kind, moment, f"due asks for the owner {request.owner!a}: it is asked about one owner at a time")
+    try:
+        return check_request(request, (kind.name,), MAX_PARAMS)
+    except (InputError, TypeError, AttributeError) as error:
+        raise _error(kind, moment, f"due asks for what cannot be: {error}") from error
+
+
+def _next_look(kind: Kind, moment: Moment) -> int | None:
+    try:
+        tick = kind.wake(moment)
+    except CogitateError:
+        raise
+    except Exception as error:
+        raise _error(kind, moment, f"wake raised {type(error).__name__} {place_of(error)}: {error}") from error
+    if tick is not None and (not isinstance(tick, int) or isinstance(tick, bool)):
+        raise _error(kind, moment, f"wake returned {_what(tick)}: return the number of a tick, or None")
+    return tick
+
+
+def _error(kind: Kind, moment: Moment, what: str) -> KindError:
+    return KindError(f"the kind {kind.name!a}, asked about {moment.owner!a} at tick {moment.tick}: {what[:400]}")
+
+
+def _what(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"

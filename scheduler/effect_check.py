@@ -30,11 +30,12 @@ from memory.effects import (
 )
 from memory.entry import MAX_TEXT, Entry, PlanItem
 from memory.window import format_character
-from scheduler.intake import MAX_DEPTH, MAX_INTEGER, MAX_NUMBERS, MAX_PARAMS, InputError, check_owner, depth
+from scheduler.intake import MAX_DEPTH, MAX_INTEGER, MAX_PARAMS, InputError, check_owner, depth
 
 MAX_EFFECTS = 1_000  # of one job
 MAX_BYTES = 2_000_000  # of JSON, of all effects of one job
 MAX_SUMMARY = 400_000  # characters of a long-term summary: its owner's limit in tokens is what keeps it short
+MAX_NUMBERS = 100_000  # entries that one effect may name
 MAX_NAME = 500  # characters of a place, a subject, a tag, …
 MAX_ITEMS = 200  # of a plan
 _SAID = 300  # characters of a reason

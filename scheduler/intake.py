@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Annotated, Any
 
 import msgspec
@@ -115,7 +116,7 @@ def check_owners(limits: Iterable[LimitName]) -> None:
             check_owner(name.owner)
 
 
-def check_request(request: Request, kinds: Iterable[str]) -> Request:
+def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS) -> Request:
     """A request that admission may decide on; its parameters are a copy.
 
     Raises:
@@ -140,8 +141,8 @@ def check_request(request: Request, kinds: Iterable[str]) -> Request:
         raise InputError(f"{what}: params must be JSON values: {str(error)[:200]}") from error
     if not isinstance(request.params, Mapping):
         raise InputError(f"{what}: params must be a JSON object, not {type(request.params).__name__}")
-    if len(text) > MAX_PARAMS:
-        raise InputError(f"{what}: params have {len(text)} bytes, at most {MAX_PARAMS} fit")
+    if len(text) > most:
+        raise InputError(f"{what}: params have {len(text)} bytes, at most {most} fit")
     params = json.loads(text)
     if depth(params) > MAX_DEPTH:
         raise InputError(f"{what}: params are nested {depth(params)} deep, at most {MAX_DEPTH}")
@@ -156,9 +157,14 @@ def _as_read(what: str, value: object, wanted: Any) -> Any:
         InputError: when they cannot read it: a wrong type, a number out of range, half a character.
     """
     try:
-        return msgspec.json.decode(msgspec.json.encode(value), type=wanted)
+        return _decoder(wanted).decode(msgspec.json.encode(value))
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{what}: {str(error)[:200]}") from error
+
+
+@cache  # making one takes longer than decoding with it
+def _decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(wanted)
 
 
 def _integer(value: object, least: int, most: int) -> bool:

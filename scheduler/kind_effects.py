@@ -33,15 +33,15 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> Made:
     try:
         made = method(case)
     except Exception as error:  # what a host's own kind raises must end neither the host nor a worker
-        return Made((), f"{name} raised {type(error).__name__} {_place_of(error)}"[:_SAID])
+        return Made((), f"{name} raised {type(error).__name__} {place_of(error)}"[:_SAID])
     try:
         return Made(check_effects(made))
     except InputError as error:
         return Made((), f"{name}: {error}"[:_SAID])
 
 
-def _place_of(error: Exception) -> str:
-    """Say where, and not what: a message can hold what somebody remembers."""
+def place_of(error: Exception) -> str:
+    """Return where an error was raised; not what it says, which can hold what somebody remembers."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

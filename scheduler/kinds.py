@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 
 from scheduler.settings import ConfigurationError, Settings
+from tasks.kind_check import KindError
 
 
 def load_kinds(settings: Settings) -> None:
     """Import the modules that `settings.kinds` names; each registers its kinds with `tasks.registry.register`.
 
     Raises:
-        ConfigurationError: naming the module that cannot be imported, and why.
+        ConfigurationError: naming the module that cannot be imported or registers a wrong kind, and why.
     """
     for module in settings.kinds:
         try:
@@ -20,3 +21,5 @@ def load_kinds(settings: Settings) -> None:
             raise ConfigurationError(
                 f"kinds: {module!r} cannot be imported ({error}); host and workers must both be able to"
             ) from error
+        except KindError as error:
+            raise ConfigurationError(f"kinds: {module!r} registers what cannot be used: {error}") from error

@@ -15,6 +15,7 @@ from scheduler import upkeep
 from scheduler.admission import Decided, admit
 from scheduler.boundary import Change, Closing, cancelled, close_due
 from scheduler.budget import BudgetView
+from scheduler.cadence import due_now
 from scheduler.controls import Asked, Control
 from scheduler.facts import Facts
 from scheduler.journal import Core, EndNote, Postponed, Stepped
@@ -277,7 +278,7 @@ class Mind(RunState):
         found = self.cadence.due(tick, lambda owner: self.moment(owner, tick, minute), busy)
 
         def again_due(kind: str, owner: str) -> Iterable[Request]:
-            return () if busy(kind, owner) else self.rules.kind_of(kind).due(self.moment(owner, tick, minute))
+            return () if busy(kind, owner) else due_now(self.rules.kind_of(kind), self.moment(owner, tick, minute))
 
         limits = self.facts.limits
         return self.steering.throttle.sift(

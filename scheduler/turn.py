@@ -20,6 +20,7 @@ from scheduler.tiers import TIERS, Offer, Tier, TierRule, usual_tier
 from scheduler.triggers import Trigger
 from tasks.job import JobKey, Request
 from tasks.kind import Kind, Moment
+from tasks.registry import UnknownKind
 
 
 class Deferred(msgspec.Struct, frozen=True):
@@ -47,12 +48,12 @@ class Rules:
         """The kind of that name.
 
         Raises:
-            LookupError: when this process does not know it, although the run does.
+            UnknownKind: when this process does not know it, although the run does.
         """
         for kind in self.kinds:
             if kind.name == name:
                 return kind
-        raise LookupError(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
+        raise UnknownKind(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
 
     def model_of(self, kind: Kind) -> str:
         """The model that a kind asks in the ordinary way; empty: the heuristic is what is asked for."""

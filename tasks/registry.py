@@ -9,6 +9,7 @@ from prompts.render import Templates, check_templates
 from tasks.act import Act
 from tasks.integrate import Integrate
 from tasks.kind import Kind
+from tasks.kind_check import KindError, check_kind
 from tasks.plan import Plan
 from tasks.prune import Prune
 from tasks.rate import RateImportance
@@ -28,14 +29,13 @@ def register(kind: Kind) -> None:
     """Add a kind, or put another in the place of the one of its name.
 
     Raises:
-        ValueError: for a name that cannot be part of a job id, or an order that another kind has.
+        KindError: naming everything that its declaration lacks or has wrong, or the kind that has its order.
     """
-    if not kind.name or "/" in kind.name or not kind.name.isprintable():
-        raise ValueError(f"{kind.name!r} cannot name a kind: use printable characters without '/'")
+    check_kind(kind)
     for other in _kinds.values():
         if other.name != kind.name and other.order == kind.order:
-            raise ValueError(
-                f"kind {kind.name!r} has order {kind.order}, which is {other.name!r}'s: give it one of its own"
+            raise KindError(
+                f"the kind {kind.name!r} has order {kind.order}, which is {other.name!r}'s: give it one of its own"
             )
     _kinds[kind.name] = kind
 

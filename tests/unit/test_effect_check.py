@@ -26,8 +26,16 @@ from memory.effects import (
 )
 from memory.entry import MAX_TEXT, Character, Entry, PlanItem
 from scheduler.claims import Result
-from scheduler.effect_check import MAX_BYTES, MAX_EFFECTS, MAX_ITEMS, MAX_SUMMARY, check_bounds, check_effects
-from scheduler.intake import MAX_DEPTH, MAX_NUMBERS, InputError
+from scheduler.effect_check import (
+    MAX_BYTES,
+    MAX_EFFECTS,
+    MAX_ITEMS,
+    MAX_NUMBERS,
+    MAX_SUMMARY,
+    check_bounds,
+    check_effects,
+)
+from scheduler.intake import MAX_DEPTH, InputError
 from scheduler.ledger_answers import read_offers, read_rows
 from tasks.job import JobKey
 
@@ -102,7 +110,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("subjects", (append(subjects=("x" * 501,)),), "subjects has 501 characters"),
     ("subjects text", (append(subjects="ann"),), "Expected `array`, got `str`"),
     ("subjects of numbers", (append(subjects=(1,)),), "Expected `str`, got `int`"),
-    ("subjects many", (append(subjects=("a",) * (MAX_NUMBERS + 1)),), "subjects are 10001"),
+    ("subjects many", (append(subjects=("a",) * (MAX_NUMBERS + 1)),), "subjects are 100001"),
     ("tags", (append(tags=("x" * 501,)),), "tags has 501"),
     ("keywords", (append(keywords=("x" * 501,)),), "keywords has 501"),
     ("source_id", (append(source_id="x" * 501),), "source_id has 501"),
@@ -130,7 +138,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("archive", (Archive(ANN, ("one",)),), "Expected `int`, got `str`"),  # type: ignore[arg-type]
     ("archive none", (Archive(ANN, (0,)),), "0 in numbers is not the number of an entry"),
     ("archive far", (Archive(ANN, (1, BIG)),), f"{BIG} in numbers is not the number of an entry"),
-    ("archive many", (Archive(ANN, tuple(range(1, MAX_NUMBERS + 2))),), "numbers names 10001 entries"),
+    ("archive many", (Archive(ANN, tuple(range(1, MAX_NUMBERS + 2))),), "numbers names 100001 entries"),
     ("summary", (ReplaceSummary(ANN, "x" * (MAX_SUMMARY + 1), 0),), f"text has {MAX_SUMMARY + 1} characters"),
     ("summary none", (ReplaceSummary(ANN, None, 0),), "got `null`"),  # type: ignore[arg-type]
     ("summary version", (ReplaceSummary(ANN, "x", -1),), "version -1"),

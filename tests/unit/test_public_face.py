@@ -16,7 +16,7 @@ from cogitate import InputError, Profile, Settings, TickLoop
 
 NAMES = [
     "AdvanceCursor", "Append", "Archive", "Case", "Change", "Character", "CogitateError", "ConfigurationError",
-    "Effect", "Entry", "Event", "EventRule", "Fenced", "InputError", "JournalError", "Kind", "LedgerError",
+    "Effect", "Entry", "Event", "EventRule", "Fenced", "InputError", "JournalError", "Kind", "KindError", "LedgerError",
     "Location", "MarkAccessed", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",
     "ReplaceSummary", "Request", "RunExists", "RunMissing", "SetCharacter", "SetCounter", "SetPlanStatus", "Settings",
     "Tell", "TemplateError", "Tick", "TickLoop", "WorldDiverged", "register",

@@ -1,0 +1,140 @@
+"""The declaration of a kind, checked when it is registered: everything that is wrong with it, in one error."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import get_args
+
+from memory.errors import CogitateError
+from tasks.kind import OnDenied
+
+MAX_NAME = 64  # characters
+MAX_ORDER = 1_000_000
+MAX_LATENCY = 100_000  # ticks
+MAX_TOKENS = 10_000_000
+
+_NAME = re.compile(r"[^\W\d_][\w.-]*")  # it is part of job ids, keys, queues and the names of limits
+#: A kind's queue has its name: these are the names of what Celery and its transport keep beside queues.
+_RESERVED = re.compile(r"(celery|celeryev|unacked|unacked_index|unacked_mutex)|(celery|celeryev)\..*|.*\.pidbox")
+
+#: Each method, with the arguments that it is called with.
+_METHODS = {
+    "due": ("moment",),
+    "wake": ("moment",),
+    "prompt": ("case", "memory_share"),
+    "effects": ("case", "answer", "used"),
+    "heuristic": ("case",),
+}
+_MAY_HAVE = {"halve": ("case",)}
+_MISSING = object()
+
+
+class KindError(CogitateError, ValueError):
+    """A kind of job is declared wrongly, or does what no kind may; the message names it and says what to do."""
+
+
+def check_kind(kind: object) -> None:
+    """Check what a kind declares.
+
+    Raises:
+        KindError: naming everything that is missing or wrong.
+    """
+    if kind is None or isinstance(kind, type):
+        shown = "None" if kind is None else f"the class {kind.__name__}"
+        called = "register(Hum())" if kind is None else f"register({kind.__name__}())"
+        raise KindError(f"{shown} is no kind of job: register an instance of a class, as in {called}")
+    wrong = [*_wrong_values(kind), *_wrong_methods(kind)]
+    if wrong:
+        raise KindError(f"the kind {_called(kind)} cannot be registered: {'; '.join(wrong)}")
+
+
+def _called(kind: object) -> str:
+    name = _value(kind, "name")
+    return f"{name[:MAX_NAME]!a}" if isinstance(name, str) and name else f"of class {type(kind).__name__}"
+
+
+def _wrong_values(kind: object) -> Iterator[str]:
+    name = _value(kind, "name")
+    if name is _MISSING:
+        yield "it has no name"
+    elif not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > MAX_NAME:
+        yield (
+            f"name {_shown(name)} is none: use at most {MAX_NAME} letters, digits, '_', '-' and '.', beginning with "
+            "a letter"
+        )
+    elif _RESERVED.fullmatch(name):
+        yield f"name {_shown(name)} is reserved for a queue of Celery's"
+    for field, least, most in (
+        ("order", -MAX_ORDER, MAX_ORDER),
+        ("latency", 1, MAX_LATENCY),
+        ("prompt_cap", 0, MAX_TOKENS),
+        ("output_cap", 0, MAX_TOKENS),
+    ):
+        value = _value(kind, field)
+        if value is _MISSING:
+            yield f"it has no {field}"
+        elif not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            yield f"{field} {_shown(value)} is not an integer from {least} to {most}"
+    denied = _value(kind, "on_denied")
+    if denied is _MISSING:
+        yield "it has no on_denied"
+    elif not isinstance(denied, str) or denied not in get_args(OnDenied):
+        yield f"on_denied {_shown(denied)} is not {', '.join(map(repr, get_args(OnDenied)))}"
+    asks, room = _value(kind, "output_cap"), _value(kind, "prompt_cap")
+    if isinstance(asks, int) and asks > 0 and room == 0:
+        yield f"output_cap {_shown(asks)} lets it ask a model, and prompt_cap 0 leaves no room for a prompt"
+
+
+def _wrong_methods(kind: object) -> Iterator[str]:
+    for name, arguments in (_METHODS | _MAY_HAVE).items():
+        method = _value(kind, name)
+        call = f"{name}({', '.join(arguments)})"
+        if method is _MISSING:
+            if name in _METHODS:
+                yield f"it has no method {call}"
+        elif not callable(method):
+            yield f"{name} is a {type(method).__name__}, not the method {call}"
+        elif inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
+            yield f"{name} is async, and nobody would await it: make it an ordinary method"
+        elif inspect.isgeneratorfunction(method) and name != "due":
+            yield f"{name} yields: return {_RETURNS[name]}"
+        elif not _takes(method, len(arguments)):
+            yield f"{name} cannot be called as {call}"
+
+
+_RETURNS = {
+    "wake": "a tick or None",
+    "prompt": "a Prompt",
+    "effects": "a tuple of effects",
+    "heuristic": "a tuple of effects",
+    "halve": "a tuple of effects",
+}
+
+
+def _takes(method: object, count: int) -> bool:
+    try:
+        signature = inspect.signature(method)  # type: ignore[arg-type]  # known to be callable
+    except (TypeError, ValueError):
+        return True  # it does not say
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
+
+
+def _value(kind: object, name: str) -> object:
+    try:
+        return getattr(kind, name, _MISSING)
+    except Exception:  # a property of somebody's own
+        return _MISSING
+
+
+def _shown(value: object) -> str:
+    try:
+        text = ascii(value)
+    except Exception:  # too deep, or a __repr__ of somebody's own
+        return f"of type {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:79]}…"

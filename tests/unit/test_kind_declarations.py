@@ -1,0 +1,287 @@
+"""What a kind of a host's own declares and does at the host: each fault is told of in words that name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from own_kind_case import Own, asked_every_tick, remembered
+
+from cogitate import CogitateError, KindError, Profile, TickLoop
+from ops.complaints import complaint_of
+from scheduler.audit import audit
+from scheduler.summary import prefix_of
+from tasks import registry
+from tasks.job import Reads, Request
+from tasks.registry import is_kind, kind_names, kind_of, register
+
+ADA = {"agent:ada": Profile(name="Ada Smith")}
+
+
+@pytest.fixture(autouse=True)
+def without_own_kinds() -> Iterator[None]:
+    """The registry as it was, whatever a test registers."""
+    before = dict(registry._kinds)
+    yield
+    registry._kinds.clear()
+    registry._kinds.update(before)
+
+
+class Bare:
+    """A class that declares nothing."""
+
+
+class Forbidding(Own):
+    """A kind whose name cannot even be asked for."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "name":
+            raise RuntimeError("not now")
+        return super().__getattribute__(name)
+
+
+async def awaited(*_: Any) -> Any:
+    return ()
+
+
+async def awaited_one_by_one(*_: Any) -> Any:
+    yield ()
+
+
+def yielding(*_: Any) -> Any:
+    yield ()
+
+
+def of_none() -> Any:
+    return ()
+
+
+def of_case(case: Any) -> Any:
+    return ()
+
+
+def of_keywords(*, case: Any) -> Any:
+    return ()
+
+
+def of_three(case: Any, answer: Any, used: Any) -> Any:
+    return ()
+
+
+def but(**attributes: Any) -> Own:
+    """A good kind, but for these attributes."""
+    kind = Own()
+    for name, value in attributes.items():
+        setattr(kind, name, value)
+    return kind
+
+
+def without(method: str) -> Any:
+    """A good kind without one of its methods or attributes."""
+    found = {name: getattr(Own(), name) for name in NEEDED if name != method}
+    return type("Hum", (), {name: staticmethod(value) if callable(value) else value for name, value in found.items()})()
+
+
+NEEDED = (
+    "name", "order", "latency", "on_denied", "prompt_cap", "output_cap",
+    "due", "wake", "prompt", "effects", "heuristic",
+)  # fmt: skip
+
+#: What is registered, and what the refusal says.
+WRONG: dict[str, tuple[Any, str]] = {
+    "none": (None, r"None is no kind of job: register an instance of a class, as in register\(Hum\(\)\)"),
+    "a class": (Own, r"the class Own is no kind of job: register an instance of a class, as in register\(Own\(\)\)"),
+    "a module's name": ("my_town.kinds", "of class str cannot be registered: it has no name"),
+    "an empty object": (Bare(), r"it has no name; .*it has no latency; .*it has no method heuristic\(case\)"),
+    **{f"no {name}": (without(name), f"it has no (method )?{name}") for name in NEEDED},
+    "name that raises": (Forbidding(), "it has no name"),
+    "name none": (but(name=None), "name None is none"),
+    "name a number": (but(name=7), "name 7 is none"),
+    "name empty": (but(name=""), "name '' is none: use at most 64 letters, digits"),
+    "name blank": (but(name=" "), "name ' ' is none"),
+    "name with a space": (but(name="day dream"), "name 'day dream' is none"),
+    "name with a slash": (but(name="a/b"), "name 'a/b' is none"),
+    "name with a brace": (but(name="a}b"), "name 'a}b' is none"),
+    "name with a colon": (but(name="kind:hum"), "name 'kind:hum' is none"),
+    "name with a bar": (but(name="a|b"), r"name 'a\|b' is none"),
+    "name with a star": (but(name="*"), r"name '\*' is none"),
+    "name with a line": (but(name="hum\n"), r"name 'hum\\n' is none"),
+    "name that steers": (but(name="hum\x1b[2J"), r"name 'hum\\x1b\[2J' is none"),
+    "name with half a character": (but(name="hum\ud800"), r"name 'hum\\ud800' is none"),
+    "name that hides": (but(name="_hum"), "name '_hum' is none"),
+    "name too long": (but(name="h" * 65), "is none: use at most 64"),
+    "name without end": (but(name="h" * 1_000_000), "is none: use at most 64"),
+    "name of Celery's": (but(name="celery"), "name 'celery' is reserved for a queue"),
+    "name of its events": (but(name="celeryev.abc"), "is reserved"),
+    "name of its mailbox": (but(name="hum.celery.pidbox"), "is reserved"),
+    "name of kombu's": (but(name="unacked_mutex"), "is reserved"),
+    "order none": (but(order=None), "order None is not an integer"),
+    "order a word": (but(order="last"), "order 'last' is not an integer"),
+    "order a float": (but(order=4.5), "order 4.5 is not an integer"),
+    "order true": (but(order=True), "order True is not an integer"),
+    "order taken": (but(order=10), "has order 10, which is 'plan''s"),
+    "order far": (but(order=10**9), "order 1000000000 is not an integer from"),
+    "latency zero": (but(latency=0), "latency 0 is not an integer from 1"),
+    "latency negative": (but(latency=-4), "latency -4 is not an integer from 1"),
+    "latency a float": (but(latency=2.0), "latency 2.0 is not an integer"),
+    "latency a word": (but(latency="2"), "latency '2' is not an integer"),
+    "latency true": (but(latency=True), "latency True is not an integer"),
+    "latency huge": (but(latency=10**9), "latency 1000000000 is not an integer from 1 to 100000"),
+    "latency of many digits": (but(latency=10**10_000), "latency of type int is not an integer|latency 10+"),
+    "on_denied a typo": (but(on_denied="heuristics"), "on_denied 'heuristics' is not 'heuristic', 'defer', 'drop'"),
+    "on_denied none": (but(on_denied=None), "on_denied None is not"),
+    "on_denied a list": (but(on_denied=["drop"]), "on_denied .'drop'. is not"),
+    "prompt_cap negative": (but(prompt_cap=-1), "prompt_cap -1 is not an integer from 0"),
+    "prompt_cap a float": (but(prompt_cap=1e3), "prompt_cap 1000.0 is not an integer"),
+    "prompt_cap none": (but(prompt_cap=None), "prompt_cap None is not an integer"),
+    "output_cap negative": (but(output_cap=-1), "output_cap -1 is not an integer from 0"),
+    "output_cap true": (but(output_cap=True), "output_cap True is not an integer"),
+    "output_cap a word": (but(output_cap="many"), "output_cap 'many' is not an integer"),
+    "output_cap without room": (but(output_cap=100, prompt_cap=0), "prompt_cap 0 leaves no room for a prompt"),
+    "due a value": (but(due=60), r"due is a int, not the method due\(moment\)"),
+    "due of nothing": (but(due=of_none), r"due cannot be called as due\(moment\)"),
+    "due async": (but(due=awaited), "due is async"),
+    "due async generator": (but(due=awaited_one_by_one), "due is async"),
+    "wake none": (but(wake=None), r"wake is a NoneType, not the method wake\(moment\)"),
+    "wake yields": (but(wake=yielding), "wake yields: return a tick or None"),
+    "prompt without share": (but(prompt=of_case), r"prompt cannot be called as prompt\(case, memory_share\)"),
+    "prompt async": (but(prompt=awaited), "prompt is async"),
+    "effects of two": (but(effects=lambda case, answer: ()), r"cannot be called as effects\(case, answer, used\)"),
+    "effects yields": (but(effects=yielding), "effects yields: return a tuple of effects"),
+    "heuristic a value": (but(heuristic=()), r"heuristic is a tuple, not the method heuristic\(case\)"),
+    "heuristic of nothing": (but(heuristic=of_none), "heuristic cannot be called"),
+    "heuristic of three": (but(heuristic=of_three), "heuristic cannot be called"),
+    "heuristic by keyword": (but(heuristic=of_keywords), "heuristic cannot be called"),
+    "heuristic async": (but(heuristic=awaited), "heuristic is async, and nobody would await it"),
+    "heuristic yields": (but(heuristic=yielding), "heuristic yields: return a tuple of effects"),
+    "halve a value": (but(halve=2), r"halve is a int, not the method halve\(case\)"),
+    "halve of nothing": (but(halve=of_none), r"halve cannot be called as halve\(case\)"),
+    "halve yields": (but(halve=yielding), "halve yields"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "why"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_registered(kind: Any, why: str) -> None:
+    before = kind_names()
+    with pytest.raises(KindError, match=why) as refused:
+        register(kind)
+    assert isinstance(refused.value, CogitateError)
+    assert isinstance(refused.value, ValueError)
+    assert len(str(refused.value)) < 1_000
+    str(refused.value).encode()
+    assert kind_names() == before
+
+
+def test_a_kind_says_all_that_is_wrong_with_it_at_once() -> None:
+    with pytest.raises(KindError, match=r"^the kind 'hum' cannot be registered: latency 0 .*; on_denied 'x' .*yields"):
+        register(but(latency=0, on_denied="x", heuristic=yielding))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Own(), but(name="day-dream.2"), but(name="грёза"), but(due=yielding), but(halve=of_case), but(order=-5),
+        but(due=partial(lambda much, moment: (), 1)), but(heuristic=lambda *case: ()), but(effects=of_three),
+        but(prompt=lambda case, share=1.0: None), but(latency=1), but(due=print), but(output_cap=100),
+    ],
+)  # fmt: skip
+def test_what_can_be_registered(kind: Own) -> None:
+    register(kind)
+    assert is_kind(kind.name)
+    assert kind_of(kind.name) is kind
+
+
+def test_a_kind_takes_the_place_of_the_one_of_its_name() -> None:
+    register(but(name="plan", order=10))
+    assert kind_of("plan").latency == 1
+    assert sorted(kind_names()).count("plan") == 1
+
+
+# -- what a kind does at the host ---------------------------------------------------------------------
+
+
+def fail(moment: Any) -> Any:
+    raise KeyError("tune")
+
+
+def fail_later(moment: Any) -> Any:
+    yield Request(kind="hum", owner=moment.owner)
+    raise ZeroDivisionError
+
+
+def unending(moment: Any) -> Any:
+    while True:
+        yield Request(kind="hum", owner=moment.owner)
+
+
+def asking(**fields: Any) -> Callable[[Any], Any]:
+    return lambda moment: [Request(**{"kind": "hum", "owner": moment.owner} | fields)]
+
+
+AT_THE_HOST: dict[str, tuple[dict[str, Any], str]] = {
+    "due raises": ({"asks": fail}, "due raised KeyError in test_kind_declarations.py, line .*tune"),
+    "due raises later": ({"asks": fail_later}, "due raised ZeroDivisionError"),
+    "due returns none": ({"asks": lambda moment: None}, r"due returned None: return Requests, or \(\)"),
+    "due returns one": ({"asks": lambda moment: asked_every_tick(moment)[0]}, "due returned a Request: return"),  # type: ignore[index]
+    "due returns a word": ({"asks": lambda moment: "hum"}, "due returned a str"),
+    "due says a word": ({"asks": lambda moment: ["hum"]}, "due says a str, which is no Request"),
+    "due says none": ({"asks": lambda moment: [None]}, "due says None, which is no Request"),
+    "due has no end": ({"asks": unending}, "due says more than 1000 Requests"),
+    "another's kind": ({"asks": asking(kind="plan")}, "due asks for the kind 'plan'"),
+    "no kind": ({"asks": asking(kind=None)}, "due asks for the kind None"),
+    "another owner": ({"asks": asking(owner="agent:ben")}, "due asks for the owner 'agent:ben'"),
+    "params a list": ({"asks": asking(params=[1])}, "params must be a JSON object"),
+    "params an object": ({"asks": asking(params={"x": object()})}, "params must be JSON values"),
+    "params too large": ({"asks": asking(params={"x": "y" * 300_000})}, "at most 200000 fit"),
+    "numbers one": ({"asks": asking(numbers=3)}, "due asks for what cannot be: 'int' object is not iterable"),
+    "numbers below one": ({"asks": asking(numbers=(0,))}, "'0' is not the number of an entry"),
+    "priority a word": ({"asks": asking(priority="high")}, "priority high is not an integer"),
+    "reads a word": ({"asks": asking(reads=("agent:ben",))}, "due asks for what cannot be: hum for 'agent:ada'"),
+    "reads half": ({"asks": asking(reads=(Reads("agent:ben", None),))}, "due asks for what cannot be"),  # type: ignore[arg-type]
+    "wake raises": ({"wakes": fail}, "wake raised KeyError in test_kind_declarations.py, line .*tune"),
+    "wake a float": ({"wakes": lambda moment: moment.tick + 0.5}, "wake returned a float: return the number of a tick"),
+    "wake a word": ({"wakes": lambda moment: "tomorrow"}, "wake returned a str"),
+    "wake true": ({"wakes": lambda moment: True}, "wake returned a bool"),
+}
+
+
+@pytest.mark.parametrize(("does", "why"), AT_THE_HOST.values(), ids=AT_THE_HOST)
+def test_a_fault_of_a_kind_at_the_host_stops_it_before_the_tick_and_the_run_goes_on_when_it_is_mended(
+    cogitate_loop: Callable[..., TickLoop], does: dict[str, Any], why: str
+) -> None:
+    good = Own()
+    broken = Own(**does)
+    kind = Own(
+        asks=lambda moment: (broken if moment.tick > 2 else good).due(moment),
+        wakes=lambda moment: (broken if moment.tick > 2 else good).wake(moment),
+    )
+    register(kind)
+    client = FakeRedis()
+    loop = cogitate_loop(owners=ADA, ticks=6, client=client)
+    with pytest.raises(KindError, match=f"^the kind 'hum', asked about 'agent:ada' at tick 3: .*{why}") as stopped:
+        for _ in loop:
+            pass
+    said = complaint_of(stopped.value)
+    assert said is not None
+    assert said.exit_code == 1
+    assert client.hget(prefix_of(client, "test") + "state", "tick") == b"2"
+    register(Own(makes=remembered))
+    resumed = cogitate_loop(owners={}, ticks=6, client=client, resume=True)
+    assert [tick.number for tick in resumed if not tick.replayed] == [3, 4, 5, 6]
+    assert audit(client, "test") == []
+
+
+def test_a_tick_that_is_over_means_the_next_one(cogitate_loop: Callable[..., TickLoop]) -> None:
+    asked: list[int] = []
+
+    def ask(moment: Any) -> Any:
+        asked.append(moment.tick)
+        return ()
+
+    register(Own(asks=ask, wakes=lambda moment: 0))
+    for _ in cogitate_loop(owners=ADA, ticks=4):
+        pass
+    assert asked == [1, 2, 3, 4]
