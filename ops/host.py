@@ -13,6 +13,7 @@ from redis import Redis
 from memory.profile import Location, Profile
 from memory.routing import EventRule, Strategy
 from ops import logs
+from scheduler.endpoint_vitals import unreachable_endpoints
 from scheduler.exported_journal import ExportedJournal, journal_folder
 from scheduler.kinds import load_kinds
 from scheduler.ledger import HostLedger, Value
@@ -108,18 +109,14 @@ class TickLoop(NarratedLoop):
                 client = client or FakeRedis()
                 publisher = InlinePublisher(client, settings)
                 self._resources.callback(publisher.close)
-                publish = publisher.publish
+                publish, pool = publisher.publish, None
             else:
                 from workers.processes import open_processes
 
                 client, publish, settings, pool = open_processes(settings, self._resources)
             ledger = _acquire(client, run, settings, resume, describe or {})
-            readiness = None
             if not inline:
-                from workers.readiness import Readiness
-
                 ledger.outage = outage_of(settings, run, client.ping)
-                readiness = Readiness(ledger, publish, kinds=kind_names(), pool=pool)
             if resume:
                 kept: Any = client.hget(ledger.prefix + "state", "settings")
                 if kept is None:
@@ -127,6 +124,12 @@ class TickLoop(NarratedLoop):
                 settings = kept_settings(kept, settings)
                 if asks_here:
                     _check_model(settings)
+            doubtful = unreachable_endpoints(client, {model.endpoint for model in settings.asked_models()})
+            readiness = None
+            if doubtful or not inline:
+                from workers.readiness import Readiness
+
+                readiness = Readiness(ledger, publish, kinds=kind_names(), endpoints=doubtful, pool=pool)
             super().__init__(
                 ledger,
                 owners=owners,
@@ -149,14 +152,16 @@ class TickLoop(NarratedLoop):
             if settings.metrics_port is not None:
                 self._serve_metrics(client)
             self._readiness = readiness
+            self._begins_without_workers = inline or settings.wait_seconds() >= PATIENT
             if readiness is not None:
                 readiness.ask()
             self._resources = self._resources.pop_all()
 
     def __iter__(self) -> Iterator[Tick]:
-        if self._readiness is not None and self.settings.wait_seconds() < PATIENT:
-            self._readiness.wait()
-        return super().__iter__()
+        ticks = super().__iter__()
+        if self._readiness is not None:
+            self._readiness.wait(for_workers=not self._begins_without_workers)
+        return ticks
 
     def _serve_metrics(self, client: Redis) -> None:
         from ops.metrics import HostMetrics

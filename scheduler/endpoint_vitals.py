@@ -6,6 +6,7 @@ and are for people; what a run spent is in its ledger.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 import msgspec
@@ -55,6 +56,13 @@ def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
         pipeline.zcount(slots, now, "+inf")
     read: list[Any] = pipeline.execute()
     return [_vitals(name, now, *read[3 * at : 3 * at + 3]) for at, name in enumerate(names)]
+
+
+def unreachable_endpoints(client: Redis, among: Collection[str]) -> list[str]:
+    """Return those endpoints whose breaker is open, by name."""
+    if not among:
+        return []
+    return [one.endpoint for one in endpoint_vitals(client) if one.endpoint in among and one.breaker != "closed"]
 
 
 def _vitals(

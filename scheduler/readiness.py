@@ -1,7 +1,7 @@
 """Trial hints: messages like those of jobs, by which a host learns that a worker takes what it publishes.
 
-There is one for each kind, since each kind has a queue that only workers who know it take from. Behind it is no job:
-it is marked as answered in the run's `readiness`, and that is all.
+There is one for each kind, since each kind has a queue that only workers who know it take from, and one for each
+endpoint that a worker is to try before it answers. Behind it is no job: it is answered in the run's `readiness`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,16 @@ OWNER = "readiness"
 def trial_hints(run: str, kinds: Sequence[str]) -> list[Job]:
     """Return a trial hint for each of these kinds."""
     return [_hint(run, JobKey(TICK, kind, OWNER, 0, 0)) for kind in kinds]
+
+
+def endpoint_hints(run: str, kind: str, endpoints: Sequence[str]) -> list[Job]:
+    """Return a trial hint for each of these endpoints, for workers that take this kind."""
+    return [_hint(run, JobKey(TICK, kind, f"{OWNER}:{endpoint}", 0, 0)) for endpoint in endpoints]
+
+
+def endpoint_of(key: JobKey) -> str | None:
+    """Return the endpoint that a trial hint wants to be tried; None: it wants none."""
+    return key.owner.partition(":")[2] or None
 
 
 def is_trial_hint(key: JobKey) -> bool:

@@ -116,6 +116,10 @@ class Attempts:
             return Outcome(result, _spent(asked))
         return self._failed(kind, claim, prompt, asked, failure, complaint, deadline, lesson)
 
+    def probe(self, endpoint: str) -> None:
+        """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
+        self._calls.probe(endpoint)
+
     def close(self) -> None:
         """End what tells of calls."""
         self._calls.close()

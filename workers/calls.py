@@ -4,14 +4,17 @@ the limit of the real day, the endpoint's gate.
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import time
+from functools import partial
 
 import structlog
 from redis import Redis
 
 from scheduler.endpoints import Model
 from scheduler.real_day import Held, RealDay
-from scheduler.settings import Settings
+from scheduler.settings import ConfigurationError, Settings
 from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.gate import Gate, Refused
@@ -19,6 +22,8 @@ from workers.llm_answer import Answer
 from workers.llm_clients import ModelClients
 from workers.response_cache import Question, ResponseCache
 from workers.shared_calls import Asked, SharedCalls
+
+PROBE_WITHIN = 5.0  # seconds in which an endpoint answers that is back
 
 log = structlog.get_logger()
 
@@ -48,6 +53,12 @@ class Calls:
         if isinstance(asked, Asked):
             self._cache.keep(job, question, asked.answer)
         return asked
+
+    def probe(self, endpoint: str) -> None:
+        """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
+        with contextlib.suppress(ConfigurationError, KeyError):  # of others: this worker cannot ask it anyway
+            self._models.prepare(endpoint)
+            self._gate.probe(endpoint, partial(self._models.find, endpoint), time.monotonic() + PROBE_WITHIN)
 
     def close(self) -> None:
         """Tell the gate what has not been told yet."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
@@ -29,11 +30,13 @@ from scheduler.keys import ENDPOINTS, endpoint_keys, new_nonce
 from scheduler.settings import Settings
 from workers.endpoint_reports import Report, Reports
 from workers.llm_answer import Answer
+from workers.llm_failures import Failure
 from workers.verdict import verdict_of
 
 SECOND = 1_000_000  # microseconds
 _MARGIN = 1.005  # requests leave half a percent slower than allowed: a server's clock is not ours
 _EARLY = 0.003  # seconds; so much before its time a call that waited asks again, to leave on the instant
+_PROBE_NAP = 0.05  # seconds between two looks whether another worker's probe has ended
 _NAP = 0.02  # seconds; of a longer wait for tokens half is slept, since others give back what they did not use
 
 Why = Literal["breaker_open", "rate_limited_here", "no_slot", "gate_away", "stopping"]
@@ -74,6 +77,8 @@ class Gate:
         self._endpoints = settings.endpoint_table()
         self._longest_pause = int(settings.breaker_longest_pause * SECOND)
         self._enter = _script(client, "enter")
+        self._probe = _script(client, "probe")
+        self._failures = settings.breaker_failures
         self._reports = Reports(client, _script(client, "leave"), settings)
         self._called: set[str] = set()  # endpoints that this process has called
         self._lock = threading.Lock()
@@ -153,6 +158,36 @@ class Gate:
                 limited=limits.concurrency is not None or bool(pace(limits) or per_token(limits)),
             )
         )
+
+    def probe(self, endpoint: str, find: Callable[[float], Failure | None], deadline: float) -> None:
+        """Try an endpoint whose breaker is open, and close it where the endpoint answers.
+
+        Of all workers only one tries; the others wait for what comes of it.
+
+        Args:
+            find: returns why the endpoint does not answer by a deadline; must cost nothing.
+            deadline: the instant of `time.monotonic()` by which this returns, or a little later.
+        """
+        keys, token = endpoint_keys(endpoint), new_nonce()
+        patience = int(max(0.0, deadline - time.monotonic()) * SECOND) + SECOND
+        try:
+            waited, apart = False, pace(self._endpoints[endpoint])
+            while (answer := self._probe(keys=keys, args=["begin", token, patience, apart, int(waited)]))[0] != b"go":
+                left = deadline - time.monotonic()
+                if answer[0] == b"done" or left <= 0 or self._stopping.wait(min(answer[1] / SECOND, _PROBE_NAP, left)):
+                    return
+                waited |= answer[0] == b"busy"
+            failure = find(deadline)
+            verdict = verdict_of(failure, sent=1)
+            kind = failure.kind if failure is not None else ""
+            became = self._probe(keys=keys, args=["end", token, verdict, kind, self._failures])
+        except RedisError as error:
+            log.warning("endpoint.gate_away", endpoint=endpoint, error=type(error).__name__)
+            return
+        if became[0] == b"closed":
+            log.warning("endpoint.closed", endpoint=endpoint, seconds=round(became[1] / SECOND, 3))
+        else:
+            log.info("endpoint.probed", endpoint=endpoint, failure=kind)
 
     def close(self) -> None:
         """Tell what has not been told yet. Calls that leave later are not told."""

@@ -15,7 +15,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import msgspec
@@ -63,7 +63,7 @@ class ModelClient:
         self._tls = httpx2.create_ssl_context() if self._address.is_encrypted else None
         for name in ("openai", "httpx2", "aiohttp"):  # at DEBUG these write whole prompts, at INFO whole URLs
             logging.getLogger(name).setLevel(logging.WARNING)
-        self._written = _request_to(self._address)
+        self._written = _request_to(self._address, "/chat/completions")
         self._loop = loop
         # OpenAI's newer models know only max_completion_tokens; others may ignore it and write without end.
         first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
@@ -123,13 +123,20 @@ class ModelClient:
             usage=spent, estimated=estimated, value=value, failure=failure, prompt_tokens=told, text=reply.text
         )
 
+    def find(self, deadline: float) -> Failure | None:
+        """Ask the endpoint which models it has, which costs nothing; return why it does not answer, or None."""
+        response = self._loop.run(self._exchange(b"", Call(deadline), models=True))
+        if isinstance(response, Failure):
+            return response
+        return _refused(response).failure if response.status >= 300 else None
+
     def close(self) -> None:
         """Close the pool. Calls in flight fail as `connection`."""
         self._loop.run(self._close())
 
     # -- on the event loop -----------------------------------------------------------------------------
 
-    async def _exchange(self, body: bytes, call: Call) -> Response | Failure:
+    async def _exchange(self, body: bytes, call: Call, *, models: bool = False) -> Response | Failure:
         """One request; its response if it came, and whole, before the deadline."""
         if self._closed.is_set():
             return _CLOSED
@@ -140,7 +147,7 @@ class ModelClient:
         self._calls.add(task)
         try:
             async with asyncio.timeout_at(call.deadline):  # the loop's clock is time.monotonic()
-                return await self._pooled().send(body, call)
+                return await (self._listed(call) if models else self._pooled().send(body, call))
         except TimeoutError:
             return Failure(kind="timeout", detail="not all of the answer before the deadline")
         except NoResponse as error:
@@ -159,6 +166,15 @@ class ModelClient:
             )
         return self._request
 
+    async def _listed(self, call: Call) -> Response:
+        request = PooledRequest(
+            _request_to(self._address, "/models"), 1, CONNECT_TIMEOUT, self._address.proxy, self._tls
+        )
+        try:
+            return await request.send(b"", call)
+        finally:
+            await request.close()
+
     async def _close(self) -> None:
         self._closed.set()
         for task in self._calls:
@@ -168,8 +184,8 @@ class ModelClient:
             await self._request.close()
 
 
-def _request_to(address: Address) -> httpx2.Request:
-    """What the SDK sends to ask this endpoint, with an empty body."""
+def _request_to(address: Address, path: Literal["/chat/completions", "/models"]) -> httpx2.Request:
+    """What the SDK sends to ask a model of this endpoint, with an empty body, or for its models."""
     written: list[httpx2.Request] = []
 
     def keep(request: httpx2.Request) -> httpx2.Response:
@@ -184,7 +200,10 @@ def _request_to(address: Address) -> httpx2.Request:
         default_headers={"Accept-Encoding": "identity"},
         http_client=httpx2.Client(transport=httpx2.MockTransport(keep)),
     ) as sdk:
-        sdk.post("/chat/completions", cast_to=httpx2.Response, body={})
+        if path == "/models":
+            sdk.get(path, cast_to=httpx2.Response)
+        else:
+            sdk.post(path, cast_to=httpx2.Response, body={})
     return written[0]
 
 

@@ -10,6 +10,7 @@ from scheduler.endpoints import Endpoint, Model
 from tasks.kind import Prompt
 from workers.llm_answer import Answer
 from workers.llm_dialect_store import DialectStore
+from workers.llm_failures import Failure
 from workers.llm_loop import EventLoopThread
 
 if TYPE_CHECKING:
@@ -42,6 +43,25 @@ class ModelClients:
         """
         client = self._clients.get(model.endpoint) or self._made(model.endpoint)
         return client.ask(prompt, model=model, max_output_tokens=max_output_tokens, deadline=deadline)
+
+    def find(self, endpoint: str, deadline: float) -> Failure | None:
+        """Return why the endpoint does not answer, as `ModelClient.find` says; it costs nothing.
+
+        Raises:
+            ConfigurationError: when its key or URL cannot be used.
+            KeyError: when it is not configured.
+        """
+        client = self._clients.get(endpoint) or self._made(endpoint)
+        return client.find(deadline)
+
+    def prepare(self, endpoint: str) -> None:
+        """Make the client of an endpoint before it is first asked.
+
+        Raises:
+            ConfigurationError: when its key or URL cannot be used.
+            KeyError: when it is not configured.
+        """
+        self._made(endpoint)
 
     def close(self) -> None:
         """Close all pools and the event loop. Calls in flight fail as `connection`; nothing can be asked any more."""

@@ -74,6 +74,7 @@ class PooledRequest:
     ) -> None:
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_count)
+        self._method = request.method
         self._url = str(request.url.copy_with(userinfo=b""))  # user and password are in the headers already
         self._session = aiohttp.ClientSession(
             headers={name: value for name, value in request.headers.items() if name not in _OWN},
@@ -92,8 +93,8 @@ class PooledRequest:
             NoResponse: when there is none that can be read.
         """
         try:
-            async with self._session.post(
-                self._url, data=body, allow_redirects=False, trace_request_ctx=call
+            async with self._session.request(
+                self._method, self._url, data=body or None, allow_redirects=False, trace_request_ctx=call
             ) as response:
                 if response.headers.get("Content-Encoding", "identity") != "identity":
                     # A compressed answer could pass the cap on the wire and fill the memory here; none was asked for.

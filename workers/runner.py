@@ -5,6 +5,7 @@ What can go wrong ends in the kind's heuristic, never in a lost job: the ledger 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -20,9 +21,9 @@ from redis.exceptions import RedisError
 from scheduler.claims import Claim, Claims, Refusal, Result, Settled
 from scheduler.connect import connect
 from scheduler.keys import new_nonce
-from scheduler.readiness import is_trial_hint
+from scheduler.readiness import endpoint_of, is_trial_hint
 from scheduler.rules import use_prompts
-from scheduler.settings import Settings
+from scheduler.settings import ConfigurationError, Settings
 from scheduler.versions import SCHEMA
 from tasks.job import Cost, JobKey, split_job_id
 from workers.attempt import NEW, Attempts
@@ -57,6 +58,9 @@ class Runner:
         if settings.llm == "openai":
             import_module("workers.llm")  # which takes a second: not from the time of the first call
         self._models = ModelClients(settings.endpoint_table(), settings.concurrency, DialectStore(client))
+        for name in {model.endpoint for model in settings.asked_models()}:
+            with contextlib.suppress(ConfigurationError, KeyError):  # said by the first call that needs it
+                self._models.prepare(name)
         self._stopping = threading.Event()
         self._attempts = Attempts(client, settings, self._models, self._stopping)
         self._newer: set[str] = set()  # runs of a newer version: told of once
@@ -101,7 +105,12 @@ class Runner:
                 return settled
 
     def _answer_trial(self, run: str, key: JobKey) -> None:
-        self._claims.mark_trial(run, key, was="asked", now="answered")
+        endpoint = endpoint_of(key)
+        if endpoint is None:
+            self._claims.mark_trial(run, key, was="asked", now="answered")
+        elif self._claims.mark_trial(run, key, was="asked", now="taken"):
+            self._attempts.probe(endpoint)
+            self._claims.mark_trial(run, key, was="taken", now="answered")
 
     def _keep(self, claim: Claim, result: Result, used: Cost) -> None:
         if self._kept is not None:

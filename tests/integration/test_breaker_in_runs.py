@@ -1,11 +1,20 @@
-"""A run whose endpoint goes away and comes back: heuristics at once and for nothing, one probe, and models again."""
+"""A run whose endpoint goes away and comes back: heuristics at once and for nothing, and models again.
+
+The next run tries an endpoint that an earlier one has found away before its first tick, without asking a model.
+"""
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from redis import Redis
+from structlog.testing import capture_logs
 
 from memory.profile import Profile
 from ops.endpoint_report import breaker_in_words
@@ -18,6 +27,8 @@ from scheduler.endpoints import Endpoint
 from scheduler.history import read_journal
 from scheduler.settings import Settings
 from scheduler.summary import prefix_of
+from workers import readiness
+from workers.embedded import EmbeddedServer
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora", "Eve", "Finn")}
 
@@ -56,9 +67,58 @@ def test_jobs_go_on_without_an_endpoint_that_fails_and_find_it_when_it_is_back(t
 
     delete_run(client, "first")
     assert [one.endpoint for one in endpoint_vitals(client)] == ["default"], "what an endpoint is belongs to no run"
-    client.hset("cogitate:endpoint:{default}:gate", "probe_at", 0)  # its pause is over
     with FakeEndpoint() as back:
         assert think(tmp_path, client, "second", back.url) == {("llm", "", 1): len(OWNERS)}
         assert back.stats().requests == len(OWNERS)
     (found,) = endpoint_vitals(client)
     assert (found.breaker, found.openings) == ("closed", 1)
+
+
+def test_an_endpoint_that_lists_its_models_and_answers_nothing_costs_the_next_run_one_call(
+    tmp_path: Path, client: Redis
+) -> None:
+    with FakeEndpoint(faults={"503": 1.0}) as down:
+        for run in ("first", "second"):
+            ended = think(tmp_path, client, run, down.url, breaker_pause=600.0, breaker_longest_pause=600.0)
+            assert ended["heuristic", "breaker_open", 0] >= len(OWNERS) - 1
+        assert down.stats().requests == 3, "two failures opened it, the first of the second run did so again"
+
+
+def test_the_next_run_finds_a_server_that_was_down(
+    tmp_path: Path, valkey: EmbeddedServer, eventually: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real workers, a real server process: down in the first run and in the second, up in the third."""
+    monkeypatch.setattr(readiness, "OWN", 120.0)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = Settings(
+        data_dir=tmp_path, redis_url=valkey.url, workers=2, llm="openai", limit_tokens=10_000_000, limits={},
+        base_url=f"http://127.0.0.1:{port}/v1", api_key="any", breaker_failures=3, breaker_pause=600.0,
+        breaker_longest_pause=600.0,
+    )  # fmt: skip
+
+    def live(run: str) -> Counter[tuple[str, str, str]]:
+        with TickLoop(run=run, owners=OWNERS, settings=settings, ticks=12) as loop:
+            for tick in loop:
+                if tick.number == 1:
+                    for owner in OWNERS:
+                        loop.request("plan", owner)
+            return loop.ended
+
+    for run in ("down", "still-down"):
+        with capture_logs() as logs:
+            assert live(run) == {("plan", "heuristic", "failed"): len(OWNERS)}
+    said = [entry for entry in logs if entry["event"] == "endpoint.unreachable"]
+    assert [(entry["endpoint"], entry["why"]) for entry in said] == [("default", "connection")]
+
+    log = tmp_path / "fake-llm.log"
+    with log.open("wb") as out:
+        command = [sys.executable, "-m", "ops", "fake-llm", "--port", str(port)]
+        server = subprocess.Popen(command, stdout=out, stderr=out, cwd=tmp_path)
+    try:
+        eventually(lambda: "stats" in log.read_text(), "the stand-in to serve")
+        assert live("up") == {("plan", "llm", "none"): len(OWNERS)}
+    finally:
+        server.terminate()
+        server.wait(30)

@@ -313,3 +313,81 @@ def test_what_can_wait_is_told_soon_after_a_pause_too(
 def test_without_redis_nothing_is_called() -> None:
     gate = Gate(Redis(unix_socket_path="/nowhere.sock", retry=Retry(NoBackoff(), 0)), Settings(), threading.Event())
     assert gate.enter("default", model="m", tokens=1, deadline=time.monotonic() + 5) == Refused(why="gate_away")
+
+
+def test_of_all_who_find_the_breaker_open_one_tries_the_endpoint(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    waiting: set[int] = set()
+    changed = threading.Condition()
+
+    class Stopping(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            with changed:
+                waiting.add(id(self))
+                changed.notify()
+            return super().wait(timeout)
+
+    gates = [gate_of({"breaker_failures": 1, "breaker_pause": 60.0}, Stopping()) for _ in range(3)]
+    call(gates[0], "connection")
+    eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
+    tried: list[float] = []
+    beginning = threading.Barrier(3, timeout=20)
+
+    def probe(gate: Gate, failure: Failure | None) -> None:
+        def find(deadline: float) -> Failure | None:
+            tried.append(deadline)
+            assert refused(gates[0]).why == "breaker_open"
+            with changed:
+                assert changed.wait_for(lambda: len(waiting) == 2, timeout=20), "the others to wait for this"
+            return failure
+
+        beginning.wait()
+        gate.probe(NAME, find, time.monotonic() + 20)
+
+    at_once(*(lambda gate=gate: probe(gate, Failure(kind="connection")) for gate in gates))  # type: ignore[misc]
+    assert len(tried) == 1
+    found = vitals(client)
+    assert (found.breaker, found.why, found.openings) == ("open", "connection", 1), "it is as it was"
+    assert found.next_probe is not None
+    assert found.next_probe > 40
+
+    waiting.clear()
+    at_once(*(lambda gate=gate: probe(gate, None) for gate in gates))  # type: ignore[misc]
+    assert len(tried) == 2
+    assert vitals(client).breaker == "closed"
+    call(gates[1], "connection")
+    eventually(lambda: vitals(client).breaker == "open", "the first call that fails to open it again")
+
+
+@pytest.mark.parametrize(
+    ("opened", "found", "after", "why"),
+    [
+        ("connection", None, "closed", ""),
+        ("connection", "bad_request", "closed", ""),  # whatever it says, it is there
+        ("timeout", "server", "open", "timeout"),
+        ("connection", "auth", "open", "auth"),
+        ("auth", None, "closed", ""),
+        ("auth", "auth", "open", "auth"),
+        ("quota_exhausted", None, "half-open", "quota_exhausted"),  # only a call can tell
+    ],
+)
+def test_what_an_endpoint_says_when_it_is_tried(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None], opened: FailureKind, found: FailureKind | None,
+    after: str, why: str,
+) -> None:  # fmt: skip
+    gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0})
+    call(gate, opened)
+    eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
+    gate.probe(NAME, lambda _: Failure(kind=found) if found else None, time.monotonic() + 20)
+    assert (vitals(client).breaker, vitals(client).why) == (after, why)
+
+
+def test_where_the_breaker_is_closed_nothing_is_tried(gate_of: MakeGate, client: Redis) -> None:
+    gate = gate_of({"breaker_failures": 1})
+
+    def never(deadline: float) -> Failure | None:
+        raise AssertionError("nothing is to be tried")
+
+    gate.probe(NAME, never, time.monotonic() + 20)
+    assert endpoint_vitals(client) == [], "and nothing is noted"
