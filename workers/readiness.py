@@ -9,10 +9,12 @@ What a host finds out here is said, and decides nothing.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 
 import structlog
+from redis.exceptions import RedisError
 
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.ledger import HostLedger
@@ -89,7 +91,8 @@ class Readiness:
             self._look()
             if (self._told or not for_workers) and self._tried():
                 self._waited = True
-                self._say_unreachable()
+                with contextlib.suppress(RedisError):  # it is away: its host has more to say than that
+                    self._say_unreachable()
                 return
             if not (self._slow or self._answered) and self._clock() - self._asked >= SLOW:
                 self._slow = True
