@@ -15,6 +15,7 @@ from memory.profile import Profile
 from memory.snapshot import dump
 from memory.stream import Stream
 from scheduler.audit_accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
+from scheduler.audit_corrections import wrong_corrections
 from scheduler.audit_jobs import wrong_attempts, wrong_lists
 from scheduler.audit_keys import stray_keys
 from scheduler.audit_late_answers import wrong_late_answers
@@ -40,9 +41,9 @@ def audit(client: Redis, run: str) -> list[str]:
     + overrun in every window; what is reserved is the sum over open jobs and unsettled attempts, each of a job that
     was asked for; what was spent is what attempts told; admission's view, the open jobs and the lists that find
     them, and both hashes are those that the journal says; an answer is awaited only while it may replace something;
-    entries are numbered without gaps; an archived entry's summary exists; the journal's checkpoints say what its
-    lines come to; no key belongs to nothing. What cannot be read at all is a finding too. Of a trimmed journal, its
-    first checkpoint is believed.
+    an ended job counts in full until it is known what it came to; entries are numbered without gaps; an archived
+    entry's summary exists; the journal's checkpoints say what its lines come to; no key belongs to nothing. What cannot
+    be read at all is a finding too. Of a trimmed journal, its first checkpoint is believed.
 
     Raises:
         RunMissing: when there is no such run.
@@ -126,6 +127,7 @@ class _Walk:
         except JournalError as error:
             return [*self._found, str(error)]
         self._found += _or_unreadable("late answers", lambda: wrong_late_answers(ledger, self._ended, self._streams))
+        self._found += _or_unreadable("corrections", lambda: wrong_corrections(ledger, self._standing.charged))
         found = [*self._found, *wrong_view(self._standing, ledger), *wrong_spending(self._standing, ledger)]
         if self._digest != ledger.digest or ledger.chain not in self._chains:
             found.append(
@@ -173,6 +175,7 @@ class _Walk:
             line = passed.line
             self._ends(line)
             self._decisions(line)
+            self._corrections(line)
             gone = redo(line, self._streams)
             self._retired.update((stream.owner, stream) for stream in gone)
             self._standing.add(line)
@@ -216,6 +219,13 @@ class _Walk:
             if (decided.key.trial > 0) != (decided.key.text() in self._standing.promised):
                 self._found.append(f"{at}: job {decided.key.text()} is not the successor that was named")
             (self._opened if decided.decision in ("admitted", "heuristic") else self._ended).add(decided.key)
+
+    def _corrections(self, line: ReadLine) -> None:
+        for correction in line.notes.corrected:
+            if correction.key.text() not in self._standing.charged:
+                self._found.append(
+                    f"tick {line.core.tick}: job {correction.key.text()} was corrected and did not count in full"
+                )
 
     def _successors(self, tick: int) -> None:
         for text in [text for text in self._standing.promised if JobKey.parse(text).tick <= tick]:

@@ -71,7 +71,7 @@ def close_due(
 def cancelled(item: OpenJob) -> Closing:
     """The end of a job that is not wanted any more.
 
-    It keeps its whole reservation: what its attempts cost may not be known yet.
+    It keeps its whole reservation for now: what its attempts cost may not be known yet.
     """
     key = item.job.key
     ended = Ended(key=key, end="cancelled", reason="cancelled")

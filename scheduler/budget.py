@@ -3,7 +3,8 @@
 A window is a period and its index ("tick:420", "day:3", "run:0"); it is part of every key, so nothing is ever
 reset. A cell is (window, scope). The view is changed only by the host, at boundaries, from what the journal
 says: an open job counts its reservation, an applied one its winning attempt's usage, one that ended without a
-result its whole reservation. So what is admitted never depends on who finished when, or on crashes.
+result its whole reservation, until a boundary learns what it came to. So what is admitted never depends on who
+finished when, or on crashes, beyond what the journal says of it.
 """
 
 from __future__ import annotations
@@ -140,6 +141,11 @@ class BudgetView:
                     field = f"{cell.window}|{cell.scope}|{unit}"
                     self.held[field] = self.held.get(field, 0) + new - old
                     self._changed.add(field)
+
+    def correct(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
+        """Move an ended job from `before` to `after`, in those of its cells that were not forgotten meanwhile."""
+        kept = [c for c in cells if any(f"{c.window}|{c.scope}|{unit}" in self.held for unit in UNITS)]
+        self.move(kept, before, after)
 
     def forget(self, window: str) -> list[str]:
         """Drop a closed window; returns the fields dropped."""

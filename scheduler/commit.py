@@ -60,6 +60,7 @@ class Committer:
         writes += mind.rater.writes()
         writes += mind.estimates.writes()
         writes += mind.late.writes()
+        writes += mind.corrections.writes()
         steered = mind.steering.written()
         writes += steered.writes
         writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))
@@ -73,6 +74,7 @@ class Committer:
             epoch=self._ledger.epoch,
             ended=outcome.notes,
             late=outcome.late,
+            corrected=outcome.corrected,
             opened=tuple(
                 OpenNote(key=item.job.key, reserved=item.job.reserved, cells=item.cells)
                 for item in outcome.opened
@@ -85,8 +87,8 @@ class Committer:
         mind.warnings.clear()
         line, digest, chain = write_line(core, notes, digest, chain, SCHEMA)
         return Commit(
-            tick=number, line=line, digest=digest, chain=chain, awaited=mind.late.take_new(), closed=outcome.closed,
-            windows=windows, writes=writes,
+            tick=number, line=line, digest=digest, chain=chain, awaited=mind.late.take_new(),
+            charged=mind.corrections.take_new(), closed=outcome.closed, windows=windows, writes=writes,
         )  # fmt: skip
 
     def _over(self, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:

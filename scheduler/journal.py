@@ -139,12 +139,28 @@ class OpenNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cells: tuple[Cell, ...]
 
 
+class Correction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an ended job came to that admission had counted in full, and counts as this from here on."""
+
+    key: JobKey
+    usage: Cost = Cost()  # of its newest attempt
+    saved: bool = False  # nothing was spent: the usage is that of an identical call
+    at: int  # tick that was committed when it became known
+    kept: bool = False  # admission goes on counting it in full: see `scheduler.corrections`
+
+    @property
+    def spent(self) -> Cost:
+        """What its newest attempt cost in truth."""
+        return Cost() if self.saved else self.usage
+
+
 class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a tick's line says beyond its digest."""
 
     epoch: int
     ended: tuple[EndNote, ...] = ()
     late: tuple[EndNote, ...] = ()
+    corrected: tuple[Correction, ...] = ()
     opened: tuple[OpenNote, ...] = ()
     answers: tuple[Answer, ...] = ()  # to operators
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
@@ -221,6 +237,7 @@ class ReadLine(msgspec.Struct, frozen=True):
     notes: Notes
     digest: str
     chain: str
+    schema: int  # in which it was written
 
 
 def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
@@ -251,4 +268,4 @@ def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
         raise JournalError(
             f"tick {tick}: digest {line.digest} of tick {core.tick} does not follow; expected {expected}"
         )
-    return ReadLine(core, line.notes, line.digest, now)
+    return ReadLine(core, line.notes, line.digest, now, version)

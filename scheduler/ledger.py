@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from scheduler.controls import read_asked
 from scheduler.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefix
-from scheduler.ledger_answers import Advanced, Collected, read_attempts, read_offers, read_rows
+from scheduler.ledger_answers import Advanced, Collected, read_attempts, read_learned, read_offers, read_rows
 from scheduler.ledger_errors import (
     Fenced,
     Forgotten,
@@ -63,6 +63,7 @@ class Commit:
     digest: str
     chain: str
     awaited: Sequence[tuple[JobKey, bytes]]  # jobs whose answer may still come, each as the host keeps it
+    charged: Sequence[tuple[JobKey, bytes]]  # closed jobs that admission counts in full, each as the host keeps it
     closed: Sequence[JobKey]
     windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick that may name it
     writes: Sequence[Write]
@@ -143,7 +144,7 @@ class HostLedger:
         answer = self._step(self._collect, [tick, apply, *expired])
         if answer is None:
             return None
-        rows, attempts, beats, unclaimed, asked, offers = answer
+        rows, attempts, beats, unclaimed, asked, offers, learned = answer
         return Collected(
             rows=read_rows(rows),
             attempts=read_attempts(attempts),
@@ -151,6 +152,7 @@ class HostLedger:
             unclaimed=sorted(key.decode() for key in unclaimed),
             asked=read_asked(asked),
             offers=read_offers(offers),
+            learned=read_learned(learned),
         )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
@@ -161,6 +163,9 @@ class HostLedger:
         """
         args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.awaited)]
         for key, record in commit.awaited:
+            args += (key.text(), record)
+        args.append(len(commit.charged))
+        for key, record in commit.charged:
             args += (key.text(), record)
         args += (len(commit.closed), *(key.text() for key in commit.closed))
         args.append(len(commit.windows))
@@ -173,7 +178,9 @@ class HostLedger:
         if not answer:
             return None
         deleted = [raw.decode() for raw in answer[1]]
-        return Advanced(read_rows(answer[0]), deleted, read_asked(answer[2]), read_offers(answer[3]))
+        return Advanced(
+            read_rows(answer[0]), deleted, read_asked(answer[2]), read_offers(answer[3]), read_learned(answer[4])
+        )
 
     def checkpoint(self, tick: int, streams: Mapping[str, bytes], *, entry: bytes = b"", chain: str = "") -> None:
         """Write streams of the journal's checkpoint at the committed tick; with `entry` it is complete.

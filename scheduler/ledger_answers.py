@@ -11,7 +11,7 @@ import structlog
 from scheduler.claims import Result
 from scheduler.controls import Asked
 from scheduler.effect_check import check_bounds
-from tasks.job import JobKey
+from tasks.job import Cost, JobKey
 
 JobState = Literal["open", "staged", "dead", "held"]
 
@@ -43,6 +43,15 @@ class Offered(NamedTuple):
     result: Result | None  # None: it cannot be read
 
 
+class Learned(NamedTuple):
+    """What an ended job came to that admission counts in full."""
+
+    key: JobKey
+    usage: Cost  # of its newest attempt; nothing if there was none
+    saved: bool  # nothing was spent: the usage is that of an identical call
+    at: int  # tick that was committed when it became known
+
+
 class Collected(NamedTuple):
     """The answer to `collect`."""
 
@@ -52,6 +61,7 @@ class Collected(NamedTuple):
     unclaimed: list[str]  # job keys
     asked: Sequence[Asked | None] = ()  # what operators ask for and was not applied yet
     offers: Sequence[Offered] = ()  # answers that came after their job's end and were not taken yet
+    learned: Sequence[Learned] = ()  # what ended jobs came to and was not taken yet
 
 
 class Advanced(NamedTuple):
@@ -61,11 +71,21 @@ class Advanced(NamedTuple):
     deleted: list[str]  # windows
     asked: Sequence[Asked | None] = ()  # as in `Collected`
     offers: Sequence[Offered] = ()  # as in `Collected`
+    learned: Sequence[Learned] = ()  # as in `Collected`
 
 
 _STATES = frozenset(get_args(JobState))
 _RESULT = msgspec.json.Decoder(Result)
 _ATTEMPT = msgspec.json.Decoder(Attempt)
+
+
+class _Correction(msgspec.Struct):
+    usage: tuple[int, int, int]
+    at: int
+    saved: bool
+
+
+_CORRECTION = msgspec.json.Decoder(_Correction)
 
 
 def read_rows(raw: list[bytes]) -> list[Row]:
@@ -121,4 +141,16 @@ def read_offers(raw: list[bytes]) -> list[Offered]:
         except (ValueError, RecursionError) as error:
             log.warning("ledger.unreadable", what="a late answer", job=key.text(), error=str(error)[:200])
         found.append(Offered(key, result))
+    return found
+
+
+def read_learned(raw: list[bytes]) -> list[Learned]:
+    """Return what ended jobs came to. What cannot be read is told and stays: its job goes on counting in full."""
+    found = []
+    for i in range(0, len(raw), 2):
+        try:
+            known = _CORRECTION.decode(raw[i + 1])
+            found.append(Learned(JobKey.parse(raw[i].decode()), Cost(*known.usage), known.saved, known.at))
+        except ValueError as error:
+            log.warning("ledger.unreadable", what="what an ended job came to", error=str(error)[:200])
     return found

@@ -254,7 +254,8 @@ class TickLoop:
             rows = self._waiting.gather(number, self._rows, self.mind.open)
             began = time.perf_counter()
             offers, self._waiting.offers = self._waiting.offers, ()
-            changes = self.mind.begin(number, rows, offers)
+            learned, self._waiting.learned = self._waiting.learned, ()
+            changes = self.mind.begin(number, rows, offers, learned)
             self.present = number
             self._open = _Open(number, time.perf_counter() - began, sys.exception())
             yield Tick(number, self.mind.facts.minute(number), tuple(changes), False)
@@ -364,6 +365,7 @@ class TickLoop:
         if advanced is not None:
             self._committer.windows.difference_update(advanced.deleted)
             self._waiting.asked, self._waiting.offers = advanced.asked, advanced.offers
+            self._waiting.learned = advanced.learned
         jobs = [item.job for item in outcome.opened if item.admitted]
         if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
             self._waiting.hint(jobs)

@@ -18,8 +18,8 @@ from scheduler.budget import BudgetView
 from scheduler.cadence import due_now
 from scheduler.controls import Asked, Control
 from scheduler.facts import Facts
-from scheduler.journal import Core, EndNote, Postponed, Stepped
-from scheduler.ledger_answers import Offered, Row
+from scheduler.journal import Core, Correction, EndNote, Postponed, Stepped
+from scheduler.ledger_answers import Learned, Offered, Row
 from scheduler.open_jobs import OpenJob, open_job, whole
 from scheduler.opening import job_of, line_of
 from scheduler.remembering import Remembering
@@ -48,14 +48,18 @@ class Mind(RunState):
         self._remembering = Remembering(coalesce=rules.coalesce)
         self._closings: list[Closing] = []
         self._late: list[Closing] = []
+        self._corrected: tuple[Correction, ...] = ()
 
     # -- a tick ------------------------------------------------------------------------------------
 
-    def begin(self, tick: int, rows: Sequence[Row], offers: Sequence[Offered] = ()) -> list[Change]:
+    def begin(
+        self, tick: int, rows: Sequence[Row], offers: Sequence[Offered] = (), learned: Sequence[Learned] = ()
+    ) -> list[Change]:
         """The boundary: end what is due and apply it, then what came late. Returns the changes for the world, in order.
 
         Args:
             offers: answers that came after their job's end.
+            learned: what ended jobs came to.
         """
         minute, jobs = self.facts.minute(tick), {}
         self._closings = close_due(
@@ -66,6 +70,7 @@ class Mind(RunState):
             item = self.open.pop(key)
             jobs[key] = item.job
             self.view.move(item.cells, whole(item), closing.counts_as)
+            self.corrections.charge(closing, item, tick, waits=self.rules.waits)
             self.cadence.touch(key.owner)
             if closing.ended.end == "stale":
                 self.warnings["job.stale"] += 1
@@ -83,6 +88,7 @@ class Mind(RunState):
             if closing.ended.end != "applied":
                 self.warnings["job.late_answer_unused"] += 1
         self.late.expect(self._closings, jobs, self.streams, minute)
+        self._corrected = self.corrections.take(learned, self.view)
         return [change for closing in (*self._closings, *self._late) for change in closing.changes]
 
     def end(self, tick: int, turn: WorldTurn) -> Outcome:
@@ -90,7 +96,7 @@ class Mind(RunState):
         minute = self.facts.minute(tick)
         joins, leaves = dict(sorted(turn.joins.items())), sorted(turn.leaves)
         changed_facts = self._join(tick, joins)
-        gone = self._leave(leaves)
+        gone = self._leave(leaves, tick)
         asked = self._ask(tick, turn.asked)
         remembered = self._remembering.take_in(self.streams, turn.observed, tick, self.facts.limits)
         changed = {effect.owner for one in (*self._closings, *self._late) for effect in one.ended.effects}
@@ -115,9 +121,11 @@ class Mind(RunState):
         if postponed:
             self.warnings["reflect.postponed"] += len(postponed)
         self.late.forget(self.streams, leaves, minute)
+        self.corrections.forget()
         self.steering.settle(any(item.admitted for item in self.open.values()))
         closings, self._closings = self._closings + gone, []
         late, self._late = self._late, []
+        corrected, self._corrected = self._corrected, ()
         core = Core(
             tick=tick,
             minute=minute,
@@ -142,6 +150,7 @@ class Mind(RunState):
             core=core,
             notes=tuple(closing.note for closing in closings),
             late=tuple(closing.note for closing in late),
+            corrected=corrected,
             closed=tuple(closing.ended.key for closing in closings),
             opened=tuple(opened),
             streams=tuple(self.streams[owner] for owner in sorted(self.streams) if self.streams[owner].changes),
@@ -165,18 +174,20 @@ class Mind(RunState):
         self.facts_at[tick] = self.facts
         return True
 
-    def _leave(self, leaves: Iterable[str]) -> list[Closing]:
+    def _leave(self, leaves: Iterable[str], tick: int) -> list[Closing]:
         gone: list[Closing] = []
         for owner in leaves:
-            gone += self._cancel(k for k, item in self.open.items() if any(r.owner == owner for r in item.job.reads))
+            read = [k for k, item in self.open.items() if any(r.owner == owner for r in item.job.reads)]
+            gone += self._cancel(read, tick)
             self.deferred = [waiting for waiting in self.deferred if waiting.request.owner != owner]
             self.retired.add(owner)
         return gone
 
-    def _cancel(self, keys: Iterable[JobKey]) -> list[Closing]:
+    def _cancel(self, keys: Iterable[JobKey], tick: int) -> list[Closing]:
         closings = [cancelled(self.open[key]) for key in sorted(keys)]
         for closing in closings:
-            del self.open[closing.ended.key]
+            item = self.open.pop(closing.ended.key)
+            self.corrections.charge(closing, item, tick, waits=self.rules.waits)
             self.cadence.touch(closing.ended.key.owner)
         return closings
 
@@ -190,7 +201,7 @@ class Mind(RunState):
             self.touch_all()
         gone: list[Closing] = []
         if self.steering.mode == "cancelled":
-            gone, self.deferred = self._cancel(self.open), []
+            gone, self.deferred = self._cancel(self.open, tick), []
         return Steered(controls, stepped, gone)
 
     def _learn_usage(self, note: EndNote, item: OpenJob) -> None:

@@ -78,6 +78,7 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.rater.load(client, prefix)
     mind.estimates.load(client, prefix)
     mind.late.load(client, prefix, mind.streams)
+    mind.corrections.load(client, prefix)
     mind.steering.load(client, prefix)
     windows: Any = client.smembers(prefix + "windows")
     world, at = load_world(client, prefix)

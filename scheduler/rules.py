@@ -54,6 +54,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         rate_share=settings.rate_share if settings.llm == "openai" else 0.0,
         repair_from=settings.repair_from if settings.llm == "openai" else 1440,
         coalesce=settings.coalesce,
+        waits=settings.wait_seconds() > 0,
         throttle=throttle_rules(settings),
     )
 

@@ -13,6 +13,7 @@ from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.budget import BudgetView
 from scheduler.cadence import Cadence
+from scheduler.corrections import Corrections
 from scheduler.facts import Facts
 from scheduler.late_answers import LateAnswers
 from scheduler.open_jobs import OpenJob, read_numbers
@@ -49,6 +50,7 @@ class RunState:
         self.rater = Rater(share=rules.rate_share)
         self.estimates = TokenEstimates()
         self.late = LateAnswers()
+        self.corrections = Corrections()
         self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
 
     def case_of(self, item: OpenJob) -> Case:

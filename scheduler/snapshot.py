@@ -34,6 +34,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     view: dict[str, int]
     awaited: dict[str, bytes]  # by job: what stands in the place of an answer that may still come
     offered: dict[str, bytes]  # by job: such an answer
+    charged: dict[str, bytes]  # by job: what admission counts of an ended one, in full
+    unsettled: dict[str, str]  # by job: token of its newest attempt
+    corrections: dict[str, bytes]  # by job: what it came to
 
 
 def take_snapshot(client: Redis, prefix: str) -> Snapshot:
@@ -60,6 +63,9 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
         pipeline.hgetall(prefix + "view")
         pipeline.hgetall(prefix + "awaited")
         pipeline.hgetall(prefix + "offered")
+        pipeline.hgetall(prefix + "charged")
+        pipeline.hgetall(prefix + "unsettled")
+        pipeline.hgetall(prefix + "corrections")
         for tick in ticks:
             pipeline.smembers(f"{prefix}due:{tick}")
         for key in listed:
@@ -68,7 +74,7 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
             pipeline.hgetall(f"{prefix}window:{window}")
         (
             jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, checkpoints, opens, view, awaited,
-            offered, *records,
+            offered, charged, unsettled, corrections, *records,
         ) = pipeline.execute()  # fmt: skip
         if (_members(jobs), _members(windows)) != (listed, named):
             continue  # it has advanced meanwhile
@@ -92,6 +98,9 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
             view={field.decode(): int(value) for field, value in view.items()},
             awaited={key.decode(): raw for key, raw in awaited.items()},
             offered={key.decode(): raw for key, raw in offered.items()},
+            charged={key.decode(): raw for key, raw in charged.items()},
+            unsettled={key.decode(): token.decode() for key, token in unsettled.items()},
+            corrections={key.decode(): raw for key, raw in corrections.items()},
         )
     raise TimeoutError(f"the run advanced {TRIES} times while its accounts were read; pause it first")
 

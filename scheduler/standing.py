@@ -13,13 +13,12 @@ import msgspec
 from memory.profile import Profile
 from scheduler.budget import Cell, amounts
 from scheduler.claims import Reason
+from scheduler.corrections import MOST, WITHOUT_RESULT, oldest
 from scheduler.facts import Facts
-from scheduler.journal import DecidedLine, EndNote, OpenNote, ReadLine
+from scheduler.journal import Correction, DecidedLine, EndNote, OpenNote, ReadLine
 from scheduler.limits import UNITS
+from scheduler.versions import CORRECTS_VIEW
 from tasks.job import Cost, JobKey
-
-#: Reasons of jobs that ended without a result: they count whole in admission's view.
-WITHOUT_RESULT: frozenset[Reason] = frozenset({"late", "dead", "denied", "cancelled"})
 
 FACTS = ("decision", "end", "source", "reason")
 
@@ -31,6 +30,13 @@ class Opening(msgspec.Struct, frozen=True):
 
     decided: DecidedLine
     note: OpenNote | None  # of an admitted one
+
+
+class Charge(msgspec.Struct, frozen=True):
+    """What admission counts of an ended job, in full."""
+
+    ended: int  # tick
+    note: OpenNote
 
 
 class Standing(msgspec.Struct, kw_only=True):
@@ -50,6 +56,7 @@ class Standing(msgspec.Struct, kw_only=True):
     view: Amounts = msgspec.field(default_factory=dict)  # what admission must believe is held
     known: Amounts = msgspec.field(default_factory=dict)  # what ended jobs' latest attempts cost
     unknown: Amounts = msgspec.field(default_factory=dict)  # what those of jobs without a result may have cost
+    charged: dict[str, Charge] = msgspec.field(default_factory=dict)  # such jobs, as far as they may be corrected
 
     def add(self, line: ReadLine) -> None:
         """Take note of the next tick."""
@@ -68,7 +75,12 @@ class Standing(msgspec.Struct, kw_only=True):
             for fact, value in (("end", ended.end), ("source", note.source), ("reason", ended.reason)):
                 self._count(ended.key.kind, fact, value)
             self.usage[ended.key.owner] = _sum(self.usage.get(ended.key.owner, Cost()), note.spent)
-            self._close(ended.key, ended.reason, note)
+            self._close(ended.key, ended.reason, note, line)
+        for correction in notes.corrected:
+            self._correct(correction)
+        if len(self.charged) > MOST:
+            for key in oldest({JobKey.parse(text): charge.ended for text, charge in self.charged.items()}):
+                del self.charged[key.text()]
         for ended, note in zip(core.late, notes.late, strict=True):
             ends = self.late_answers.setdefault(ended.key.kind, {})
             ends[ended.end] = ends.get(ended.end, 0) + 1
@@ -108,17 +120,32 @@ class Standing(msgspec.Struct, kw_only=True):
             for field in [field for field in account if field.partition("|")[0] not in {*kept, *named}]:
                 del account[field]
 
-    def _close(self, key: JobKey, reason: Reason, note: EndNote) -> None:
+    def _close(self, key: JobKey, reason: Reason, note: EndNote, line: ReadLine) -> None:
         opening = self.open.pop(key.text(), None)
         if opening is None or opening.note is None:
             return  # budget had refused it
         cells, reserved = opening.note.cells, opening.note.reserved
         if reason in WITHOUT_RESULT:
             _book(self.unknown, cells, reserved)
+            if line.schema >= CORRECTS_VIEW and reserved != Cost():
+                self.charged[key.text()] = Charge(line.core.tick, opening.note)
         else:
             _book(self.known, cells, note.spent)
             _book(self.view, cells, note.usage)
             _book(self.view, cells, reserved, -1)
+
+    def _correct(self, correction: Correction) -> None:
+        """Count a job as what it came to, in those of its windows that were not forgotten."""
+        charge = self.charged.pop(correction.key.text(), None)
+        if charge is None:
+            return
+        reserved = charge.note.reserved
+        cells = [c for c in charge.note.cells if any(f"{c.window}|{c.scope}|{unit}" in self.unknown for unit in UNITS)]
+        _book(self.unknown, cells, reserved, -1)
+        _book(self.known, cells, correction.spent)
+        if not correction.kept:
+            _book(self.view, cells, reserved, -1)
+            _book(self.view, cells, correction.usage)
 
     def _count(self, kind: str, fact: str, value: str) -> None:
         counts = self.jobs.setdefault(kind, {name: {} for name in FACTS})[fact]

@@ -13,7 +13,7 @@ from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.controls import Asked
-from scheduler.journal import Core, EndNote
+from scheduler.journal import Core, Correction, EndNote
 from scheduler.open_jobs import OpenJob
 from scheduler.throttle import ThrottleRules
 from scheduler.tiers import TIERS, Offer, Tier, TierRule, usual_tier
@@ -43,6 +43,7 @@ class Rules:
     repair_from: int = 1440  # minutes after 00:00 from which provisional entries are repaired; 1440: never
     throttle: ThrottleRules = ThrottleRules()
     coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
+    waits: bool = True  # boundaries wait for what is due: nothing may depend on how far a worker was
 
     def kind_of(self, name: str) -> Kind:
         """The kind of that name.
@@ -103,6 +104,7 @@ class Outcome:
     core: Core
     notes: tuple[EndNote, ...]
     late: tuple[EndNote, ...]
+    corrected: tuple[Correction, ...]
     closed: tuple[JobKey, ...]
     opened: tuple[OpenJob, ...]
     streams: tuple[Stream, ...]  # those that may have changed

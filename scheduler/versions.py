@@ -15,6 +15,9 @@ resumed: `tests/fixtures/` keeps one of each. What a version added:
   the keys of a run.
 * 3: the journal's lines are compressed; their chain is that of the JSON in them, as before.
 * 4: the world's own state is compressed.
+* 5: admission's view is corrected when it becomes known what an ended job came to: `corrected` in the notes of a line,
+  `charged`, `unsettled` and `corrections` among the keys of a run.
 """
 
-SCHEMA = 4
+SCHEMA = 5
+CORRECTS_VIEW = 5  # since which the jobs that count in full are kept, to be corrected

@@ -20,7 +20,7 @@ import structlog
 
 from scheduler.controls import Asked, wanted_mode
 from scheduler.ledger import Apply, HostLedger
-from scheduler.ledger_answers import Collected, Offered, Row
+from scheduler.ledger_answers import Collected, Learned, Offered, Row
 from scheduler.open_jobs import OpenJob
 from tasks.job import Job, JobKey
 
@@ -139,6 +139,7 @@ class Waiting:
         self._looked = clock()
         self.asked: Sequence[Asked | None] = ()  # of operators, as the ledger last showed it; not applied yet
         self.offers: Sequence[Offered] = ()  # answers that came late, the same
+        self.learned: Sequence[Learned] = ()  # what ended jobs came to, the same
 
     def hint(self, jobs: Sequence[Job]) -> None:
         """Publish messages for jobs that were just admitted."""
@@ -196,7 +197,7 @@ class Waiting:
             collected = self._ledger.collect(tick, self._apply, expired)
             if collected is None:
                 return None
-        self.asked, self.offers = collected.asked, collected.offers
+        self.asked, self.offers, self.learned = collected.asked, collected.offers, collected.learned
         unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs]
         again = self._hints.repeat(unclaimed, now)
         if again:

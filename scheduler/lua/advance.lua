@@ -1,18 +1,20 @@
 -- A host commits one whole tick: ends, effects, observations, admissions, journal, checkpoint and the next tick's
 -- number. Either all of it happened or none of it.
---   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, rows.lua and late.lua, and
+--   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, rows.lua, late.lua,
+--            corrections.lua, and
 --   jobs         set   keys of all open jobs
 --   journal      list  one line a tick
 --   windows      set   windows that exist
 -- and whatever the writes name (entries:<owner>, archive:<owner>, head:<owner>, view, …), always under the prefix.
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 journal line  8 digest  9 chain
 --       10 'due' or 'ready'  11 number of jobs that are awaited from now on  then for each: key, JSON for the host
---       then the number of closed jobs  then their keys
+--       then the number of closed jobs that admission counts in full  then for each: key, JSON for the host
+--       then the number of closed jobs, these included  then their keys
 --       then the number of windows to delete  then for each: window, first and last enqueue tick that may name it
 --       then the writes: command, key without prefix, number of arguments, arguments…
 --       or command, key without prefix, 'numbers', all arguments as one text
--- Answers {'ok', rows due at the next tick, windows deleted, asked as in rows.lua, offered as in late.lua} or an answer
--- of fence.lua.
+-- Answers {'ok', rows due at the next tick, windows deleted, asked as in rows.lua, offered as in late.lua, corrections as
+-- in corrections.lua} or an answer of fence.lua.
 
 local run = ARGV[1]
 local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
@@ -28,6 +30,22 @@ for _ = 1, awaited do
   redis.call('HSET', run .. 'awaited', key, ARGV[i + 2])
   local result = redis.call('HGET', run .. 'job:' .. key, 'result')
   if result then offer(run, key, result) end  -- it came after the host had looked
+  i = i + 2
+end
+
+i = i + 1
+local charged = tonumber(ARGV[i])
+for _ = 1, charged do
+  local key = ARGV[i + 1]
+  redis.call('HSET', run .. 'charged', key, ARGV[i + 2])
+  local job = redis.call('HMGET', run .. 'job:' .. key, 'claims', 'latest', 'last', 'state', 'result')
+  if tonumber(job[1]) == 0 then
+    correct(run, key, {0, 0, 0}, '', tick)
+  elseif redis.call('HEXISTS', run .. 'attempts', job[2]) == 1 or redis.call('HEXISTS', run .. 'lost', job[2]) == 1 then
+    redis.call('HSET', run .. 'unsettled', key, job[2])
+  else
+    correct(run, key, cjson.decode(job[3]), job[4] == 'staged' and job[5], tick)
+  end
   i = i + 2
 end
 
@@ -76,8 +94,13 @@ for _ = 1, windows do
     if first ~= last then
       local lost = redis.call('HGETALL', run .. 'lost')
       for l = 1, #lost, 2 do
-        local enqueued = tonumber(cjson.decode(lost[l + 1]).tick)
-        if enqueued >= first and enqueued <= last then redis.call('HDEL', run .. 'lost', lost[l]) end
+        local attempt = cjson.decode(lost[l + 1])
+        if attempt.tick >= first and attempt.tick <= last then
+          redis.call('HDEL', run .. 'lost', lost[l])
+          if redis.call('HGET', run .. 'unsettled', attempt.job) == lost[l] then
+            redis.call('HDEL', run .. 'unsettled', attempt.job)  -- it stays counted in full
+          end
+        end
       end
     end
   end
@@ -99,4 +122,5 @@ end
 
 redis.call('RPUSH', run .. 'journal', ARGV[7])
 redis.call('HSET', run .. 'state', 'tick', ARGV[6], 'digest', ARGV[8], 'chain', ARGV[9])
-return {'ok', rows_due(run, string.format('%d', tick + 1), ARGV[10]), deleted, asked(run), offered(run)}
+return {'ok', rows_due(run, string.format('%d', tick + 1), ARGV[10]), deleted, asked(run), offered(run),
+  corrections(run)}

@@ -1,13 +1,14 @@
 -- A host asks what has arrived, and expires the leases it has watched run out.
---   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua and late.lua, and
+--   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, late.lua, corrections.lua, and
 --   due:<tick>   set   keys of jobs due at that tick
 --   staged       set   keys of jobs whose result is staged
 --   beats        hash  worker -> heartbeat counter
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 'due' or 'ready'
 --       8… tokens whose lease has run out
--- Answers {'ok', rows, attempts, beats, unclaimed, asked, offered}:
+-- Answers {'ok', rows, attempts, beats, unclaimed, asked, offered, corrections}:
 -- rows = {key, state, result JSON or '', claims, arrival, …} for the jobs wanted; attempts = {token, record JSON, …} of
--- all unsettled ones; beats = {worker, counter, …}; asked as in rows.lua, offered as in late.lua.
+-- all unsettled ones; beats = {worker, counter, …}; asked as in rows.lua, offered as in late.lua,
+-- corrections as in corrections.lua.
 
 local run = ARGV[1]
 local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
@@ -36,4 +37,4 @@ if not stop then
 end
 
 return {'ok', rows_due(run, ARGV[6], ARGV[7]), redis.call('HGETALL', run .. 'attempts'), redis.call('HGETALL', run .. 'beats'),
-  redis.call('SMEMBERS', run .. 'unclaimed'), asked(run), offered(run)}
+  redis.call('SMEMBERS', run .. 'unclaimed'), asked(run), offered(run), corrections(run)}

@@ -2,7 +2,7 @@
 -- only if this attempt is the job's newest and the job is still open. Of a job that is dead or has ended the first
 -- answer of a model may be offered, of whichever attempt.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
--- and under the run's prefix the keys of accounts.lua and late.lua, and
+-- and under the run's prefix the keys of accounts.lua, late.lua and corrections.lua, and
 --   staged  set   keys of jobs whose result is staged
 --   arrivals  string  results staged so far
 -- ARGV  1 prefix without nonce  2 incarnation  3 job key  4 token  5 result JSON, or '' for none
@@ -37,6 +37,10 @@ else
 end
 book(run, attempt.cells, 'overrun', above(used, attempt.reserved))
 if attempt.pooled == 1 then book(run, attempt.cells, 'pool', minus(used, attempt.reserved)) end
+if redis.call('HGET', run .. 'unsettled', key) == token then
+  redis.call('HDEL', run .. 'unsettled', key)
+  correct(run, key, used, result, redis.call('HGET', run .. 'state', 'tick'))
+end
 
 local job = redis.call('HMGET', name, 'state', 'token', 'latest', 'due')
 if not job[1] and offer(run, key, result) then return 'offered' end

@@ -105,6 +105,7 @@ class Host:
         ticks: int | None = None,
         model: str = "",  # that jobs are to ask
         facts: Facts = HOURLY,
+        waits: bool = False,  # as far as rules go: it never does
         again: Callable[[TickLoop, Tick], None] = observe_again,
     ) -> None:
         settings = settings_of(limits, retry_share)
@@ -126,6 +127,7 @@ class Host:
                 latency_of=lambda kind: kind.latency,
                 brief=lambda owner: {},
                 coalesce=False,
+                waits=waits,
             ),
             view=view_of(settings),
             publish=self._publish,

@@ -65,6 +65,7 @@ class Races(RuleBasedStateMachine):
         self.stale: list[Host] = []
         self.workers = [worker(self.client, f"w{i}") for i in range(3)]
         self.jobs: list[Job] = []
+        self.newest: dict[JobKey, str] = {}  # token of the attempt that was claimed last
         self.claims: list[tuple[int, Claim]] = []
         self.attempts: dict[str, tuple[Cost, Cost | None]] = {}  # token -> reserved, used
         self.lost: set[str] = set()
@@ -128,6 +129,7 @@ class Races(RuleBasedStateMachine):
                 assert claim.case == mind.case_of(mind.open[job.key])
             self.claims.append((who, claim))
             self.attempts[claim.token] = (job.reserved, None)
+            self.newest[job.key] = claim.token
 
     @precondition(lambda self: self.claims)
     @rule(which=index, factor=factor, good=st.booleans(), twice=st.booleans())
@@ -165,6 +167,15 @@ class Races(RuleBasedStateMachine):
             self.host.turn()
             self.sound()
         self.host.turn()  # commits the ends of the last
+        for who, claim in self.claims[::2]:  # the others are never heard of again
+            reserved, told = self.attempts[claim.token]
+            if told is None:
+                settle(self.workers[who], claim, None, reserved)
+                self.attempts[claim.token] = (reserved, reserved)
+        for _ in range(3):  # one of them finds them not told yet, one corrects the view, one commits that
+            self.host.turn()
+            self.sound()
+        self.view_follows_from_attempts()
         ends: dict[JobKey, str] = {}
         for line in read_journal(self.client, prefix_of(self.client, "r"), 1, self.host.loop.tick):
             for decided in line.core.decided:
@@ -174,6 +185,15 @@ class Races(RuleBasedStateMachine):
                 assert ended.key not in ends
                 ends[ended.key] = ended.end
         assert {job.key for job in self.jobs} <= ends.keys()
+
+    def view_follows_from_attempts(self) -> None:
+        """Once all is known: each job counts as its newest attempt, in full if that was never heard of."""
+        for i, unit in enumerate(UNITS):
+            held = 0
+            for key in {job.key for job in self.jobs} & self.newest.keys():
+                reserved, used = self.attempts[self.newest[key]]
+                held += amounts(reserved if used is None else used)[i]
+            assert self.host.loop.mind.view.held.get(f"run:0|run|{unit}", 0) == held
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ import scheduler.journal
 import scheduler.scripts
 import scheduler.upkeep
 from scheduler.boundary import Closing
+from scheduler.corrections import Corrections
 from scheduler.journal import Core, Line, Notes, unpack_line
 from scheduler.late_answers import LateAnswers
 from scheduler.ledger import Commit, HostLedger
@@ -187,6 +188,39 @@ def late_answers_for_ever() -> AbstractContextManager[Any]:
     return patch.object(LateAnswers, "forget", lambda *known: None)
 
 
+def corrections_taken_again() -> AbstractContextManager[Any]:
+    """What a job came to is taken from the view whenever it is seen, and it is seen once more than it should be."""
+    take = Corrections.take
+
+    def changed(self: Corrections, learned: Any, view: Any) -> Any:
+        before = dict(self.charged)
+        corrections = take(self, learned, view)
+        again = [c for c in corrections if not c.kept]
+        for correction in again:
+            job = before[correction.key]
+            view.correct(job.cells, job.reserved, correction.usage)
+        return corrections
+
+    return patch.object(Corrections, "take", changed)
+
+
+def corrections_forgotten_on_resume() -> AbstractContextManager[Any]:
+    """A host that resumes a run does not know which ended jobs count in full."""
+    return patch.object(Corrections, "load", lambda *known: None)
+
+
+@contextmanager
+def corrections_of_the_attempt_before() -> Iterator[None]:
+    """Of a job whose further attempt is not over, the usage of the one before is taken for what it came to."""
+    with (
+        in_script("claim", ("'claims', claims, 'last', cjson.encode(reserved))",
+                            "'claims', claims, 'last', claims > 1 and job[12] or cjson.encode(reserved))")),
+        in_script("advance", ("elseif redis.call('HEXISTS', run .. 'attempts', job[2]) == 1 or",
+                              "elseif job[1] == '1' and redis.call('HEXISTS', run .. 'attempts', job[2]) == 1 or")),
+    ):  # fmt: skip
+        yield
+
+
 def script(name: str, *changes: tuple[str, str]) -> Mutation:
     """A mutation of a script."""
     return functools.partial(in_script, name, *changes)
@@ -221,6 +255,12 @@ MUTATIONS: dict[str, Mutation] = {
     ),
     "a result after collect keeps its job open": late_staging_accepted,
     "a late answer is awaited for ever": late_answers_for_ever,
+    "a correction is applied twice": corrections_taken_again,
+    "corrections are forgotten on resume": corrections_forgotten_on_resume,
+    "a correction is of the attempt before": corrections_of_the_attempt_before,
+    "a correction does not wait for the usage": script(
+        "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', job[2]) == 1 or", "elseif false and")
+    ),
     "preconditions are ignored": preconditions_ignored,
     "entries are deleted early": deleted_early,
     "usage is part of the digest": usage_in_the_digest,
@@ -240,4 +280,5 @@ FOCUS: dict[str, tuple[str, ...]] = {
     "a result after collect keeps its job open": ("host stopped", "request slow"),
     "further attempts have no pool": ("request failed",),
     "hints are limited": ("message lost", "broker wiped"),
+    "a correction is of the attempt before": ("request failed", "request slow", "worker killed"),
 }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
 from redis import Redis
 
 from ops.host import TickLoop
+from scheduler.boundary import Change
 from scheduler.claims import Claim, Claims, Reason, Result
 from scheduler.journal import ReadLine
+from scheduler.ledger_answers import Learned, Offered, Row
 from seeded.model import Outcome, SimulatedModel
 from seeded.scene import RUN, START, Scene
 from seeded.world import PLACES, World
@@ -28,6 +31,8 @@ class Forced(NamedTuple):
     halved: bool = False  # it failed in such a way that its kind went on with half of what it had
     answer: bytes = b""  # that came after its end, JSON
     answered: int = 0  # the tick at whose boundary it was taken
+    came_to: Cost | None = None  # that admission counts it as in the end
+    corrected: int = 0  # the tick at whose boundary it was known
 
 
 Ends = frozenset[tuple[JobKey, Forced]]
@@ -48,6 +53,11 @@ def forced_ends(lines: Iterable[ReadLine], *, all_usage: bool) -> Ends:
         for ended, note in zip(line.core.late, line.notes.late, strict=True):
             answer = msgspec.json.encode(Result(effects=ended.effects, source=note.source))
             found[ended.key] = found[ended.key]._replace(answer=answer, answered=line.core.tick)
+        for correction in line.notes.corrected:
+            if not correction.kept:
+                found[correction.key] = found[correction.key]._replace(
+                    came_to=correction.usage, corrected=line.core.tick
+                )
     return frozenset(found.items())
 
 
@@ -59,6 +69,7 @@ def undisturbed_digest(scene: Scene, client: Redis, ends: Ends) -> str:
         run=RUN, owners=world.owners(), settings=settings, locations=PLACES,
         brief=world.brief, ticks=scene.ticks, start_minute=START, inline=True, client=client,
     )  # fmt: skip
+    loop.mind.rules = replace(loop.mind.rules, waits=scene.settings.wait_seconds() > 0)
     steered = Steered(client, loop, dict(ends), last=scene.ticks)
     for tick in loop:
         steered.answer(before=tick.number + 1)
@@ -80,6 +91,8 @@ class Steered:
         self._ledger = loop.ledger
         self._publish = loop._waiting._publish
         loop._waiting._publish = self.publish
+        self._begin = loop.mind.begin
+        loop.mind.begin = self.begin  # type: ignore[method-assign]
         self._ends = ends
         self._last = last  # tick
         self._owing: dict[JobKey, Claim] = {}  # attempts whose answers come after their jobs' ends
@@ -98,6 +111,17 @@ class Steered:
             elif reason not in ("late", "cancelled") and job.due <= self._last:
                 self._publish([job])
         return len(jobs)
+
+    def begin(
+        self, tick: int, rows: Sequence[Row], offers: Sequence[Offered] = (), learned: Sequence[Learned] = ()
+    ) -> list[Change]:
+        """Begin a tick with the corrections that the journal has of it, whatever these jobs come to here."""
+        known = [
+            Learned(key, end.came_to, False, tick)
+            for key, end in self._ends.items()
+            if end.came_to is not None and end.corrected == tick
+        ]
+        return self._begin(tick, rows, offers, known)
 
     def answer(self, before: int) -> None:
         """Let the answers come that are taken at the next boundary."""

@@ -1,0 +1,247 @@
+"""What ended jobs came to, on a real server: admission's view is corrected once, at the boundary that learns it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from ledger_case import OTHER, OWNER, Host, claimed, settle, thought, worker
+from redis import Redis
+
+import scheduler.corrections
+import scheduler.standing
+from scheduler.audit import audit
+from scheduler.claims import Result
+from scheduler.history import read_journal
+from scheduler.journal import Correction
+from scheduler.replay import replay
+from tasks.job import Cost, Job
+from workers.embedded import EmbeddedServer
+
+WHOLE, SPENT = Cost(calls=1, tokens=30), Cost(calls=1, tokens=11)
+
+
+@pytest.fixture
+def client(valkey: EmbeddedServer) -> Iterator[Redis]:
+    with valkey.client() as client:
+        yield client
+
+
+def begun(client: Redis, **options: Any) -> tuple[Host, Job]:
+    """A host, and a job that was admitted."""
+    host = Host(client, cost=WHOLE, **options)
+    (job,) = host.turn(("think", OWNER))
+    return host, job
+
+
+def corrected(host: Host) -> list[tuple[int, Correction]]:
+    """The corrections in the journal, with their ticks."""
+    lines = read_journal(host.client, host.ledger.prefix, 1, host.loop.tick)
+    return [(line.core.tick, one) for line in lines for one in line.notes.corrected]
+
+
+def held(host: Host, window: str = "run:0") -> int:
+    """The tokens that admission believes are held."""
+    return host.loop.mind.view.held.get(f"{window}|run|tokens", 0)
+
+
+def left(host: Host) -> list[int]:
+    """How many jobs count in full, how many of them await an attempt's usage, and of how many it is known."""
+    return [host.client.hlen(host.ledger.prefix + name) for name in ("charged", "unsettled", "corrections")]  # type: ignore[misc]
+
+
+def sound(host: Host) -> None:
+    assert audit(host.client, "r") == []
+    assert replay(host.client, "r", FakeRedis()).digest == host.loop.digest
+
+
+def test_a_late_job_counts_as_what_it_came_to_once_that_is_known(client: Redis) -> None:
+    host, job = begun(client)
+    claim = claimed(worker(client), job)
+    host.until(job.due + 2)
+    assert (held(host), left(host)) == (30, [1, 1, 0])
+    sound(host)
+    known = host.loop.tick
+    settle(worker(client), claim, used=SPENT)
+    assert left(host) == [1, 0, 1]
+    sound(host)
+    host.turn()
+    assert held(host) == 11
+    host.turn()
+    assert corrected(host) == [(known + 2, Correction(key=job.key, usage=SPENT, at=known))]
+    assert left(host) == [0, 0, 0]
+    sound(host)
+
+
+def test_a_job_that_nobody_claimed_has_come_to_nothing(client: Redis) -> None:
+    host, job = begun(client)
+    host.until(job.due)
+    assert held(host) == 30
+    host.turn()
+    assert held(host) == 0, "the commit of its end says so"
+    host.turn()
+    assert corrected(host) == [(job.due + 1, Correction(key=job.key, at=job.due))]
+    sound(host)
+
+
+def test_what_is_given_back_can_be_given_out_again(client: Redis) -> None:
+    host, job = begun(client, limits={"run.run.tokens": 40}, retry_share=0.0)
+    assert host.turn(("think", OTHER)) == []
+    host.until(job.due + 1)
+    assert len(host.turn(("think", OTHER))) == 1
+    sound(host)
+
+
+@pytest.mark.parametrize("used", [SPENT, Cost(calls=1, tokens=45)], ids=["less", "more"])
+def test_what_was_staged_after_the_host_looked_is_known_at_once(client: Redis, used: Cost) -> None:
+    host, job = begun(client)
+    claim = claimed(worker(client), job)
+    host.until(job.due)
+    assert settle(worker(client), claim, used=used) == "staged"
+    host.turn()
+    assert held(host) == used.tokens
+    sound(host)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_who_shared_a_call_counts_as_if_it_had_called(client: Redis, staged: bool) -> None:
+    host, job = begun(client)
+    claim = claimed(worker(client), job)
+    host.until(job.due + (not staged))
+    effects = (thought(job, "an answer"),)
+    shared = Result(effects=effects, source="cached", usage=SPENT, saved=True)
+    assert worker(client).settle(claim, shared, Cost()) == ("staged" if staged else "accounted")
+    host.until(job.due + 3)
+    assert held(host) == 11
+    assert [(one.usage, one.spent) for _, one in corrected(host)] == [(SPENT, Cost())]
+    assert host.window("run:0", unit="tokens") == {}
+    sound(host)
+
+
+def test_of_several_attempts_the_newest_counts(client: Redis) -> None:
+    """The others are the retry pool's, whenever they settle."""
+    host, job = begun(client, retry_share=0.9, limits={"run.run.tokens": 400})
+    first = claimed(worker(client), job)
+    host.ledger.collect(host.tick.number, "due", [first.token])
+    second = claimed(worker(client), job)
+    host.until(job.due + 2)
+    settle(worker(client), first, used=Cost(calls=1, tokens=7))
+    host.turn()
+    assert (held(host), left(host)) == (30, [1, 1, 0])
+    settle(worker(client), second, used=SPENT)
+    host.turn()
+    assert held(host) == 11
+    assert host.window("run:0", unit="tokens") == {"spent": 18, "pool": 7}
+    host.turn()
+    sound(host)
+
+
+def test_a_lost_attempt_may_still_say_what_it_used(client: Redis) -> None:
+    host, job = begun(client)
+    claim = claimed(worker(client), job)
+    host.until(job.due + 1)
+    host.ledger.collect(host.tick.number, "due", [claim.token])
+    host.turn()
+    assert (held(host), left(host)) == (30, [1, 1, 0])
+    settle(worker(client), claim, used=SPENT)
+    host.turn()
+    assert held(host) == 11
+    sound(host)
+
+
+def test_what_never_becomes_known_stays_counted_in_full(client: Redis) -> None:
+    host, job = begun(client)
+    claimed(worker(client), job)
+    host.until(job.due + 24 * 9)  # hours: the windows of its tick and its day are gone by then
+    assert (held(host), held(host, "day:0"), left(host)) == (30, 0, [1, 1, 0])
+    sound(host)
+
+
+def test_a_dead_job_counts_as_its_last_attempt(client: Redis) -> None:
+    host, job = begun(client, claim_cap=2, retry_share=0.5, limits={"run.run.tokens": 400})
+    for tokens in (5, 6):
+        settle(worker(client), claimed(worker(client), job), None, Cost(calls=1, tokens=tokens))
+    host.until(job.due + 2)
+    assert host.ended() == {job.key: ("applied", "dead")}
+    assert held(host) == 6
+    assert host.window("run:0", unit="tokens") == {"spent": 11, "pool": 5}
+    sound(host)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_cancelled_job_is_corrected_where_boundaries_do_not_wait(client: Redis, waits: bool) -> None:
+    """Where they wait, how far a worker was must not matter: what was spent is said, and the view stays."""
+    host, job = begun(client, waits=waits)
+    claim = claimed(worker(client), job)
+    host.loop.leave(OWNER)
+    host.turn()
+    assert held(host) == 30
+    settle(worker(client), claim, used=SPENT)
+    host.turn()
+    assert held(host) == (30 if waits else 11)
+    host.turn()
+    assert [(one.usage, one.kept) for _, one in corrected(host)] == [(SPENT, waits)]
+    assert left(host) == [0, 0, 0]
+    sound(host)
+
+
+@pytest.mark.parametrize("resumed", ["never", "before it was known", "when it was known", "when it was taken"])
+def test_it_is_the_same_on_resume(client: Redis, resumed: str) -> None:
+    host, job = begun(client)
+    claim = claimed(worker(client), job)
+    host.until(job.due + 2)
+    if resumed == "before it was known":
+        host = Host(client, cost=WHOLE, resume=True)
+    settle(worker(client), claim, used=SPENT)
+    if resumed == "when it was known":
+        host = Host(client, cost=WHOLE, resume=True)
+    host.until(job.due + 3)
+    if resumed == "when it was taken":  # and nothing of it is written
+        host = Host(client, cost=WHOLE, resume=True)
+    host.until(job.due + 6)
+    assert [one.usage for _, one in corrected(host)] == [SPENT]
+    assert held(host) == 11
+    sound(host)
+
+
+def test_of_too_many_jobs_the_newest_are_remembered(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (scheduler.corrections, scheduler.standing):
+        monkeypatch.setattr(module, "MOST", 2)
+    host = Host(client, cost=WHOLE)
+    claims = [claimed(worker(client), job) for _ in range(3) for job in host.turn(("think", OWNER))]
+    host.until(claims[-1].job.due + 2)
+    assert (held(host), left(host)) == (90, [2, 2, 0])
+    sound(host)
+    for claim in claims:
+        settle(worker(client), claim, used=SPENT)
+    host.turn()
+    assert held(host) == 30 + 22, "of the oldest nothing is remembered: it counts in full for ever"
+    host.turn()
+    assert left(host) == [0, 0, 0]
+    sound(host)
+
+
+@pytest.mark.parametrize(
+    ("key", "field", "value", "finding"),
+    [
+        ("charged", None, None, "are not those of the journal"),
+        ("charged", "job", b'{"ended":9,"due":4,"reserved":{},"cells":[]}', "by the journal"),
+        ("unsettled", None, None, "nothing will say what it came to"),
+        ("unsettled", "job", "00", "which is no unsettled attempt of it"),
+        ("unsettled", "1/think/agent:nobody/0/0", "00", "does not count in full"),
+        ("corrections", "job", "{", "what it came to cannot be read"),
+        ("corrections", "job", '{"usage":[0,0,0],"saved":false,"at":999}', "is known before its end"),
+    ],
+)
+def test_the_auditor_finds(client: Redis, key: str, field: str | None, value: Any, finding: str) -> None:
+    host, job = begun(client)
+    claimed(worker(client), job)
+    host.until(job.due + 1)
+    assert audit(client, "r") == []
+    if field is None:
+        client.delete(host.ledger.prefix + key)
+    else:
+        client.hset(host.ledger.prefix + key, job.key.text() if field == "job" else field, value)
+    assert any(finding in line for line in audit(client, "r")), audit(client, "r")
