@@ -47,6 +47,9 @@ class SimulatedModel:
     def __init__(self, *args: Any, **options: Any) -> None:
         pass
 
+    def prepare(self, name: str) -> None:
+        """There is nothing to prepare."""
+
     def ask(self, prompt: Prompt, **options: Any) -> Answer:
         """Answer a prompt."""
         key = crc32(prompt.user.encode())
