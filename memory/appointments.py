@@ -26,10 +26,10 @@ _NOUN = re.compile(
 )
 # Whatever one is invited to or somebody holds is an appointment, though it has no name that we know.
 _OCCASION = re.compile(
-    r"\b(?:invit(?:ed?|ing)\s+[\w'’-]+(?:\s[\w'’-]+)?\s+to|"
+    r"\b(?:invit(?:ed?|ing)\s++[\w'’-]++(?:\s[\w'’-]++)?\s++to|"
     r"(?:is|am|are) (?:holding|hosting|throwing|giving|organi[sz]ing))"
-    r"\s+(?P<what>(?:an?|the|my|his|her|our|their)\s+[\w'’ -]{1,60}?)"
-    r"(?=\s+(?:at|on|in|for|and|with)\b|\s*[,.;!\x00]|$)",
+    r"\s++(?P<what>(?:an?|the|my|his|her|our|their)\s++[\w'’ -]{1,60}?)"
+    r"(?=\s++(?:at|on|in|for|and|with)\b|\s*+[,.;!\x00]|$)",
     re.IGNORECASE,
 )
 _MEALS = frozenset({"dinner", "lunch", "breakfast", "brunch", "tea", "coffee"})
@@ -40,7 +40,7 @@ _VERB = re.compile(
 )
 _PAST = re.compile(r"\b(yesterday|last (?:night|week|evening)|was|were|ago|attended|met|вчера|был[аио]?)\b", re.I)
 _ONGOING = re.compile(
-    r"\b(?:is|are)\s+(?!hosting|planning|throwing|organi[sz]ing|inviting|going|meeting|holding|giving|expecting)\w+ing\b",
+    r"\b(?:is|are)\s++(?!hosting|planning|throwing|organi[sz]ing|inviting|going|meeting|holding|giving|expecting)\w+ing\b",
     re.I,
 )  # what somebody is seen doing is no appointment
 _DAYS: tuple[tuple[re.Pattern[str], int], ...] = (
@@ -48,9 +48,11 @@ _DAYS: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(r"\btomorrow(?: (?:morning|afternoon|evening|night))?\b|\bзавтра\b", re.I), 1),
     (re.compile(r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|\bсегодня\b", re.I), 0),
 )
+_FURTHER = re.compile(r"[,;]| because | so that ")  # what is not to be done any more
+_COMPANY = re.compile(r" with ((?:[A-ZА-Я][\w'’-]*+(?: and )? ?+){1,5})")
 _DAY_NUMBER = re.compile(r"\b(?:on |on the evening of |в )?(?:day|день) (\d{1,5})\b", re.I)
 _FRAME = re.compile(
-    r"\b(?:from|at|by|around|about|on|until|till|to|between|в|к|с|до)\s*(?=\x00)|\x00|"
+    r"\b(?:from|at|by|around|about|on|until|till|to|between|в|к|с|до)\s*+(?=\x00)|\x00|"
     r"\b(?:on )?(?:january|february|march|april|may|june|july|august|september|october|november|december)"
     r" \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?",
     re.I,
@@ -141,9 +143,9 @@ def find_place(text: str, places: Sequence[Location]) -> Location | None:
 
 
 def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:
-    bare = sentence
-    for time in reversed(times):
-        bare = f"{bare[: time.start]}\x00{bare[time.end :]}"
+    ends = (0, *(time.end for time in times))
+    starts = (*(time.start for time in times), len(sentence))
+    bare = "\x00".join(sentence[end:start] for end, start in zip(ends, starts, strict=True))
     for pattern, _ in _DAYS:
         bare = pattern.sub(" ", bare)
     bare = _DAY_NUMBER.sub(" ", bare)
@@ -154,7 +156,7 @@ def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:
     elif noun and not (verb and verb.start() < noun.start() and verb[0].lower() not in {"attend", "come", "join"}):
         what = _event(bare, noun)
     elif verb:
-        what = " ".join(re.split(r"[,;]| because | so that ", bare[verb.start() :])[0].split()[:14])
+        what = " ".join(_FURTHER.split(bare[verb.start() :], maxsplit=1)[0].split()[:14])
     else:
         return ""
     if place and place.name.casefold() not in what.casefold():
@@ -171,7 +173,7 @@ def _event(text: str, noun: re.Match[str]) -> str:
             break
         before.append(word)
     name = " ".join([*reversed(before), noun[0].lower() if noun[0].isascii() else noun[0]])
-    company = re.match(r"\s+with\s+((?:[A-ZА-Я][\w'’-]*(?:\s+and\s+)?\s*){1,5})", text[noun.end() :])
+    company = _COMPANY.match(text, noun.end())
     if company:
         name += f" with {company[1].strip()}"
     if noun[0].lower() in _MEALS:

@@ -14,9 +14,13 @@ from memory.clock import DAY, clock_time, day_of
 from memory.entry import MAX_TEXT, Entry
 from memory.summary import Line, Style, summarise
 from memory.times import anchor_days
+from memory.units import MAX_NAME
 
 GAP = 30  # game minutes: a pause this long ends a conversation (spec 3)
 LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age
+
+
+_SPOKEN = re.compile(rf"([^:\n]{{1,{MAX_NAME}}}):\s++(?=\S)")
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ def named(subject: str, names: Mapping[str, str]) -> str:
 def line(entry: Entry, names: Mapping[str, str]) -> Line:
     """Who said it, what, and when. The first subject of a message is its speaker, unless its text names one."""
     known = {named(s, names) for s in entry.subjects}
-    found = re.match(r"([^:\n]{1,60}):\s+(?=\S)", entry.text) if is_dialogue(entry) else None
+    found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
     if found and (found[1] in known or found[1] in names.values()):
         return Line(found[1], entry.text[found.end() :], entry.minute)
     speaker = named(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from memory.pronouns import pronouns_of
+from memory.speakers import Speakers
 from memory.text import FUNCTION_WORDS, words
 
 _GOOD = (
@@ -82,21 +83,15 @@ def acts(sentence: str) -> list[str]:
     return [verb for verb, pattern in _ACTS if pattern.search(text)]
 
 
-def is_small_talk(sentence: str, names: Sequence[str]) -> bool:
+def is_small_talk(sentence: str, speakers: Speakers) -> bool:
     """Whether a sentence says nothing beyond courtesy: it is a formula, or all its words are names, function words or
     polite ones."""
     formula = sentence.replace("’", "'")
-    for name in names:
+    for name in speakers.perhaps_in(formula):
         formula = formula.replace(name, "you")
     if _FORMULA.fullmatch(formula.strip()):
         return True
-    own = {w for name in names for w in words(name)}
-    return all(w in FUNCTION_WORDS or w in _EMPTY_WORDS or w in own or own_form(w, own) for w in words(sentence))
-
-
-def own_form(word: str, names: set[str]) -> bool:
-    """Whether the word is the beginning of a name, as in "Mel" for "Melanie"."""
-    return len(word) > 2 and any(name.startswith(word) for name in names)
+    return all(w in FUNCTION_WORDS or w in _EMPTY_WORDS or speakers.is_part_of_name(w) for w in words(sentence))
 
 
 def tell_acts(counts: dict[str, Counter[str]], speakers: Sequence[str]) -> str:

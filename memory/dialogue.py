@@ -23,7 +23,7 @@ years morning night monday tuesday wednesday thursday friday saturday sunday jan
 august september october november december spring summer fall autumn winter
 """
 _ASKS_WHEN = re.compile(
-    r"\s*(since |until )?(when\b|how (long|recently)\b|(in |on |at )?(what|which) (date|day|time|month|year)\b)"
+    r"(since |until )?(when\b|how (long|recently)\b|(in |on |at )?(what|which) (date|day|time|month|year)\b)"
 )
 _TIME_WORDS = frozenset(_WORDS_OF_TIME.split())
 
@@ -71,7 +71,7 @@ def statement(candidates: Candidates) -> list[float]:
 
 def tells_when(candidates: Candidates) -> list[float]:
     """If the query asks when: 1 for the lines with a number or a word of time."""
-    if not _ASKS_WHEN.match(candidates.query.text.casefold()):
+    if not _ASKS_WHEN.match(candidates.query.text.casefold().lstrip()):
         return [0.0] * len(candidates.entries)
     return [1.0 if any(w in _TIME_WORDS or w.isdigit() for w in words(e.text)) else 0.0 for e in candidates.entries]
 

@@ -23,6 +23,7 @@ _MAX_TEXTS = 500  # rated texts kept; the longest untouched goes first
 _MAX_RATINGS = 16  # kept per text, the newest
 _NEIGHBOURS = 25
 _LEAST_SIMILAR = 0.15
+_LEAST_SHARED = 0.99 * _LEAST_SIMILAR**2  # of a text's rarity: who shares less cannot be so similar; 1% for rounding
 _SHARPNESS = 2.5  # power of the cosine in a neighbour's weight
 _SAME_OWNER = 3.0  # an owner rates like itself
 _SAME_TEXT = 2.0  # … and the same text even more so
@@ -197,7 +198,13 @@ class Ratings:
         norm = sum(rarity.values())
         found: list[tuple[float, str]] = []
         for key, common in overlap.items():
-            other = sum(rarity.get(s) or self._rarity(kind, s, total) for s in self.state.texts[key].stems)
+            if common < _LEAST_SHARED * norm:  # at best the other text has nothing else, and even then it is too far
+                continue
+            others = self.state.texts[key].stems
+            for stem in others:
+                if stem not in rarity:
+                    rarity[stem] = self._rarity(kind, stem, total)
+            other = sum(rarity[stem] for stem in others)
             similarity = common / math.sqrt(norm * other)
             if similarity >= _LEAST_SIMILAR:
                 found.append((-similarity, key))

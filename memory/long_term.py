@@ -7,7 +7,7 @@ long whoever wrote it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from memory.conversations import line
@@ -57,13 +57,21 @@ def tokens_of_words(words: int) -> int:
     return -(-words * 13 // 10)
 
 
-@lru_cache(maxsize=65_536)
-def count_words(text: str) -> int:
-    """The words of a text as `estimate_tokens` counts them."""
+def words_of_tokens(tokens: int) -> int:
+    """The most words that take so many tokens."""
+    return tokens * 10 // 13
+
+
+def _words_in(text: str) -> int:
+    """The words of a text as `estimate_tokens` counts them; of two texts with a space between, the sum of both."""
     if text.isascii():
         return sum(-(-len(piece) // LONG) for piece in text.split())
     spaced, unspaced = _UNSPACED.subn(" ", text)
     return unspaced + sum(-(-len(piece) // LONG) for piece in spaced.split())
+
+
+#: The same, remembered: an owner's entries are counted at every boundary.
+count_words = lru_cache(maxsize=65_536)(_words_in)
 
 
 def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int) -> str:
@@ -78,7 +86,7 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
         lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in split_sentences(said.text)]
     brevity = WEIGHTINGS["facts"].brevity
     candidates = [_weighed(unit, brevity) for unit in units(lines, "facts")]
-    words = max(0, room) * 10 // 13
+    words = words_of_tokens(max(0, room))
     while lines and words > 0:
         text = " ".join(unit.text for unit in choose_units(candidates, words, brevity))
         size = estimate_tokens(text)
@@ -111,12 +119,13 @@ def cut_oldest(text: str, room: int) -> str:
     if estimate_tokens(text) <= room:
         return text
     sentences = split_sentences(text)
-    kept: list[str] = []
-    while sentences and estimate_tokens(" ".join([sentences[-1], *kept])) <= room:
-        kept.insert(0, sentences.pop())
-    if kept:
-        return " ".join(kept)
-    words = (sentences[-1] if sentences else text).split()
-    while words and estimate_tokens(" ".join(words)) > room:
-        del words[0]
-    return " ".join(words)
+    kept = _newest(sentences, room) or _newest((sentences[-1] if sentences else text).split(), room)
+    return " ".join(kept)
+
+
+def _newest(parts: Sequence[str], room: int) -> Sequence[str]:
+    """The last parts of a text, as many as fit in `room` tokens."""
+    left, first = words_of_tokens(room), len(parts)
+    while first and (left := left - _words_in(parts[first - 1])) >= 0:
+        first -= 1
+    return parts[first:]

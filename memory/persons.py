@@ -106,4 +106,4 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
 
 
 def _next(tokens: Sequence[str], at: int) -> str:
-    return next((t.lower() for t in tokens[at + 1 :] if t[0].isalnum()), "")
+    return next((tokens[i].lower() for i in range(at + 1, len(tokens)) if tokens[i][0].isalnum()), "")

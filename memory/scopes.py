@@ -7,6 +7,7 @@ message of the world's stream that its memories cover, so nothing is summarised 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import takewhile
 
 from memory.entry import Entry
@@ -39,12 +40,18 @@ def mentions(text: str, name: str) -> bool:
 
     Names written without spaces (Chinese, Japanese) are found anywhere within a run of characters.
     """
-    wanted, found = words(name), words(text)
+    wanted = words(name)
     if not wanted:
         return False
     if len(name) == 1 and not name.isascii():  # one character of Han stands in pairs with its neighbours
-        return any(name in word for word in found)
-    return any(found[at : at + len(wanted)] == wanted for at in range(len(found) - len(wanted) + 1))
+        return name in _words_in_line(text)
+    return f" {' '.join(wanted)} " in _words_in_line(text)
+
+
+@lru_cache(maxsize=1_024)  # what was said at a location is looked through for each NPC that is there
+def _words_in_line(text: str) -> str:
+    """The words of a text with spaces between and around them."""
+    return f" {' '.join(words(text))} "
 
 
 def is_about(entry: Entry, owner: str, name: str) -> bool:

@@ -1,21 +1,29 @@
-"""Sentences and clauses of what was said or seen, freed of greetings, interjections and forms of address."""
+"""Sentences and clauses of what was said or seen, freed of greetings, interjections and forms of address.
+
+Every pattern here is linear, whatever the text: a repeat gives nothing back once it has taken it (`++`), and where a
+match may begin with a repeat, it begins only where the run of those characters does (`(?<!…)`).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
 
 #: Words after which a full stop ends no sentence.
 _ABBREVIATIONS = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "e.g", "i.e", "approx", "dept"})
 _MAY_END = frozenset({"a.m", "p.m", "etc", "no", "inc"})
-_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？][”」』]?|\n+")
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？][”」』]?|\n++")
+_CONJUNCTION = r"(?:but|so|and)\s++(?=(?:I|we|it|they|he|she|there|this|that)(?:['’]\w++)?\s++[\w'’]++\s++\w)"
 _CLAUSE = re.compile(
-    r"\s+[-–—]+\s+|\s*—\s*|(?<=\w)[-–]\s+|;\s+|"
-    r",?\s+(?:but|so|and)\s+(?=(?:I|we|it|they|he|she|there|this|that)(?:['’]\w+)?\s+[\w'’]+\s+\w+)",
+    rf"(?<!\s)\s++(?:[-–—]++\s++|—\s*+|{_CONJUNCTION})|—\s*+|(?<=\w)[-–]\s++|;\s++|,\s++{_CONJUNCTION}",
     re.IGNORECASE,
 )
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+")
 _SPACE = re.compile(r"\s+")
+_NO_SPACE = re.compile(r"\S")
+_INITIAL = re.compile(r"(?!I)[^\W\d_]\.")  # "J."
 _CALL = r"(?:oh|ah|wow|whoa|woah|yeah|yes|yep|yup|yay|no|nah|nope|ok|okay|well|hey|hi|hello|bye|hmm|haha|ha|aw|aww|ugh)"
 _POLITE = (
     r"(?:thanks|thank you|thx|congrats|congratulations|sorry|good morning|good night|cool|great|nice|awesome|sure)"
@@ -26,25 +34,32 @@ _OPENING = re.compile(
     r"unfortunately|hopefully|you know|i mean)\b(?:[,.!]+\s*|\s+(?=(?:I|we|my|our)\b)))+",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(r",?\s+(?:btw|by the way|lol|haha|huh|right|you know)(?=[.!?…]*$)", re.IGNORECASE)
+_CLOSING = re.compile(r"(?:,|(?<!\s))\s++(?:btw|by the way|lol|haha|huh|right|you know)(?=[.!?…]*+$)", re.IGNORECASE)
 
 
 def split_sentences(text: str) -> list[str]:
     """The sentences of `text` in order, trimmed. Understands Latin, Cyrillic and CJK full stops and line ends."""
     found: list[str] = []
-    start = 0
+    start = seen = 0  # where the sentence begins, and up to where its words were looked at
+    last = ""  # word of the sentence so far
     for match in _END.finditer(text):
-        piece = text[start : match.end()].strip()
-        last = piece.rsplit(None, 1)[-1].lstrip("(\"'") if piece else ""
-        short = last.rstrip(".").casefold()
-        goes_on = text[match.end() :].lstrip()[:1].islower()
-        if short in _ABBREVIATIONS or re.fullmatch(r"(?!I)[^\W\d_]\.", last) or (goes_on and short in _MAY_END):
+        last = (text[seen : match.end()].rsplit(None, 1) or [last])[-1]
+        seen = match.end()
+        word = last.lstrip("(\"'")
+        short = word.rstrip(".").casefold()
+        if short in _ABBREVIATIONS or _INITIAL.fullmatch(word) or (short in _MAY_END and _goes_on(text, seen)):
             continue
-        if piece:
-            found.append(piece)
-        start = match.end()
+        if last:
+            found.append(text[start:seen].strip())
+        start, last = seen, ""
     rest = text[start:].strip()
     return [*found, rest] if rest else found
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Whether the next word after an index begins with a small letter."""
+    following = _NO_SPACE.search(text, at)
+    return following is not None and following[0].islower()
 
 
 def split_clauses(sentence: str) -> list[str]:
@@ -58,14 +73,47 @@ def split_clauses(sentence: str) -> list[str]:
 def clean(sentence: str, addressed: Iterable[str] = ()) -> str:
     """The sentence without emoji, interjections around it, and the names of those it is `addressed` to."""
     text = _SPACE.sub(" ", _EMOJI.sub("", sentence).replace("’", "'")).strip()
+    low = folded(text)
     for name in addressed:
-        forms = "|".join(re.escape(form) for form in _address_forms(name))
-        text = re.sub(rf",\s*(?:{forms})\s*(?=[.!?…]+$)", "", text)
-        text = re.sub(rf"^((?:(?:{_CALL}|{_POLITE})[,!]?\s+)*)(?:{forms})\s*[,!]\s*", r"\1", text, flags=re.IGNORECASE)
-        text = re.sub(rf"^({_CALL}|{_POLITE})\s+(?:{forms})\b", r"\1,", text, flags=re.IGNORECASE)
-        text = re.sub(rf",\s*(?:{forms}),\s*", ", ", text)
+        if beginning_of(name) in low:
+            address = _address(name)
+            text = address.at_end.sub("", text)
+            text = address.at_start.sub(r"\1", text)
+            text = address.after_call.sub(r"\1,", text)
+            text = address.amid.sub(", ", text)
     shorter = _CLOSING.sub("", _OPENING.sub("", text, count=1)).strip()
     return shorter if re.search(r"\w", shorter) else text
+
+
+class _Address(NamedTuple):
+    """How somebody is called, and where that stands in a sentence of which white space is single spaces."""
+
+    at_end: re.Pattern[str]
+    at_start: re.Pattern[str]
+    after_call: re.Pattern[str]
+    amid: re.Pattern[str]
+
+
+@lru_cache(maxsize=1_024)
+def _address(name: str) -> _Address:
+    forms = "|".join(re.escape(form) for form in _address_forms(name))
+    return _Address(
+        re.compile(rf",\s*(?:{forms})\s*(?=[.!?…]+$)"),
+        re.compile(rf"^((?:(?:{_CALL}|{_POLITE})[,!]?\s+)*)(?:{forms})\s*[,!]\s*", re.IGNORECASE),
+        re.compile(rf"^({_CALL}|{_POLITE})\s+(?:{forms})\b", re.IGNORECASE),
+        re.compile(rf",\s*(?:{forms}),\s*"),
+    )
+
+
+@lru_cache(maxsize=1_024)
+def beginning_of(name: str) -> str:
+    """What every form of a name begins with, folded."""
+    return folded(min(_address_forms(name), key=len))
+
+
+def folded(text: str) -> str:
+    """Text in which what `re.IGNORECASE` takes to be equal is equal."""
+    return text.replace("İ", "i").replace("ı", "i").casefold()
 
 
 def _address_forms(name: str) -> list[str]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import groupby
+from typing import Literal
 
 from snowballstemmer.english_stemmer import EnglishStemmer
 from snowballstemmer.russian_stemmer import RussianStemmer
@@ -43,13 +45,43 @@ _WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}\u0964\u0965])(?:[^\W_]|[
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 
+#: Every character that is white space, as `str.isspace` and `\\s` know it.
+WHITE_SPACE = (
+    "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+
+_MOST_MARKS = 30  # in a row: no writing has more (Unicode, annex 15: "stream-safe")
+#: The only characters that count as bases and yet come apart into marks alone.
+_MARKS_IN_ONE = {0xF73: "\u0f71\u0f72", 0xF75: "\u0f71\u0f74", 0xF81: "\u0f71\u0f80"}
+
+
+def normalized(text: str, form: Literal["NFC", "NFKD"] = "NFC") -> str:
+    """Return the text in a Unicode normal form, in time that grows with its length and no faster.
+
+    `unicodedata.normalize` sorts the marks on a letter by insertion, which takes a minute for a letter with 100,000.
+    """
+    if text.isascii() or unicodedata.is_normalized(form, text):
+        return text
+    marks, most = 0, 0
+    for char in text:
+        marks = marks + 1 if unicodedata.combining(char) or ord(char) in _MARKS_IN_ONE else 0
+        most = max(most, marks)
+    return unicodedata.normalize(form, _with_sorted_marks(text) if most > _MOST_MARKS else text)
+
+
+def _with_sorted_marks(text: str) -> str:
+    """The same text with the marks on each letter in canonical order."""
+    runs = groupby(text.translate(_MARKS_IN_ONE), key=lambda char: unicodedata.combining(char) > 0)
+    return "".join(char for _, run in runs for char in sorted(run, key=unicodedata.combining))
+
 
 def words(text: str) -> list[str]:
     """The words of `text` in order, case-folded, without punctuation; apostrophes and hyphens separate words."""
     if text.isascii():
         return _WORD.findall(text.lower())
     found: list[str] = []
-    for word in _WORD.findall(unicodedata.normalize("NFC", text).casefold()):
+    for word in _WORD.findall(normalized(text).casefold()):
         if len(word) > 2 and _UNSPACED_RUN.match(word):
             found.extend(word[i : i + 2] for i in range(len(word) - 1))
         else:
@@ -87,4 +119,4 @@ def stems(text: str) -> list[str]:
 
 def normal(text: str) -> str:
     """The key under which two texts are exact repeats: case-folded, every run of whitespace one space, trimmed."""
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return " ".join(normalized(text).casefold().split())

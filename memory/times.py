@@ -9,9 +9,9 @@ from memory.clock import day_of
 
 _TIME = re.compile(
     r"""(?<![\d:.,$€£])(?:
-        (?P<h1>\d{1,2})(?:[:.](?P<m1>\d{2}))?\s*(?:(?P<ap1>[ap])\.?m\b\.?)?\s*(?:-|–|to|until|till)\s*
-            (?=\d{1,2}(?:[:.]\d{2})?\s*(?P<apnext>[ap])\.?m\b)      # a range: "5 to 7pm"
-        | (?P<h2>\d{1,2})(?:[:.](?P<m2>\d{2}))?\s*(?P<ap2>[ap])\.?m\b\.?
+        (?P<h1>\d{1,2})(?:[:.](?P<m1>\d{2}))?\s*+(?:(?P<ap1>[ap])\.?m\b\.?\s*+)?(?:-|–|to|until|till)\s*+
+            (?=\d{1,2}(?:[:.]\d{2})?\s*+(?P<apnext>[ap])\.?m\b)      # a range: "5 to 7pm"
+        | (?P<h2>\d{1,2})(?:[:.](?P<m2>\d{2}))?\s*+(?P<ap2>[ap])\.?m\b\.?
         | (?P<h3>\d{1,2}):(?P<m3>\d{2})(?![\d:])
         | (?P<h4>\d{1,2})\s?o['’]?clock\b
         | \b(?P<word>noon|midday|midnight|полдень|полночь)\b
@@ -23,6 +23,8 @@ _RELATIVE = re.compile(
     r"|(?P<night>tonight|this evening)|(?P<past>yesterday|вчера))\b(?!['’])",
     re.IGNORECASE,
 )
+_BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
+_HOUR = re.compile(r"\d{1,2}")
 _AHEAD = {"after": 2, "next": 1, "now": 0, "night": 0, "past": -1}
 _WORDS = {"noon": 720, "midday": 720, "midnight": 0, "полдень": 720, "полночь": 0}
 
@@ -50,7 +52,7 @@ def parse_clock(text: str) -> int | None:
     times = find_times(text)
     if times:
         return times[0].minute
-    bare = re.fullmatch(r"\s*(\d{1,2})(?:h|\s*(?:hours|ч))?\s*", text)
+    bare = _BARE_HOUR.fullmatch(text.strip())
     return int(bare[1]) * 60 if bare and int(bare[1]) < 24 else None
 
 
@@ -92,5 +94,5 @@ def _minute(match: re.Match[str]) -> int | None:
 
 
 def _next_hour(match: re.Match[str]) -> int:
-    following = re.match(r"\d{1,2}", match.string[match.end() :])
+    following = _HOUR.match(match.string, match.end())
     return int(following[0]) % 12 if following else 0

@@ -12,12 +12,17 @@ from memory.entities import is_number, is_time, name_words
 from memory.grammar import has_verb
 from memory.reported import third_person
 from memory.sentences import clean, split_clauses, split_sentences
-from memory.text import FUNCTION_WORDS, stem, words
+from memory.speakers import Speakers
+from memory.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
 
 Style = Literal["facts", "gist"]
 
+MAX_NAME = 60  # characters of a speaker's name: it is told in the place of each "you", and a text may be full of them
+
 _WORD = re.compile(r"[^\W_]+")
-_END = re.compile(r"""[\s!?.…,;:'-]*([”"»)\]]?)[\s!?.…,;:'-]*$""")
+_TOKEN = re.compile(r"[\w']+")
+_MARKS = WHITE_SPACE + "!?.…,;:'-"
+_CLOSING_QUOTES = '”"»)]'
 _PROMISE = re.compile(
     r"\b(?:I'll|I will|we'll|we will|I'm going to|I'm gonna|promise|let's|invited?|meet|plan(?:ning)? to|agreed to|"
     r"scheduled|deadline|owes?|обеща\w+)\b",
@@ -70,22 +75,22 @@ def units(lines: Sequence[Line], style: Style) -> list[Unit]:
 
     A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.
     """
+    lines = [line._replace(speaker=line.speaker[:MAX_NAME]) for line in lines]
     sentences = [split_sentences(line.text) for line in lines]
-    speakers = list(dict.fromkeys(line.speaker for line in lines if line.speaker))
+    speakers = Speakers(line.speaker for line in lines if line.speaker)
     names = name_words(s for said in sentences for s in said)
     lines_with: Counter[str] = Counter()
     for line in lines:
         lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
     found: list[Unit] = []
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
-        others = [s for s in speakers if s != line.speaker]
         for clause in (clause for sentence in said for clause in split_clauses(sentence)):
-            text = _told(clause, line.speaker, others, speakers, names) if line.speaker else clause
+            text = _told(clause, line.speaker, speakers, names) if line.speaker else clause
             if not text:
                 continue
             if not text.endswith(('?"', "。", "！", "？")):
-                text = _END.sub(r"\1.", text[0].upper() + text[1:], count=1)
-            weights = _weights(text, lines_with, names, speakers, WEIGHTINGS[style])
+                text = _ended(text[0].upper() + text[1:])
+            weights = _weights(text, lines_with, names, speakers.words, WEIGHTINGS[style])
             if _PROMISE.search(clause.replace("’", "'")):
                 weights[f"promise {at}"] = WEIGHTINGS[style].promise
             if weights:
@@ -93,28 +98,34 @@ def units(lines: Sequence[Line], style: Style) -> list[Unit]:
     return found
 
 
-def _told(clause: str, speaker: str, others: Sequence[str], speakers: Sequence[str], names: Collection[str]) -> str:
+def _ended(text: str) -> str:
+    """The text with a full stop in the place of the marks at its end; one closing quote or bracket among them stays."""
+    bare = text.rstrip(_MARKS)
+    if not bare or bare[-1] not in _CLOSING_QUOTES:
+        return f"{bare}."
+    return f"{bare[:-1].rstrip(_MARKS)}{bare[-1]}."
+
+
+def _told(clause: str, speaker: str, speakers: Speakers, names: Collection[str]) -> str:
     """The clause as reported, "" if it is not worth reporting."""
-    listener = others[0] if len(others) == 1 else ""
-    text = _VOW.sub("I promised to ", clean(clause, others))
+    text = _VOW.sub("I promised to ", clean(clause, (n for n in speakers.perhaps_in(clause) if n != speaker)))
     if is_small_talk(text, speakers):
         return ""
     said = _WORD.findall(text)
     named = any(w in names or any(c.isdigit() for c in w) for w in said if w not in speakers)
     if text.endswith("?"):
         return f'{speaker} asked "{text[0].upper()}{text[1:]}"' if named and len(said) > 2 else ""
-    verbal = has_verb([w.lower() for w in re.findall(r"[\w']+", text)])
+    verbal = has_verb([w.lower() for w in _TOKEN.findall(text)])
     if said[0].lower() in _SUBORDINATE and "," not in text:
         return ""
     if not verbal and (not named or len(said) < 2):
         return ""
-    return third_person(text, speaker, listener, names)
+    return third_person(text, speaker, speakers.other_than(speaker), names)
 
 
 def _weights(
-    text: str, lines_with: Counter[str], names: Collection[str], speakers: Sequence[str], style: Weighting
+    text: str, lines_with: Counter[str], names: Collection[str], own: Collection[str], style: Weighting
 ) -> dict[str, float]:
-    own = {w for s in speakers for w in words(s)}
     weights: dict[str, float] = {}
     for written in _WORD.findall(text):
         for word in words(written):

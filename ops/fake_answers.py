@@ -30,9 +30,9 @@ _PHRASES = (
     "Rest after {0}",
 )
 _CLOCK = r"(\d{1,2}):(\d\d) ([AP]M)\b"
-_NOW = re.compile(r"\bIt is (?:[^\n.]*? )??" + _CLOCK)
+_NOW = re.compile(r"\bIt is (?:[^\n.]{0,200}? )??" + _CLOCK)
 _END = re.compile(r"\bends at " + _CLOCK)
-_LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]*\))?:[ \t]*$")
+_LIST_HEADING = re.compile(r"^(?P<title>[^\n:]*?)(?: \([^)\n]{0,200}\))?:[ \t]*$")
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
 _NUMBERED = re.compile(r"^(?:- )?(?:\[|#)?(\d{1,6})[\].:)]? ", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{5,}")

@@ -21,6 +21,7 @@ MAX_PHRASE = 200  # characters of a time, a description, a place, a reason
 MAX_PARAGRAPH = 1_200  # characters of an insight or a summary
 MAX_MEMORY = 2_000  # characters of a long-term memory
 MAX_ITEMS = 20  # more than this from one answer is noise
+_NUMBER = re.compile(r"([+-]?\d++(?:\.\d++)?)\s*+(?:/\s*+\d++)?")  # "7", "7/10"
 
 
 def _capped(most: int) -> Callable[[str], str]:
@@ -42,7 +43,7 @@ def _filled(text: str) -> str:
 def _clamped(least: int, most: int) -> Callable[[Any], int]:
     def clamp(value: Any) -> int:
         if isinstance(value, str):
-            found = re.fullmatch(r"\s*([+-]?\d+(?:\.\d+)?)\s*(?:/\s*\d+)?\s*", value)
+            found = _NUMBER.fullmatch(value.strip())
             value = float(found[1]) if found else value
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise ValueError(f"must be a number from {least} to {most}")

@@ -18,7 +18,6 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "ready": (),
     "collect": ("fence", "accounts", "rows", "late", "corrections"),
     "advance": ("fence", "accounts", "rows", "late", "corrections"),
-    "present": (),
     "checkpoint": ("fence",),
     "trim": ("fence",),
     "finish": ("fence",),

@@ -130,23 +130,27 @@ def _span(trigger: Trigger, start: int) -> Span:
 
 def _gathered(triggers: Iterable[Trigger], newest: int) -> list[Trigger]:
     """The triggers in order; those of one scope and location become one, which tells up to the latest of them."""
-    found: dict[tuple[str, str], Trigger] = {}
+    found: dict[tuple[str, str], list[Trigger]] = {}
     for trigger in triggers:
         trigger = trigger if trigger.upto else msgspec.structs.replace(trigger, upto=newest)
         key = (trigger.scope, "" if trigger.scope == WORLD else trigger.location)
-        earlier = found.get(key)
-        found[key] = trigger if earlier is None else _joined(earlier, trigger)
-    return list(found.values())
+        found.setdefault(key, []).append(trigger)
+    return [_joined(group) for group in found.values()]
 
 
-def _joined(earlier: Trigger, later: Trigger) -> Trigger:
-    """One trigger for both; what they concern is kept of each."""
+def _joined(triggers: Sequence[Trigger]) -> Trigger:
+    """One trigger for all, the latest; what they concern is kept of each."""
+
+    def latest(values: Iterable[str]) -> str:
+        return next((value for value in values if value), "")
+
+    newest_first = triggers[::-1]
     return msgspec.structs.replace(
-        later,
-        location=later.location or earlier.location,
-        events=tuple(dict.fromkeys((*earlier.events, *later.events))),
-        tags=tuple(dict.fromkeys((*earlier.tags, *later.tags))),
-        subjects=tuple(dict.fromkeys((*earlier.subjects, *later.subjects))),
-        quest_id=later.quest_id or earlier.quest_id,
-        encounter_id=later.encounter_id or earlier.encounter_id,
+        triggers[-1],
+        location=latest(t.location for t in newest_first),
+        events=tuple(dict.fromkeys(event for t in triggers for event in t.events)),
+        tags=tuple(dict.fromkeys(tag for t in triggers for tag in t.tags)),
+        subjects=tuple(dict.fromkeys(subject for t in triggers for subject in t.subjects)),
+        quest_id=latest(t.quest_id for t in newest_first),
+        encounter_id=latest(t.encounter_id for t in newest_first),
     )

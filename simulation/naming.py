@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import re
-import unicodedata
+
+from memory.text import normalized
 
 PLAIN = str.maketrans({"ı": "i", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ß": "ss", "æ": "ae", "đ": "d"})
 
 
 def slug(name: str) -> str:
     """A name in lower-case ASCII letters, digits and dashes; empty if nothing of it can be spelt so."""
-    folded = unicodedata.normalize("NFKD", name.translate(PLAIN)).encode("ascii", "ignore").decode()
+    folded = normalized(name.translate(PLAIN), "NFKD").encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", folded.replace("'", "").lower()).strip("-")
 
 
 def distinct(slugs: list[str], otherwise: str) -> list[str]:
     """The slugs, with empty ones called `otherwise` and repeated ones numbered, so that all differ."""
     taken: set[str] = set()
+    numbers: dict[str, int] = {}  # the last that each slug was given; lower ones are taken
     result: list[str] = []
     for wanted in slugs:
         base = wanted or otherwise
-        candidate, number = base, 1
+        candidate, number = base, numbers.get(base, 1)
         while candidate in taken:
             number += 1
             candidate = f"{base}-{number}"
+        numbers[base] = number
         taken.add(candidate)
         result.append(candidate)
     return result

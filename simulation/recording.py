@@ -142,12 +142,14 @@ def read_recording(path: Path | str) -> Recording:
         raise RecordingError(f"{meta_file}: it ends ({meta.curr_time}) before it starts ({meta.start_date})")
     warnings: Counter[str] = Counter()
     personas: list[Persona] = []
+    read: set[str] = set()
     for name in meta.persona_names:
         if sound_text(name)[1] or Path(name).name != name or name in (".", "..") or "\\" in name or "\0" in name:
             raise RecordingError(f"{meta_file}: persona name {name[:80]!r} is not the name of a folder")
-        if any(persona.name == name for persona in personas):
+        if name in read:
             warnings["repeated_persona"] += 1
             continue
+        read.add(name)
         folder = root / "personas" / name / "bootstrap_memory"
         scratch_file, nodes_file = folder / "scratch.json", folder / "associative_memory" / "nodes.json"
         scratch = _validated(scratch_file, _json(scratch_file), Scratch)

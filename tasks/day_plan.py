@@ -23,6 +23,8 @@ FEWEST, MOST = 5, 8  # items of a plan (spec 3)
 LOW = 20  # status meters below this are a need (spec 3, task 12)
 COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way
 STEP = 15  # minutes at least between items, where the time allows it
+_TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
+_AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def build(
         slots = [s for s in slots if s.rank <= 1 or (not early < s.minute < late and instead not in s.text)]
         slots.append(Slot(appointment.minute, appointment.what, appointment.location, 5, 0))
     slots = _needs(profile, places, start, status) + slots
-    for minute, slot in zip((630, 900, 1080), _taken_up(unfinished, slots, places), strict=False):
+    for minute, slot in zip(_TAKEN_UP, _taken_up(unfinished, slots, places), strict=False):
         slots.append(_at(slot, _free(slots, midnight + minute, start, min(bed, end))))
     for filler in _fillers(profile, places):
         if len(slots) >= FEWEST:
@@ -136,6 +138,8 @@ def _taken_up(
         words = set(stems(text))
         if not words or any(len(words & other) >= 0.6 * len(words) for other in seen):
             continue
+        if len(found) == len(_TAKEN_UP):
+            break
         seen.append(words)
         place = str(item.get("location") or "")
         found.append(Slot(0, f"Take up again: {text}", place if place in known else None, _priority(item), 2))
@@ -167,7 +171,7 @@ def _working(profile: Profile, places: Sequence[Location]) -> str:
     role, work = role_of(profile), work_of(profile, places)
     place = "home" if work and work == profile.home else _name(work, places)
     if place and place in role:
-        role = re.split(r"\s+(?:at|of|in|for)\s+", role)[0]
+        role = _AT_PLACE.split(role, maxsplit=1)[0]
     if re.search(r"\bstudent\b", role, re.I):
         return f"Study at {place}" if work else "Go to class and study"
     if work:

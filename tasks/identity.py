@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memory.appointments import find_place
@@ -27,11 +27,18 @@ class Routine:
 
 
 _DOING = re.compile(
-    r"\b(?:is|am|are|been)\s+(?:(?:also|currently|now|busy|always)\s+)?"
+    r"\b(?:is|am|are|been)\s++(?:(?:also|currently|now|busy|always)\s++)?"
     r"((?!being|feeling|living|looking forward|saving|hoping|wishing|excited|planning|going)\w+ing\b.*)"
 )
-_WISH = re.compile(r"\b(?:hopes?|wants?|plans?|intends?|would like|(?:is|am) (?:planning|going|hoping))\s+to\s+(\w.*)")
-_ROLE = re.compile(r"\bis (?:an? )((?:part[- ]time )?[^.,;]+?)(?=\s+(?:who|that|which|and)\b|[.,;]|$)")
+_WISH = re.compile(
+    r"\b(?:hopes?|wants?|plans?|intends?|would like|(?:is|am) (?:planning|going|hoping))\s++to\s++(\w.*)"
+)
+_ROLE = re.compile(r"\bis (?:an? )((?:part[- ]time )?[^.,;]+?)(?=(?<!\s)\s++(?:who|that|which|and)\b|[.,;]|$)")
+_CLAUSE_ENDS = re.compile(r"(?P<mark>[,;.](?!\d)\s*+)|(?<!\s)\s++(?:and|then|и)\s++")
+_DIGIT_OR_MARK = re.compile(r"[,;\d]")
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s++")
+_PURSUIT_ENDS = re.compile(r"[,;.]|(?<!\s)\s++(?:and|because|while|so that|that|which|who)\s++")
+_BEFORE_TIME = re.compile(r"(?<!\s)\s*+\b(?:at|around|about|from|by|usually|в|около)$")
 _PARTS = (
     ("wake", re.compile(r"\b(?:wakes?|awakes?|awakens?|gets? up|rises?)\b|просыпа|вста[её]т", re.I)),
     ("bed", re.compile(r"\bto bed\b|\b(?:falls? )?asleep\b|\bsleeps?\b|ложит|засыпа", re.I)),
@@ -46,7 +53,7 @@ def read_routine(text: str, name: str = "") -> Routine:
     values: dict[str, int] = {}
     habits: list[tuple[int, str]] = []
     work: tuple[int, int] | None = None
-    for clause in re.split(r"[,;.](?!\d)\s*|\s+(?:and|then|и)\s+(?=[^,;]*\d)", text):
+    for clause in _clauses(text):
         times = find_times(clause)
         if not times:
             continue
@@ -59,8 +66,8 @@ def read_routine(text: str, name: str = "") -> Routine:
                 break
         else:
             words = clause[: times[0].start].removeprefix(name).strip()
-            words = re.sub(r"\s*\b(?:at|around|about|from|by|usually|в|около)\s*$", "", words).strip()
-            words = re.sub(r"^(?:she|he|they|it)\s+", "", words, flags=re.I)
+            words = _BEFORE_TIME.sub("", words).strip()
+            words = re.sub(r"^(?:she|he|they|it)\s++", "", words, flags=re.I)
             if words and not re.search(r"\b(?:if|unless|before|after|when)\b", clause, re.I):
                 habits.append((times[0].minute, words))
     bed = values.get("bed", Routine.bed)
@@ -70,16 +77,31 @@ def read_routine(text: str, name: str = "") -> Routine:
     return Routine(habits=tuple(habits[:3]), work=work, **values)
 
 
+def _clauses(text: str) -> Iterator[str]:
+    """The parts of a routine: cut at marks, and at conjunctions where a number follows before the next mark."""
+    start, known = 0, -1  # where the present part begins, and where the last digit or mark that was found stands
+    for match in _CLAUSE_ENDS.finditer(text):
+        if match["mark"] is None:
+            if known < match.end():
+                found = _DIGIT_OR_MARK.search(text, match.end())
+                known = found.start() if found else len(text)
+            if not text[known : known + 1].isdigit():
+                continue
+        yield text[start : match.start()]
+        start = match.end()
+    yield text[start:]
+
+
 def pursuit_of(profile: Profile) -> str:
     """What occupies the agent these days, as something to do: "Spend time expanding her shop"; or empty."""
     text = profile.currently.partition(":")[2].strip() if profile.currently.startswith("Status:") else profile.currently
-    for sentence in re.split(r"(?<=[.!?])\s+", text):
+    for sentence in _SENTENCE_ENDS.split(text):
         if find_times(sentence):
             continue
         doing, wish = _DOING.search(sentence), _WISH.search(sentence)
         found = doing or wish
         if found:
-            words = re.split(r"[,;.]|\s+(?:and|because|while|so that|that|which|who)\s+", found[1])[0].split()[:12]
+            words = _PURSUIT_ENDS.split(found[1], maxsplit=1)[0].split()[:12]
             while len(words) > 1 and words[-1].lower() in FUNCTION_WORDS:
                 words.pop()
             phrase = " ".join(words)

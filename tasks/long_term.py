@@ -14,7 +14,7 @@ from memory.clock import clock_time, day_of
 from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCounter, TakeWaiting
 from memory.entry import Entry
 from memory.limits import Policy
-from memory.long_term import estimate_tokens, told
+from memory.long_term import count_words, estimate_tokens, tokens_of_words, told
 from prompts.render import Rendered, Templates
 from tasks.job import Request
 from tasks.kind import Case, Moment
@@ -56,12 +56,12 @@ def _request(kind: str, owner: str, entries: Iterable[Entry], params: dict[str, 
 
 def _first(entries: Sequence[Entry]) -> list[Entry]:
     """The oldest entries, as many as one prompt can show; at least one of them."""
-    chosen: list[Entry] = []
-    for entry in entries:
-        if chosen and window.buffer_tokens([*chosen, entry]) > MOST_SHOWN:
-            break
-        chosen.append(entry)
-    return chosen
+    words = 0
+    for count, entry in enumerate(entries):
+        words += count_words(entry.text)
+        if count and tokens_of_words(words) > MOST_SHOWN:
+            return list(entries[:count])
+    return list(entries)
 
 
 def policy_of(params: Mapping[str, Any]) -> Policy | None:

@@ -11,6 +11,7 @@ from memory.entities import is_number, name_words
 from memory.pronouns import HE, SHE, THEY, pronouns_of
 from memory.reported import is_english, third_person
 from memory.sentences import clean, split_clauses, split_sentences
+from memory.speakers import Speakers
 
 
 @pytest.mark.parametrize(
@@ -120,8 +121,8 @@ def test_names_are_known_by_capitals_inside_sentences() -> None:
 def test_courtesies_are_recognised_and_told_together() -> None:
     assert acts("Congrats, so proud of you! Keep going!") == ["congratulated", "praised", "encouraged"]
     assert acts("I bought 12 chairs.") == []
-    assert is_small_talk("Hey Mel, good to see you!", ["Melanie"])
-    assert not is_small_talk("Good to see you in Paris", ["Melanie"])
+    assert is_small_talk("Hey Mel, good to see you!", Speakers(["Melanie"]))
+    assert not is_small_talk("Good to see you in Paris", Speakers(["Melanie"]))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_courtesies_are_recognised_and_told_together() -> None:
     ],
 )
 def test_formulas_of_meeting_and_parting_say_nothing(sentence: str, empty: bool) -> None:
-    assert is_small_talk(sentence, ["Jon", "Ann Lee"]) is empty
+    assert is_small_talk(sentence, Speakers(["Jon", "Ann Lee"])) is empty
 
 
 def test_the_closing_sentence_names_who_did_what() -> None:
