@@ -30,7 +30,7 @@ from prompts.render import TemplateError
 from scheduler.boundary import Change
 from scheduler.intake import InputError, Observation
 from scheduler.journal import JournalError
-from scheduler.ledger_errors import Fenced, LedgerError, NewerSchema, RunExists, RunMissing
+from scheduler.ledger_errors import Fenced, LedgerError, NewerSchema, RunExists, RunHeld, RunMissing
 from scheduler.loop import Tick, WorldDiverged
 from scheduler.settings import ConfigurationError, Settings
 from tasks.job import Request
@@ -68,6 +68,7 @@ __all__ = [
     "ReplaceSummary",
     "Request",
     "RunExists",
+    "RunHeld",
     "RunMissing",
     "SetCharacter",
     "SetCounter",

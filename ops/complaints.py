@@ -16,9 +16,8 @@ from typer.exceptions import TyperException
 from memory.errors import CogitateError
 from ops.fake_faults import FaultError
 from prompts.render import TemplateError
-from scheduler.deletion import RunHeld
 from scheduler.intake import InputError
-from scheduler.ledger_errors import NewerSchema, RunExists, RunMissing
+from scheduler.ledger_errors import NewerSchema, RunExists, RunHeld, RunMissing
 from scheduler.operators import RunOver, TooManyAsked
 from scheduler.settings import ConfigurationError
 from scheduler.settings_faults import Fault, SettingsRefused, called

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import msgspec
 from rich.table import Table
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from ops import logs
 from ops.endpoint_examination import examine_endpoints
-from ops.finding import Finding, failed, ok
+from ops.finding import Finding, failed, ok, warning
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.redis_examination import examine_redis
 from ops.state import open_state
@@ -19,9 +20,10 @@ from ops.worker_examination import examine_workers
 from prompts.render import TemplateError, check_templates
 from scheduler.connect import connect
 from scheduler.kinds import load_kinds
+from scheduler.presence import HELD
 from scheduler.rules import check_limits, check_models, check_spending
 from scheduler.settings import ConfigurationError, Settings
-from scheduler.vitals import run_heads
+from scheduler.vitals import RunHead, run_heads
 from tasks.registry import kinds
 
 EXAMPLE = """
@@ -69,13 +71,29 @@ def _examine_servers(settings: Settings) -> list[Finding]:
             url = settings.messages_url()
             with connect(url, settings.socket_timeout) as broker:
                 findings += examine_redis(broker, "broker")
-            going_on = any(head.status == "running" for head in run_heads(client))
+            heads = run_heads(client)
+            findings += examine_runs(heads)
+            going_on = any(head.status == "running" and head.held for head in heads)
             with make_app(url) as app:
                 findings += examine_workers(app, [kind.name for kind in kinds()], expected=going_on)
             findings += examine_endpoints(settings, client)
     except ConfigurationError as error:
         return [failed("state", str(error), "correct redis_url, or unset it to use the embedded server")]
     return findings
+
+
+def examine_runs(heads: Sequence[RunHead]) -> list[Finding]:
+    """Return which runs have a host, and which have lost theirs."""
+    found = [
+        warning(
+            f"run {head.run}", f"{head.status}, but its host is gone",
+            f"go on with it: cogitate run --run {head.run} --resume (or with the host that made it)",
+        )
+        for head in heads
+        if head.status in HELD and not head.held
+    ]  # fmt: skip
+    held = sum(head.held for head in heads)
+    return [*found, ok("runs", f"{len(heads)}; a host is at work on {held}")]
 
 
 def _print(findings: list[Finding]) -> None:

@@ -10,7 +10,7 @@ from redis import Redis
 from memory.clock import DAY
 from ops.demand import DEFAULTS, Range
 from ops.estimates import Estimate, KindDay, estimate
-from ops.host import description_of
+from ops.opening import description_of
 from ops.report_page import Cell, Section, Table
 from ops.run_figures import RunFigures
 from scheduler.rules import kept_settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
@@ -13,28 +12,28 @@ from redis import Redis
 from memory.profile import Location, Profile
 from memory.routing import EventRule, Strategy
 from ops import logs
+from ops.opening import Exist, Opening, check_opening, open_run
 from scheduler.endpoint_vitals import unreachable_endpoints
 from scheduler.exported_journal import ExportedJournal, journal_folder
 from scheduler.kinds import load_kinds
-from scheduler.ledger import HostLedger, Value
+from scheduler.ledger import HostLedger
 from scheduler.ledger_errors import Forgotten
 from scheduler.loop import Tick
 from scheduler.narration import NarratedLoop
 from scheduler.outage import outage_of
+from scheduler.presence import Presence
 from scheduler.rules import (
     Brief,
     check_limits,
     check_models,
     check_spending,
     facts_of,
-    keep_settings,
     kept_settings,
     rules_of,
     use_prompts,
     view_of,
 )
 from scheduler.settings import ConfigurationError, Settings, check_run_name
-from scheduler.summary import prefix_of
 from scheduler.tiers import TierRule, usual_tier
 from scheduler.waiting import Publish
 from tasks.registry import kind_names, kinds
@@ -59,7 +58,11 @@ class TickLoop(NarratedLoop):
         event_types: what becomes of the host's own types of events, beside those that are known.
         ticks: how many ticks the run has; None: until the body breaks.
         start_minute: game time of tick 0, total minutes.
-        resume: go on with an existing run instead of creating one.
+        resume: go on with a run that is there; its settings go before those that are given.
+        exist: what becomes of a run of this name that is there, where `resume` is not given: "refuse" to create
+            another, "resume" it, or "replace" it, which deletes it with all that it remembers. If there is none, it is
+            created.
+        take_over: also from a host that is at work on it; that host is fenced and stops.
         describe: what the host wants to remember with a new run, such as its own arguments; `description_of` reads it.
         inline: no server and no processes: jobs run at once in this one, on a Redis in memory.
         client: inline only: a Redis to use instead of one in memory.
@@ -68,6 +71,7 @@ class TickLoop(NarratedLoop):
         ConfigurationError: when the settings cannot be used, saying which value and what to do.
         prompts.render.TemplateError: when a template is missing or broken.
         RunExists, RunMissing, NewerSchema: from the ledger; while the loop lives also Fenced, Forgotten, LedgerAway.
+        RunHeld: when a host is at work on the run that is to be resumed or replaced, and `take_over` is not given.
     """
 
     def __init__(
@@ -83,12 +87,15 @@ class TickLoop(NarratedLoop):
         ticks: int | None = None,
         start_minute: int = 0,
         resume: bool = False,
+        exist: Exist = "refuse",
+        take_over: bool = False,
         describe: Mapping[str, str] | None = None,
         inline: bool = False,
         client: Redis | None = None,
     ) -> None:
         logs.quiet()
         check_run_name(run)
+        check_opening(resume=resume, exist=exist, take_over=take_over)
         settings = settings or Settings()
         check_spending(settings)
         use_prompts(settings)
@@ -114,10 +121,16 @@ class TickLoop(NarratedLoop):
                 from workers.processes import open_processes
 
                 client, publish, settings, pool = open_processes(settings, self._resources)
-            ledger = _acquire(client, run, settings, resume, describe or {})
+            ledger, resumed = open_run(
+                client, run, settings, resume=resume, exist=exist, take_over=take_over, describe=describe or {}
+            )
+            opening = self._resources.enter_context(Opening(ledger))
             if not inline:
                 ledger.outage = outage_of(settings, run, client.ping)
-            if resume:
+                presence = Presence(ledger, settings.lease)
+                presence.start()
+                self._resources.callback(presence.stop)
+            if resumed:
                 kept: Any = client.hget(ledger.prefix + "state", "settings")
                 if kept is None:
                     raise Forgotten(f"run {run!r}: the ledger has forgotten it since this host took it; start it anew")
@@ -155,6 +168,7 @@ class TickLoop(NarratedLoop):
             self._begins_without_workers = inline or settings.wait_seconds() >= PATIENT
             if readiness is not None:
                 readiness.ask()
+            opening.done = True
             self._resources = self._resources.pop_all()
 
     def __iter__(self) -> Iterator[Tick]:
@@ -230,20 +244,3 @@ def _exported(settings: Settings, ledger: HostLedger) -> ExportedJournal | None:
 
 def _nothing(owner: str) -> Mapping[str, Any]:
     return {}
-
-
-def description_of(client: Redis, run: str) -> dict[str, str]:
-    """What the host that created a run said of it.
-
-    Raises:
-        RunMissing: when there is no such run.
-    """
-    kept: Any = client.hget(prefix_of(client, run) + "state", "describe")
-    return dict(json.loads(kept or "{}"))
-
-
-def _acquire(client: Redis, run: str, settings: Settings, resume: bool, describe: Mapping[str, str]) -> HostLedger:
-    if resume:
-        return HostLedger.resume(client, run)
-    state: dict[str, Value] = {"settings": keep_settings(settings), "describe": json.dumps(dict(describe))}
-    return HostLedger.create(client, run, state=state)

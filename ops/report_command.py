@@ -80,7 +80,7 @@ def run_page(client: Redis, run: str, data_dir: Path) -> tuple[Page, RunFigures,
     figures = run_figures(client, run, data_dir)
     endpoints = endpoint_vitals(client)
     estimated, kept = estimate_of(client, run, summary.agents)
-    page = Page(f"Run {run}", f"{summary.status} at tick {summary.tick:,}, {moment(summary.minute)}")
+    page = Page(f"Run {run}", f"{summary.state} at tick {summary.tick:,}, {moment(summary.minute)}")
     page.sections = [
         _overview(summary, figures),
         budget_section(summary, figures),

@@ -11,11 +11,12 @@ from redis import Redis
 from ops.demand import demand_of
 from ops.estimate_section import KEPT
 from ops.estimates import estimate
-from ops.host import description_of
+from ops.opening import description_of
 from ops.worlds import WorldChoice, default_days
 from scheduler.ledger_errors import RunExists, RunMissing
+from scheduler.presence import check_unheld
 from scheduler.settings import Settings
-from scheduler.summary import run_names
+from scheduler.summary import prefix_of, run_names
 from simulation.world import World
 from tasks.registry import kinds
 
@@ -28,6 +29,7 @@ class RunChoice:
     world: World
     ticks: int  # in all
     resume: bool
+    take_over: bool = False
     describe: dict[str, str]  # what the run remembers of this
 
 
@@ -49,7 +51,10 @@ def new_run(
     """
     names = run_names(client)
     if name in names:
-        raise RunExists(f"run {name!r} exists already: go on with it (--resume), or choose another name (--run)")
+        raise RunExists(
+            f"run {name!r} exists already: go on with it (--resume), choose another name (--run), or remove it first "
+            f"(cogitate delete {name})"
+        )
     ticks = ticks or (days or default_days(world)) * world.ticks_per_day
     agents = sum(owner.startswith("agent:") for owner in world.owners())
     begun = -(-ticks // world.ticks_per_day)
@@ -60,20 +65,23 @@ def new_run(
     )
 
 
-def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None) -> RunChoice:
+def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, take_over: bool) -> RunChoice:
     """A run that exists, with the world and the length it was made with unless another length is given.
 
     Raises:
         RunMissing: when there is no run of this name.
         ConfigurationError: when it was made by another host.
+        RunHeld: when a host is at work on it, and it is not to be taken over.
     """
     names = run_names(client)
     if name not in names:
         raise RunMissing(f"there is no run {name!r} to resume; there are: {', '.join(names) or 'none'}")
+    if not take_over:
+        check_unheld(client, name, prefix_of(client, name), "take it over (--take-over)")
     kept = description_of(client, name)
     world = WorldChoice.of_description(name, kept).open()
     ticks = ticks or (days * world.ticks_per_day if days else int(kept["ticks"]))
-    return RunChoice(name=name, world=world, ticks=ticks, resume=True, describe=kept)
+    return RunChoice(name=name, world=world, ticks=ticks, resume=True, take_over=take_over, describe=kept)
 
 
 def _free_name(stem: str, taken: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from ops.state import open_state
 from ops.terminal import Terminal
 from ops.worlds import DEFAULT_AGENTS, WorldChoice, warnings_of
 from prompts.render import check_templates
-from scheduler.ledger_errors import Fenced, LedgerError, RunExists
+from scheduler.ledger_errors import Fenced, LedgerError, RunExists, RunHeld
 from scheduler.loop import Tick
 from scheduler.settings import ConfigurationError, Settings, check_run_name
 from scheduler.summary import RunSummary, summarise_run
@@ -58,6 +58,9 @@ def run(
     tick_rate: Annotated[str | None, typer.Option(metavar="HZ|max", help="Ticks a second (default max).")] = None,
     data_dir: DataDir = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run named by --run.")] = False,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="With --resume: also from a host that is at work on it; that one stops.")
+    ] = False,
     audit: Annotated[
         bool, typer.Option("--audit", help="Check every budget window after every tick, and everything at the end.")
     ] = False,
@@ -80,6 +83,8 @@ def run(
     if resume and (llm, limit_usd, limit_tokens, apply) != (None,) * 4:
         raise ConfigurationError("a run that goes on keeps its --llm, --limit-usd, --limit-tokens and --apply: give "
                                  "none of them with --resume")  # fmt: skip
+    if take_over and not resume:
+        raise ConfigurationError("--take-over takes a run from its host: give --run NAME --resume with it")
     if recorded is not None and (town is not None or seed is not None):
         raise ConfigurationError("--recorded plays a recording: give no --town and no --seed with it")
     if days is not None and ticks is not None:
@@ -102,7 +107,7 @@ def run(
                     if world is not None:
                         made = new_run(client, choice, world, settings, name, days, ticks)
                     else:
-                        made = resumed_run(client, name or "", days, ticks)
+                        made = resumed_run(client, name or "", days, ticks, take_over)
                     try:
                         loop = _live(made, settings, interruption, err, audit)
                     except RunExists:
@@ -132,6 +137,7 @@ def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: 
         with TickLoop(
             run=made.name, owners=made.world.owners(), settings=settings, locations=made.world.locations,
             brief=made.world.brief, ticks=made.ticks, start_minute=made.world.start_minute, resume=made.resume,
+            take_over=made.take_over,
             describe=made.describe,
         ) as loop:  # fmt: skip
             progress = RunProgress(loop, made.ticks, err)
@@ -146,7 +152,7 @@ def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: 
                 drive(loop, made.world, on_tick=watch)
             return loop
     except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
-        if not isinstance(error, RunExists | Fenced):  # who was fenced must not take the run back unasked
+        if not isinstance(error, RunExists | RunHeld | Fenced):  # who was fenced must not take the run back unasked
             error.add_note(f"go on with: {_resume_command(made.name, settings)}")
         raise
 

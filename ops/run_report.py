@@ -93,7 +93,7 @@ def degraded_lines(summary: RunSummary) -> list[str]:
 def print_summary(console: Console, summary: RunSummary, took: Took | None = None) -> None:
     """Tables and sentences on what a run did."""
     until = f"day {day_of(summary.minute) + 1}, {clock_time(summary.minute)}"
-    stands = f": {summary.status} at tick {summary.tick:,} ({until}), {summary.agents} agents"
+    stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
     console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
     if summary.trimmed:
         console.print(f"The journal begins with tick {summary.trimmed + 1:,}: what went before is counted here, and no "

@@ -50,7 +50,7 @@ def ended_jobs(summary: RunSummary) -> int:
 
 
 def _json(one: RunSummary) -> dict[str, Any]:
-    facts = {name: getattr(one, name) for name in ("run", "status", "tick", "minute", "agents")}
+    facts = {name: getattr(one, name) for name in ("run", "status", "held", "tick", "minute", "agents")}
     return {
         **facts,
         "jobs": ended_jobs(one),
@@ -64,7 +64,7 @@ def _table(found: list[RunSummary]) -> Table:
     table = Table("run", "status", "tick", "game time", "agents", "jobs", "spent", "last host")
     for one in found:
         table.add_row(
-            one.run, one.status, f"{one.tick:,}", moment(one.minute), str(one.agents), f"{ended_jobs(one):,}",
+            one.run, one.state, f"{one.tick:,}", moment(one.minute), str(one.agents), f"{ended_jobs(one):,}",
             in_words(one.spent), one.host,
         )  # fmt: skip
     return table

@@ -20,7 +20,7 @@ EVERY = 0.5  # seconds between two looks
 def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
     """Show a run until its host has left it. Returns it as it is then.
 
-    A run whose host was killed stands still and is watched until Ctrl-C.
+    A run whose host is gone stands still, is said to have none, and is watched until one goes on with it or Ctrl-C.
 
     Raises:
         RunMissing: when there is no such run, or it is deleted meanwhile.
@@ -57,7 +57,7 @@ def one_line(summary: RunSummary) -> str:
 
 def state_of(summary: RunSummary) -> str:
     """As its host left it; where operators want something else of it, that."""
-    return summary.steering.mode if summary.status == "running" else summary.status
+    return summary.steering.mode if summary.status == "running" and summary.held else summary.state
 
 
 def _drawn(summary: RunSummary) -> RenderableType:

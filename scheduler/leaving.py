@@ -16,6 +16,7 @@ from typing import Literal
 import structlog
 from redis.exceptions import RedisError
 
+from scheduler.ledger import HostLedger
 from scheduler.ledger_errors import LedgerError
 from scheduler.loop import TickLoop
 
@@ -62,12 +63,18 @@ class LeavableLoop(TickLoop):
         self._left, self._closed, self._open = True, True, None
         with suppress(ValueError):  # it is in the midst of a step, and what has interrupted that ends it
             self._ticks.close()
-        saying = threading.Thread(target=self._say_left, args=(self.ending,), name="leaving", daemon=True)
-        saying.start()
-        saying.join(SAID_SOON)
+        let_go(self.ledger, self.ending)
 
-    def _say_left(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
+
+def let_go(ledger: HostLedger, status: Literal["finished", "stopped", "cancelled"]) -> None:
+    """Say how a host that meets an error has left its run, to a ledger that answers soon; raise nothing."""
+
+    def say() -> None:
         try:
-            self.ledger.let_go(status)
+            ledger.let_go(status)
         except (RedisError, LedgerError, OSError) as error:  # there is an error already: this one would hide it
-            log.info("run.left_unsaid", run=self.ledger.run, error=f"{type(error).__name__}: {error}"[:200])
+            log.info("run.left_unsaid", run=ledger.run, error=f"{type(error).__name__}: {error}"[:200])
+
+    saying = threading.Thread(target=say, name="leaving", daemon=True)
+    saying.start()
+    saying.join(SAID_SOON)

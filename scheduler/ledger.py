@@ -89,6 +89,7 @@ class HostLedger:
         self._collect = script(client, "collect")
         self._advance = script(client, "advance")
         self._finish = script(client, "finish")
+        self._present = script(client, "present")
         self._checkpoint = script(client, "checkpoint")
         self._trim = script(client, "trim")
         self._ask_ready = script(client, "ask_ready")
@@ -123,7 +124,10 @@ class HostLedger:
         )
         match answer[0]:
             case b"exists":
-                raise RunExists(f"run {run!r} exists already: go on with it (--resume), or choose another name (--run)")
+                raise RunExists(
+                    f"run {run!r} exists already: go on with it (resume=True), take whichever there is "
+                    '(exist="resume"), begin it anew (exist="replace"), or choose another name'
+                )
             case b"none":
                 raise RunMissing(f"there is no run {run!r} to resume; `cogitate runs` lists the runs there are")
             case b"unreadable":
@@ -235,6 +239,15 @@ class HostLedger:
             self.outage.missed(error)
             return set()
         return {key for key, state in zip(keys, states, strict=True) if state == b"answered"}
+
+    def present(self, sign: bytes, seconds: float) -> bool:
+        """Give a sign of life that is good for so long; returns whether this host has the run.
+
+        Raises:
+            RedisError: when the ledger cannot be reached.
+        """
+        args: list[Value] = [self.prefix, self.epoch, self._holder, sign, round(seconds * 1000)]
+        return bool(self._present(keys=[self.prefix + "state"], args=args))
 
     def let_go(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
         """Say how this host left the run, from wherever an error has interrupted it; nothing if the run is not its own.

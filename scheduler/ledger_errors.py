@@ -26,6 +26,10 @@ class RunExists(LedgerError):
     """A run of this name exists already."""
 
 
+class RunHeld(LedgerError):
+    """A host is at work on this run."""
+
+
 class RunMissing(LedgerError):
     """There is no run of this name."""
 

@@ -18,6 +18,7 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
     "ready": (),
     "collect": ("fence", "accounts", "rows", "late", "corrections"),
     "advance": ("fence", "accounts", "rows", "late", "corrections"),
+    "present": (),
     "checkpoint": ("fence",),
     "trim": ("fence",),
     "finish": ("fence",),

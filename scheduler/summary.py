@@ -18,6 +18,7 @@ from scheduler.keys import RUNS, incarnation_key, run_prefix
 from scheduler.ledger_errors import NewerSchema, RunMissing, Unreadable
 from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS, LimitTable, Unit
+from scheduler.presence import host_of, state_in_words
 from scheduler.rules import kept_settings
 from scheduler.standing import Standing
 from scheduler.steering import limit_history, read_steering
@@ -47,8 +48,9 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What a run did and holds."""
 
     run: str
-    status: str
+    status: str  # as its host left it
     host: str  # the last that took it: machine and process id
+    held: bool  # that host is at work on it, as far as can be seen from here
     tick: int
     trimmed: int  # its journal's lines up to this tick are no longer in the ledger; 0: it is whole
     minute: int
@@ -62,6 +64,11 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
     steering: SteeringVitals
+
+    @property
+    def state(self) -> str:
+        """The status in words: also that a host which has not left its run is gone."""
+        return state_in_words(self.status, self.held)
 
     @property
     def spent(self) -> Cost:
@@ -161,6 +168,7 @@ class RunReader:
             run=self._run,
             status=state.get(b"status", b"").decode(),
             host=state.get(b"host", b"").decode(),
+            held=host_of(self._client, self._prefix) is not None,
             tick=tick,
             trimmed=trimmed,
             minute=standing.minute,

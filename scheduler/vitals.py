@@ -16,6 +16,7 @@ from redis import Redis
 
 from scheduler.forecast import Forecast, forecast
 from scheduler.ledger_errors import NewerSchema, RunMissing
+from scheduler.presence import HELD, host_of, state_in_words
 from scheduler.recent import Recent, recent_ticks
 from scheduler.rules import kept_settings
 from scheduler.settings import Settings
@@ -31,6 +32,12 @@ class RunHead(msgspec.Struct, frozen=True):
 
     run: str
     status: str  # running, paused, finished, stopped, cancelled
+    held: bool  # a host is at work on it, as far as can be seen from here
+
+    @property
+    def state(self) -> str:
+        """The status in words: also that a host which has not left its run is gone."""
+        return state_in_words(self.status, self.held)
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,11 +96,13 @@ def run_heads(client: Redis) -> list[RunHead]:
     heads = []
     for run in run_names(client):
         try:
-            status: Any = client.hget(prefix_of(client, run) + "state", "status")
+            prefix = prefix_of(client, run)
+            status: Any = client.hget(prefix + "state", "status")
+            held = host_of(client, prefix) is not None
         except (RunMissing, NewerSchema):
             continue  # deleted since, or not for this version to show
-        heads.append(RunHead(run, (status or b"").decode()))
-    return sorted(heads, key=lambda head: (head.status not in ("running", "paused"), head.run))
+        heads.append(RunHead(run, (status or b"").decode(), held))
+    return sorted(heads, key=lambda head: (not head.held, head.status not in HELD, head.run))
 
 
 def budget_vitals(client: Redis, run: str) -> BudgetVitals:

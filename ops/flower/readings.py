@@ -78,11 +78,12 @@ class Readings:
 
     def _of(self, run: str | None, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
         heads = run_heads(self._state)
-        listed: dict[str, Any] = {"runs": msgspec.to_builtins([{"run": h.run, "status": h.status} for h in heads])}
+        listed: dict[str, Any] = {"runs": msgspec.to_builtins([{"run": h.run, "status": h.state} for h in heads])}
         chosen = run or _first(heads)
         if chosen is None:
             return listed
         found = listed | read(chosen)
+        found["status"] = next((head.state for head in heads if head.run == chosen), found["status"])
         found["clock"] = f"day {day_of(found['minute']) + 1}, {clock_time(found['minute'])}"
         return found
 

@@ -96,9 +96,15 @@ class Attacked:
         self.broker.close()
         self.server.stop()
 
-    def host(self, *, resume: bool = False) -> subprocess.Popen[bytes]:
+    def host(self, *, resume: bool = False, take_over: bool = False) -> subprocess.Popen[bytes]:
         """A host, as a user starts one; the workers are not its own."""
-        world = ("--resume",) if resume else ("--town", AGENTS, "--ticks", TICKS)
+        world = (
+            ("--resume", "--take-over")
+            if take_over
+            else ("--resume",)
+            if resume
+            else ("--town", AGENTS, "--ticks", TICKS)
+        )
         return self.start("run", "--run", RUN, "--workers", 0, *world)
 
     def host_of_its_own(self, *, resume: bool = False) -> subprocess.Popen[bytes]:

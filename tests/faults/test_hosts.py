@@ -17,7 +17,7 @@ def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint
     first = town.host()
     endpoint.wait_for_request(3)
     os.kill(first.pid, signal.SIGSTOP)
-    second = town.host(resume=True)
+    second = town.host(take_over=True)
     endpoint.release()
     town.ends_as(digest, second)
     os.kill(first.pid, signal.SIGCONT)

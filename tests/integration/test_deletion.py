@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
+import os
 
 import pytest
 from ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from redis import Redis
 
 from scheduler import deletion
-from scheduler.deletion import RunHeld, delete_run
+from scheduler.deletion import delete_run
 from scheduler.keys import RUNS, incarnation_key
-from scheduler.ledger_errors import Fenced, RunMissing
+from scheduler.ledger_errors import Fenced, RunHeld, RunMissing
+from scheduler.presence import Presence
 from workers.embedded import EmbeddedServer
 
 
@@ -42,21 +43,37 @@ def test_every_key_and_the_name_are_gone_and_workers_bring_none_back(valkey: Emb
         other.turn()
 
 
-def test_a_run_is_not_taken_from_a_host_that_goes_on(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_not_taken_from_a_host_that_lives(valkey: EmbeddedServer) -> None:
     with valkey.client() as client:
         host = Host(client, run="held")
-        monkeypatch.setattr(time, "sleep", lambda _: host.turn())
-        with pytest.raises(RunHeld, match="'held' is held by a host"):
-            delete_run(client, "held", watched=60)
-        host.turn()
-        assert delete_run(client, "held", force=True)
+        presence = Presence(host.ledger, lease=60.0)
+        presence.start()
+        try:
+            with pytest.raises(RunHeld, match=rf"'held' is held by the host .*:{os.getpid()} .*--force"):
+                delete_run(client, "held")
+            host.turn()
+            assert delete_run(client, "held", force=True)
+        finally:
+            presence.stop()
+        assert not host.ledger.present(b"{}", 60.0), "the host brings nothing back"
         assert keys_of(client, "held") == set()
 
 
-def test_a_run_whose_host_was_killed_can_be_deleted(valkey: EmbeddedServer) -> None:
+def test_a_host_that_takes_a_step_meanwhile_keeps_its_run(
+    valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with valkey.client() as client:
+        host = Host(client, run="held")
+        monkeypatch.setattr(deletion, "check_unheld", lambda *_: host.turn())
+        with pytest.raises(RunHeld, match="has just taken a step"):
+            delete_run(client, "held")
+        host.turn()
+
+
+def test_a_run_whose_host_is_gone_can_be_deleted(valkey: EmbeddedServer) -> None:
     with valkey.client() as client:
         Host(client, run="left")
-        assert delete_run(client, "left", watched=0.01)
+        assert delete_run(client, "left")
         assert keys_of(client, "left") == set()
 
 

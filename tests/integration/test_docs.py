@@ -48,16 +48,18 @@ def run(*command: str, cwd: Path) -> str:
 
 def test_the_commands_of_the_first_screen_run_as_typed(tmp_path: Path) -> None:
     script = next(body for body in blocks("sh") if "cogitate run --town 3" in body)
-    out = run("bash", "-euc", script, cwd=tmp_path)
-    assert "Run first: finished" in out
-    assert "rebuilt and agree" in out
+    for _ in range(2):
+        out = run("bash", "-euc", script, cwd=tmp_path)
+        assert "Run first: finished" in out
+        assert "rebuilt and agree" in out
 
 
 def test_the_host_of_the_readme_runs_and_sees_plans(tmp_path: Path) -> None:
     (tmp_path / "host.py").write_text(next(body for body in blocks("python") if "with TickLoop" in body))
-    out = run(sys.executable, "host.py", cwd=tmp_path)
-    assert "agent:ada [" in out
-    assert "agent:ben [" in out
+    for _ in range(2):
+        out = run(sys.executable, "host.py", cwd=tmp_path)
+        assert "agent:ada [" in out
+        assert "agent:ben [" in out
 
 
 def test_the_test_of_the_readme_passes_in_a_project_of_its_own(tmp_path: Path) -> None:
@@ -77,7 +79,8 @@ def test_the_configuration_file_of_the_readme_can_be_read() -> None:
 )
 def test_the_examples_of_the_other_pages_run(page: str, number: int, tmp_path: Path) -> None:
     (tmp_path / "example.py").write_text(blocks("python", page)[number])
-    run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
+    for _ in range(2):
+        run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
 
 
 def test_the_story_that_is_shown_is_remembered(tmp_path: Path) -> None:

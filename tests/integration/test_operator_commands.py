@@ -103,7 +103,7 @@ def plans(facts_of: Facts) -> list[dict[str, Any]]:
 
 def test_runs_says_where_each_stands_and_status_without_a_run_the_same(facts_of: Facts, cogitate: Typed) -> None:
     (run,) = facts_of("runs")["runs"]
-    assert list(run) == ["run", "status", "tick", "minute", "agents", "jobs", "spent", "host", "digest"]
+    assert list(run) == ["run", "status", "held", "tick", "minute", "agents", "jobs", "spent", "host", "digest"]
     assert (run["run"], run["status"], run["tick"], run["agents"]) == (RUN, "finished", TICKS, 3)
     assert run["spent"]["calls"] == run["jobs"] - 2
     assert run["host"].startswith(socket.gethostname())

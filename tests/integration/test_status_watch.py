@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from command import command, typed
 from ledger_case import OWNER, Host
@@ -15,13 +16,16 @@ from redis import Redis
 from rich.console import Console
 
 from ops import watch
+from scheduler.presence import this_process
 from workers.embedded import EmbeddedServer
 
 
 @pytest.fixture
 def small(client: Redis) -> Host:
     """A run that the test drives."""
-    return Host(client, run="small")
+    host = Host(client, run="small")
+    assert host.ledger.present(msgspec.json.encode(this_process()), 3600.0)
+    return host
 
 
 def _watching(valkey: EmbeddedServer) -> subprocess.Popen[str]:
@@ -31,12 +35,16 @@ def _watching(valkey: EmbeddedServer) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def test_watching_says_a_line_per_change_and_ends_with_the_run(valkey: EmbeddedServer, small: Host) -> None:
+def test_watching_says_a_line_per_change_and_ends_with_the_run(
+    valkey: EmbeddedServer, client: Redis, small: Host
+) -> None:
     watching = _watching(valkey)
     assert watching.stdout is not None
     assert "small  running  tick 0" in watching.stdout.readline()
     small.turn(("think", OWNER))
     assert "small  running  tick 1" in watching.stdout.readline()
+    client.delete(small.ledger.prefix + "host")
+    assert "small  running, no host  tick 1" in watching.stdout.readline()
     small.ledger.finish("finished")
     out, err = watching.communicate(timeout=60)
     assert (watching.returncode, err) == (0, "")

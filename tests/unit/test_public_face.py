@@ -18,8 +18,8 @@ NAMES = [
     "AdvanceCursor", "Append", "Archive", "Case", "Change", "Character", "CogitateError", "ConfigurationError",
     "Effect", "Entry", "Event", "EventRule", "Fenced", "InputError", "JournalError", "Kind", "KindError", "LedgerError",
     "Location", "MarkAccessed", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",
-    "ReplaceSummary", "Request", "RunExists", "RunMissing", "SetCharacter", "SetCounter", "SetPlanStatus", "Settings",
-    "Tell", "TemplateError", "Tick", "TickLoop", "WorldDiverged", "register",
+    "ReplaceSummary", "Request", "RunExists", "RunHeld", "RunMissing", "SetCharacter", "SetCounter", "SetPlanStatus",
+    "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "WorldDiverged", "register",
 ]  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def test_a_loop_refuses_a_name_that_no_run_can_have(cogitate_loop: Callable[...,
 
 
 def test_a_run_remembers_what_its_host_said_of_it(cogitate_loop: Callable[..., TickLoop]) -> None:
-    from ops.host import description_of
+    from ops.opening import description_of
 
     loop = cogitate_loop(describe={"world": "mine", "size": "3"})
     assert description_of(loop.ledger.client, "test") == {"world": "mine", "size": "3"}
