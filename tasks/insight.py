@@ -51,17 +51,16 @@ def notice(
     """What `recent` entries bring that `before` did not know.
 
     Args:
-        recent: by importance, the highest first.
+        recent: observations, messages, and summaries of such, by importance, the highest first.
         repeats: how often entries were observed again, by number.
     """
     fresh = _Fresh()
-    events = [e for e in recent if e.type in ("observation", "message")]
     told: list[tuple[str, list[Entry]]] = [
-        *_people(owner, events, before, names),
-        *_striking(owner, events, names, fresh),
-        *_promises(owner, events, names, fresh),
-        *_repeated(owner, events, repeats or {}, names, fresh),
-        *_places(events, before, names),
+        *_people(owner, recent, before, names),
+        *_striking(owner, recent, names, fresh),
+        *_promises(owner, recent, names, fresh),
+        *_repeated(owner, [e for e in recent if e.type != "summary"], repeats or {}, names, fresh),
+        *_places(recent, before, names),
     ]
     if not told:
         told = _whereabouts(owner, recent, names)
@@ -89,10 +88,16 @@ def _people(
             f"I met {listing([named(s, names) for s in new[:4]])} for the first time.",
             [with_whom[s][0] for s in new[:4]],
         )
-    often = [s for s, entries in sorted(with_whom.items(), key=lambda i: -len(i[1])) if len(entries) >= 3]
+    times = {s: sum(_events(e) for e in entries) for s, entries in with_whom.items()}
+    often = [s for s, count in sorted(times.items(), key=lambda i: -i[1]) if count >= 3]
     if often:
         people = listing([named(s, names) for s in often[:3]])
         yield f"I spent much of my time with {people}.", [e for s in often[:3] for e in with_whom[s][:3]]
+
+
+def _events(entry: Entry) -> int:
+    """How many events an entry tells of: a summary, of as many as it replaces."""
+    return len(entry.evidence) or 1 if entry.type == "summary" else 1
 
 
 class _Fresh:

@@ -115,8 +115,8 @@ class Reflect:
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """What changed, by `tasks.insight`; a minimal reflection when fewer than three things were observed."""
-        recent = self._recent(case)
-        if len(recent) < ENOUGH:
+        recent, since = self._recent(case), _since(case)
+        if sum(_stands_for(e, since) for e in recent) < ENOUGH:
             return self._reflection(case, QUIET, MINIMAL, (), ())
         first = min(e.number for e in recent)
         before = [e for e in case.entries if e.number < first]
@@ -144,10 +144,9 @@ class Reflect:
         return moment.minute >= begun + 2 * interval or _observed_after(moment.stream, since, ENOUGH)
 
     def _observed(self, case: Case) -> list[Entry]:
-        """Observations since the last reflection."""
-        since = case.job.params.get("since", 0)
-        since = since if isinstance(since, int) else 0
-        return [e for e in case.entries if e.number > since and e.type in ("observation", "message", "summary")]
+        """What was observed since the last reflection, and summaries of that."""
+        since = _since(case)
+        return [e for e in case.entries if e.type in ("observation", "message", "summary") and _stands_for(e, since)]
 
     def _recent(self, case: Case) -> list[Entry]:
         """The same by importance, the highest first, then the latest (spec 3, task 8)."""
@@ -207,6 +206,18 @@ def person_meant(said: str, names: Mapping[str, str]) -> str:
     if len(found) != 1:
         raise ValueError(f"{'nobody' if not found else 'more than one'} is called {said!r}; name people by their ids")
     return found[0]
+
+
+def _since(case: Case) -> int:
+    """The last entry that the reflection before this one could read."""
+    since = case.job.params.get("since", 0)
+    return since if isinstance(since, int) else 0
+
+
+def _stands_for(entry: Entry, since: int) -> int:
+    """How many entries after `since` an entry is, or takes the place of: of a summary, those that it replaces."""
+    replaced = entry.evidence if entry.type == "summary" else ()
+    return sum(number > since for number in replaced or (entry.number,))
 
 
 def _observed_after(stream: Stream, since: int, enough: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -17,8 +18,10 @@ from memory.stream import Stream
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates
 from tasks.insight import QUIET
+from tasks.job import Request
 from tasks.kind import World
 from tasks.reflect import Reflect
+from tasks.summarise import Summarise
 
 KIND = Reflect(Templates())
 MORNING = 360
@@ -243,3 +246,57 @@ def test_an_uneventful_time_is_told_by_place_and_company() -> None:
     assert entry.importance == 6
     assert entry.evidence == (1, 2, 3)
     assert WORLD.names[MARIA] in entry.text
+
+
+def summarised(stream: Stream, numbers: tuple[int, ...], minute: int) -> None:
+    """Summarise these entries by heuristic, as a host may request it."""
+    kind = Summarise(Templates())
+    request = Request(kind="summarise", owner=stream.owner, numbers=numbers)
+    apply({stream.owner: stream}, kind.heuristic(case_of(kind, stream, minute, request=request)), minute)
+
+
+@pytest.mark.parametrize("make", [observation, message])
+def test_a_summary_counts_as_what_it_stands_for(make: Callable[..., Entry]) -> None:
+    stream = stream_of(*(make("The oven caught fire!", 600 + i, importance=9) for i in range(8)))
+    summarised(stream, tuple(range(1, 9)), 700)
+    assert [e.type for e in stream.live()] == ["summary"]
+    (request,) = KIND.due(moment_of(stream, 3000))
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 3000, request=request)))
+    assert QUIET not in entry.text
+    assert "oven caught fire" in entry.text
+    assert (entry.importance, entry.evidence) == (6, (9,))
+
+
+def test_a_summary_of_what_was_reflected_on_is_nothing_new() -> None:
+    stream = stream_of(*(observation("The oven caught fire!", 600 + i, importance=9) for i in range(8)))
+    (request,) = KIND.due(moment_of(stream, 3000))
+    apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, 3000, request=request)), 3000)
+    summarised(stream, tuple(range(1, 9)), 3100)
+    (request,) = KIND.due(moment_of(stream, 6000))
+    case = case_of(KIND, stream, 6000, request=request)
+    (entry,) = appended(KIND.heuristic(case))
+    assert (entry.text, entry.importance) == (QUIET, 4)
+    assert "oven" not in KIND.prompt(case).user.partition("memories")[2]
+
+
+def test_two_events_are_too_few_whether_summarised_or_not() -> None:
+    stream = stream_of(*(observation("The oven caught fire!", 600 + i, importance=9) for i in range(2)))
+    summarised(stream, (1, 2), 700)
+    (request,) = KIND.due(moment_of(stream, 3000))
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 3000, request=request)))
+    assert entry.text == QUIET
+
+
+def test_who_is_met_in_a_summary_is_met() -> None:
+    talk = [message(f"The weather will turn on the {i}th.", 700 + i, subjects=(MARIA, KLAUS)) for i in range(4)]
+    stream = stream_of(*(observation(f"Read page {i}.", 400 + i, subjects=(KLAUS, ISABELLA)) for i in range(3)))
+    (request,) = KIND.due(moment_of(stream, 3000))
+    apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, 3000, request=request)), 3000)
+    first = stream.head.last_number + 1
+    for line in talk:
+        stream.append(line, 3001)
+    summarised(stream, tuple(range(first, first + 4)), 3002)
+    (request,) = KIND.due(moment_of(stream, 6000))
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 6000, request=request)))
+    assert "I met Maria Lopez for the first time." in entry.text
+    assert "I spent much of my time with Maria Lopez." in entry.text
