@@ -1,9 +1,15 @@
-"""What all tests share: waiting, recorded runs, skips that are failures where all must be there, named tests."""
+"""What all tests share: waiting, recorded runs, skips that are failures where all must be there, named tests.
+
+Only a test that is marked `system` or `recordings` sees programs of the system and recorded runs. To all others a
+machine that has them looks like one that has not, so that a run on either shows what a run on both would.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -12,6 +18,7 @@ import hypothesis
 import pytest
 import structlog
 from named_tests import NamedTests
+from system_programs import path_without_system_programs
 
 Eventually = Callable[..., None]
 # No test asserts a time. In CI examples are the same in every run; elsewhere they differ, to find more.
@@ -20,6 +27,7 @@ hypothesis.settings.load_profile("cogitate")
 
 RECORDINGS = "COGITATE_RECORDINGS"
 REQUIRE = "COGITATE_REQUIRE_SYSTEM"
+BARE_PATH = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,11 +36,46 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(NamedTests(config))
+    folder = tempfile.TemporaryDirectory(prefix="cogitate-path-")
+    config.add_cleanup(folder.cleanup)
+    config.stash[BARE_PATH] = path_without_system_programs(os.environ["PATH"], Path(folder.name))
+
+
+@contextlib.contextmanager
+def bare_machine(config: pytest.Config) -> Generator[None]:
+    """Hide recorded runs and programs of the system."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(RECORDINGS, raising=False)
+        patch.setenv("PATH", config.stash[BARE_PATH])
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Hide them from modules that are imported, and so from conditions of skips."""
+    with bare_machine(session.config):
+        return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses recorded runs."""
+    for item in items:
+        if "recordings" in getattr(item, "fixturenames", ()):
+            item.add_marker("recordings")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Show them to a test that is marked."""
+    marked = any(item.get_closest_marker(name) for name in ("system", "recordings"))
+    with contextlib.nullcontext() if marked else bare_machine(item.config):
+        return (yield)
 
 
 @pytest.fixture(scope="session")
 def recordings() -> Path:
-    """The folder of recorded runs. A test that uses it is marked `recordings`."""
+    """The folder of recorded runs. What uses it is marked `recordings`."""
     folder = os.environ.get(RECORDINGS)
     if not folder:
         # They are not part of the project. Where their folder is named, as in CI, one that is missing is a failure.

@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
 from command import summary
 
 from ops.fake_faults import FAULTS
@@ -50,7 +49,6 @@ def configured(url: str) -> str:
     return SETTINGS + "".join(tables)
 
 
-@pytest.mark.recordings
 def test_a_recorded_day_survives_every_failure_at_once(recordings: Path, tmp_path: Path) -> None:
     """Twice: a day makes 70 to 110 requests, depending on how long breakers are open, and meets half of the faults."""
     requests, met = 0, Counter[str]()

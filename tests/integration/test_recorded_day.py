@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from command import summary
 
 
-@pytest.mark.recordings
 def test_the_command_plays_a_real_recorded_day(recordings: Path, tmp_path: Path) -> None:
     done = summary("run", "--recorded", recordings / "smallville" / "july1", data_dir=tmp_path / "data")
     assert (done["agents"], done["ticks"]) == (3, 1440)

@@ -62,7 +62,6 @@ def test_the_shipped_recorded_day(accounts_hold: Callable[[Tick], None], client:
     assert replay(client, RUN, FakeRedis()).digest == lived.loop.digest
 
 
-@pytest.mark.recordings
 @pytest.mark.parametrize("name", ["july1", "control_0"])
 def test_a_real_recorded_day(
     name: str, recordings: Path, accounts_hold: Callable[[Tick], None], client: Redis, tmp_path: Path

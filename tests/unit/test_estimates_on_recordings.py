@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
 from kind_cases import case_of
 
 from memory.stream import Stream
@@ -48,7 +47,6 @@ def prompts(recording: Path) -> Iterator[Prompt]:
                     yield kind.prompt(case_of(kind, stream, tick, world=world, profile=owners[owner]))
 
 
-@pytest.mark.recordings
 def test_overruns_are_rarer_than_one_in_a_thousand(recordings: Path) -> None:
     counters: dict[str, Callable[[Prompt], int]] = {"common": common, "doubled": doubled}
     estimates, over, asked = TokenEstimates(), dict.fromkeys(counters, 0), 0

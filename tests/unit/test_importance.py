@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -144,12 +143,11 @@ def test_dirty_ratings_are_clamped() -> None:
     assert 1 <= ratings.estimate(OWNER, seen("")).rating <= 10
 
 
-@pytest.mark.skipif(not os.environ.get("COGITATE_RECORDINGS"), reason="COGITATE_RECORDINGS names no recordings")
-def test_recorded_days_are_predicted_better_than_by_a_median_per_type() -> None:
+def test_recorded_days_are_predicted_better_than_by_a_median_per_type(recordings: Path) -> None:
     from bench.importance import by, learned, rated_entries
     from bench.recordings import load_runs
 
-    runs = load_runs(Path(os.environ["COGITATE_RECORDINGS"]))
+    runs = load_runs(recordings)
     if not runs:
         pytest.skip("COGITATE_RECORDINGS holds no runs")
     for run in runs:

@@ -69,7 +69,7 @@ def project(tmp_path: Path) -> Path:
     """A project with documents and tests, and ours that watch them."""
     (tmp_path / "tests").mkdir()
     (tmp_path / "docs").mkdir()
-    for name in ("conftest.py", "named_tests.py"):
+    for name in ("conftest.py", "named_tests.py", "system_programs.py"):
         shutil.copy(Path(__file__).parent.parent / name, tmp_path / "tests")
     for name, text in {"it": TESTS, "all_skipped": ALL_SKIPPED, "skipped_and_failing": SKIPPED_AND_FAILING}.items():
         (tmp_path / "tests" / f"test_{name}.py").write_text(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,6 @@ from simulation.record import main, record_town
 from simulation.recorded import RecordedWorld
 from simulation.recording import Recording, read_recording
 from simulation.recordings import SMALL
-
-REAL = [
-    file.parent
-    for root in filter(None, [os.environ.get("COGITATE_RECORDINGS")])
-    for file in sorted(Path(root).rglob("meta.json"))
-]
 
 
 def test_the_shipped_recording_is_what_the_town_writes(tmp_path: Path) -> None:
@@ -51,11 +44,9 @@ def test_recording_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureF
     assert "9 agents of a town of 3" in capsys.readouterr().err
 
 
-@pytest.fixture(params=[*REAL, None][: len(REAL) or 1], ids=str)
-def real(request: pytest.FixtureRequest) -> Recording:
-    if request.param is None:
-        pytest.skip("COGITATE_RECORDINGS names no folder with real recordings")
-    return read_recording(request.param)
+@pytest.fixture(params=["july1", "control_0"])
+def real(request: pytest.FixtureRequest, recordings: Path) -> Recording:
+    return read_recording(recordings / "smallville" / request.param)
 
 
 def test_recorded_reflections_follow_the_importance_rule(real: Recording) -> None:

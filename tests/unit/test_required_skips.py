@@ -37,7 +37,7 @@ def test_ordinary():
 def test_a_skip_is_a_failure_where_what_it_lacks_must_be_there(
     environment: dict[str, str], outcome: str, tmp_path: Path
 ) -> None:
-    for name in ("conftest.py", "named_tests.py"):
+    for name in ("conftest.py", "named_tests.py", "system_programs.py"):
         shutil.copy(Path(__file__).parent.parent / name, tmp_path)
     (tmp_path / "test_it.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  system\n  recordings\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -114,14 +113,13 @@ def test_more_room_never_loses_an_entity() -> None:
     assert len(rooms[0]) < len(rooms[1]) < len(rooms[2])
 
 
-@pytest.mark.skipif(not os.environ.get("COGITATE_RECORDINGS"), reason="COGITATE_RECORDINGS names no recordings")
-def test_recorded_sessions_reach_their_goals() -> None:
+def test_recorded_sessions_reach_their_goals(recordings: Path) -> None:
     from rouge_score.rouge_scorer import RougeScorer
 
     from bench.recordings import load_conversations
     from bench.summaries import measure, ours, sessions
 
-    talks = load_conversations(Path(os.environ["COGITATE_RECORDINGS"]))
+    talks = load_conversations(recordings)
     if not talks:
         pytest.skip("COGITATE_RECORDINGS holds no conversations")
     group = [session for talk in talks for session in sessions(talk)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -46,9 +45,8 @@ def test_counter_stays_within_its_bounds(steps: list[list[int]], maximum: int) -
     assert reflections * maximum <= sum(map(sum, steps))
 
 
-@pytest.mark.skipif("COGITATE_RECORDINGS" not in os.environ, reason="COGITATE_RECORDINGS names no recordings")
-def test_recorded_reflections_are_reproduced() -> None:
-    runs = load_runs(Path(os.environ["COGITATE_RECORDINGS"]))
+def test_recorded_reflections_are_reproduced(recordings: Path) -> None:
+    runs = load_runs(recordings)
     recorded = [(run, record) for run in runs for record in run.reflections]
     assert recorded, "the recordings hold no reflection times"
     for run, record in recorded:

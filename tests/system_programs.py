@@ -1,0 +1,34 @@
+"""The programs of the system that some tests need, and a PATH without them: `python tests/system_programs.py FOLDER`.
+
+Needs nothing but Python, so that CI can ask for that PATH before anything is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+#: What only tests that are marked `system` may look for.
+SYSTEM_PROGRAMS = frozenset(
+    {"chromium", "docker-compose", "prometheus", "promtool", "redis-cli", "redis-server", "valkey-cli", "valkey-server"}
+)
+
+
+def path_without_system_programs(path: str, folder: Path) -> str:
+    """Return `path` with each directory that holds one of them replaced by one, in `folder`, of links to the rest."""
+    kept = []
+    for number, directory in enumerate(path.split(os.pathsep)):
+        if any(os.path.lexists(os.path.join(directory, name)) for name in SYSTEM_PROGRAMS):  # noqa: PTH118
+            rest = folder / str(number)
+            rest.mkdir(parents=True)
+            for program in Path(directory).iterdir():
+                if program.name not in SYSTEM_PROGRAMS:
+                    (rest / program.name).symlink_to(program.absolute())
+            directory = str(rest)
+        kept.append(directory)
+    return os.pathsep.join(kept)
+
+
+if __name__ == "__main__":
+    print(path_without_system_programs(os.environ["PATH"], Path(sys.argv[1])))
