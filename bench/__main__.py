@@ -44,6 +44,8 @@ def main() -> int:
     soaked.add_argument("--every", type=float, default=4.0, help="seconds between two faults, on average")
     soaked.add_argument("--model", action="store_true", help="ask a stand-in for a model, which fails as well")
     soaked.add_argument("--data-dir", type=Path, help="keep the run here")
+    other = commands.add_parser("digests", help="whether the demo has one digest on this Python and on others")
+    other.add_argument("pythons", nargs="*", metavar="PYTHON", help="a command that starts another Python")
     arguments = parser.parse_args()
     logs.quiet()
     if arguments.command == "enqueue":
@@ -74,6 +76,10 @@ def main() -> int:
         )  # fmt: skip
         print("\n".join(wrong) or "nothing is wrong")
         return 1 if wrong else 0
+    if arguments.command == "digests":
+        from bench import digests
+
+        return digests.report(arguments.pythons)
     if arguments.command == "day":
         from bench import day
 

@@ -1,0 +1,73 @@
+"""Whether the demo has one digest on every Python: each in an environment of its own, with the pinned packages."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DEMO = ("run", "--town", "25", "--days", "1", "--json")
+
+
+def version_of(python: str) -> str | None:
+    """Return the version of the Python that a command starts; None where it starts none."""
+    try:
+        asked = subprocess.run([python, "-c", "import platform; print(platform.python_version())"],
+            capture_output=True, text=True, check=False)  # fmt: skip
+    except OSError:
+        return None
+    return asked.stdout.strip() if asked.returncode == 0 else None
+
+
+def digest_of(cogitate: Path, folder: Path) -> str:
+    """Return the digest of the demo, run by this `cogitate` in `folder`, whatever the settings around it.
+
+    Raises:
+        SystemExit: when the demo fails, with what it said.
+    """
+    folder.mkdir()
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("COGITATE_")}
+    done = subprocess.run([cogitate, *DEMO], cwd=folder, env=clean, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{done.stderr}\n{cogitate} {' '.join(DEMO)} failed with exit code {done.returncode}")
+    digest: str = json.loads(done.stdout)["digest"]
+    return digest
+
+
+def installed(python: str, folder: Path) -> Path:
+    """Install the package, pinned, in a new environment of this Python in `folder`; return its `cogitate`.
+
+    Raises:
+        subprocess.CalledProcessError: when that fails.
+    """
+    subprocess.run([python, "-m", "venv", folder], check=True)
+    subprocess.run(
+        [folder / "bin" / "pip", "install", "--quiet", "--no-compile", "-e", ROOT, "-c", ROOT / "constraints.txt"],
+        check=True,
+    )
+    return folder / "bin" / "cogitate"
+
+
+def report(pythons: Iterable[str]) -> int:
+    """Run the demo on this Python and on others, print each digest, and answer with an exit code."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ours = digest_of(Path(sys.executable).parent / "cogitate", folder / "ours")
+        print(f"{ours}  Python {version_of(sys.executable)}", flush=True)
+        others = []
+        for number, python in enumerate(pythons):
+            version = version_of(python)
+            if version is None:
+                print(f"{'not run':32}  {python} starts no Python here", flush=True)
+                continue
+            others.append(digest_of(installed(python, folder / f"venv-{number}"), folder / f"data-{number}"))
+            print(f"{others[-1]}  Python {version}", flush=True)
+    if all(other == ours for other in others):
+        return 0
+    print("the digests differ")
+    return 1
