@@ -19,12 +19,14 @@ class Pace:
         self._interval = 60.0 / requests_per_minute if requests_per_minute is not None else 0.0
         self._tolerance = burst * self._interval
         self._next = -math.inf  # when the next request is on time
+        self._latest = -math.inf  # when one came last: of two at once the other may be read first
 
-    def early(self, now: float) -> float:
-        """By how many seconds a request comes too early; 0 when it is accepted."""
-        early = max(0.0, self._next - self._tolerance - now)
+    def early(self, came: float) -> float:
+        """Return by how many seconds a request came too early; 0 when it is accepted."""
+        came = self._latest = max(came, self._latest)
+        early = max(0.0, self._next - self._tolerance - came)
         if not early:
-            self._next = max(self._next, now) + self._interval
+            self._next = max(self._next, came) + self._interval
         return early
 
 

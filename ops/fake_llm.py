@@ -21,6 +21,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from ops.fake_arrival import arrival, listening
 from ops.fake_completions import Response, complete, content_digest, error
 from ops.fake_faults import check_faults, draw, pick
 from ops.fake_http import Request, deliver, head_of, read_request
@@ -80,7 +81,7 @@ class _Server:
             self._limit = Pace(options.requests_per_minute, options.burst)
 
     async def listen(self, host: str, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._serve, host, port, backlog=_BACKLOG)
+        return await asyncio.start_server(self._serve, sock=listening(host, port, _BACKLOG))
 
     async def close(self) -> None:
         """End every connection."""
@@ -123,7 +124,7 @@ class _Server:
 
     async def _chat(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         self.tally.came()
-        early = self._limit.early(asyncio.get_running_loop().time())
+        early = self._limit.early(arrival(writer))
         try:
             wait, model, digest, response = (
                 _Decision(0.0, "", "", too_many(early)) if early > 0 else self._decide(request.body)

@@ -65,6 +65,7 @@ class Calls:
         self._gate.close()
 
     def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Answer | str:
+        self._models.get_ready(prompt, model=model)  # before the gate counts it as sent: the first takes a while
         held = self._day.reserve(job.reserved)
         if not isinstance(held, Held):
             return held

@@ -130,6 +130,17 @@ class ModelClient:
             return response
         return _refused(response).failure if response.status >= 300 else None
 
+    def get_ready(self, prompt: Prompt, *, model: Model) -> None:
+        """Open the pool, write the answer's schema and look up how to ask, each once in a process.
+
+        Raises:
+            TypeError: when the prompt's answer model cannot be said as a plain schema.
+        """
+        plain_schema(prompt.answer)
+        self._dialects.of(model.model)
+        if self._request is None:
+            self._loop.run(self._open())
+
     def close(self) -> None:
         """Close the pool. Calls in flight fail as `connection`."""
         self._loop.run(self._close())
@@ -158,6 +169,10 @@ class ModelClient:
             return _CLOSED
         finally:
             self._calls.discard(task)
+
+    async def _open(self) -> None:
+        if not self._closed.is_set():
+            self._pooled()
 
     def _pooled(self) -> PooledRequest:
         if self._request is None:

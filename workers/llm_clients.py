@@ -41,8 +41,17 @@ class ModelClients:
             ConfigurationError: when the key or the URL of the model's endpoint cannot be used.
             KeyError: when the model's endpoint is not configured.
         """
-        client = self._clients.get(model.endpoint) or self._made(model.endpoint)
-        return client.ask(prompt, model=model, max_output_tokens=max_output_tokens, deadline=deadline)
+        return self._client(model.endpoint).ask(
+            prompt, model=model, max_output_tokens=max_output_tokens, deadline=deadline
+        )
+
+    def get_ready(self, prompt: Prompt, *, model: Model) -> None:
+        """Make what the first question of this form needs, so that `ask` sends it at once.
+
+        Raises:
+            ConfigurationError, KeyError, TypeError: as `ask` would.
+        """
+        self._client(model.endpoint).get_ready(prompt, model=model)
 
     def find(self, endpoint: str, deadline: float) -> Failure | None:
         """Return why the endpoint does not answer, as `ModelClient.find` says; it costs nothing.
@@ -51,8 +60,7 @@ class ModelClients:
             ConfigurationError: when its key or URL cannot be used.
             KeyError: when it is not configured.
         """
-        client = self._clients.get(endpoint) or self._made(endpoint)
-        return client.find(deadline)
+        return self._client(endpoint).find(deadline)
 
     def prepare(self, endpoint: str) -> None:
         """Make the client of an endpoint before it is first asked.
@@ -61,7 +69,7 @@ class ModelClients:
             ConfigurationError: when its key or URL cannot be used.
             KeyError: when it is not configured.
         """
-        self._made(endpoint)
+        self._client(endpoint)
 
     def close(self) -> None:
         """Close all pools and the event loop. Calls in flight fail as `connection`; nothing can be asked any more."""
@@ -71,7 +79,9 @@ class ModelClients:
             client.close()
         self._loop.close()
 
-    def _made(self, endpoint: str) -> ModelClient:
+    def _client(self, endpoint: str) -> ModelClient:
+        if (known := self._clients.get(endpoint)) is not None:
+            return known
         with self._lock:
             if endpoint not in self._clients:
                 from workers.llm import ModelClient  # here: it takes a second to load, and many workers ask no model

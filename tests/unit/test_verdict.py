@@ -50,5 +50,11 @@ def test_the_stand_in_accepts_what_its_limit_allows(burst: int, accepted: list[f
     assert [at for at in (0.0, 0.5, 0.9, 1.0, 3.0, 3.5, 3.9, 4.5) if not limit.early(at)] == accepted
 
 
+@pytest.mark.parametrize(("per_minute", "burst"), [(None, 0), (60, 1)])
+def test_two_that_came_at_once_may_be_read_in_any_order(per_minute: int | None, burst: int) -> None:
+    limit = Pace(per_minute, burst)
+    assert [limit.early(came) for came in (7.002, 7.001)] == [0.0, 0.0]
+
+
 def test_it_says_when_to_come_again() -> None:
     assert dict(too_many(0.0021).headers) == {"Retry-After": "1", "retry-after-ms": "3"}

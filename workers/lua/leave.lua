@@ -42,7 +42,7 @@ if verdict == 'fine' and failure == '' then
   if pace > 0 and token ~= '' then
     -- A request whose answer was slow may have left or been counted late, and the next ones must not come too soon
     -- after it. As a slow model looks the same, this costs at most one part in fifty of the rate; but the first call of
-    -- a process is late for certain, as it loads the client.
+    -- a process is late for certain, as it opens a connection.
     local first = ARGV[11] == '1'
     local slack = tonumber(redis.call('HGET', KEYS[1], 'requests.slack') or pace / 2)
     local late = math.max(0, took - (first and 0 or fastest) - ARGV[19])

@@ -50,6 +50,9 @@ class SimulatedModel:
     def prepare(self, name: str) -> None:
         """There is nothing to prepare."""
 
+    def get_ready(self, prompt: Prompt, **options: Any) -> None:
+        """There is nothing to make."""
+
     def ask(self, prompt: Prompt, **options: Any) -> Answer:
         """Answer a prompt."""
         key = crc32(prompt.user.encode())

@@ -1,0 +1,61 @@
+"""A stand-in that is held up judges requests by when they came."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from ops.fake_arrival import StampedSocket, listening
+from ops.fake_llm import FakeEndpoint
+
+PER_MINUTE = 6000
+BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Say something."}]}).encode()
+HEAD = f"POST /v1/chat/completions HTTP/1.1\r\nHost: here\r\nContent-Length: {len(BODY)}\r\n\r\n".encode()
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, StampedSocket]]:
+    """A connection: its client's end and the stamped one."""
+    with ExitStack() as stack:
+        server = stack.enter_context(listening("127.0.0.1", 0, 1))
+        client = stack.enter_context(socket.create_connection(server.getsockname()))
+        accepted = stack.enter_context(server.accept()[0])
+        assert isinstance(accepted, StampedSocket)
+        yield client, accepted
+
+
+def test_what_is_received_is_stamped_before_it_is_read(pair: tuple[socket.socket, StampedSocket]) -> None:
+    client, accepted = pair
+    assert accepted.arrived is None
+    for text in (b"one", b"two"):
+        sent = time.time()
+        client.sendall(text)
+        select.select([accepted], [], [])
+        readable = time.time()
+        assert accepted.recv(100) == text
+        assert accepted.arrived is not None
+        assert sent <= accepted.arrived <= readable
+
+
+def test_requests_that_came_at_their_times_are_accepted_however_late_they_are_read() -> None:
+    with FakeEndpoint(requests_per_minute=PER_MINUTE, burst=0) as endpoint, ExitStack() as stack:
+        port = int(endpoint.url.rpartition(":")[2].removesuffix("/v1"))
+        clients = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(3)]
+        held, go_on = threading.Event(), threading.Event()
+        endpoint._loop.call_soon_threadsafe(lambda: (held.set(), go_on.wait()))
+        held.wait()
+        for client in clients:
+            client.sendall(HEAD + BODY)
+            sent = time.monotonic()
+            while time.monotonic() < sent + 60 / PER_MINUTE:  # at the limit's pace
+                pass
+        go_on.set()
+        answers = [client.recv(100).split()[1] for client in clients]
+    assert answers == [b"200", b"200", b"200"]
