@@ -164,6 +164,11 @@ class TickLoop(NarratedLoop):
             self.routing = settings.routing().with_types(event_types or {})
             if settings.metrics_port is not None:
                 self._serve_metrics(client)
+            if settings.llm == "openai":
+                from ops.endpoint_watch import EndpointWatch
+
+                endpoints = {model.name: model.endpoint for model in settings.asked_models()}
+                self.watchers.append(EndpointWatch(run, endpoints).committed)
             self._readiness = readiness
             self._begins_without_workers = inline or settings.wait_seconds() >= PATIENT
             if readiness is not None:

@@ -14,6 +14,7 @@ from ops.amounts import by_unit, in_words
 from ops.effect_words import effects_in_words
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.run_report import MEANING
+from ops.shortfall_words import failure_in_words
 from ops.state import open_state
 from ops.terminal import Terminal
 from scheduler.intake import InputError
@@ -90,9 +91,10 @@ def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
     else:
         yield "state", f"{one.state}: {_STATES[one.state]}"
     if one.reason != "none":
-        yield "reason", one.reason + (f": {MEANING[one.reason]}" if one.reason in MEANING else "")
+        meaning = failure_in_words(one.failure) if one.reason == "failed" else MEANING.get(one.reason, "")
+        yield "reason", one.reason + (f": {meaning}" if meaning else "")
     if one.failure:
-        yield "failure", one.failure
+        yield "failure", one.failure + (f" ({one.because})" if one.because else "")
     if one.refusal:
         yield "kind", f"its effects could not be used: {one.refusal}"
     if one.model:

@@ -20,7 +20,7 @@ def real_day_line(day: DaySpending) -> str:
     if day.overrun != Cost():
         parts.append(f"{in_words(day.overrun)} more than was reserved")
     if day.refused:
-        parts.append(f"{day.refused:,} calls refused")
+        parts.append(f"{day.refused:,} calls refused; the next day begins at 00:00 UTC")
     return f"Today, {day.date} (UTC), all runs together: {'; '.join(parts)}"
 
 

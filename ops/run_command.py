@@ -18,6 +18,7 @@ from ops.drive import drive
 from ops.host import TickLoop
 from ops.options import AsJson, DataDir, Verbose, again, check_limited, program, read_settings
 from ops.progress import RunProgress
+from ops.real_day_words import real_day_line
 from ops.run_choice import RunChoice, new_run, resumed_run
 from ops.run_report import Took, print_summary, report_json
 from ops.signals import Interruption, interruptible
@@ -27,9 +28,11 @@ from ops.worlds import DEFAULT_AGENTS, WorldChoice, warnings_of
 from prompts.render import check_templates
 from scheduler.ledger_errors import Fenced, LedgerError, RunExists, RunHeld
 from scheduler.loop import Tick
+from scheduler.real_day import RealDay
 from scheduler.settings import ConfigurationError, Settings, check_run_name
 from scheduler.summary import RunSummary, summarise_run
 from simulation.world import World
+from workers.llm_address import servers_of
 
 EXAMPLE = """
 Example: cogitate run --town 10 --days 2 --workers 3
@@ -116,6 +119,7 @@ def run(
                 if audit:
                     audit_whole(client, made.name)
                 summary = _with_warnings(summarise_run(client, made.name), made.world)
+                day = RealDay(client, loop.settings).spending()
         except KeyboardInterrupt as stopped:
             err.print(
                 "; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]), highlight=False, soft_wrap=True
@@ -124,7 +128,9 @@ def run(
         took = Took(
             wall_s=time.monotonic() - began, tick_seconds=loop.tick_seconds, ticks_per_day=made.world.ticks_per_day
         )
-        print_summary(out, summary, took)
+        print_summary(out, summary, took, servers_of(loop.settings))
+        if day.limited and any(line.failure == "real_day_spent" for line in summary.shortfalls):
+            out.print(real_day_line(day), highlight=False, soft_wrap=True)
         _say_next(out.print, summary, loop.settings)
         if as_json:
             print(json.dumps(report_json(summary, took)), flush=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memory.clock import clock_time, day_of
+from ops.shortfall_words import shortfall_lines
 from ops.steering_words import cadence_in_words, mode_in_words, pace_in_words
 from scheduler.summary import BudgetLine, RunSummary
 
@@ -20,7 +21,7 @@ DEGRADED = ("denied", "late", "failed", "dead")
 MEANING = {
     "denied": "refused by a limit of the budget",
     "late": "not done when due",
-    "failed": "the model gave no usable answer",
+    "failed": "no usable answer of a model",
     "dead": "given up after too many attempts",
 }
 
@@ -47,6 +48,7 @@ def report_json(summary: RunSummary, took: Took) -> dict[str, Any]:
         "wall_s": round(took.wall_s, 3),
         "jobs": summary.jobs,
         "late_answers": summary.late_answers,
+        "shortfalls": [msgspec.structs.asdict(line) for line in summary.shortfalls],
         "budget": [msgspec.structs.asdict(line) for line in summary.budget],
         "memories": summary.memories,
         "tick_ms": tick_ms(took.tick_seconds),
@@ -72,8 +74,12 @@ def degraded(summary: RunSummary) -> tuple[Counter[str], int]:
     return Counter({reason: reasons[reason] for reason in DEGRADED if reasons[reason]}), reasons.total()
 
 
-def degraded_lines(summary: RunSummary) -> list[str]:
-    """The same in words, with the limits that refused."""
+def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None) -> list[str]:
+    """The same in words, with the limits that refused and the endpoints that did not answer.
+
+    Args:
+        servers: the address of each endpoint, where it is known here.
+    """
     reasons, total = degraded(summary)
     if not total:
         return ["No job was due."]
@@ -84,14 +90,17 @@ def degraded_lines(summary: RunSummary) -> list[str]:
         if reason == "denied" and summary.refused:
             line += " (" + ", ".join(f"{name} {n}×" for name, n in summary.refused.items()) + ")"
         lines.append(line)
+    lines += shortfall_lines(summary.shortfalls, servers or {})
     replaced = sum(ends.get("applied", 0) for ends in summary.late_answers.values())
     if replaced:
         lines.append(f"{replaced} answers that came late took the place of what a heuristic had made.")
     return lines
 
 
-def print_summary(console: Console, summary: RunSummary, took: Took | None = None) -> None:
-    """Tables and sentences on what a run did."""
+def print_summary(
+    console: Console, summary: RunSummary, took: Took | None = None, servers: Mapping[str, str] | None = None
+) -> None:
+    """Tables and sentences on what a run did; `servers` as `degraded_lines` has it."""
     until = f"day {day_of(summary.minute) + 1}, {clock_time(summary.minute)}"
     stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
     console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
@@ -103,7 +112,7 @@ def print_summary(console: Console, summary: RunSummary, took: Took | None = Non
         console.print(f"{took.wall_s:.1f} s; the host's own work took {ms['p50']} ms a tick, "
                       f"{ms['p99']} ms at the 99th percentile")  # fmt: skip
     console.print(jobs_table(summary))
-    for line in degraded_lines(summary):
+    for line in degraded_lines(summary, servers):
         console.print(line, highlight=False, soft_wrap=True)
     budget = budget_table(summary)
     if budget.row_count:

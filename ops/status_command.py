@@ -21,6 +21,7 @@ from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.real_day import RealDay
 from scheduler.settings import ConfigurationError
 from scheduler.summary import summarise_run
+from workers.llm_address import servers_of
 
 EXAMPLE = """
 Example: cogitate status town-1
@@ -53,7 +54,7 @@ def status(
         summary = watch_run(client, run, console) if watch else summarise_run(client, run)
         day = RealDay(client, settings).spending()
         endpoints = endpoint_vitals(client)
-    print_summary(console, summary)
+    print_summary(console, summary, servers=servers_of(settings))
     if endpoints:
         console.print(endpoints_table(endpoints))
     if day.limited:

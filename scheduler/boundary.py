@@ -90,8 +90,11 @@ def _close(
     if result is None:
         reason = _WITHOUT_RESULT[row.state]
         made = made_without_model(kind, case_of(item))
-        failure = EFFECTS_REFUSED if made.refusal else ""
-        result = Result(effects=made.effects, source="heuristic", reason=reason, failure=failure, refusal=made.refusal)
+        failure = EFFECTS_REFUSED if made.refusal else row.failure
+        model = item.job.model if row.failure else ""
+        result = Result(
+            effects=made.effects, source="heuristic", reason=reason, model=model, failure=failure, refusal=made.refusal
+        )
         counts_as = whole(item)
     else:
         counts_as = result.usage
@@ -127,6 +130,7 @@ def _note(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> E
         model=result.model,
         prompt=result.prompt,
         failure=result.failure,
+        because=result.because,
         refusal=result.refusal,
         count=result.count,
         unreported=result.unreported,

@@ -48,6 +48,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of the failure behind reason "failed"
+    because: str = ""  # where that is "breaker_open": class of the failure that opened it
     refusal: str = ""  # why what its kind made without a model could not be used: then there are no effects
     count: PromptCount | None = None  # where the model told its usage and there is something to learn from it
     unreported: bool = False  # the model told no usage: it is an estimate on the safe side
@@ -193,10 +194,14 @@ class Claims:
         """Say how far a trial hint has come; return whether it stood where it `was`."""
         return bool(self._ready(keys=[incarnation_key(run)], args=[run_base(run), key.text(), was, now]))
 
-    def settle(self, claim: Claim, result: Result | None, used: Cost) -> Settled:
-        """Report an attempt: stage its result if it is the newest; account for what was spent in every case."""
+    def settle(self, claim: Claim, result: Result | None, used: Cost, failure: str = "") -> Settled:
+        """Report an attempt: stage its result if it is the newest; account for what was spent in every case.
+
+        Args:
+            failure: why there is no result, by its class; where another attempt comes too late, the journal has it.
+        """
         payload = msgspec.json.encode(result) if result is not None else b""
-        return self._report(claim.job.run, claim.incarnation, claim.job.key, claim.token, payload, used)
+        return self._report(claim.job.run, claim.incarnation, claim.job.key, claim.token, payload, used, failure)
 
     def states(self, claims: Sequence[Claim]) -> list[str]:
         """What the ledger has of these jobs now: open, staged or dead; "": it has its end, or its run is gone."""
@@ -206,9 +211,12 @@ class Claims:
                 pipe.hget(f"{prefix}job:{claim.job.key.text()}", "state")
             return [state.decode() if state else "" for state in pipe.execute()]
 
-    def _report(self, run: str, incarnation: str, key: JobKey, token: str, payload: bytes, used: Cost) -> Settled:
+    def _report(
+        self, run: str, incarnation: str, key: JobKey, token: str, payload: bytes, used: Cost, failure: str = ""
+    ) -> Settled:
         args: list[str | int | bytes] = [run_base(run), incarnation, key.text(), token, payload]
-        answer: Any = self._settle(keys=[incarnation_key(run)], args=[*args, used.calls, used.tokens, used.usd_micros])
+        args += [used.calls, used.tokens, used.usd_micros, failure]
+        answer: Any = self._settle(keys=[incarnation_key(run)], args=args)
         settled: Settled = answer.decode()
         return settled
 

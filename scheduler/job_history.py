@@ -67,6 +67,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
+    because: str = ""  # where that is "breaker_open": class of the failure that opened it
     refusal: str = ""  # why what its kind made without a model could not be used
     effects: tuple[Effect, ...] = ()  # for `stale`: what it would have changed
     appended: tuple[int, ...] = ()  # numbers of the entries that it appended
@@ -221,8 +222,8 @@ class JobHistory:
         return self._record(
             ended.key, state=ended.end, ended=tick, reason=ended.reason, source=note.source,
             claims=note.attempts, usage=note.usage, saved=note.saved, model=note.model, prompt=note.prompt,
-            failure=note.failure, refusal=note.refusal, effects=ended.effects, appended=note.appended,
-            late=self._late.get(ended.key),
+            failure=note.failure, because=note.because, refusal=note.refusal, effects=ended.effects,
+            appended=note.appended, late=self._late.get(ended.key),
         )  # fmt: skip
 
     def _with_late_answer(self, key: JobKey, record: JobRecord, minute: int) -> JobRecord:

@@ -119,6 +119,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     prompt: str = ""
     failure: str = ""
+    because: str = ""  # where that is "breaker_open": class of the failure that opened it
     refusal: str = ""  # why what its kind made could not be used: it has changed nothing
     count: PromptCount | None = None
     unreported: bool = False  # the usage is an estimate

@@ -26,6 +26,7 @@ class Row(NamedTuple):
     result: Result | None  # staged
     claims: int
     arrival: int = 0  # staged as the n-th result of the run; 0: not staged
+    failure: str = ""  # class of the failure of the last attempt that had no result
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -74,6 +75,8 @@ class Advanced(NamedTuple):
     learned: Sequence[Learned] = ()  # as in `Collected`
 
 
+MOST_FAILURE = 64  # characters of a class of failures
+
 _STATES = frozenset(get_args(JobState))
 _RESULT = msgspec.json.Decoder(Result)
 _ATTEMPT = msgspec.json.Decoder(Attempt)
@@ -91,7 +94,7 @@ _CORRECTION = msgspec.json.Decoder(_Correction)
 def read_rows(raw: list[bytes]) -> list[Row]:
     """What is due. A result that cannot be read is none: its job is dead, and its heuristic applies."""
     rows = []
-    for i in range(0, len(raw), 5):
+    for i in range(0, len(raw), 6):
         try:
             key = JobKey.parse(raw[i].decode())
         except ValueError as error:
@@ -105,7 +108,8 @@ def read_rows(raw: list[bytes]) -> list[Row]:
         except (ValueError, RecursionError) as error:
             log.warning("ledger.unreadable", what="a result", job=key.text(), error=str(error)[:200])
             state = "dead"
-        rows.append(Row(key, state if state in _STATES else "dead", result, claims, arrival))
+        failure = raw[i + 5].decode("ascii", "replace")[:MOST_FAILURE]
+        rows.append(Row(key, state if state in _STATES else "dead", result, claims, arrival, failure))
     return rows
 
 

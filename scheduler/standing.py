@@ -17,6 +17,7 @@ from scheduler.corrections import MOST, WITHOUT_RESULT, oldest
 from scheduler.facts import Facts
 from scheduler.journal import Correction, DecidedLine, EndNote, OpenNote, ReadLine
 from scheduler.limits import UNITS
+from scheduler.shortfalls import Shortfalls, note_shortfall
 from scheduler.versions import CORRECTS_VIEW
 from tasks.job import Cost, JobKey
 
@@ -51,6 +52,8 @@ class Standing(msgspec.Struct, kw_only=True):
     late_answers: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)  # kind -> end -> count
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' winning attempts
+    shortfalls: Shortfalls = msgspec.field(default_factory=dict)
+    all_shortfalls: bool = False  # they are counted since the first tick: checkpoints of before have none
     open: dict[str, Opening] = msgspec.field(default_factory=dict)  # jobs without an end, by key
     promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
     view: Amounts = msgspec.field(default_factory=dict)  # what admission must believe is held
@@ -61,6 +64,7 @@ class Standing(msgspec.Struct, kw_only=True):
     def add(self, line: ReadLine) -> None:
         """Take note of the next tick."""
         core, notes = line.core, line.notes
+        self.all_shortfalls |= self.tick == 0
         self.tick, self.minute = core.tick, core.minute
         self.profiles.update(core.joined)
         for owner in core.left:
@@ -75,6 +79,9 @@ class Standing(msgspec.Struct, kw_only=True):
             for fact, value in (("end", ended.end), ("source", note.source), ("reason", ended.reason)):
                 self._count(ended.key.kind, fact, value)
             self.usage[ended.key.owner] = _sum(self.usage.get(ended.key.owner, Cost()), note.spent)
+            opening = self.open.get(ended.key.text())
+            model = opening.decided.model if opening is not None else note.model
+            note_shortfall(self.shortfalls, ended, note, model, core.tick, core.minute)
             self._close(ended.key, ended.reason, note, line)
         for correction in notes.corrected:
             self._correct(correction)
@@ -157,6 +164,8 @@ def same_figures(one: Standing, other: Standing) -> bool:
     windows = {field.partition("|")[0] for field in one.known | one.view | one.unknown}
     kept = msgspec.structs.replace(other, view=dict(other.view), known=dict(other.known), unknown=dict(other.unknown))
     kept.forget(windows)
+    if not (one.all_shortfalls and other.all_shortfalls):
+        kept = msgspec.structs.replace(kept, shortfalls=one.shortfalls, all_shortfalls=one.all_shortfalls)
     return one == kept
 
 

@@ -44,6 +44,25 @@ class BudgetLine(msgspec.Struct, frozen=True, kw_only=True):
     overrun: int
 
 
+class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs that one class of failure left without an answer of a model. Minutes are of game time."""
+
+    endpoint: str  # "" where the run does not know the model
+    model: str
+    failure: str  # its class
+    because: str  # where that is "breaker_open": class of the failure that opened it
+    first: int  # tick
+    first_minute: int
+    last: int
+    last_minute: int
+    kinds: dict[str, int]  # kind -> jobs
+
+    @property
+    def jobs(self) -> int:
+        """How many there are."""
+        return sum(self.kinds.values())
+
+
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What a run did and holds."""
 
@@ -59,6 +78,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     chain: str
     jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
     late_answers: dict[str, dict[str, int]]  # kind -> end -> answers that came after their job's end
+    shortfalls: list[ShortfallLine]  # jobs that no model answered, by endpoint and class of failure
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
     budget: list[BudgetLine]
     memories: dict[str, dict[str, int]]  # type -> live, archived
@@ -180,12 +200,33 @@ class RunReader:
                 for kind, facts in sorted(standing.jobs.items())
             },
             late_answers={kind: dict(sorted(ends.items())) for kind, ends in sorted(standing.late_answers.items())},
+            shortfalls=_shortfall_lines(standing),
             refused=dict(sorted(refused.items())),
             budget=budget_lines(self._client, self._prefix, limits.now),
             memories=_memories(self._client, self._prefix),
             warnings=dict(sorted(standing.warnings.items())),
             steering=steering_of(self._client, self._prefix),
         )
+
+
+def _shortfall_lines(standing: Standing) -> list[ShortfallLine]:
+    """The shortfalls of a run, the earliest first."""
+    models = {model.name: model for facts in standing.facts.values() for model in facts.models}
+    lines = [
+        ShortfallLine(
+            endpoint=models[one.model].endpoint if one.model in models else "",
+            model=one.model,
+            failure=one.failure,
+            because=one.because,
+            first=one.first,
+            first_minute=one.first_minute,
+            last=one.last,
+            last_minute=one.last_minute,
+            kinds=dict(sorted(one.kinds.items())),
+        )
+        for one in standing.shortfalls.values()
+    ]
+    return sorted(lines, key=lambda line: (line.first, line.endpoint, line.model, line.failure, line.because))
 
 
 def standing_at_base(client: Redis, prefix: str) -> Standing:

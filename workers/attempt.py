@@ -27,7 +27,7 @@ from workers.capture import Capture
 from workers.llm_answer import Answer
 from workers.llm_clients import ModelClients
 from workers.repair import OF_ANSWERS, UNUSABLE, complaint_of, repair_of
-from workers.shared_calls import Asked
+from workers.shared_calls import Asked, NotAsked
 from workers.tokens import PromptDoesNotFit, fit, is_plain, prompt_tokens
 
 log = structlog.get_logger()
@@ -101,10 +101,10 @@ class Attempts:
             log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__)
             return self._unasked(kind, claim, "prompt_failed")
         asked = self._calls.ask(job, prompt, model, deadline)
-        if isinstance(asked, str):  # it must not be asked now
-            self._capture.keep(claim, prompt, asked, asked)
-            again = asked == "stopping" and not claim.last
-            return Outcome(None, Cost()) if again else self._unasked(kind, claim, asked)
+        if isinstance(asked, NotAsked):  # it must not be asked now
+            self._capture.keep(claim, prompt, asked, asked.why)
+            again = asked.why == "stopping" and not claim.last
+            return Outcome(None, Cost()) if again else self._unasked(kind, claim, asked.why, asked.because)
         effects, failure, complaint = self._effects_of(kind, claim, prompt, asked.answer)
         self._capture.keep(claim, prompt, asked, failure)
         if effects is not None:
@@ -169,12 +169,12 @@ class Attempts:
         )  # fmt: skip
         return Outcome(result, _spent(asked), failure=failure)
 
-    def _unasked(self, kind: Kind, claim: Claim, why: str) -> Outcome:
+    def _unasked(self, kind: Kind, claim: Claim, why: str, because: str = "") -> Outcome:
         """The heuristic at once: nothing was spent, and another attempt would fare no better here."""
         made = self._without_model(kind, claim, why)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", model=claim.job.model, failure=why,
-            refusal=made.refusal,
+            because=because, refusal=made.refusal,
         )  # fmt: skip
         return Outcome(result, Cost(), failure=why)
 

@@ -21,7 +21,7 @@ from workers.gate import Gate, Refused
 from workers.llm_answer import Answer
 from workers.llm_clients import ModelClients
 from workers.response_cache import Question, ResponseCache
-from workers.shared_calls import Asked, SharedCalls
+from workers.shared_calls import Asked, NotAsked, SharedCalls
 
 PROBE_WITHIN = 5.0  # seconds in which an endpoint answers that is back
 
@@ -43,7 +43,7 @@ class Calls:
         self._cache = ResponseCache(client, settings)
         self._shared = SharedCalls()
 
-    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Asked | str:
+    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Asked | NotAsked:
         """Ask once; or say why that may not be, when nothing was spent."""
         question = Question.of(prompt, model, job.output_cap)
         known = self._cache.find(job, question, prompt)
@@ -64,15 +64,15 @@ class Calls:
         """Tell the gate what has not been told yet."""
         self._gate.close()
 
-    def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Answer | str:
+    def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Answer | NotAsked:
         self._models.get_ready(prompt, model=model)  # before the gate counts it as sent: the first takes a while
         held = self._day.reserve(job.reserved)
         if not isinstance(held, Held):
-            return held
+            return NotAsked(held)
         entered = self._gate.enter(model.endpoint, model=model.model, tokens=job.reserved.tokens, deadline=deadline)
         if isinstance(entered, Refused):
             self._day.settle(held, Cost())
-            return entered.why
+            return NotAsked(entered.why, entered.because)
         answer: Answer | None = None
         try:
             answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)

@@ -15,7 +15,7 @@ from scheduler.settings import Settings
 from tasks.job import JobKey
 from tasks.kind import Prompt
 from workers.kept_texts import KeptTexts
-from workers.shared_calls import Asked
+from workers.shared_calls import Asked, NotAsked
 
 MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
 MOST_ANSWER = 100_000  # characters of an answer that are kept
@@ -40,7 +40,7 @@ class Capture:
         self._on = settings.capture
         self._texts = _texts(client, settings)
 
-    def keep(self, claim: Claim, prompt: Prompt, asked: Asked | str, failure: str) -> None:
+    def keep(self, claim: Claim, prompt: Prompt, asked: Asked | NotAsked, failure: str) -> None:
         """Keep an attempt's prompt, and its answer or why there is none."""
         if not self._on:
             return

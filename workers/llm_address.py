@@ -9,7 +9,7 @@ import urllib.request
 from dataclasses import dataclass, field
 
 from scheduler.endpoints import Endpoint
-from scheduler.settings import ConfigurationError
+from scheduler.settings import ConfigurationError, Settings
 
 OPENAI = "https://api.openai.com/v1"
 _SHORTEST = 12  # characters of what is taken to be a key
@@ -32,8 +32,7 @@ class Address:
     @property
     def server(self) -> str:
         """The base URL without user, password and query: what tells servers apart and may be shown."""
-        url = urllib.parse.urlsplit(self.base_url)
-        return urllib.parse.urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", ""))
+        return _shown(self.base_url)
 
     def without_key(self, said: bytes) -> bytes:
         """What an endpoint said, should it repeat the key that it was sent: "[key]" stands there instead.
@@ -45,16 +44,30 @@ class Address:
         return said.replace(sent.encode(), b"[key]") if len(sent) >= _SHORTEST else said
 
 
+def servers_of(settings: Settings) -> dict[str, str]:
+    """Return where each configured endpoint is, as it may be shown; it need not be usable."""
+    return {name: _shown(_base_url(endpoint) or OPENAI) for name, endpoint in settings.endpoint_table().items()}
+
+
 def address_of(endpoint: Endpoint) -> Address:
     """Where to call an endpoint.
 
     Raises:
         ConfigurationError: when the key or the URL is missing or cannot be used.
     """
-    named = endpoint.base_url or os.environ.get("OPENAI_BASE_URL")
+    named = _base_url(endpoint)
     base_url = named or OPENAI
     proxy = _proxy(base_url)
     return Address(base_url=base_url, api_key=_key(endpoint, not named), proxy=proxy, is_openai=not named)
+
+
+def _base_url(endpoint: Endpoint) -> str | None:
+    return endpoint.base_url or os.environ.get("OPENAI_BASE_URL")
+
+
+def _shown(base_url: str) -> str:
+    url = urllib.parse.urlsplit(base_url)
+    return urllib.parse.urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", ""))
 
 
 def _key(endpoint: Endpoint, is_openai: bool) -> str:

@@ -92,7 +92,7 @@ class Runner:
             began = time.monotonic()
             with self._heartbeat.of(claim.job.run, claim.incarnation):
                 result, used, pause, failure, lesson = self._attempts.make(claim, deadline, lesson)
-                settled = self._settle(claim, result, used)
+                settled = self._settle(claim, result, used, failure)
                 if settled == "staged" and result is not None and result.source in ("llm", "cached"):
                     self._keep(claim, result, used)
             kind, source = claim.job.key.kind, result.source if result else "none"
@@ -122,15 +122,15 @@ class Runner:
             self._newer.add(run)
             log.warning("run.newer_schema", run=run, known=SCHEMA)
 
-    def _settle(self, claim: Claim, result: Result | None, used: Cost) -> Settled:
+    def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
         """Settle, trying again while the ledger is away: what was spent must be accounted for."""
         for backoff in SETTLE_BACKOFF:
             try:
-                return self._claims.settle(claim, result, used)
+                return self._claims.settle(claim, result, used, failure)
             except RedisError as error:
                 log.warning("ledger.away", job=claim.job.id, error=type(error).__name__)
                 time.sleep(backoff)
-        return self._claims.settle(claim, result, used)
+        return self._claims.settle(claim, result, used, failure)
 
 
 @cache

@@ -18,14 +18,21 @@ class Asked(NamedTuple):
     saved: bool  # another's call was answered so: this one cost nothing
 
 
+class NotAsked(NamedTuple):
+    """Why a question was not put; nothing was spent."""
+
+    why: str  # class of the failure
+    because: str = ""  # class of the failure that opened the endpoint's breaker, where that is why
+
+
 class SharedCalls:
     """The calls of a process that are under way. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way: dict[Hashable, Future[Answer | str]] = {}
+        self._under_way: dict[Hashable, Future[Answer | NotAsked]] = {}
 
-    def ask(self, question: Hashable, deadline: float, call: Callable[[], Answer | str]) -> Asked | str:
+    def ask(self, question: Hashable, deadline: float, call: Callable[[], Answer | NotAsked]) -> Asked | NotAsked:
         """Make the call, or have part in the same one.
 
         What kept another from its answer (its own deadline, a limit) need not stand in the way here: then it is called
@@ -39,7 +46,7 @@ class SharedCalls:
         while True:
             with self._lock:
                 shared = self._under_way.get(question)
-                mine: Future[Answer | str] = Future()
+                mine: Future[Answer | NotAsked] = Future()
                 if shared is None:
                     self._under_way[question] = mine
             if shared is None:
@@ -51,8 +58,10 @@ class SharedCalls:
             if isinstance(answer, Answer) and (answer.failure is None or answer.failure.kind != "timeout"):
                 return Asked(answer, saved=True)
 
-    def _call(self, question: Hashable, mine: Future[Answer | str], call: Callable[[], Answer | str]) -> Asked | str:
-        answer: Answer | str = ""
+    def _call(
+        self, question: Hashable, mine: Future[Answer | NotAsked], call: Callable[[], Answer | NotAsked]
+    ) -> Asked | NotAsked:
+        answer: Answer | NotAsked = NotAsked("")
         try:
             answer = call()
             return _asked(answer)
@@ -62,5 +71,5 @@ class SharedCalls:
             mine.set_result(answer)
 
 
-def _asked(answer: Answer | str) -> Asked | str:
+def _asked(answer: Answer | NotAsked) -> Asked | NotAsked:
     return Asked(answer, saved=False) if isinstance(answer, Answer) else answer

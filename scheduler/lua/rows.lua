@@ -4,16 +4,17 @@
 --   <run>staged      set   keys of jobs whose result is staged
 --   <run>job:<key>   hash  an open job
 
--- {key, state, result JSON or '', claims, arrival, …} of the jobs due at `tick`, and in mode 'ready' of all staged ones.
+-- {key, state, result JSON or '', claims, arrival, class of the last attempt's failure or '', …} of the jobs due at `tick`, and in mode 'ready' of all staged ones.
 local function rows_due(run, tick, mode)
   local rows = {}
   local function add(key)
-    local job = redis.call('HMGET', run .. 'job:' .. key, 'state', 'result', 'claims', 'arrival')
+    local job = redis.call('HMGET', run .. 'job:' .. key, 'state', 'result', 'claims', 'arrival', 'failure')
     rows[#rows + 1] = key
     rows[#rows + 1] = job[1] or ''
     rows[#rows + 1] = job[2] or ''
     rows[#rows + 1] = job[3] or '0'
     rows[#rows + 1] = job[4] or '0'
+    rows[#rows + 1] = job[5] or ''
   end
   for _, key in ipairs(redis.call('SMEMBERS', run .. 'due:' .. tick)) do add(key) end
   if mode == 'ready' then

@@ -6,7 +6,7 @@
 --   staged  set   keys of jobs whose result is staged
 --   arrivals  string  results staged so far
 -- ARGV  1 prefix without nonce  2 incarnation  3 job key  4 token  5 result JSON, or '' for none
---       6 7 8 calls, tokens, micro-dollars used
+--       6 7 8 calls, tokens, micro-dollars used  9 class of the attempt's failure, '' for none
 -- Answers staged | offered | freed | accounted | already | unknown | gone.
 
 if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 'gone' end
@@ -50,6 +50,7 @@ redis.call('HSET', name, 'last', cjson.encode(used))
 if job[1] ~= 'open' then return 'accounted' end
 if result == '' then
   if job[2] ~= token then return 'accounted' end
+  if ARGV[9] ~= '' then redis.call('HSET', name, 'failure', ARGV[9]) end
   free_or_give_up(run, key, name)
   return 'freed'
 end

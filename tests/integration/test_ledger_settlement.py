@@ -10,6 +10,7 @@ from redis import Redis
 from memory.effects import Archive
 from memory.entry import Entry
 from scheduler.claims import Result
+from scheduler.history import read_journal
 from tasks.job import Cost
 
 
@@ -53,6 +54,19 @@ def test_a_failure_after_the_lease_frees_nothing(client: Redis) -> None:
     host.ledger.collect(2, "due", [claim.token])
     assert settle(claims, claim, None) == "accounted"
     assert claimed(claims, job).number == 2
+    sound(client)
+
+
+def test_the_class_of_a_failure_is_kept_where_no_other_attempt_comes(client: Redis) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    claims = worker(client)
+    assert claims.settle(claimed(claims, job), None, CALL, "connection") == "freed"
+    host.until(job.due + 1)
+    (line,) = read_journal(client, host.ledger.prefix, job.due, job.due)
+    assert [(end.reason, note.failure) for end, note in zip(line.core.ended, line.notes.ended, strict=True)] == [
+        ("late", "connection")
+    ]
     sound(client)
 
 

@@ -59,6 +59,7 @@ def open_job(
     ordinal: int = 0,
     admitted: bool = True,
     reads: Sequence[Reads] = (),
+    model: str = "",
 ) -> OpenJob:
     """An open job that reserved one call and 30 tokens."""
     job = Job(
@@ -68,5 +69,6 @@ def open_job(
         due=due,
         reads=tuple(reads) or (Reads(owner, 99),),
         reserved=Cost(calls=1, tokens=30),
+        model=model,
     )
     return OpenJob(job=job, admitted=admitted, cells=())

@@ -103,6 +103,15 @@ def test_without_a_result_the_heuristic_applies(state: JobState, reason: str, ad
     assert [(e.text, e.provisional) for e in on[ANN].live("reflection")] == [("a guess", True)]
 
 
+@pytest.mark.parametrize("state", ["open", "dead"])
+def test_the_end_without_a_result_names_the_failure_of_the_attempt_before(state: JobState) -> None:
+    item = open_job("first", ANN, model="small")
+    (closing,) = close([Row(item.job.key, state, None, 1, failure="connection")], [item])
+    assert (closing.note.failure, closing.note.model) == ("connection", "small")
+    (closing,) = close([Row(item.job.key, state, None, 0)], [item])
+    assert (closing.note.failure, closing.note.model) == ("", "")
+
+
 def test_a_result_counts_as_what_it_used() -> None:
     job = open_job("first")
     on = streams()

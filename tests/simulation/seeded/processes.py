@@ -143,10 +143,10 @@ class WatchedClaims(Claims):
         tokens.append(claim.token)
         return claim
 
-    def settle(self, claim: Claim, result: Result | None, used: Cost) -> Settled:
+    def settle(self, claim: Claim, result: Result | None, used: Cost, failure: str = "") -> Settled:
         cluster, job_id = self.cluster, claim.job.id
         cluster.over.add(claim.token)
-        settled = super().settle(claim, result, used)
+        settled = super().settle(claim, result, used, failure)
         if settled == "staged":
             cluster.staged.add(job_id)
             if cluster.tokens[job_id][-1] != claim.token and not cluster.restarts:

@@ -44,8 +44,9 @@ def forced_ends(lines: Iterable[ReadLine], *, all_usage: bool) -> Ends:
     for line in lines:
         for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
             if ended.reason in FORCED:
-                usage = note.usage if ended.reason == "failed" else Cost()
-                found[ended.key] = Forced(ended.reason, usage, note.failure in HALVED)
+                failed = ended.reason == "failed"
+                usage = note.usage if failed else Cost()
+                found[ended.key] = Forced(ended.reason, usage, failed and note.failure in HALVED)
             elif all_usage and note.source == "llm":
                 found[ended.key] = Forced("none", note.usage)
             elif ended.reason == "cancelled":

@@ -1,0 +1,44 @@
+"""A line while a run goes on, once for each cause, when its endpoint is not to be reached or must not be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import structlog
+
+from scheduler.turn import Outcome
+from workers.verdict import WHAT_TO_CHECK
+
+AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK})  # the rest may be one slow call: told when the breaker opens
+
+log = structlog.get_logger()
+
+
+class EndpointWatch:
+    """Looks through a run's ended jobs for endpoints that do not answer.
+
+    Args:
+        endpoints: model -> its endpoint.
+    """
+
+    def __init__(self, run: str, endpoints: Mapping[str, str]) -> None:
+        self._run = run
+        self._endpoints = endpoints
+        self._said: set[tuple[str, str]] = set()  # endpoint, why
+
+    def committed(self, tick: int, outcome: Outcome, _seconds: float) -> None:
+        """Look through the jobs that ended at a tick."""
+        for note in outcome.notes:
+            why = note.because or note.failure
+            if why == "real_day_spent":
+                self._say("real_day.spent", "", why, tick, "no model is asked by any run before 00:00 UTC")
+            elif note.because or why in AT_ONCE or why == "breaker_open":
+                endpoint = self._endpoints.get(note.model, "")
+                then = "jobs go to their heuristic until it answers"
+                self._say("endpoint.unreachable", endpoint, why, tick, WHAT_TO_CHECK.get(why, then))
+
+    def _say(self, event: str, endpoint: str, why: str, tick: int, then: str) -> None:
+        if (endpoint, why) in self._said:
+            return
+        self._said.add((endpoint, why))
+        log.warning(event, run=self._run, **({"endpoint": endpoint} if endpoint else {}), why=why, tick=tick, then=then)
