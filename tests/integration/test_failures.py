@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import pytest
 from failure_case import CLAIMS, KINDS, Outcome, publish_at_once, think
 
+from ops.endpoint_watch import AT_ONCE
 from ops.fake_faults import FAULTS, status_of
 from ops.fake_llm import FakeEndpoint, Stats
 from tasks.kind import Kind
@@ -37,6 +38,7 @@ class Row(NamedTuple):
     def events(self) -> set[str]:
         """What is logged."""
         usual = ["llm.failed", "job.degraded"] if self.failure else []
+        usual += ["endpoint.unreachable"] if self.failure in AT_ONCE else []
         return {*usual, self.also} - {""}
 
     @property

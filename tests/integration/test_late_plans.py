@@ -47,7 +47,7 @@ class Late(InlinePublisher):
         settled = []
         for claim in self.held:
             made = self._runner._attempts.make(claim, time.monotonic() + 60, NEW)
-            settled.append(self._runner._settle(claim, made.result, made.used))
+            settled.append(self._runner._settle(claim, made.result, made.used, made.failure))
         return settled
 
 
