@@ -179,7 +179,7 @@ class TickLoop(NarratedLoop):
     def __iter__(self) -> Iterator[Tick]:
         ticks = super().__iter__()
         if self._readiness is not None:
-            self._readiness.wait(for_workers=not self._begins_without_workers)
+            self._readiness.wait(lambda: self.stopping, for_workers=not self._begins_without_workers)
         return ticks
 
     def _serve_metrics(self, client: Redis) -> None:

@@ -77,16 +77,17 @@ class Readiness:
         self._publish(hints)
         self._asked = self._looked = self._clock()
 
-    def wait(self, *, for_workers: bool) -> None:
+    def wait(self, stopping: Callable[[], bool], *, for_workers: bool) -> None:
         """Wait, once, until a worker has answered and the endpoints in doubt are tried, and say what is missing.
 
         Args:
+            stopping: whether the host is to stop meanwhile.
             for_workers: otherwise only endpoints are waited for.
 
         Raises:
             ConfigurationError: when a worker of this host cannot start, with what it said.
         """
-        while not self._waited:
+        while not (self._waited or stopping()):
             self._check()
             self._look()
             if (self._told or not for_workers) and self._tried():

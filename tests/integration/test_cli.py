@@ -20,8 +20,8 @@ from workers.embedded import EmbeddedServer
 Eventually = Callable[..., None]
 
 NAMES = [
-    "run", "days", "ticks", "agents", "digest", "chain", "wall_s", "jobs", "late_answers", "budget", "memories",
-    "tick_ms", "warnings",
+    "run", "days", "ticks", "agents", "digest", "chain", "wall_s", "jobs", "late_answers", "shortfalls",
+    "budget", "memories", "tick_ms", "warnings",
 ]  # fmt: skip
 SMALL = Path(next(iter(recordings.__path__))) / "small"
 
@@ -114,7 +114,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on_to_the_same_digest(
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path, eventually: Eventually) -> None:
     data_dir = tmp_path / "data"
-    host = _start("run", "--town", 3, "--tick-rate", 0.5, "--workers", 1, "--run", "mine", data_dir=data_dir)
+    host = _start("run", "--town", 3, "--tick-rate", 0.5, "--wait", 60, "--run", "mine", data_dir=data_dir)
     try:
         eventually(lambda: tick_of(data_dir, "mine") > 0, "the run to have begun")
         host.send_signal(signal.SIGTERM)
@@ -136,7 +136,8 @@ def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, even
     data_dir = tmp_path / "data"
     with EmbeddedServer(tmp_path / "server") as server:
         away = {"COGITATE_REDIS_URL": server.url, "COGITATE_OUTAGE_WAIT": "0.1"}
-        host = _start("run", "--town", 3, "--tick-rate", 50, "--workers", 1, "--run", "mine", data_dir=data_dir, **away)
+        host = _start("run", "--town", 3, "--tick-rate", 50, "--wait", 60, "--workers", 1, "--run", "mine",
+                      data_dir=data_dir, **away)  # fmt: skip
         try:
             eventually(lambda: tick_of(tmp_path / "server", "mine") > 0, "the run to have begun")
             os.kill(int(json.loads((tmp_path / "server" / "server.json").read_text())["pid"]), signal.SIGKILL)

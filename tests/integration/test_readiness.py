@@ -138,6 +138,14 @@ def test_a_run_that_waits_for_results_begins_at_once(tmp_path: Path) -> None:
         assert [tick.number for tick in loop] == [1, 2, 3]
 
 
+def test_a_host_that_is_told_to_stop_waits_no_longer(tmp_path: Path, valkey: EmbeddedServer) -> None:
+    settings = Settings(data_dir=tmp_path, redis_url=valkey.url, workers=0, tick_rate=1000.0)
+    with capture_logs() as logs, TickLoop(run="over", owners=OWNERS, settings=settings, ticks=3) as loop:
+        loop.stop()
+        assert list(loop) == []
+    assert events(logs) == []
+
+
 def test_a_run_whose_workers_are_missing_says_so_and_goes_on(
     tmp_path: Path, valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,7 +44,7 @@ def host(server: EmbeddedServer, endpoint: FakeEndpoint) -> Iterator[subprocess.
     with (server.data_dir / "host.log").open("wb") as log:
         started = subprocess.Popen(
             command(
-                "run", "--run", RUN, "--town", 2, "--ticks", 20_000, "--workers", 1, "--tick-rate", 20,
+                "run", "--run", RUN, "--town", 2, "--ticks", 20_000, "--workers", 1, "--tick-rate", 20, "--wait", 60,
                 "--llm", "openai", "--limit-tokens", 10_000_000, data_dir=server.data_dir,
             ),
             env={**clean, **told}, cwd=server.data_dir.parent, stdout=log, stderr=log,

@@ -33,7 +33,8 @@ def host(server: EmbeddedServer, eventually: Eventually) -> Iterator[subprocess.
     log = server.data_dir / "host.log"
     with log.open("wb") as out:
         started = subprocess.Popen(
-            command("run", "--run", RUN, *which, "--workers", 1, "--tick-rate", 20, data_dir=server.data_dir),
+            command("run", "--run", RUN, *which, "--workers", 1, "--tick-rate", 20, "--wait", 60,
+                    data_dir=server.data_dir),
             env=clean, cwd=server.data_dir.parent, stdout=out, stderr=out,
         )  # fmt: skip
     with server.client() as client:
