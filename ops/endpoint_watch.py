@@ -19,12 +19,13 @@ class EndpointWatch:
 
     Args:
         endpoints: model -> its endpoint.
+        said: endpoints of which something was said already, and why; what is said here is added.
     """
 
-    def __init__(self, run: str, endpoints: Mapping[str, str]) -> None:
+    def __init__(self, run: str, endpoints: Mapping[str, str], said: set[tuple[str, str]]) -> None:
         self._run = run
         self._endpoints = endpoints
-        self._said: set[tuple[str, str]] = set()  # endpoint, why
+        self._said = said
 
     def committed(self, tick: int, outcome: Outcome, _seconds: float) -> None:
         """Look through the jobs that ended at a tick."""

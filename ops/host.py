@@ -168,7 +168,8 @@ class TickLoop(NarratedLoop):
                 from ops.endpoint_watch import EndpointWatch
 
                 endpoints = {model.name: model.endpoint for model in settings.asked_models()}
-                self.watchers.append(EndpointWatch(run, endpoints).committed)
+                said = readiness.unreachable if readiness is not None else set()
+                self.watchers.append(EndpointWatch(run, endpoints, said).committed)
             self._readiness = readiness
             self._begins_without_workers = inline or settings.wait_seconds() >= PATIENT
             if readiness is not None:

@@ -64,6 +64,7 @@ class Readiness:
         self._tries = endpoint_hints(ledger.run, kinds[0], endpoints)
         self._answered: set[JobKey] = set()
         self._asked = self._looked = self._first = 0.0  # when
+        self.unreachable: set[tuple[str, str]] = set()  # endpoints that did not answer before the first tick, and why
         self._told = self._slow = self._waited = False
 
     def ask(self) -> None:
@@ -152,6 +153,7 @@ class Readiness:
     def _say_unreachable(self) -> None:
         for one in endpoint_vitals(self._ledger.client) if self._endpoints else ():
             if one.endpoint in self._endpoints and one.breaker == "open":
+                self.unreachable.add((one.endpoint, one.why))
                 log.warning(
                     "endpoint.unreachable",
                     run=self._ledger.run,
