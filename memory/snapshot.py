@@ -9,6 +9,7 @@ import msgspec
 
 from memory.entry import Archived, Entry, Head, Marks
 from memory.stream import Stream
+from memory.unreadable import read_entry
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,6 +17,16 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     owner: str
     entries: list[Entry]
+    archived: dict[int, Archived]
+    marks: dict[int, Marks]
+    head: Head
+
+
+class _Unread(msgspec.Struct, frozen=True, kw_only=True):
+    """The same with entries that were not looked at."""
+
+    owner: str
+    entries: list[msgspec.Raw]
     archived: dict[int, Archived]
     marks: dict[int, Marks]
     head: Head
@@ -41,7 +52,21 @@ def load(data: bytes) -> Stream:
         ValueError: when the data is none.
     """
     try:
-        kept = msgspec.json.decode(data, type=Snapshot)
-    except msgspec.MsgspecError as error:
+        try:
+            kept = msgspec.json.decode(data, type=Snapshot)
+        except msgspec.ValidationError:
+            kept = _with_unreadable(msgspec.json.decode(data, type=_Unread))
+    except ValueError as error:
         raise ValueError(f"this is not a snapshot of a stream: {error}") from error
     return Stream(kept.owner, entries=kept.entries, archived=kept.archived, marks=kept.marks, head=kept.head)
+
+
+def _with_unreadable(kept: _Unread) -> Snapshot:
+    """The same with its entries, as far as they are any."""
+    return Snapshot(
+        owner=kept.owner,
+        entries=[read_entry(raw) for raw in kept.entries],
+        archived=kept.archived,
+        marks=kept.marks,
+        head=kept.head,
+    )

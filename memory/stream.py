@@ -39,7 +39,8 @@ class Changes(msgspec.Struct):
     head: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.appended or self.archived or self.marked or self.rated or self.deleted or self.head)
+        changed = self.appended or self.archived or self.marked or self.rated or self.deleted or self.deleted_into
+        return bool(changed or self.head)
 
 
 class Stream:
@@ -217,6 +218,11 @@ class Stream:
             self.entries, self.archived, self.marks = dict(self.entries), dict(self.archived), dict(self.marks)
             self._live = dict(self._live)
             self._vacant = 0
+
+    def forget_target(self, number: int) -> None:
+        """Forget into which entry an archived one went: that entry is to be removed."""
+        self.archived[number] = Archived(self.archived[number].tick)
+        self.changes.deleted_into.append(number)
 
     def mark(self, number: int, marks: Marks) -> None:
         """Replace the marks of an entry."""

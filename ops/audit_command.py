@@ -12,10 +12,12 @@ from redis import Redis
 from memory.errors import CogitateError
 from ops import logs
 from ops.host import TickLoop
+from ops.left_out import tell_left_out
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
 from ops.terminal import Terminal
 from scheduler.audit import audit, audit_budget
+from scheduler.left_out import left_out_of
 from scheduler.loop import Tick
 
 EXAMPLE = "Example: cogitate audit town-1"
@@ -38,12 +40,15 @@ def audit_run(
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
         findings = audit(client, run)
+        left_out = left_out_of(client, run)
+    tell_left_out(left_out)
     console = Terminal(stderr=as_json)
     for finding in findings:
         console.print(finding, highlight=False, soft_wrap=True)
     console.print(f"Run {run}: {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}", highlight=False)
     if as_json:
-        print(json.dumps({"run": run, "findings": findings}), flush=True)
+        facts = {"run": run, "findings": findings, "left_out": [one._asdict() for one in left_out]}
+        print(json.dumps(facts), flush=True)
     return 1 if findings else 0
 
 

@@ -13,8 +13,10 @@ import typer
 from redis import Redis
 
 from memory.snapshot import dump
+from memory.unreadable import leave_out, unreadable
 from ops import logs
 from ops.job_command import job_json
+from ops.left_out import tell_left_out
 from ops.options import DataDir, Verbose, read_settings
 from ops.state import open_state
 from ops.terminal import Terminal, visible_json
@@ -75,7 +77,11 @@ def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
     prefix = prefix_of(client, run)
     names: Any = {*client.hkeys(prefix + "owners"), *client.hkeys(prefix + "retired")}
     for owner in sorted(name.decode() for name in names):
-        yield dump(load_streams(client, prefix, [owner])[owner])
+        stream = load_streams(client, prefix, [owner])[owner]
+        found = list(unreadable([stream]))
+        tell_left_out(found)
+        leave_out(stream, (one.number for one in found), stream.head.last_number)
+        yield dump(stream)
 
 
 def _jobs(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:

@@ -14,6 +14,7 @@ from memory.clock import clock_time, day_of
 from memory.entry import INTO_SUMMARY, Entry
 from memory.retrieval import DEFAULT, Scored
 from ops import logs
+from ops.left_out import tell_left_out
 from ops.memory_view import MemoryView, read_memory
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
@@ -42,6 +43,7 @@ def memory(
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
         view = read_memory(client, run, owner, tick)
+    tell_left_out(view.left_out)
     found = view.search(query, top, profile) if query is not None else None
     console = Terminal(stderr=as_json)
     _print_head(console, view)
@@ -133,6 +135,7 @@ def _json(view: MemoryView) -> dict[str, Any]:
         "summary": view.stream.head.summary,
         "plan_status": dict(sorted(view.stream.head.plan_status.items())),
         "entries": entries,
+        "left_out": [one._asdict() for one in view.left_out],
     }
 
 

@@ -11,6 +11,7 @@ from redis import Redis
 from memory.entry import Archived, Entry, Marks, as_known
 from memory.retrieval import DEFAULT, DIALOGUE, SPEC, Query, RetrievalProfile, Scored, retrieve
 from memory.stream import Stream
+from memory.unreadable import LeftOut, leave_out, unreadable
 from scheduler.facts import Facts
 from scheduler.intake import InputError
 from scheduler.streams import load_streams
@@ -30,6 +31,7 @@ class MemoryView:
     minute: int  # game time, total minutes
     retired: bool
     stream: Stream
+    left_out: tuple[LeftOut, ...] = ()  # of its entries: they cannot be read
 
     def entries(self) -> list[Entry]:
         """All entries that there were, archived ones included, in order of number; deleted ones are gone for good."""
@@ -78,13 +80,17 @@ def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) ->
     kept: Any = client.hvals(prefix + "facts")
     facts = _FACTS.decode(kept[0]) if kept else Facts()  # places and names differ by version, the clock does not
     at = int(now) if tick is None else tick
+    stream = load_streams(client, prefix, [owner])[owner]
+    left_out = tuple(unreadable([stream]))
+    leave_out(stream, (one.number for one in left_out), at)
     return MemoryView(
         run=run,
         owner=owner,
         tick=at,
         minute=facts.minute(at),
         retired=owner in retired,
-        stream=load_streams(client, prefix, [owner])[owner],
+        stream=stream,
+        left_out=left_out,
     )
 
 

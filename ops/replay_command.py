@@ -13,10 +13,12 @@ import typer
 from redis import Redis
 
 from ops import logs
+from ops.left_out import tell_left_out
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
 from ops.terminal import Terminal
 from scheduler.exported_journal import exported_journal
+from scheduler.left_out import left_out_of
 from scheduler.replay import replay
 from workers.embedded import EmbeddedServer
 
@@ -41,6 +43,8 @@ def replay_run(
     settings = read_settings(data_dir=data_dir)
     with open_state(settings) as client, scratch() as empty:
         rebuilt = replay(client, run, empty, exported_journal(client, settings.data_dir, run))
+        left_out = left_out_of(client, run)
+    tell_left_out(left_out)
     before = f" from the checkpoint of tick {rebuilt.first - 1:,} on" if rebuilt.first > 1 else ""
     Terminal(stderr=as_json).print(
         f"Run {run}: {rebuilt.ticks - rebuilt.first + 1:,} ticks replayed{before}; {rebuilt.entries:,} "
@@ -48,7 +52,8 @@ def replay_run(
         highlight=False, soft_wrap=True,
     )  # fmt: skip
     if as_json:
-        print(json.dumps({"run": run, **rebuilt._asdict()}), flush=True)
+        facts = {"run": run, **rebuilt._asdict(), "left_out": [one._asdict() for one in left_out]}
+        print(json.dumps(facts), flush=True)
     return 0
 
 

@@ -13,6 +13,7 @@ from redis import Redis
 from ops import logs
 from ops.amounts import by_unit, in_words
 from ops.estimate_section import Compared, compare, estimate_of, estimate_section
+from ops.left_out import tell_left_out
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.report_page import Page, Section
 from ops.report_sections import (
@@ -31,6 +32,7 @@ from ops.state import open_state
 from ops.terminal import Terminal
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.kinds import load_kinds
+from scheduler.left_out import left_out_of
 from scheduler.summary import RunSummary, summarise_run
 
 EXAMPLE = """
@@ -61,6 +63,8 @@ def report(
     path = out or Path(f"{run}.html")
     with open_state(settings) as client:
         page, figures, compared = run_page(client, run, settings.data_dir)
+        left_out = left_out_of(client, run)
+    tell_left_out(left_out)
     page.write(path)
     console = Terminal(stderr=as_json)
     console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)", highlight=False, soft_wrap=True)

@@ -101,6 +101,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
         self._count(step, BOUNDARY, core.asked)
         self._count(step, BOUNDARY, core.cuts)
         self.entries += len(core.observed)
+        self.entries -= sum(len(numbers) for _, numbers in core.unread)
         self.archive -= sum(len(numbers) for _, numbers in core.deleted)
         self.live[step], self.archived[step] = self.entries, self.archive
         self.postponed[step] += len(core.postponed)

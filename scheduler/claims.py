@@ -14,6 +14,7 @@ from redis.exceptions import RedisError, ResponseError
 from memory.effects import Effect
 from memory.entry import Entry, as_known
 from memory.profile import Profile
+from memory.unreadable import UnreadableEntry, read_entry
 from scheduler.endpoints import Model
 from scheduler.facts import Facts
 from scheduler.keys import incarnation_key, new_nonce, run_base, run_prefix
@@ -221,13 +222,12 @@ class Claims:
         return settled
 
 
-_ENTRIES = msgspec.json.Decoder(Entry)
-
-
 def build_case(job: Job, profile: Profile, facts: Facts, found: dict[str, list[bytes]]) -> Case:
     """What a job works from: of the entries found, those it may read, in order of number."""
     memories: dict[str, list[Entry]] = {}
     for reads in job.reads:
-        entries = sorted((_ENTRIES.decode(raw) for raw in found.get(reads.owner, ())), key=lambda e: e.number)
-        memories[reads.owner] = [as_known(e, job.key.tick) for e in entries if e.number <= reads.upto]
+        entries = sorted(map(read_entry, found.get(reads.owner, ())), key=lambda e: e.number)
+        memories[reads.owner] = [
+            as_known(e, job.key.tick) for e in entries if e.number <= reads.upto and not isinstance(e, UnreadableEntry)
+        ]
     return Case(job=job, profile=profile, world=facts.world(), memories=memories)

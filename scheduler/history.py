@@ -15,6 +15,7 @@ from memory.effects import Append
 from memory.entry import Entry
 from memory.repeats import count_repeat
 from memory.stream import Stream
+from memory.unreadable import leave_out
 from scheduler.boundary import Change
 from scheduler.journal import Core, JournalError, Line, ReadLine, read_line, unpack_line
 from scheduler.journal_checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
@@ -128,6 +129,8 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
 
 
 def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
+    for owner, numbers in core.unread:
+        leave_out(streams[owner], numbers, core.tick)
     for ended in (*core.ended, *core.late):
         failed = unmet(streams, ended.effects)
         if (failed is not None) != (ended.end == "stale"):

@@ -12,10 +12,11 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from memory.effects import Effect
+from memory.effects import Append, Effect
 from memory.entry import Entry
 from memory.errors import CogitateError
 from memory.profile import Profile
+from memory.unreadable import UnreadableEntry, as_it_is
 from scheduler.admission import Decision
 from scheduler.budget import Cell
 from scheduler.claims import PromptCount, Reason, Source
@@ -90,6 +91,7 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     tick: int
     minute: int
+    unread: tuple[tuple[str, tuple[int, ...]], ...] = ()  # entries that cannot be read and are left out from now on
     joined: tuple[tuple[str, Profile], ...] = ()
     left: tuple[str, ...] = ()
     facts: Facts | None = None  # when they changed
@@ -189,6 +191,8 @@ class JournalError(CogitateError, ValueError):
 
 _CORE = msgspec.json.Decoder(Core)
 _LINE = msgspec.json.Decoder(Line)
+_APPEND = Append.__struct_config__.tag
+_STAND_IN = {"type": "observation", "text": "", "minute": 0}
 _VERSION = msgspec.json.Decoder(Versioned)
 
 
@@ -231,6 +235,37 @@ def write_line(core: Core, notes: Notes, digest: str, chain: str, version: int) 
     return pack_line(chain, body), digest, chain
 
 
+def _read_core(raw: bytes) -> Core:
+    """Decode a core, with entries of a kind's that cannot be read as they are (`memory.unreadable`).
+
+    Raises:
+        msgspec.DecodeError: when anything else in it cannot be read.
+    """
+    try:
+        return _CORE.decode(raw)
+    except msgspec.ValidationError:
+        tree = msgspec.json.decode(raw)
+    found: dict[tuple[str, int, int], UnreadableEntry] = {}
+    for part in ("ended", "late"):
+        for i, ended in enumerate(tree.get(part, ())):
+            for j, effect in enumerate(ended.get("effects", ())):
+                try:
+                    msgspec.convert(effect, Append)
+                except msgspec.ValidationError as error:
+                    if effect.get("type") == _APPEND:
+                        found[part, i, j] = as_it_is(effect.get("entry"), error)
+                        effect["entry"] = _STAND_IN
+    core = _CORE.decode(msgspec.json.encode(tree))
+    replace = msgspec.structs.replace
+    for (part, i, j), entry in found.items():
+        ends = list(getattr(core, part))
+        effects = list(ends[i].effects)
+        effects[j] = replace(effects[j], entry=entry)
+        ends[i] = replace(ends[i], effects=tuple(effects))
+        core = replace(core, **{part: tuple(ends)})
+    return core
+
+
 class ReadLine(msgspec.Struct, frozen=True):
     """One verified tick of the journal."""
 
@@ -261,7 +296,7 @@ def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
                 f"tick {tick}: written with schema {version}, this version knows {SCHEMA}: upgrade Cogitate"
             )
         line = _LINE.decode(body)
-        core = _CORE.decode(line.core)
+        core = _read_core(bytes(line.core))
     except msgspec.DecodeError as error:
         raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
     expected: Any = next_digest(digest, bytes(line.core))

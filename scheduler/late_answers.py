@@ -141,8 +141,13 @@ class LateAnswers:
         self._gone = set()
         return [*chunked("HDEL", "awaited", gone), *chunked("HDEL", "offered", gone)]
 
-    def load(self, client: Redis, prefix: str, streams: Mapping[str, Stream]) -> None:
-        """Await again what the ledger says is awaited.
+    def load(
+        self, client: Redis, prefix: str, streams: Mapping[str, Stream], left_out: Collection[tuple[str, int]] = ()
+    ) -> None:
+        """Await again what the ledger says is awaited, unless something of it was left out.
+
+        Args:
+            left_out: owners and numbers of entries.
 
         Raises:
             ValueError: when it is not of this run's memories.
@@ -150,6 +155,9 @@ class LateAnswers:
         kept: Any = client.hgetall(prefix + "awaited")
         found = {JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Awaited) for key, raw in kept.items()}
         for key, awaited in sorted(found.items(), key=lambda item: (item[1].minute, item[0])):
+            if not {*awaited.made}.isdisjoint(left_out):
+                self._drop(key)
+                continue
             if not awaited.stands(streams):
                 raise ValueError(f"job {key.text()} is awaited, but what stands in its place is not provisional")
             self.awaited[key] = awaited

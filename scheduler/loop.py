@@ -126,6 +126,8 @@ class TickLoop:
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
 
         state = restore(ledger, self.mind)
+        for one in self.mind.left_out:
+            log.warning("memory.unreadable", run=ledger.run, owner=one.owner, number=one.number, why=one.why)
         self.tick = state.tick  # the last tick that is committed
         self.present = state.tick + 1  # the tick whose turn it is
         self.digest, self.chain = state.digest, state.chain
@@ -292,7 +294,7 @@ class TickLoop:
         return not self._left and inspect.getgeneratorstate(self._ticks) == inspect.GEN_CLOSED
 
     def _trim(self) -> None:
-        if self._trimmer is None or self.ledger.away:
+        if self._trimmer is None or self.ledger.away or self.mind.left_out:  # a checkpoint would lack them too soon
             return
         try:
             self.chain = self._trimmer.trim(

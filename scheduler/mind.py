@@ -129,6 +129,7 @@ class Mind(RunState):
         core = Core(
             tick=tick,
             minute=minute,
+            unread=self._leave_out(),
             joined=tuple(joins.items()),
             left=tuple(leaves),
             facts=self.facts if changed_facts else None,
@@ -158,6 +159,15 @@ class Mind(RunState):
         for owner in leaves:
             del self.streams[owner], self.profiles[owner]
         return outcome
+
+    def _leave_out(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Say with the first tick of a resumed run what it was resumed without."""
+        gone: dict[str, list[int]] = {}
+        for one in self.left_out:
+            gone.setdefault(one.owner, []).append(one.number)
+            self.warnings["memory.unreadable"] += 1
+        self.left_out = []
+        return tuple((owner, tuple(sorted(numbers))) for owner, numbers in sorted(gone.items()))
 
     # -- its parts ---------------------------------------------------------------------------------
 

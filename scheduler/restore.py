@@ -8,10 +8,12 @@ import msgspec
 from redis.exceptions import ResponseError
 
 from memory.profile import Profile
+from memory.unreadable import leave_out, unreadable
 from scheduler.endpoints import Model
 from scheduler.facts import Facts
 from scheduler.ledger import HostLedger
 from scheduler.ledger_errors import Unreadable
+from scheduler.left_out import check_kind_wrote
 from scheduler.mind import Mind
 from scheduler.open_jobs import load_open_jobs
 from scheduler.streams import load_streams
@@ -65,6 +67,10 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     owners: Any = client.hgetall(prefix + "owners")
     mind.profiles = {o.decode(): msgspec.json.decode(raw, type=Profile) for o, raw in sorted(owners.items())}
     mind.streams = load_streams(client, prefix, mind.profiles)
+    mind.left_out = list(unreadable(mind.streams.values()))
+    for one in mind.left_out:
+        check_kind_wrote(client, prefix, one.owner, mind.streams[one.owner].entries[one.number])
+        leave_out(mind.streams[one.owner], (one.number,), int(tick) + 1)
     mind.retired = {owner.decode() for owner in client.hkeys(prefix + "retired")}  # type: ignore[union-attr]
     facts: Any = client.hgetall(prefix + "facts")
     mind.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
@@ -77,7 +83,7 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.view.held = {field.decode(): int(value) for field, value in view.items()}
     mind.rater.load(client, prefix)
     mind.estimates.load(client, prefix)
-    mind.late.load(client, prefix, mind.streams)
+    mind.late.load(client, prefix, mind.streams, {(one.owner, one.number) for one in mind.left_out})
     mind.corrections.load(client, prefix)
     mind.steering.load(client, prefix)
     windows: Any = client.smembers(prefix + "windows")

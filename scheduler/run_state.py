@@ -11,6 +11,7 @@ from functools import partial
 
 from memory.profile import Profile
 from memory.stream import Stream
+from memory.unreadable import LeftOut
 from scheduler.budget import BudgetView
 from scheduler.cadence import Cadence
 from scheduler.corrections import Corrections
@@ -51,6 +52,7 @@ class RunState:
         self.estimates = TokenEstimates()
         self.late = LateAnswers()
         self.corrections = Corrections()
+        self.left_out: list[LeftOut] = []  # entries that could not be read: the next tick says so
         self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
 
     def case_of(self, item: OpenJob) -> Case:

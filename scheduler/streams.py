@@ -19,13 +19,13 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from memory.entry import Archived, Entry, Head, Marks
+from memory.entry import Archived, Head, Marks
 from memory.stream import Stream
+from memory.unreadable import read_entry
 from scheduler.ledger import Value, Write
 
 CHUNK = 500  # pairs a command; Lua's unpack fails between 7,000 and 8,000 values
 
-_ENTRY = msgspec.json.Decoder(Entry)
 _MARKS = msgspec.json.Decoder(Marks)
 _HEAD = msgspec.json.Decoder(Head)
 
@@ -91,7 +91,7 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
 
 
 def load_streams(client: Redis, prefix: str, owners: Iterable[str]) -> dict[str, Stream]:
-    """Read the streams of these owners."""
+    """Read the streams of these owners, with what cannot be read in them (`memory.unreadable`)."""
     names = list(owners)
     pipeline = client.pipeline(transaction=False)
     for owner in names:
@@ -108,7 +108,7 @@ def load_streams(client: Redis, prefix: str, owners: Iterable[str]) -> dict[str,
         went = {int(number): int(target) for number, target in into.items()}
         streams[owner] = Stream(
             owner,
-            entries=[_ENTRY.decode(raw) for raw in (*live, *archive)],
+            entries=[read_entry(raw) for raw in (*live, *archive)],
             archived={int(n): Archived(int(tick), went.get(int(n), 0)) for n, tick in scores},
             marks={int(number): _MARKS.decode(raw) for number, raw in marks.items()},
             head=_HEAD.decode(head) if head else Head(),

@@ -11,6 +11,7 @@ import msgspec
 from redis import Redis
 
 from memory.entry import ENTRY_TYPES
+from memory.unreadable import UnreadableEntry
 from scheduler.budget import window_of
 from scheduler.history import read_journal
 from scheduler.journal_checkpoint import load_base
@@ -184,6 +185,10 @@ class RunReader:
         refused: Counter[str] = Counter()
         for cell, count in standing.refused.items():
             refused[limit_name(limits.ever, cell)] += count
+        memories, unreadable = _memories(self._client, self._prefix)
+        warnings = Counter(standing.warnings)
+        if unreadable:
+            warnings["memory.unreadable"] += unreadable
         return RunSummary(
             run=self._run,
             status=state.get(b"status", b"").decode(),
@@ -203,8 +208,8 @@ class RunReader:
             shortfalls=_shortfall_lines(standing),
             refused=dict(sorted(refused.items())),
             budget=budget_lines(self._client, self._prefix, limits.now),
-            memories=_memories(self._client, self._prefix),
-            warnings=dict(sorted(standing.warnings.items())),
+            memories=memories,
+            warnings=dict(sorted(warnings.items())),
             steering=steering_of(self._client, self._prefix),
         )
 
@@ -316,10 +321,15 @@ def limit_name(limits: LimitTable, cell: str) -> str:
     return exact if exact in names or ":" not in scope else f"{period}.{scope.partition(':')[0]}:*.{unit}"
 
 
-def _memories(client: Redis, prefix: str) -> dict[str, dict[str, int]]:
+def _memories(client: Redis, prefix: str) -> tuple[dict[str, dict[str, int]], int]:
+    """Entries by type, and how many cannot be read."""
+    unreadable = 0
     owners: Any = client.hkeys(prefix + "heads")
     counts: dict[str, dict[str, int]] = {name: {"live": 0, "archived": 0} for name in ENTRY_TYPES}
     for stream in load_streams(client, prefix, sorted(owner.decode() for owner in owners)).values():
         for number, entry in stream.entries.items():
+            if isinstance(entry, UnreadableEntry):
+                unreadable += 1
+                continue
             counts[entry.type]["live" if stream.is_live(number) else "archived"] += 1
-    return counts
+    return counts, unreadable
