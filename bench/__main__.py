@@ -28,6 +28,8 @@ def main() -> int:
     commands.add_parser("enqueue", help="what publishing a tick's hints costs, beside Celery's own ways")
     commands.add_parser("concurrency", help="calls that one worker process drives, beside plain Celery tasks")
     commands.add_parser("memory", help="what memory operations cost on a full stream")
+    stalling = commands.add_parser("hostile", help="what text made to stall a host costs a tick, for each policy")
+    stalling.add_argument("--length", type=int, default=4_000, help="characters of every text, at most 4,000")
     limit = commands.add_parser("rate-limit", help="whether workers keep a limit against a server that enforces it")
     limit.add_argument("--per-minute", type=int, default=60)
     limit.add_argument("--seconds", type=float, default=300.0)
@@ -62,6 +64,11 @@ def main() -> int:
         from bench import memory
 
         print(memory.table())
+        return 0
+    if arguments.command == "hostile":
+        from bench import hostile
+
+        print(hostile.table(arguments.length))
         return 0
     if arguments.command == "rate-limit":
         from bench import rate_limit

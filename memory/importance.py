@@ -20,6 +20,7 @@ from memory.leanings import leaning
 from memory.text import normal, stems
 
 _MAX_TEXTS = 500  # rated texts kept; the longest untouched goes first
+_MOST_WORDS = 200  # of a text: those after them hardly change how important it is
 _MAX_RATINGS = 16  # kept per text, the newest
 _NEIGHBOURS = 25
 _LEAST_SIMILAR = 0.15
@@ -110,7 +111,7 @@ class Ratings:
 
     def estimate(self, owner: str, entry: Entry) -> Estimate:
         """What the run's rater would probably say, and how far off that may be. Changes nothing."""
-        stemmed = frozenset(stems(entry.text))
+        stemmed = frozenset(stems(entry.text, _MOST_WORDS))
         group = _class(owner, entry, stemmed)
         rating, error = self._expected(owner, entry, stemmed, group)
         real, expected = self.state.errors.get(group, (0.0, 0.0))
@@ -139,7 +140,7 @@ class Ratings:
     def learn(self, owner: str, entry: Entry, rating: int) -> None:
         """Take in a rating that a model gave (clamped to 1 to 10)."""
         rating = min(10, max(1, rating))
-        stemmed = frozenset(stems(entry.text))
+        stemmed = frozenset(stems(entry.text, _MOST_WORDS))
         group = _class(owner, entry, stemmed)
         predicted, expected = self._expected(owner, entry, stemmed, group)
         real_sum, expected_sum = self.state.errors.get(group, (0.0, 0.0))

@@ -15,7 +15,7 @@ from memory.entry import Entry
 from memory.sentences import split_sentences
 from memory.summary import choose_units
 from memory.times import anchor_days
-from memory.units import WEIGHTINGS, Line, Unit, units
+from memory.units import MOST_SENTENCES, WEIGHTINGS, Line, Unit, units
 
 LONG = 16  # characters: a longer word counts as several
 #: Characters of scripts that write no spaces count as a word each: Thai to Khmer, kana, Han.
@@ -83,7 +83,8 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
     lines = [Line("", sentence, 0) for sentence in split_sentences(summary)]
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         said = line(entry, names)
-        lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in split_sentences(said.text)]
+        sentences = split_sentences(said.text)[:MOST_SENTENCES]
+        lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in sentences]
     brevity = WEIGHTINGS["facts"].brevity
     candidates = [_weighed(unit, brevity) for unit in units(lines, "facts")]
     words = words_of_tokens(max(0, room))

@@ -24,6 +24,9 @@ from memory.text import normal, stem, words
 #: Words whose presence makes no difference to what was observed.
 _EMPTY = frozenset(words("a an the is are am was were be been his her hers their its my your our s"))
 
+#: Words of a text that only repeats itself word for word: stems of new words take longer than all else about it.
+_LONG = 200
+
 #: Counter of a stream's head: the importance of all repeats ever counted instead of stored, summed.
 REPEATED = "repeated"
 
@@ -45,7 +48,10 @@ def repeat_key(entry: Entry) -> RepeatKey | None:
 
 @lru_cache(maxsize=4_096)
 def _told(text: str) -> str:
-    return " ".join(stem(w) for w in words(text) if w not in _EMPTY) or normal(text)
+    told = words(text)
+    if len(told) > _LONG:
+        return normal(text)
+    return " ".join(stem(w) for w in told if w not in _EMPTY) or normal(text)
 
 
 class RepeatIndex:

@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 
 from memory.courtesies import acts, tell_acts
 from memory.sentences import split_sentences
-from memory.units import WEIGHTINGS, Line, Style, Unit, units
+from memory.units import MOST_SENTENCES, WEIGHTINGS, Line, Style, Unit, units
 
 __all__ = ["Line", "Style", "summarise"]
 
@@ -41,7 +41,7 @@ def _closing(lines: Sequence[Line]) -> str:
     counts: dict[str, Counter[str]] = {line.speaker: Counter() for line in lines if line.speaker}
     for line in lines:
         if line.speaker:
-            counts[line.speaker].update({act for s in split_sentences(line.text) for act in acts(s)})
+            counts[line.speaker].update({act for s in split_sentences(line.text)[:MOST_SENTENCES] for act in acts(s)})
     return tell_acts(counts, list(counts))
 
 

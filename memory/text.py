@@ -61,8 +61,11 @@ def normalized(text: str, form: Literal["NFC", "NFKD"] = "NFC") -> str:
 
     `unicodedata.normalize` sorts the marks on a letter by insertion, which takes a minute for a letter with 100,000.
     """
-    if text.isascii() or unicodedata.is_normalized(form, text):
-        return text
+    return text if text.isascii() or unicodedata.is_normalized(form, text) else _normalized(text, form)
+
+
+@lru_cache(maxsize=64)  # what is said to many is looked at for each of them
+def _normalized(text: str, form: Literal["NFC", "NFKD"]) -> str:
     marks, most = 0, 0
     for char in text:
         marks = marks + 1 if unicodedata.combining(char) or ord(char) in _MARKS_IN_ONE else 0
@@ -112,9 +115,9 @@ def stem(word: str) -> str:
     return base
 
 
-def stems(text: str) -> list[str]:
-    """The stems of the words of `text` that are no function words, in order, repeats kept."""
-    return [stem(w) for w in words(text) if w not in FUNCTION_WORDS]
+def stems(text: str, most: int | None = None) -> list[str]:
+    """The stems of the words of `text`, or of its first `most`, that are no function words: in order, repeats kept."""
+    return [stem(w) for w in words(text)[:most] if w not in FUNCTION_WORDS]
 
 
 def normal(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from memory.courtesies import is_small_talk
@@ -17,6 +18,7 @@ from memory.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
 
 Style = Literal["facts", "gist"]
 
+MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 characters has a hundred
 MAX_NAME = 60  # characters of a speaker's name: it is told in the place of each "you", and a text may be full of them
 
 _WORD = re.compile(r"[^\W_]+")
@@ -76,7 +78,7 @@ def units(lines: Sequence[Line], style: Style) -> list[Unit]:
     A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.
     """
     lines = [line._replace(speaker=line.speaker[:MAX_NAME]) for line in lines]
-    sentences = [split_sentences(line.text) for line in lines]
+    sentences = [split_sentences(line.text)[:MOST_SENTENCES] for line in lines]
     speakers = Speakers(line.speaker for line in lines if line.speaker)
     names = name_words(s for said in sentences for s in said)
     lines_with: Counter[str] = Counter()
@@ -84,7 +86,8 @@ def units(lines: Sequence[Line], style: Style) -> list[Unit]:
         lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
     found: list[Unit] = []
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
-        for clause in (clause for sentence in said for clause in split_clauses(sentence)):
+        clauses = (clause for sentence in said for clause in split_clauses(sentence))
+        for clause in islice(clauses, MOST_SENTENCES):
             text = _told(clause, line.speaker, speakers, names) if line.speaker else clause
             if not text:
                 continue
