@@ -54,7 +54,7 @@ def markdown(agent: str) -> str:
     right = list(_live(agent, asked))
     model = Settings().model
     left, right = ([t for t in thoughts if day_of(t.minute) == 0] for thoughts in (left, right))
-    lines = [f"## {name}, day 0"]
+    lines = [f"## {name}, day 1"]
     for kind, title in SECTIONS.items():
         pair = [[t for t in thoughts if t.kind == kind] for thoughts in (left, right)]
         lines += ["", f"### {title}", "", f"| by heuristics | by {model} |", "| --- | --- |"]

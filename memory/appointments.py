@@ -112,7 +112,7 @@ def _appointment(sentence: str, entry: Entry, places: Sequence[Location], start:
 def _when(sentence: str, time: Time, said: int, start: int, end: int) -> int | None:
     day: int | None = None
     if numbered := _DAY_NUMBER.search(sentence):
-        day = int(numbered[1])
+        day = int(numbered[1]) - 1
     else:
         for pattern, ahead in _DAYS:
             if pattern.search(sentence):

@@ -1,4 +1,7 @@
-"""Game time: total minutes since midnight of day 0, and its words."""
+"""Game time: minutes since the midnight at which the first day begins, and its words.
+
+Inside, days are counted from 0 (`day_of`); whoever reads, a person or a model, is told of day 1 first (`day_number`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,16 @@ DAY = 1440  # minutes
 def day_of(minute: int) -> int:
     """The game day (from 0) of a game time; days start at 00:00."""
     return minute // DAY
+
+
+def day_number(minute: int) -> int:
+    """Return the game day of a game time as it is told: the first is 1."""
+    return day_of(minute) + 1
+
+
+def day_and_time(minute: int) -> str:
+    """Return a game time as "day 1, 7:05 AM"."""
+    return f"day {day_number(minute)}, {clock_time(minute)}"
 
 
 def clock_time(minute: int) -> str:

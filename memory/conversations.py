@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory.clock import DAY, clock_time, day_of
+from memory.clock import DAY, day_and_time
 from memory.entry import MAX_TEXT, Entry
 from memory.summary import Line, Style, summarise
 from memory.times import anchor_days
@@ -116,4 +116,4 @@ def _header(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
         return ""
     place = f" at {named(entries[0].location, names)}" if entries[0].location else ""
     talk = f"{listing(people)} talked" if len(people) > 1 else f"Conversation with {people[0]}"
-    return f"{talk}{place} on day {day_of(entries[0].minute)}, {clock_time(entries[0].minute)}."
+    return f"{talk}{place} on {day_and_time(entries[0].minute)}."

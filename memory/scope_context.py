@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memory.clock import clock_time, day_of
+from memory.clock import day_and_time
 from memory.conversations import named
 from memory.entry import Entry
 from memory.scopes import WORLD, location_owner
@@ -24,7 +24,7 @@ def latest(entries: Iterable[Entry], count: int = MAX_ENTRIES) -> list[Entry]:
 def memory_line(entry: Entry) -> str:
     """One memory in one line: when it was, and what."""
     text = shorten(" ".join(entry.text.split()), MAX_LINE)
-    return f"- day {day_of(entry.minute)}, {clock_time(entry.minute)}: {text}"
+    return f"- {day_and_time(entry.minute)}: {text}"
 
 
 def location_memory(streams: Mapping[str, Stream], location: str, count: int = MAX_ENTRIES) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from memory.clock import day_of
+from memory.clock import day_number
 
 _TIME = re.compile(
     r"""(?<![\d:.,$€£])(?:
@@ -63,8 +63,8 @@ def anchor_days(text: str, minute: int) -> str:
     """
 
     def told(match: re.Match[str]) -> str:
-        day = day_of(minute) + _AHEAD[match.lastgroup or "now"]
-        if day < 0:
+        day = day_number(minute) + _AHEAD[match.lastgroup or "now"]
+        if day < 1:
             return match[0]
         if not match[0].isascii():
             return f"в день {day}"

@@ -17,6 +17,7 @@ from ops.run_report import MEANING
 from ops.shortfall_words import failure_in_words
 from ops.state import open_state
 from ops.terminal import Terminal
+from scheduler.budget import cell_in_words
 from scheduler.intake import InputError
 from scheduler.job_history import JobHistory, JobRecord, LateAnswer
 from scheduler.summary import prefix_of
@@ -75,13 +76,13 @@ def job_json(one: JobRecord) -> dict[str, Any]:
 def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
     yield "job", one.id
     yield "asked for", f"{one.kind} for {one.owner} at tick {one.tick:,}"
-    yield "decision", one.decision + (f": refused by {one.refused}" if one.refused else "")
+    yield "decision", one.decision + (f": refused by {cell_in_words(one.refused)}" if one.refused else "")
     if one.successor:
         yield "next try", one.successor
     if one.due:
         yield "due", f"tick {one.due:,}"
     if one.cells:
-        yield "reserved", f"{in_words(one.reserved)} of {', '.join(one.cells)}"
+        yield "reserved", f"{in_words(one.reserved)} of {', '.join(map(cell_in_words, one.cells))}"
     if one.decision == "admitted":
         now = f", now with {', '.join(one.workers)}" if one.workers else ""
         yield "attempts", f"{one.claims}{now}"

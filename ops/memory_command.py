@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
 import typer
 from rich.table import Table
 
-from memory.clock import clock_time, day_of
+from memory.clock import clock_time, day_and_time
 from memory.entry import INTO_SUMMARY, Entry
 from memory.retrieval import DEFAULT, Scored
 from ops import logs
@@ -28,28 +29,32 @@ def memory(
     owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose memory, such as agent:isabella.")],
     tick: Annotated[int | None, typer.Option("--tick", metavar="N", help="As it was at the end of that tick.")] = None,
     query: Annotated[
-        str | None, typer.Option("--query", metavar="TEXT", help="Show what comes to mind, and why.")
+        str | None, typer.Option("--query", metavar="TEXT", help="Show only what comes to mind for it, the best first.")
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many entries a query finds.")] = 10,
     profile: Annotated[
-        str, typer.Option("--profile", help="How a query scores: default, dialogue or spec.")
+        str, typer.Option("--profile", help="How memories are scored: default, dialogue or spec.")
     ] = DEFAULT.name,
     last: Annotated[int, typer.Option("--last", min=0, help="Show so many of the newest entries; 0: all.")] = 40,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Show an owner's memory stream: ratings, repeats, what is provisional, what was archived and into what."""
+    """Show an owner's memory stream, and why each entry comes to mind: by its age and importance, and for a query.
+
+    Also ratings, repeats, what is provisional, what was archived and into what.
+    """
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
         view = read_memory(client, run, owner, tick)
     tell_left_out(view.left_out)
     found = view.search(query, top, profile) if query is not None else None
+    salience = view.salience(profile)
     console = Terminal(stderr=as_json)
     _print_head(console, view)
-    console.print(_entries_table(view, last) if found is None else _found_table(found))
+    console.print(_entries_table(view, salience, last) if found is None else _found_table(found))
     if as_json:
-        facts = _json(view)
+        facts = _json(view, salience)
         if found is not None:
             facts["query"] = {"text": query, "profile": profile, "found": [_scored(one) for one in found]}
         print(json.dumps(facts), flush=True)
@@ -60,10 +65,9 @@ def _print_head(console: Terminal, view: MemoryView) -> None:
     entries, live = view.entries(), view.live()
     types = Counter(e.type for e in live)
     repeats = sum(view.marks(e).repeats for e in entries)
-    moment = f"day {day_of(view.minute) + 1}, {clock_time(view.minute)}"
     left = ", has left" if view.retired else ""
     console.print(
-        f"{view.owner} of run {view.run}{left}: tick {view.tick:,}, {moment}\n"
+        f"{view.owner} of run {view.run}{left}: tick {view.tick:,}, {day_and_time(view.minute)}\n"
         f"{len(live):,} live entries ({', '.join(f'{n} {name}' for name, n in sorted(types.items())) or 'none'}), "
         f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted",
         highlight=False, soft_wrap=True,
@@ -72,14 +76,15 @@ def _print_head(console: Terminal, view: MemoryView) -> None:
         console.print("Long-term summary:", view.stream.head.summary, highlight=False, soft_wrap=True)
 
 
-def _entries_table(view: MemoryView, last: int) -> Table:
-    table = Table("no.", "when", "type", "imp.", "text", "notes")
+def _entries_table(view: MemoryView, salience: Mapping[int, Scored], last: int) -> Table:
+    table = Table("no.", "when", "type", "imp.", "text", "why", "notes")
     entries = view.entries()
     for entry in entries[-last:] if last else entries:
         gone = view.archived(entry) is not None
         table.add_row(
-            str(entry.number), _when(entry), entry.type, str(entry.importance or "-"),
-            entry.text, _notes(view, entry), style="dim" if gone else None,
+            str(entry.number), day_and_time(entry.minute), entry.type, str(entry.importance or "-"),
+            entry.text, "" if gone else _why(salience[entry.number]), _notes(view, entry),
+            style="dim" if gone else None,
         )  # fmt: skip
     return table
 
@@ -87,13 +92,19 @@ def _entries_table(view: MemoryView, last: int) -> Table:
 def _found_table(found: list[Scored]) -> Table:
     table = Table("no.", "when", "type", "score", "text", "why")
     for one in found:
-        why = " + ".join(f"{part.name} {part.weight:g}×{part.value:.3f}" for part in one.parts if part.value)
-        table.add_row(str(one.entry.number), _when(one.entry), one.entry.type, f"{one.score:.3f}", one.entry.text, why)
+        table.add_row(
+            str(one.entry.number),
+            day_and_time(one.entry.minute),
+            one.entry.type,
+            f"{one.score:.3f}",
+            one.entry.text,
+            _why(one),
+        )
     return table
 
 
-def _when(entry: Entry) -> str:
-    return f"day {day_of(entry.minute) + 1}, {clock_time(entry.minute)}"
+def _why(one: Scored) -> str:
+    return " + ".join(f"{part.name} {part.weight:g}×{part.value:.3f}" for part in one.parts if part.value)
 
 
 def _notes(view: MemoryView, entry: Entry) -> str:
@@ -113,7 +124,7 @@ def _notes(view: MemoryView, entry: Entry) -> str:
     return ", ".join(notes)
 
 
-def _json(view: MemoryView) -> dict[str, Any]:
+def _json(view: MemoryView, salience: Mapping[int, Scored]) -> dict[str, Any]:
     entries = []
     for entry in view.entries():
         archived = view.archived(entry)
@@ -124,6 +135,7 @@ def _json(view: MemoryView) -> dict[str, Any]:
                 "provisional": entry.provisional,
                 "marks": {name: getattr(view.marks(entry), name) for name in view.marks(entry).__struct_fields__},
                 "archived": None if archived is None else {"tick": archived.tick, "into": archived.into},
+                "why": _scored(salience[entry.number]) if archived is None else None,
             }
         )
     return {

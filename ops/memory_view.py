@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -50,15 +50,30 @@ class MemoryView:
         """What is counted about the entry until now."""
         return self.stream.marks.get(entry.number, Marks())
 
+    def salience(self, profile: str) -> dict[int, Scored]:
+        """Return how readily each live entry comes to mind while nothing is asked for, and why, by number.
+
+        Raises:
+            InputError: when there is no such profile.
+        """
+        live = self.live()
+        everything = replace(_profile(profile), distinct=False, diversity=0.0)
+        found = retrieve(live, Query(minute=self.minute, limit=len(live)), everything)
+        return {one.entry.number: one for one in found}
+
     def search(self, text: str, limit: int, profile: str) -> list[Scored]:
         """The best live entries for a query, with the breakdown of their scores.
 
         Raises:
             InputError: when there is no such profile.
         """
-        if profile not in PROFILES:
-            raise InputError(f"there is no retrieval profile {profile!r}; there are {', '.join(PROFILES)}")
-        return retrieve(self.live(), Query(minute=self.minute, text=text, limit=limit), PROFILES[profile])
+        return retrieve(self.live(), Query(minute=self.minute, text=text, limit=limit), _profile(profile))
+
+
+def _profile(name: str) -> RetrievalProfile:
+    if name not in PROFILES:
+        raise InputError(f"there is no retrieval profile {name!r}; there are {', '.join(PROFILES)}")
+    return PROFILES[name]
 
 
 def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) -> MemoryView:

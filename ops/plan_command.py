@@ -8,11 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from memory.clock import clock_time
+from memory.clock import clock_time, day_and_time
 from ops import logs
 from ops.memory_view import read_memory
 from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.runs_command import moment
 from ops.state import open_state
 from ops.terminal import Terminal
 
@@ -33,13 +32,14 @@ def plan(
     found = view.stream.current_plan(view.minute)
     items = view.stream.plan_items(found) if found is not None else []
     console = Terminal(stderr=as_json)
-    console.print(f"{owner} of run {run}: {moment(view.minute)}", highlight=False)
+    console.print(f"{owner} of run {run}: {day_and_time(view.minute)}", highlight=False)
     if found is None:
         console.print("there is no plan in force")
     else:
         made = "by a heuristic, provisionally" if found.provisional else "as asked for"
         console.print(
-            f"Plan {found.number}, made {made} at tick {found.tick:,}, until {moment(found.valid_until)}: {found.text}",
+            f"Plan {found.number}, made {made} at tick {found.tick:,}, until {day_and_time(found.valid_until)}: "
+            f"{found.text}",
             highlight=False, soft_wrap=True,
         )  # fmt: skip
         table = Table("item", "time", "what", "where", "prio.", "status")

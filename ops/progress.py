@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from memory.clock import clock_time, day_of
+from memory.clock import clock_time, day_number
 from scheduler.budget import BudgetView, Cell, retry_pool, window_of
 from scheduler.loop import Tick, TickLoop
 
@@ -63,7 +63,7 @@ class RunProgress:
 
 
 def _moment(tick: Tick) -> str:
-    return f"day {day_of(tick.minute) + 1}, {clock_time(tick.minute):>8}"
+    return f"day {day_number(tick.minute)}, {clock_time(tick.minute):>8}"
 
 
 def jobs_line(ended: Counter[tuple[str, str, str]]) -> str:

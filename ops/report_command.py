@@ -10,6 +10,7 @@ import msgspec
 import typer
 from redis import Redis
 
+from memory.clock import day_and_time
 from ops import logs
 from ops.amounts import by_unit, in_words
 from ops.estimate_section import Compared, compare, estimate_of, estimate_section
@@ -27,7 +28,7 @@ from ops.report_sections import (
 )
 from ops.run_figures import RunFigures, run_figures
 from ops.run_report import degraded
-from ops.runs_command import ended_jobs, moment
+from ops.runs_command import ended_jobs
 from ops.state import open_state
 from ops.terminal import Terminal
 from scheduler.endpoint_vitals import endpoint_vitals
@@ -84,7 +85,7 @@ def run_page(client: Redis, run: str, data_dir: Path) -> tuple[Page, RunFigures,
     figures = run_figures(client, run, data_dir)
     endpoints = endpoint_vitals(client)
     estimated, kept = estimate_of(client, run, summary.agents)
-    page = Page(f"Run {run}", f"{summary.state} at tick {summary.tick:,}, {moment(summary.minute)}")
+    page = Page(f"Run {run}", f"{summary.state} at tick {summary.tick:,}, {day_and_time(summary.minute)}")
     page.sections = [
         _overview(summary, figures),
         budget_section(summary, figures),

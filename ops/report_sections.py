@@ -15,6 +15,7 @@ from ops.report_page import Cell, Section, Table
 from ops.run_figures import BOUNDARY, RunFigures
 from ops.run_report import degraded_lines
 from ops.steering_words import cadence_in_words, pace_in_words
+from scheduler.budget import window_in_words
 from scheduler.endpoint_vitals import EndpointVitals
 from scheduler.summary import BudgetLine, RunSummary
 from tasks.job import Cost
@@ -41,7 +42,8 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
     ]
     limited = [line for line in summary.budget if line.limit is not None and not line.window.startswith("tick:")]
     rows = [
-        (line.window, line.scope, line.unit, line.spent, line.reserved, line.limit, line.overrun) for line in limited
+        (window_in_words(line.window), line.scope, line.unit, line.spent, line.reserved, line.limit, line.overrun)
+        for line in limited
     ]
     return Section(
         "Budget",

@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memory.clock import clock_time, day_of
+from memory.clock import day_and_time
 from ops.shortfall_words import shortfall_lines
 from ops.steering_words import cadence_in_words, mode_in_words, pace_in_words
+from scheduler.budget import window_in_words
 from scheduler.summary import BudgetLine, RunSummary
 
 DEGRADED = ("denied", "late", "failed", "dead")
@@ -101,7 +102,7 @@ def print_summary(
     console: Console, summary: RunSummary, took: Took | None = None, servers: Mapping[str, str] | None = None
 ) -> None:
     """Tables and sentences on what a run did; `servers` as `degraded_lines` has it."""
-    until = f"day {day_of(summary.minute) + 1}, {clock_time(summary.minute)}"
+    until = day_and_time(summary.minute)
     stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
     console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
     if summary.trimmed:
@@ -157,7 +158,7 @@ def budget_lines_table(lines: Iterable[BudgetLine]) -> Table:
     for line in lines:
         if line.limit is not None:
             figures = (line.spent, line.reserved, line.limit, line.overrun)
-            table.add_row(line.window, line.scope, line.unit, *(f"{figure:,}" for figure in figures))
+            table.add_row(window_in_words(line.window), line.scope, line.unit, *(f"{figure:,}" for figure in figures))
     return table
 
 

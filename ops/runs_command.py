@@ -8,7 +8,7 @@ from typing import Any
 from redis import Redis
 from rich.table import Table
 
-from memory.clock import clock_time, day_of
+from memory.clock import day_and_time
 from ops import logs
 from ops.amounts import by_unit, in_words
 from ops.options import AsJson, DataDir, Verbose, read_settings
@@ -39,11 +39,6 @@ def show_runs(client: Redis, as_json: bool) -> None:
         print(json.dumps({"runs": [_json(one) for one in found]}), flush=True)
 
 
-def moment(minute: int) -> str:
-    """Game time as people read it."""
-    return f"day {day_of(minute) + 1}, {clock_time(minute)}"
-
-
 def ended_jobs(summary: RunSummary) -> int:
     """How many jobs have had their end."""
     return sum(sum(facts["end"].values()) for facts in summary.jobs.values())
@@ -64,7 +59,7 @@ def _table(found: list[RunSummary]) -> Table:
     table = Table("run", "status", "tick", "game time", "agents", "jobs", "spent", "last host")
     for one in found:
         table.add_row(
-            one.run, one.state, f"{one.tick:,}", moment(one.minute), str(one.agents), f"{ended_jobs(one):,}",
+            one.run, one.state, f"{one.tick:,}", day_and_time(one.minute), str(one.agents), f"{ended_jobs(one):,}",
             in_words(one.spent), one.host,
         )  # fmt: skip
     return table

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from memory.clock import clock_time, day_of
+from memory.clock import day_and_time
 from scheduler.summary import ShortfallLine
 from workers.verdict import WHAT_TO_CHECK
 
@@ -104,4 +104,4 @@ def _subject(cause: _Cause, servers: Mapping[str, str]) -> str:
 
 
 def _moment(tick: int, minute: int) -> str:
-    return f"tick {tick:,} (day {day_of(minute) + 1}, {clock_time(minute)})"
+    return f"tick {tick:,} ({day_and_time(minute)})"

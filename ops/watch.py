@@ -9,9 +9,10 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from memory.clock import day_and_time
 from ops.amounts import in_words
 from ops.run_report import budget_table, degraded, jobs_table
-from ops.runs_command import ended_jobs, moment
+from ops.runs_command import ended_jobs
 from scheduler.summary import RunReader, RunSummary
 
 EVERY = 0.5  # seconds between two looks
@@ -50,7 +51,7 @@ def one_line(summary: RunSummary) -> str:
     """Where a run stands."""
     reasons, _ = degraded(summary)
     return (
-        f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {moment(summary.minute)}  "
+        f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {day_and_time(summary.minute)}  "
         f"jobs {ended_jobs(summary):,}, {reasons.total():,} degraded  spent {in_words(summary.spent)}"
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from memory.clock import day_of
-from scheduler.budget import Cell, amounts
+from scheduler.budget import Cell, amounts, cell_in_words
 from scheduler.commit import KEPT_DAYS
 from scheduler.limits import UNITS
 from scheduler.snapshot import Snapshot
@@ -23,7 +23,7 @@ def over_limit(lines: Iterable[BudgetLine]) -> list[str]:
     """Windows in which reserved + spent is above limit + overrun, or an account is negative."""
     found = []
     for line in lines:
-        where = f"{line.window} {line.scope} {line.unit}"
+        where = cell_in_words(f"{line.window} {line.scope} {line.unit}")
         if min(line.reserved, line.spent, line.overrun) < 0:
             found.append(f"{where}: negative account (reserved {line.reserved}, spent {line.spent})")
         if line.limit is not None and line.reserved + line.spent > line.limit + line.overrun:
@@ -58,7 +58,9 @@ def wrong_reservations(ledger: Snapshot) -> list[str]:
     for account in sorted(set(ledger.accounts) | set(expected)):
         actual = ledger.accounts.get(account, {}).get("reserved", 0)
         if account[0] in ledger.windows and actual != expected[account]:
-            found.append(f"{' '.join(account)}: reserved {actual}, but jobs and attempts hold {expected[account]}")
+            found.append(
+                f"{cell_in_words(' '.join(account))}: reserved {actual}, but jobs and attempts hold {expected[account]}"
+            )
     if ledger.open != dict(opens):
         found.append(f"open counters {ledger.open} are not those of the open jobs and attempts {dict(opens)}")
     return found
@@ -100,7 +102,7 @@ def wrong_spending(standing: Standing, ledger: Snapshot) -> list[str]:
         most = known[account] + unknown[account] + (actual.get("overrun", 0) if unknown[account] else 0)
         if not known[account] <= latest <= most:
             found.append(
-                f"{' '.join(account)}: latest attempts hold or cost {latest}, "
+                f"{cell_in_words(' '.join(account))}: latest attempts hold or cost {latest}, "
                 f"by the journal and the open jobs from {known[account]} to {most}"
             )
     return found

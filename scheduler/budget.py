@@ -57,6 +57,20 @@ def window_of(period: Period, tick: int, minute: int) -> str:
     return f"{period}:{index}"
 
 
+def window_in_words(window: str) -> str:
+    """Return a window such as "day:0" as people read it: "day 1", "whole run", "tick 5"."""
+    period, _, index = window.partition(":")
+    if period == "run":
+        return "whole run"
+    return f"{period} {int(index) + (period == 'day')}" if index.isdecimal() else window
+
+
+def cell_in_words(cell: str) -> str:
+    """Return a text that begins with a window, such as "day:0 kind:plan calls", with that window in words."""
+    window, space, rest = cell.partition(" ")
+    return window_in_words(window) + space + rest if ":" in window else cell
+
+
 def retry_pool(limit: int, share: float) -> int:
     """How much of a limit is kept for further attempts: at least 1 of any limit above 1, unless the share is 0."""
     return 0 if limit < 2 or share == 0 else max(1, int(limit * share))

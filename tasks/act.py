@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from memory.clock import DAY, clock_time, day_of
+from memory.clock import DAY, clock_time, day_number
 from memory.compaction import rating
 from memory.conversations import named
 from memory.effects import Effect, SetPlanStatus, Tell
@@ -78,7 +78,7 @@ class Act:
                 "occupation": profile.occupation,
                 "traits": profile.traits,
                 "places": places_shown(case, memories),
-                "day": day_of(case.job.minute),
+                "day": day_number(case.job.minute),
                 "time": clock_time(case.job.minute),
                 "place": named(_text(situation, "location"), names),
                 "activity": brief(_text(situation, "activity")),

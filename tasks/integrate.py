@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from pydantic import BaseModel
 
-from memory.clock import clock_time, day_of
+from memory.clock import clock_time, day_and_time, day_number
 from memory.context import Context, context_window
 from memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
 from memory.entry import Entry
@@ -25,7 +25,7 @@ from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.recall import accessed, display_names, when
+from tasks.recall import accessed, display_names
 
 ASKED, DONE = "integrate.asked", "integrate.done"  # counters: ticks
 CURSOR = "integrate"
@@ -87,12 +87,12 @@ class Integrate:
                 "name": case.profile.name,
                 "occupation": case.profile.occupation,
                 "traits": case.profile.traits,
-                "day": day_of(case.job.minute),
+                "day": day_number(case.job.minute),
                 "time": clock_time(case.job.minute),
                 "summary": window.summary,
-                "history": [{"when": when(e.minute), "text": e.text} for e in window.history],
-                "memories": [{"when": when(e.minute), "text": e.text} for e in window.memories],
-                "events": [{"when": when(e.minute), "text": e.text} for e in events],
+                "history": [{"when": day_and_time(e.minute), "text": e.text} for e in window.history],
+                "memories": [{"when": day_and_time(e.minute), "text": e.text} for e in window.memories],
+                "events": [{"when": day_and_time(e.minute), "text": e.text} for e in events],
             },
         )
         return Prompt.of(rendered, IntegratedAnswer, (*window.memories, *events))

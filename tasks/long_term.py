@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memory import cells, window
-from memory.clock import clock_time, day_of
+from memory.clock import clock_time, day_and_time, day_number
 from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCounter, TakeWaiting
 from memory.entry import Entry
 from memory.limits import Policy
@@ -18,7 +18,7 @@ from memory.long_term import count_words, estimate_tokens, tokens_of_words, told
 from prompts.render import Rendered, Templates
 from tasks.job import Request
 from tasks.kind import Case, Moment
-from tasks.recall import brief, display_names, lasting, share_of, when
+from tasks.recall import brief, display_names, lasting, share_of
 
 PRIORITY = 3
 MOST_SHOWN = 900  # tokens of the entries that one job compresses: more do not fit its prompt
@@ -77,10 +77,10 @@ def render(case: Case, templates: Templates, share: float) -> tuple[Rendered, li
     ordered = sorted(kept, key=lambda e: (e.minute, e.number))
     values = {
         "name": case.profile.name,
-        "day": day_of(case.job.minute),
+        "day": day_number(case.job.minute),
         "time": clock_time(case.job.minute),
         **lasting(case, share),
-        "memories": [{"when": when(e.minute), "text": brief(told([e], names))} for e in ordered],
+        "memories": [{"when": day_and_time(e.minute), "text": brief(told([e], names))} for e in ordered],
     }
     if policy_of(case.job.params) == "cells":
         return templates.render("summarise_cells", values), kept

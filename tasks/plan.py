@@ -10,7 +10,7 @@ import msgspec
 from pydantic import BaseModel
 
 from memory.appointments import appointments
-from memory.clock import DAY, clock_time, day_of, next_morning
+from memory.clock import DAY, clock_time, day_number, day_of, next_morning
 from memory.conversations import named
 from memory.effects import Append, Effect
 from memory.entry import Entry, EntryType, PlanItem
@@ -79,7 +79,7 @@ class Plan:
                 "home": profile.home,
                 "work": profile.work,
                 "places": places_shown(case, memories),
-                "day": day_of(minute),
+                "day": day_number(minute),
                 "time": clock_time(minute),
                 "end": clock_time(case.world.morning),
                 "status": [f"{name} {value:g}" for name, value in _status(case).items()],
@@ -168,7 +168,7 @@ class Plan:
         listed = "; ".join(f"{clock_time(i.minute or 0)} {i.description}" for i in items)
         entry = Entry(
             type="plan",
-            text=f"Plan for day {day_of(start)}: {listed}."[:4000],
+            text=f"Plan for day {day_number(start)}: {listed}."[:4000],
             minute=start,
             importance=6,  # spec 3, task 4: base 5, plans one more
             source="internal",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memory.clock import clock_time, day_of
+from memory.clock import day_and_time
 from memory.effects import Effect, MarkAccessed
 from memory.entry import Entry, EntryType
 from memory.long_term import cut_oldest, estimate_tokens
@@ -41,7 +41,7 @@ def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
 
 def shown(entry: Entry) -> dict[str, str]:
     """An entry as a template shows it."""
-    return {"when": when(entry.minute), "text": brief(entry.text)}
+    return {"when": day_and_time(entry.minute), "text": brief(entry.text)}
 
 
 def lasting(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
@@ -58,11 +58,6 @@ def lasting(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
 def brief(text: str) -> str:
     """Text cut at a word, so that one long entry cannot crowd out all others."""
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN].rsplit(" ", 1)[0] + "…"
-
-
-def when(minute: int) -> str:
-    """A game time as "day 1, 7:05 AM"."""
-    return f"day {day_of(minute)}, {clock_time(minute)}"
 
 
 def display_names(world: World) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import BaseModel
 
-from memory.clock import clock_time, day_of
+from memory.clock import clock_time, day_and_time, day_number
 from memory.conversations import digest, line, named
 from memory.effects import AdvanceCursor, Append, Effect
 from memory.entry import Entry
@@ -22,7 +22,7 @@ from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.recall import brief, display_names, replaced, when
+from tasks.recall import brief, display_names, replaced
 
 IMPORTANCE = 5  # what no limit drops without a summary
 TEMPLATES = {"location": "recount_location", "npc": "recount_npc"}  # by scope; any other: recount_world
@@ -89,9 +89,11 @@ class Recount:
         values: dict[str, Any] = {
             "name": case.profile.name,
             "place": named(place, names) if place else "",
-            "day": day_of(span.minute),
+            "day": day_number(span.minute),
             "time": clock_time(span.minute),
-            "lines": [{"when": when(e.minute), "speaker": said.speaker, "text": brief(said.text)} for e, said in told],
+            "lines": [
+                {"when": day_and_time(e.minute), "speaker": said.speaker, "text": brief(said.text)} for e, said in told
+            ],
         }
         if template == "recount_world":
             values |= {"events": [event.replace("_", " ") for event in span.events], "related": span.tags}

@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from memory.clock import DAY, clock_time, day_of
+from memory.clock import DAY, clock_time, day_number, day_of
 from memory.compaction import rating
 from memory.conversations import is_dialogue
 from memory.effects import Append, Effect, SetCounter, Tell
@@ -90,7 +90,7 @@ class Reflect:
                 "occupation": case.profile.occupation,
                 "traits": case.profile.traits,
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
-                "day": day_of(dated(case.job)),
+                "day": day_number(dated(case.job)),
                 "time": clock_time(dated(case.job)),
                 "memories": [shown(e) for e in memories],
                 **lasting(case, memory_share),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel
 
-from memory.clock import clock_time, day_of
+from memory.clock import clock_time, day_and_time, day_number
 from memory.compaction import deserves_summary, rating, summary_entry
 from memory.conversations import conversations, digest, is_dialogue, line, named
 from memory.effects import Append, Archive, Effect
@@ -17,7 +17,7 @@ from prompts.render import Templates
 from tasks import long_term, timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.recall import brief, display_names, replaced, share_of, when
+from tasks.recall import brief, display_names, replaced, share_of
 
 SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (spec 3)
 LATEST = 48 * 60  # game minutes at which none may be left unsummarised (spec 3, success criterion 4)
@@ -86,11 +86,12 @@ class Summarise:
             {
                 "name": case.profile.name,
                 "participants": [named(s, names) for s in dict.fromkeys(s for e in group for s in e.subjects)],
-                "day": day_of(first.minute),
+                "day": day_number(first.minute),
                 "time": clock_time(first.minute),
                 "place": named(first.location, names) if first.location else "",
                 "lines": [
-                    {"when": when(e.minute), "speaker": said.speaker, "text": brief(said.text)} for e, said in told
+                    {"when": day_and_time(e.minute), "speaker": said.speaker, "text": brief(said.text)}
+                    for e, said in told
                 ],
             },
         )

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from memory.clock import clock_time, day_of
+from memory.clock import day_and_time
 from ops.endpoint_report import breaker_in_words
 from scheduler.connect import connect
 from scheduler.endpoint_vitals import endpoint_vitals
@@ -84,7 +84,7 @@ class Readings:
             return listed
         found = listed | read(chosen)
         found["status"] = next((head.state for head in heads if head.run == chosen), found["status"])
-        found["clock"] = f"day {day_of(found['minute']) + 1}, {clock_time(found['minute'])}"
+        found["clock"] = day_and_time(found["minute"])
         return found
 
 
@@ -105,5 +105,5 @@ def _flat(window: Window) -> dict[str, Any]:
     out: dict[str, Any] = msgspec.structs.asdict(window.line)
     out["forecast"] = None if forecast is None else msgspec.structs.asdict(forecast)
     if forecast is not None and forecast.out_at is not None:
-        out["forecast"]["out_clock"] = f"day {day_of(forecast.out_at) + 1}, {clock_time(forecast.out_at)}"
+        out["forecast"]["out_clock"] = day_and_time(forecast.out_at)
     return out

@@ -21,7 +21,7 @@ def test_a_sound_run_has_no_findings_and_a_changed_account_is_found(tmp_path: Pa
         client.hincrby(window, "run|calls|spent", 1_000)
         found = typed("audit", "watched", data_dir=data_dir)
         assert found.returncode == 1
-        assert "day:0 run calls: reserved 0 + spent" in found.stdout
+        assert "day 1 run calls: reserved 0 + spent" in found.stdout
         resumed = cogitate("run", "--run", "watched", "--resume", "--ticks", 382, "--audit", data_dir=data_dir)
     assert resumed.returncode == 1
     assert "the audit after tick" in resumed.stderr

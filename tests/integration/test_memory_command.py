@@ -82,11 +82,31 @@ def test_a_query_shows_why(lived: Path, owner: str) -> None:
     assert [part["name"] for part in spec[0]["parts"]] == ["recency", "importance", "relevance"]
 
 
+def test_without_a_query_each_live_entry_says_why(lived: Path, owner: str) -> None:
+    entries = remembered(lived, owner)["entries"]
+    assert all((e["why"] is None) == (e["archived"] is not None) for e in entries)
+    live = [e for e in entries if e["why"]]
+    for e in live:
+        parts = {part["name"]: part["weight"] * part["value"] for part in e["why"]["parts"]}
+        assert e["why"]["score"] == pytest.approx(sum(parts.values()))
+        assert (e["why"]["number"], parts["relevance"]) == (e["number"], 0)
+    spec = {
+        e["number"]: e["why"]["score"] for e in remembered(lived, owner, "--profile", "spec")["entries"] if e["why"]
+    }
+    assert spec.keys() == {e["number"] for e in live}
+    latest, oldest = max(spec), min(spec)
+    assert spec[latest] > spec[oldest] or entries[-1]["importance"] < entries[0]["importance"]
+
+
 def test_people_can_read_it(lived: Path, owner: str) -> None:
     done = typed("memory", RUN, owner, "--last", 0, data_dir=lived)
     assert done.returncode == 0
     assert "live entries (" in done.stdout
     assert "archived" in done.stdout
+    shown = typed("memory", RUN, owner, data_dir=lived, COLUMNS="250").stdout
+    assert "importance 0.25×" in shown
+    assert "recency 0.05×" in shown
+    assert "relevance" not in shown, "nothing is asked for"
     found = typed("memory", RUN, owner, "--query", "work", data_dir=lived, COLUMNS="250")
     assert "importance 0.25×" in found.stdout
 

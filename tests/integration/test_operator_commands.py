@@ -139,11 +139,11 @@ def test_a_job_shows_its_whole_life(facts_of: Facts, cogitate: Typed, plans: lis
     one = next(one for one in plans if one["decision"] == "heuristic")
     shown = cogitate("job", one["id"])
     life = dict(line.split(maxsplit=1) for line in reversed(shown.stdout.splitlines()))
-    assert life["decision"] == "heuristic: refused by tick:360 run calls"
+    assert life["decision"] == "heuristic: refused by tick 360 run calls"
     assert life["end"] == "applied at tick 365"
     assert life["reason"] == "denied: refused by a limit of the budget"
     assert (
-        f"{one['owner']}: append a plan as entry {one['appended'][0]}, provisional: Plan for day 0:" in life["effects"]
+        f"{one['owner']}: append a plan as entry {one['appended'][0]}, provisional: Plan for day 1:" in life["effects"]
     )
     facts = facts_of("job", one["id"])
     assert {name: facts[name] for name in one} == one

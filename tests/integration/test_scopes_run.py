@@ -61,8 +61,8 @@ def test_the_next_prompt_sees_the_latest_memories() -> None:
     told = played(visit).scope_context("inn", [BOB, EVE])
     lines = told.splitlines()
     assert lines[0] == "Recent Location Memory:"
-    assert lines[1].startswith("- day 0, 12:01 AM: ")
-    assert lines[2].startswith("- day 0, 12:06 AM: ")
+    assert lines[1].startswith("- day 1, 12:01 AM: ")
+    assert lines[2].startswith("- day 1, 12:06 AM: ")
     assert lines[4:6] == ["NPC Memory:", "Bob:"]
     assert "World Memory:" in lines
     assert len(lines) == 10

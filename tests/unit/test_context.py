@@ -80,23 +80,23 @@ STREAMS = {
 def test_the_last_three_memories_of_a_location_one_line_each() -> None:
     assert location_memory(STREAMS, "inn") == (
         "Recent Location Memory:\n"
-        "- day 1, 1:00 AM: Two.\n"
-        "- day 1, 2:00 AM: Three.\n"
-        "- day 1, 3:00 AM: Four."
+        "- day 2, 1:00 AM: Two.\n"
+        "- day 2, 2:00 AM: Three.\n"
+        "- day 2, 3:00 AM: Four."
     )  # fmt: skip
-    assert location_memory(STREAMS, "inn", count=1).endswith("Memory:\n- day 1, 3:00 AM: Four.")
+    assert location_memory(STREAMS, "inn", count=1).endswith("Memory:\n- day 2, 3:00 AM: Four.")
     assert location_memory(STREAMS, "cellar") == ""
 
 
 def test_each_present_npc_has_its_memories_named() -> None:
     assert npc_memory(STREAMS, ["npc:eve", "npc:bob", "npc:bob"], {"npc:bob": "Bob Smith"}) == (
-        "NPC Memory:\nBob Smith:\n- day 1, 12:00 AM: Bob promised a sword."
+        "NPC Memory:\nBob Smith:\n- day 2, 12:00 AM: Bob promised a sword."
     )
     assert npc_memory(STREAMS, ["npc:eve"], {}) == ""
 
 
 def test_the_world_and_all_sections_together() -> None:
-    assert world_memory(STREAMS) == "World Memory:\n- day 1, 12:00 AM: The quest began."
+    assert world_memory(STREAMS) == "World Memory:\n- day 2, 12:00 AM: The quest began."
     together = scope_context(STREAMS, location="inn", present=["npc:bob"])
     assert [line for line in together.splitlines() if line and not line.startswith("-")] == [
         "Recent Location Memory:", "NPC Memory:", "bob:", "World Memory:",

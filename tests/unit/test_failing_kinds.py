@@ -134,6 +134,12 @@ class Dreams:
     def __init__(self, *args: Any) -> None:
         pass
 
+    def get_ready(self, prompt: Prompt, **options: Any) -> None:
+        """Nothing has to be loaded."""
+
+    def prepare(self, endpoint: str) -> None:
+        """Likewise."""
+
     def ask(self, prompt: Prompt, **options: Any) -> Answer:
         text = "A tune." if "importance 77 is not from 1 to 10" in prompt.user and self.learns else "A dream."
         return Answer(usage=Cost(calls=1, tokens=50), value=Said(text=text), text=f'{{"text": "{text}"}}')

@@ -18,7 +18,7 @@ from tasks.reflect import Reflect
 from tasks.summarise import Summarise
 
 KINDS: list[Kind] = [Plan(Templates()), Act(Templates()), Reflect(Templates())]
-SUMMARY = "Klaus promised Maria to meet at Hobbs Cafe on day 1 at 5 pm. Klaus must return a book at 3 pm."
+SUMMARY = "Klaus promised Maria to meet at Hobbs Cafe on day 2 at 5 pm. Klaus must return a book at 3 pm."
 
 
 def a_case(kind: Kind) -> Case:
@@ -64,7 +64,7 @@ def test_a_plan_without_a_model_keeps_appointments_that_only_the_summary_remembe
 
 def test_lines_are_told_with_who_said_them_and_days_by_number() -> None:
     entry = Entry(type="message", text="See you tomorrow at noon.", minute=1500, subjects=("agent:maria", KLAUS))
-    assert told([entry], {"agent:maria": "Maria Lopez"}) == "Maria Lopez: See you on day 2 at noon."
+    assert told([entry], {"agent:maria": "Maria Lopez"}) == "Maria Lopez: See you on day 3 at noon."
     assert "Maria Lopez" in fold("", [entry], {"agent:maria": "Maria Lopez"}, 40)
 
 

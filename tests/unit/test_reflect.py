@@ -219,7 +219,7 @@ def test_what_is_quoted_still_means_the_same_day_later() -> None:
         *(observation(f"Read page {i}.", 700 + i) for i in range(3)),
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
-    assert "What Maria Lopez said stays with me: “Come to my party on day 1 at 5 pm!”" in entry.text
+    assert "What Maria Lopez said stays with me: “Come to my party on day 2 at 5 pm!”" in entry.text
 
 
 def test_an_insight_is_told_in_the_first_person() -> None:

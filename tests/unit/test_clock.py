@@ -1,0 +1,48 @@
+"""Game time in words: days are counted from 1 wherever anybody reads them, and read so where they are read back."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.appointments import appointments
+from memory.clock import DAY, day_and_time, day_number, day_of
+from memory.entry import Entry
+from memory.times import anchor_days
+from scheduler.budget import cell_in_words, window_in_words
+
+
+def test_the_first_day_is_told_as_1() -> None:
+    assert [(day_of(minute), day_number(minute)) for minute in (0, DAY - 1, DAY)] == [(0, 1), (0, 1), (1, 2)]
+    assert day_and_time(DAY + 425) == "day 2, 7:05 AM"
+
+
+def test_a_day_that_is_told_by_its_number_is_understood_as_that_day() -> None:
+    for today in range(4):
+        said = anchor_days("We meet for the concert tomorrow at 5 PM.", today * DAY + 600)
+        assert said == f"We meet for the concert on day {today + 2} at 5 PM."
+        entry = Entry(type="observation", text=said, minute=today * DAY + 600, number=1)
+        tomorrow = (today + 1) * DAY
+        (found,) = appointments([entry], (), tomorrow + 360, tomorrow + DAY + 360)
+        assert found.minute == tomorrow + 17 * 60
+        assert appointments([entry], (), tomorrow + DAY + 360, tomorrow + 2 * DAY) == []
+
+
+def test_there_is_no_day_before_the_first() -> None:
+    assert anchor_days("I saw him yesterday.", 600) == "I saw him yesterday."
+    assert anchor_days("I saw him yesterday.", DAY + 600) == "I saw him on day 1."
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("day:0 kind:reflect calls", "day 1 kind:reflect calls"),
+        ("day:11 owner:agent:ada", "day 12 owner:agent:ada"),
+        ("run:0 run tokens", "whole run run tokens"),
+        ("tick:5 run calls", "tick 5 run calls"),
+        ("drained", "drained"),
+        ("day:x run calls", "day:x run calls"),
+    ],
+)
+def test_windows_are_named_in_words(cell: str, words: str) -> None:
+    assert cell_in_words(cell) == words
+    assert window_in_words(cell.partition(" ")[0]) == words.removesuffix(" " + cell.partition(" ")[2])
