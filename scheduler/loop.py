@@ -147,9 +147,15 @@ class TickLoop:
         """An owner perceived something; it is appended to its stream with this tick.
 
         Raises:
-            InputError: for an unknown owner or a malformed entry; nothing else is affected.
+            InputError: for an unknown owner, a malformed entry or one that is too long; nothing else is affected.
         """
         checked = check_entry(owner, entry)
+        length, most = len(checked.text), self.mind.rules.max_text
+        if length > most:
+            raise InputError(
+                f"observation for {owner[:80]!r}: its text has {length:,} characters; this run takes at most {most:,} "
+                "(`max_text`)"
+            )
         self._known(owner)
         self._turn.observed.append((owner, checked))
 

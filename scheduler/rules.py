@@ -54,6 +54,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         rate_share=settings.rate_share if settings.llm == "openai" else 0.0,
         repair_from=settings.repair_from if settings.llm == "openai" else 1440,
         coalesce=settings.coalesce,
+        max_text=settings.max_text,
         waits=settings.wait_seconds() > 0,
         throttle=throttle_rules(settings),
     )
@@ -101,7 +102,7 @@ KEPT = frozenset(
         "claim_cap", "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",
         "summary_threshold", "retention_days", "max_archived", "policy", "policies", "on_failure", "cells",
         "token_limit", "compress_at", "compress_to", "retain", "passes", "act_interval", "act_per_tick",
-        "throttle_auto", "throttle_interval", "throttle_least", "rate_share", "repair_from", "coalesce",
+        "throttle_auto", "throttle_interval", "throttle_least", "rate_share", "repair_from", "coalesce", "max_text",
         "reflection_trigger", "reflection_trigger_max", "public_history_max_length", "recount_on_failure",
         "guidance_style", "statement_max_length", "reasoning_max_length", "enable_truncation",
     }

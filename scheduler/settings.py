@@ -110,6 +110,7 @@ class Settings(ModelChoice):
     journal_export: bool = True  # write what is removed to files in the data folder first
 
     # Memory
+    max_text: int = Field(MAX_TEXT, ge=100, le=MAX_TEXT)  # characters of what is observed; longer text is refused
     max_observations: int = Field(200, ge=1)
     max_reflections: int = Field(50, ge=1)
     max_plans: int = Field(7, ge=1)

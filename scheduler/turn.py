@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from memory.effects import Effect, Loss, losses
-from memory.entry import Entry
+from memory.entry import MAX_TEXT, Entry
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.controls import Asked
@@ -43,6 +43,7 @@ class Rules:
     repair_from: int = 1440  # minutes after 00:00 from which provisional entries are repaired; 1440: never
     throttle: ThrottleRules = ThrottleRules()
     coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
+    max_text: int = MAX_TEXT  # characters of what is observed
     waits: bool = True  # boundaries wait for what is due: nothing may depend on how far a worker was
 
     def kind_of(self, name: str) -> Kind:

@@ -66,6 +66,7 @@ def test_a_row_says_what_the_class_says(name: str) -> None:
 def test_bounds_that_the_page_names_are_those_of_the_class() -> None:
     assert (LEAST, MAX_TEXT) == (10, 4000)
     assert f"{LEAST} to {MAX_TEXT:,}" in DOCUMENTED["statement_max_length"][4]
+    assert f"100 to {MAX_TEXT:,}" in DOCUMENTED["max_text"][4]
     assert f"at least {MAX_TEXT:,}" in DOCUMENTED["public_history_max_length"][4]
 
 

@@ -1,0 +1,26 @@
+"""How long an observation may be is a setting of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cogitate import InputError, Observation, Profile, Settings, TickLoop
+
+
+def test_what_is_longer_is_refused_and_changes_nothing(cogitate_loop: Callable[..., TickLoop], tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, llm="heuristic", max_text=100)
+    loop = cogitate_loop(owners={"agent:ada": Profile(name="Ada Smith")}, ticks=2, settings=settings)
+    for tick in loop:
+        loop.observe("agent:ada", Observation(text=f"{tick.number}" * 100, minute=tick.minute))
+        with pytest.raises(InputError, match=r"101 characters.*at most 100 .*max_text"):
+            loop.observe("agent:ada", {"text": "x" * 101, "minute": tick.minute})
+    assert [len(e.text) for e in loop.mind.streams["agent:ada"].live("observation")] == [100, 100]
+
+
+@pytest.mark.parametrize("length", [99, 4_001])
+def test_bounds_of_the_bound(length: int) -> None:
+    with pytest.raises(ValueError, match="max_text"):
+        Settings(max_text=length)
