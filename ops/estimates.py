@@ -69,7 +69,7 @@ def estimate(
     """What so many agents will take in so many game days from midnight."""
     table = settings.limit_table()
     rows: list[list[KindDay]] = [[], []]
-    for kind in sorted(kinds, key=lambda kind: kind.order):
+    for kind in sorted((kind for kind in kinds if kind.name not in settings.disable), key=lambda kind: kind.order):
         known = demand.get(kind.name, Demand())
         for day in (0, 1):
             per_agent, origin = _requests(kind, known, settings, day)

@@ -181,7 +181,10 @@ class TickLoop:
         request = Request(kind=kind, owner=owner, numbers=numbers, reads=reads, priority=priority, params=params or {})  # type: ignore[arg-type]  # checked below
         for known in (owner, *(other.owner for other in reads)):
             self._known(known)
-        self._turn.requests.append(check_request(request, [kind.name for kind in self.mind.rules.kinds]))
+        checked = check_request(request, [kind.name for kind in self.mind.rules.kinds])
+        if kind in self.mind.rules.disabled:
+            raise InputError(f"kind {kind!r} is switched off in this run: its settings name it in `disable`")
+        self._turn.requests.append(checked)
 
     def ask(self, effect: Effect) -> None:
         """Apply an effect of the world's own with this tick, such as a plan item's status.

@@ -29,6 +29,7 @@ from scheduler.tiers import Offer
 from scheduler.triggers import Trigger, recounts
 from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
 from tasks.job import JobKey, Request
+from tasks.recount import Recount
 
 
 class Steered(NamedTuple):
@@ -240,6 +241,9 @@ class Mind(RunState):
 
     def _recounts(self, new: Iterable[Trigger]) -> list[Request]:
         """What scopes have to tell now; one that is busy tells it later."""
+        if Recount.name in self.rules.disabled:
+            self.triggers = []
+            return []
         if not new and not self.triggers:
             return []
         requests, self.triggers = recounts([*self.triggers, *new], self._staying(), self.profiles, self.busy(()))

@@ -51,7 +51,8 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         latency_of=latency_of,
         brief=brief,
         tier_of=tier_of,
-        rate_share=settings.rate_share if settings.llm == "openai" else 0.0,
+        disabled=frozenset(settings.disable),
+        rate_share=settings.rate_share if settings.llm == "openai" and "rate" not in settings.disable else 0.0,
         repair_from=settings.repair_from if settings.llm == "openai" else 1440,
         coalesce=settings.coalesce,
         max_text=settings.max_text,
@@ -98,7 +99,7 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
 KEPT = frozenset(
     {
         "llm", "model", "models", "tiers", "kind_tiers", "input_price", "output_price", "minutes_per_tick", "morning",
-        "apply", "latency", "limits", "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call",
+        "apply", "latency", "disable", "limits", "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call",
         "claim_cap", "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",
         "summary_threshold", "retention_days", "max_archived", "policy", "policies", "on_failure", "cells",
         "token_limit", "compress_at", "compress_to", "retain", "passes", "act_interval", "act_per_tick",
@@ -141,7 +142,7 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
     limited = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
     given = {
         "limits": limited - {"*"}, "guarantees": settings.guarantees, "last_call": settings.last_call,
-        "latency": settings.latency,
+        "latency": settings.latency, "disable": settings.disable,
     }  # fmt: skip
     for name, named in given.items():
         for unknown in sorted(set(named) - known):
@@ -150,6 +151,12 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
                 f"{name} names the kind {quoted(unknown)}, which is not known; there are "
                 f"{', '.join(sorted(known))}{near}"
             )
+    windows = sorted({settings.policy, *settings.policies.values()} & {"cells", "tokens"})
+    if "summarise" in settings.disable and windows:
+        raise ConfigurationError(
+            f"disable names summarise, without which nothing is ever compressed by policy {windows[0]!r}: "
+            'use the policy "stream", or leave summarise on'
+        )
 
 
 def strangers(settings: Settings, owners: Container[str]) -> list[str]:

@@ -46,7 +46,7 @@ class RunState:
         self.deferred: list[Deferred] = []
         self.triggers: list[Trigger] = []  # of scopes that recount already
         self.warnings: Counter[str] = Counter()
-        self.cadence = Cadence(rules.kinds)
+        self.cadence = Cadence(kind for kind in rules.kinds if kind.name not in rules.disabled)
         self.steering = Steering(rules, view)
         self.rater = Rater(share=rules.rate_share)
         self.estimates = TokenEstimates()

@@ -56,6 +56,8 @@ class Settings(ModelChoice):
     )  # ticks per second; None or "max": as fast as they can
     latency: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)  # ticks from enqueue to due, by kind
 
+    disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused when they are asked for
+
     # Budgets. The default for a tick binds where all of a town plan at the same minute: the rest plan by heuristic.
     limits: dict[str, int] = Field(
         default_factory=lambda: {

@@ -39,6 +39,7 @@ class Rules:
     latency_of: Callable[[Kind], int]
     brief: Callable[[str], Mapping[str, Any]]
     tier_of: TierRule = usual_tier
+    disabled: frozenset[str] = frozenset()  # kinds that are never due and may not be asked for
     rate_share: float = 0.0  # of entries without a rating: those that a model is asked about
     repair_from: int = 1440  # minutes after 00:00 from which provisional entries are repaired; 1440: never
     throttle: ThrottleRules = ThrottleRules()
