@@ -108,6 +108,12 @@ class Invents:
     def __init__(self, *args: Any) -> None:
         pass
 
+    def prepare(self, endpoint: str) -> None:
+        """There is nothing to prepare."""
+
+    def get_ready(self, prompt: Prompt, **options: Any) -> None:
+        """There is nothing to make."""
+
     def ask(self, prompt: Prompt, **options: Any) -> Answer:
         place = "cafe" if "no place is called 'Atlantis'" in prompt.user else "Atlantis"
         said = [{"time": f"{h}:00", "description": "Be", "location": place, "priority": 3} for h in range(9, 15)]
