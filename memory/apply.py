@@ -75,7 +75,7 @@ def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | Non
                     taken[effect.owner] += effect.count
             case SetPlanStatus():
                 present = statuses.get((effect.owner, effect.item)) or _plan_status(stream, effect.item)
-                if present != effect.expects:
+                if present not in (effect.expects, effect.status):
                     return f"plan item {effect.item} is {present or 'gone'}, not {effect.expects}"
                 statuses[effect.owner, effect.item] = effect.status
             case Rate() if len(effect.ratings) != len(effect.numbers) or not all(1 <= r <= 10 for r in effect.ratings):

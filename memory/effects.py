@@ -71,7 +71,7 @@ class SetCharacter(msgspec.Struct, frozen=True, tag="character", omit_defaults=T
 
 
 class SetPlanStatus(msgspec.Struct, frozen=True, tag="plan_status", omit_defaults=True):
-    """Change the status of a plan item. Precondition: the item is in a live plan and has status `expects`."""
+    """Change the status of a plan item. Precondition: the item is in a live plan, with status `expects` or `status`."""
 
     owner: str
     item: str

@@ -9,7 +9,7 @@ import typer
 
 from ops import logs
 from ops.fake_faults import FAULTS, parse_faults
-from ops.fake_llm import Options, serve
+from ops.fake_llm import MOST_TAIL, Options, serve
 from ops.options import Verbose, program
 from ops.signals import interruptible
 from ops.terminal import Terminal
@@ -32,6 +32,16 @@ def fake_llm(
         float, typer.Option("--latency", metavar="SECONDS", min=0, help="How long an answer takes.")
     ] = 0.0,
     jitter: Annotated[float, typer.Option("--jitter", metavar="SECONDS", min=0, help="Up to so much longer.")] = 0.0,
+    tail: Annotated[
+        float,
+        typer.Option(
+            "--tail",
+            metavar="SIGMA",
+            min=0,
+            max=MOST_TAIL,
+            help="Some take much longer: sigma of a log-normal factor, such as 0.5.",
+        ),
+    ] = 0.0,
     fault: Annotated[
         list[str] | None,
         typer.Option("--fault", metavar="NAME=RATE", help="A failure and its share of requests; see below."),
@@ -52,7 +62,7 @@ def fake_llm(
     """
     logs.configure(verbose)
     options = Options(
-        latency=latency, jitter=jitter, faults=parse_faults(fault or ()), seed=seed,
+        latency=latency, jitter=jitter, tail=tail, faults=parse_faults(fault or ()), seed=seed,
         requests_per_minute=requests_per_minute, burst=burst,
     )  # fmt: skip
     said = Terminal(stderr=True)

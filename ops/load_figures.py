@@ -64,7 +64,7 @@ class LoadRecorder:
             row.tokens += note.usage.tokens
             if ended.key.kind == KIND:
                 self.reflected[ended.key.owner] += 1
-            if ended.reason in ("denied", "cancelled"):
+            if ended.reason in ("denied", "too_slow", "cancelled"):
                 self.refused += 1
                 continue
             row.ended += 1

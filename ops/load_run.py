@@ -88,7 +88,7 @@ class LoadTest:
                     ticks=profile.ticks, start_minute=profile.start_minute,
                 )
             )  # fmt: skip
-            _wait_for_workers(loop.ledger.client, settings.workers)
+            wait_for_workers(loop.ledger.client, settings.workers)
             loop.watchers.append(self._committed)
             drive(loop, world, on_tick=self._turn)
             return figures(
@@ -166,8 +166,8 @@ class LoadTest:
             self._watch(self.profile.phases[self._phase], row)
 
 
-def _wait_for_workers(client: Redis, count: int) -> None:
-    """Until so many workers wait for messages: a test that begins sooner would measure how they start.
+def wait_for_workers(client: Redis, count: int) -> None:
+    """Wait until so many workers wait for messages: a test that begins sooner would measure how they start.
 
     Raises:
         WorkersMissing: when they do not come.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -21,7 +21,6 @@ from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
 from ops.terminal import Terminal
 
-UNASKED = ("importance", "recency")  # what an entry comes to mind by while nothing is asked for, also where it is 0
 EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at the market?'"
 
 
@@ -84,7 +83,7 @@ def _entries_table(view: MemoryView, salience: Mapping[int, Scored], last: int) 
         gone = view.archived(entry) is not None
         table.add_row(
             str(entry.number), day_and_time(entry.minute), entry.type, str(entry.importance or "-"),
-            entry.text, "" if gone else _why(salience[entry.number], UNASKED), _notes(view, entry),
+            entry.text, "" if gone else _why(salience[entry.number]), _notes(view, entry),
             style="dim" if gone else None,
         )  # fmt: skip
     return table
@@ -104,9 +103,8 @@ def _found_table(found: list[Scored]) -> Table:
     return table
 
 
-def _why(one: Scored, always: Collection[str] = ()) -> str:
-    shown = [part for part in one.parts if part.value or part.name in always]
-    return " + ".join(f"{part.name} {part.weight:g}×{part.value:.3f}" for part in shown)
+def _why(one: Scored) -> str:
+    return " + ".join(f"{part.name} {part.weight:g}×{part.value:.3f}" for part in one.parts if part.value)
 
 
 def _notes(view: MemoryView, entry: Entry) -> str:

@@ -6,11 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Self, get_args
 
+import msgspec
 from redis import Redis
 
 from scheduler.deletion import delete_run
+from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.exported_journal import remove_exported
 from scheduler.keys import incarnation_key
+from scheduler.latency_prior import prior_of
 from scheduler.leaving import let_go
 from scheduler.ledger import HostLedger, Value
 from scheduler.presence import check_unheld
@@ -91,6 +94,9 @@ def open_run(
         delete_run(client, run, force=True)
         remove_exported(settings.data_dir, run)
     state: dict[str, Value] = {"settings": keep_settings(settings), "describe": json.dumps(dict(describe))}
+    if settings.adapts():
+        usual = {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None}
+        state["latency_prior"] = msgspec.json.encode(prior_of(settings, usual))
     return Opened(HostLedger.create(client, run, state=state), False)
 
 

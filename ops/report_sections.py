@@ -27,7 +27,7 @@ _FACTS = {
     "decision": ("admitted",),
     "end": ("applied", "stale"),
     "source": ("llm", "cached", "heuristic"),
-    "reason": ("denied", "late", "failed", "dead"),
+    "reason": ("denied", "too_slow", "late", "failed", "dead"),
 }
 MOST = 12  # rows of who and what costs most
 

@@ -17,7 +17,7 @@ from tasks.job import split_job_id
 
 EXAMPLE = "Example: cogitate retry town-1/360/plan/agent:isabella/0/0"
 
-AGAIN = ("late", "failed", "dead", "denied")
+AGAIN = ("late", "failed", "dead", "denied", "too_slow")
 
 
 def retry(
@@ -27,7 +27,7 @@ def retry(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Ask again about jobs that were late, failed, dead or denied: a new job replaces what the heuristic made.
+    """Ask again about jobs that were late, failed, dead, denied or too_slow: a new job replaces what was made.
 
     It is charged to the windows of its own tick, and refused where there is no room, or where what the heuristic made
     was repaired, summarised or pruned meanwhile.

@@ -16,11 +16,13 @@ from memory.clock import day_and_time
 from ops.shortfall_words import shortfall_lines
 from ops.steering_words import cadence_in_words, mode_in_words, pace_in_words
 from scheduler.budget import window_in_words
+from scheduler.due_ticks import TOO_SLOW
 from scheduler.summary import BudgetLine, RunSummary
 
-DEGRADED = ("denied", "late", "failed", "dead")
+DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
 MEANING = {
     "denied": "refused by a limit of the budget",
+    "too_slow": "the model takes longer than the result is worth: it was not asked",
     "late": "not done when due",
     "failed": "no usable answer of a model",
     "dead": "given up after too many attempts",
@@ -88,8 +90,9 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or put off."]
     for reason, times in reasons.items():
         line = f"  {times} {reason}: {MEANING[reason]}"
-        if reason == "denied" and summary.refused:
-            line += " (" + ", ".join(f"{name} {n}×" for name, n in summary.refused.items()) + ")"
+        refused = [f"{name} {n}×" for name, n in summary.refused.items() if name != TOO_SLOW]
+        if reason == "denied" and refused:
+            line += f" ({', '.join(refused)})"
         lines.append(line)
     lines += shortfall_lines(summary.shortfalls, servers or {})
     replaced = sum(ends.get("applied", 0) for ends in summary.late_answers.values())

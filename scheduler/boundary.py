@@ -12,7 +12,7 @@ from memory.effects import Append, Effect
 from memory.entry import Entry
 from memory.stream import Stream
 from scheduler.claims import Reason, Result, Source
-from scheduler.journal import Ended, EndNote
+from scheduler.journal import Ended, EndNote, reason_of
 from scheduler.kind_effects import EFFECTS_REFUSED, made_without_model
 from scheduler.ledger_answers import Row
 from scheduler.open_jobs import OpenJob, whole
@@ -21,7 +21,7 @@ from tasks.job import Cost, JobKey
 from tasks.kind import Case, Kind
 from tasks.recall import replaced
 
-_WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead", "held": "denied"}
+_WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead"}
 
 
 class Change(NamedTuple):
@@ -88,7 +88,7 @@ def _close(
 ) -> Closing:
     result = row.result if row.state == "staged" else None
     if result is None:
-        reason = _WITHOUT_RESULT[row.state]
+        reason = _WITHOUT_RESULT.get(row.state) or reason_of(item.job.refused)  # held
         made = made_without_model(kind, case_of(item))
         failure = EFFECTS_REFUSED if made.refusal else row.failure
         model = item.job.model if row.failure else ""

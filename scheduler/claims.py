@@ -19,6 +19,7 @@ from scheduler.endpoints import Model
 from scheduler.facts import Facts
 from scheduler.keys import incarnation_key, new_nonce, run_base, run_prefix
 from scheduler.scripts import script
+from scheduler.timed import note_of
 from scheduler.versions import SCHEMA
 from tasks.job import Cost, Job, JobKey, split_job_id
 from tasks.kind import Case
@@ -26,7 +27,7 @@ from tasks.kind import Case
 log = structlog.get_logger()
 
 Source = Literal["llm", "cached", "heuristic", "none"]
-Reason = Literal["none", "denied", "late", "failed", "dead", "cancelled"]
+Reason = Literal["none", "denied", "too_slow", "late", "failed", "dead", "cancelled"]
 Settled = Literal["staged", "freed", "accounted", "already", "unknown", "gone"]
 TrialState = Literal["asked", "taken", "answered"]
 Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
@@ -202,7 +203,10 @@ class Claims:
             failure: why there is no result, by its class; where another attempt comes too late, the journal has it.
         """
         payload = msgspec.json.encode(result) if result is not None else b""
-        return self._report(claim.job.run, claim.incarnation, claim.job.key, claim.token, payload, used, failure)
+        job, note = claim.job, b""
+        if result is not None and result.source == "llm" and job.model:
+            note = note_of(job.key, job.model, job.ahead)
+        return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
 
     def states(self, claims: Sequence[Claim]) -> list[str]:
         """What the ledger has of these jobs now: open, staged or dead; "": it has its end, or its run is gone."""
@@ -213,10 +217,18 @@ class Claims:
             return [state.decode() if state else "" for state in pipe.execute()]
 
     def _report(
-        self, run: str, incarnation: str, key: JobKey, token: str, payload: bytes, used: Cost, failure: str = ""
+        self,
+        run: str,
+        incarnation: str,
+        key: JobKey,
+        token: str,
+        payload: bytes,
+        used: Cost,
+        failure: str = "",
+        note: bytes = b"",
     ) -> Settled:
         args: list[str | int | bytes] = [run_base(run), incarnation, key.text(), token, payload]
-        args += [used.calls, used.tokens, used.usd_micros, failure]
+        args += [used.calls, used.tokens, used.usd_micros, failure, note]
         answer: Any = self._settle(keys=[incarnation_key(run)], args=args)
         settled: Settled = answer.decode()
         return settled

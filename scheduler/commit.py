@@ -61,6 +61,7 @@ class Committer:
         writes += mind.estimates.writes()
         writes += mind.late.writes()
         writes += mind.corrections.writes()
+        writes += mind.latencies.writes()
         steered = mind.steering.written()
         writes += steered.writes
         writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))
@@ -81,6 +82,7 @@ class Committer:
                 if item.admitted
             ),
             answers=steered.answers,
+            timed=outcome.timed,
             warnings=dict(sorted(mind.warnings.items())),
             view=tuple(view),
         )

@@ -22,6 +22,7 @@ MAX_PARAMS = 20_000  # bytes of JSON
 MAX_DEPTH = 50  # levels of nesting
 MAX_NUMBERS = 10_000  # entries that a request may name
 MAX_PRIORITY = 1_000_000
+MAX_WITHIN = 1_000_000  # ticks
 MAX_INTEGER = 2**53 - 1  # what every reader of JSON holds exactly
 _SCOPES = ("agent", "npc", "location", "group", "world")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, and halves of characters
@@ -129,6 +130,9 @@ def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS
         raise InputError(f"there is no kind {str(request.kind)[:80]!r}; there are {', '.join(known)}")
     if not _integer(request.priority, -MAX_PRIORITY, MAX_PRIORITY):
         raise InputError(f"{what}: priority {str(request.priority)[:80]} is not an integer of at most {MAX_PRIORITY}")
+    for name, ticks, longest in (("at", request.at, MAX_INTEGER), ("within", request.within, MAX_WITHIN)):
+        if not _integer(ticks, 0, longest):
+            raise InputError(f"{what}: {name} {str(ticks)[:80]} is not a number of ticks from 0 to {longest}")
     numbers = None if request.numbers is None else tuple(request.numbers)
     for number in numbers or ():
         if not _integer(number, 1, MAX_INTEGER):
@@ -148,6 +152,19 @@ def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS
         raise InputError(f"{what}: params are nested {depth(params)} deep, at most {MAX_DEPTH}")
     checked: Request = _as_read(what, msgspec.structs.replace(request, numbers=numbers, params=params), Request)
     return checked
+
+
+def check_within(ticks: int | None) -> int:
+    """Return the ticks within which a result is wanted; 0 for None.
+
+    Raises:
+        InputError: when they are not a number of ticks.
+    """
+    if ticks is None:
+        return 0
+    if not _integer(ticks, 1, MAX_WITHIN):
+        raise InputError(f"within {str(ticks)[:80]!r} is not a number of ticks from 1 to {MAX_WITHIN}")
+    return ticks
 
 
 def _as_read(what: str, value: object, wanted: Any) -> Any:

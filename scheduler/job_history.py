@@ -11,7 +11,7 @@ from redis import Redis
 from memory.effects import Effect
 from scheduler.history import PAGE, read_journal
 from scheduler.intake import InputError
-from scheduler.journal import Ended, EndNote, JournalError, ReadLine
+from scheduler.journal import Ended, EndNote, JournalError, ReadLine, reason_of
 from scheduler.journal_checkpoint import load_base
 from scheduler.late_answers import AWAITED, LONGEST
 from scheduler.standing import Opening
@@ -20,9 +20,9 @@ from tasks.job import Cost, Job, JobKey
 
 #: What can be asked for: the state of an open job, the end of another, or the reason why it got less than it wanted.
 JobState = Literal[
-    "open", "staged", "dead", "held", "applied", "stale", "cancelled", "deferred", "dropped", "denied", "late", "failed"
-]
-_OPEN_REASON = {"held": "denied", "dead": "dead"}
+    "open", "staged", "dead", "held", "applied", "stale", "cancelled", "deferred", "dropped", "denied", "too_slow",
+    "late", "failed",
+]  # fmt: skip
 _JOB = msgspec.json.Decoder(Job)
 
 Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
@@ -52,11 +52,11 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     tick: int  # that asked for it
     state: str  # open, staged, dead or held; afterwards its end: applied, stale, cancelled, deferred or dropped
     decision: str  # admitted, heuristic, deferred or dropped
-    refused: str  # the budget cell that refused it: window, scope and unit; "" when none did
+    refused: str  # the budget cell that refused it: window, scope and unit; or "too_slow"; "" when nothing did
     due: int  # the tick at whose boundary it is applied; 0 for one that was put off or dropped
     ended: int = 0  # the tick of its end; 0: it has none
     successor: str  # id of the next try of a deferred job
-    reason: str  # none, denied, late, failed, dead or cancelled
+    reason: str  # none, denied, too_slow, late, failed, dead or cancelled
     source: str = "none"  # llm, cached, heuristic or none
     reserved: Cost = Cost()  # for its first attempt
     cells: tuple[str, ...] = ()  # windows and scopes that it is charged to
@@ -184,10 +184,11 @@ class JobHistory:
             if wanted(ended.key, ended.end, ended.reason):
                 yield ended.key, self._ended_record(line.core.tick, ended, notes[ended.key])
         for decided in line.core.decided:
-            if decided.decision in ("deferred", "dropped") and wanted(decided.key, decided.decision, "denied"):
+            reason = reason_of(decided.refused)
+            if decided.decision in ("deferred", "dropped") and wanted(decided.key, decided.decision, reason):
                 yield (
                     decided.key,
-                    self._record(decided.key, state=decided.decision, ended=line.core.tick, reason="denied"),
+                    self._record(decided.key, state=decided.decision, ended=line.core.tick, reason=reason),
                 )
 
     def _open_records(self, only: list[str] | None = None) -> list[JobRecord]:
@@ -208,7 +209,7 @@ class JobHistory:
                 continue  # closed since the keys were read
             job = _JOB.decode(raw)
             flat = msgspec.json.decode(cells, type=list[str])
-            reason = _OPEN_REASON.get(state.decode(), "none")
+            reason = {b"held": reason_of(job.refused), b"dead": "dead"}.get(state, "none")
             found.append(
                 self._record(
                     job.key, state=state.decode(), reason=reason, claims=int(claims), model=job.model,

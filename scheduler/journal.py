@@ -21,8 +21,10 @@ from scheduler.admission import Decision
 from scheduler.budget import Cell
 from scheduler.claims import PromptCount, Reason, Source
 from scheduler.controls import Answer, Control
+from scheduler.due_ticks import TOO_SLOW
 from scheduler.facts import Facts
 from scheduler.packing import pack, unpack
+from scheduler.timed import Timed
 from scheduler.versions import SCHEMA
 from tasks.job import Cost, JobKey
 
@@ -47,6 +49,11 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     due: int = 0  # for admitted and heuristic
     refused: str = ""
     successor: JobKey | None = None  # of a deferred request: its next trial, unless its owner leaves before
+
+
+def reason_of(refused: str) -> Reason:
+    """Return why a request that was refused gets less than it wanted."""
+    return "too_slow" if refused == TOO_SLOW else "denied"
 
 
 class Repeat(NamedTuple):
@@ -166,6 +173,7 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     corrected: tuple[Correction, ...] = ()
     opened: tuple[OpenNote, ...] = ()
     answers: tuple[Answer, ...] = ()  # to operators
+    timed: tuple[Timed, ...] = ()  # when answers were there: what the run has learned of latencies at this boundary
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     view: tuple[tuple[str, int], ...] = ()  # fields of admission's view that changed
 

@@ -30,6 +30,7 @@ from scheduler.ledger_errors import (
     Unreadable,
 )
 from scheduler.scripts import script
+from scheduler.timed import read_timed
 from scheduler.versions import SCHEMA
 from tasks.job import JobKey
 
@@ -148,7 +149,7 @@ class HostLedger:
         answer = self._step(self._collect, [tick, apply, *expired])
         if answer is None:
             return None
-        rows, attempts, beats, unclaimed, asked, offers, learned = answer
+        rows, attempts, beats, unclaimed, asked, offers, learned, timed = answer
         return Collected(
             rows=read_rows(rows),
             attempts=read_attempts(attempts),
@@ -157,6 +158,7 @@ class HostLedger:
             asked=read_asked(asked),
             offers=read_offers(offers),
             learned=read_learned(learned),
+            timed=read_timed(timed),
         )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
@@ -182,9 +184,8 @@ class HostLedger:
         if not answer:
             return None
         deleted = [raw.decode() for raw in answer[1]]
-        return Advanced(
-            read_rows(answer[0]), deleted, read_asked(answer[2]), read_offers(answer[3]), read_learned(answer[4])
-        )
+        offers, learned, timed = read_offers(answer[3]), read_learned(answer[4]), read_timed(answer[5])
+        return Advanced(read_rows(answer[0]), deleted, read_asked(answer[2]), offers, learned, timed)
 
     def checkpoint(self, tick: int, streams: Mapping[str, bytes], *, entry: bytes = b"", chain: str = "") -> None:
         """Write streams of the journal's checkpoint at the committed tick; with `entry` it is complete.

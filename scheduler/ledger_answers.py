@@ -11,6 +11,7 @@ import structlog
 from scheduler.claims import Result
 from scheduler.controls import Asked
 from scheduler.effect_check import check_bounds
+from scheduler.timed import Timed
 from tasks.job import Cost, JobKey
 
 JobState = Literal["open", "staged", "dead", "held"]
@@ -63,6 +64,7 @@ class Collected(NamedTuple):
     asked: Sequence[Asked | None] = ()  # what operators ask for and was not applied yet
     offers: Sequence[Offered] = ()  # answers that came after their job's end and were not taken yet
     learned: Sequence[Learned] = ()  # what ended jobs came to and was not taken yet
+    timed: Sequence[Timed | None] = ()  # when answers were there, as far as no boundary has taken it
 
 
 class Advanced(NamedTuple):
@@ -73,6 +75,7 @@ class Advanced(NamedTuple):
     asked: Sequence[Asked | None] = ()  # as in `Collected`
     offers: Sequence[Offered] = ()  # as in `Collected`
     learned: Sequence[Learned] = ()  # as in `Collected`
+    timed: Sequence[Timed | None] = ()  # as in `Collected`
 
 
 MOST_FAILURE = 64  # characters of a class of failures

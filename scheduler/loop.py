@@ -42,7 +42,9 @@ from scheduler.intake import (
     check_owner,
     check_profile,
     check_request,
+    check_within,
 )
+from scheduler.journal import reason_of
 from scheduler.ledger import Apply, HostLedger
 from scheduler.ledger_answers import Row
 from scheduler.ledger_errors import LedgerError
@@ -168,17 +170,23 @@ class TickLoop:
         reads: tuple[Reads, ...] = (),
         priority: int = 0,
         params: Mapping[str, Any] | None = None,
+        within: int | None = None,
     ) -> None:
         """Ask for a job outright, beyond what its cadence would do.
 
         Args:
             numbers: read just these entries of the owner; None: all live ones.
             reads: what to read of other owners' streams as well.
+            within: ticks after which the result is of no use any more; None: as the kind says. No model is asked whose
+                answer would come later: the kind's heuristic applies by then.
 
         Raises:
             InputError: for an unknown kind or owner, or parameters that are no JSON.
         """
-        request = Request(kind=kind, owner=owner, numbers=numbers, reads=reads, priority=priority, params=params or {})  # type: ignore[arg-type]  # checked below
+        request = Request(
+            kind=kind, owner=owner, numbers=numbers, reads=reads, priority=priority, params=params or {},  # type: ignore[arg-type]  # checked below
+            within=check_within(within),
+        )  # fmt: skip
         for known in (owner, *(other.owner for other in reads)):
             self._known(known)
         checked = check_request(request, [kind.name for kind in self.mind.rules.kinds])
@@ -266,7 +274,8 @@ class TickLoop:
             began = time.perf_counter()
             offers, self._waiting.offers = self._waiting.offers, ()
             learned, self._waiting.learned = self._waiting.learned, ()
-            changes = self.mind.begin(number, rows, offers, learned)
+            timed, self._waiting.timed = self._waiting.timed, ()
+            changes = self.mind.begin(number, rows, offers, learned, timed)
             self.present = number
             self._open = _Open(number, time.perf_counter() - began, sys.exception())
             yield Tick(number, self.mind.facts.minute(number), tuple(changes), False)
@@ -354,7 +363,7 @@ class TickLoop:
             for ended, note in zip(outcome.core.ended, outcome.notes, strict=True)
         )
         self.ended.update(
-            (decided.key.kind, "none", "denied")
+            (decided.key.kind, "none", reason_of(decided.refused))
             for decided in outcome.core.decided
             if decided.decision in ("deferred", "dropped")
         )
@@ -377,6 +386,7 @@ class TickLoop:
             self._committer.windows.difference_update(advanced.deleted)
             self._waiting.asked, self._waiting.offers = advanced.asked, advanced.offers
             self._waiting.learned = advanced.learned
+            self._waiting.timed = advanced.timed
         jobs = [item.job for item in outcome.opened if item.admitted]
         if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
             self._waiting.hint(jobs)

@@ -12,7 +12,7 @@ from memory.effects import Effect, losses
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler import upkeep
-from scheduler.admission import Decided, admit
+from scheduler.admission import DEFER_TICKS, Decided, admit
 from scheduler.boundary import Change, Closing, cancelled, close_due
 from scheduler.budget import BudgetView
 from scheduler.cadence import due_now
@@ -26,6 +26,7 @@ from scheduler.remembering import Remembering
 from scheduler.repairs import admit_repairs, is_time
 from scheduler.run_state import RunState
 from scheduler.tiers import Offer
+from scheduler.timed import Timed
 from scheduler.triggers import Trigger, recounts
 from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
 from tasks.job import JobKey, Request
@@ -50,19 +51,27 @@ class Mind(RunState):
         self._closings: list[Closing] = []
         self._late: list[Closing] = []
         self._corrected: tuple[Correction, ...] = ()
+        self._timed: tuple[Timed, ...] = ()
 
     # -- a tick ------------------------------------------------------------------------------------
 
     def begin(
-        self, tick: int, rows: Sequence[Row], offers: Sequence[Offered] = (), learned: Sequence[Learned] = ()
+        self,
+        tick: int,
+        rows: Sequence[Row],
+        offers: Sequence[Offered] = (),
+        learned: Sequence[Learned] = (),
+        timed: Sequence[Timed | None] = (),
     ) -> list[Change]:
         """The boundary: end what is due and apply it, then what came late. Returns the changes for the world, in order.
 
         Args:
             offers: answers that came after their job's end.
             learned: what ended jobs came to.
+            timed: when answers were there.
         """
         minute, jobs = self.facts.minute(tick), {}
+        self._timed = self.latencies.take(timed, tick, self.open)
         self._closings = close_due(
             rows, self.open, self.streams, tick=tick, kind_of=self.rules.kind_of, case_of=self.case_of
         )
@@ -70,6 +79,7 @@ class Mind(RunState):
             key = closing.ended.key
             item = self.open.pop(key)
             jobs[key] = item.job
+            self.latencies.ended(key)
             self.view.move(item.cells, whole(item), closing.counts_as)
             self.corrections.charge(closing, item, tick, waits=self.rules.waits)
             self.cadence.touch(key.owner)
@@ -79,6 +89,8 @@ class Mind(RunState):
                 self._count_losses(closing.ended.effects)
                 self.rater.learn(self.streams, closing.ended.effects)
             self._learn_usage(closing.note, item)
+            if closing.ended.reason == "late" and self.due.follows(key.kind, item.job.model):
+                self.latencies.overdue(key, item.job.model, item.job.ahead, tick)
             if closing.note.refusal:
                 self.warnings["job.effects_refused"] += 1
             elif closing.ended.reason != "none" and not closing.ended.effects:
@@ -146,13 +158,14 @@ class Mind(RunState):
             controls=steered.controls,
             stepped=steered.stepped,
             postponed=postponed,
-            decided=tuple(line_of(d, self.rules) for d in decided),
+            decided=tuple(line_of(d) for d in decided),
         )
         outcome = Outcome(
             core=core,
             notes=tuple(closing.note for closing in closings),
             late=tuple(closing.note for closing in late),
             corrected=corrected,
+            timed=self._timed,
             closed=tuple(closing.ended.key for closing in closings),
             opened=tuple(opened),
             streams=tuple(self.streams[owner] for owner in sorted(self.streams) if self.streams[owner].changes),
@@ -199,6 +212,7 @@ class Mind(RunState):
         for closing in closings:
             item = self.open.pop(closing.ended.key)
             self.corrections.charge(closing, item, tick, waits=self.rules.waits)
+            self.latencies.ended(closing.ended.key)
             self.cadence.touch(closing.ended.key.owner)
         return closings
 
@@ -273,10 +287,13 @@ class Mind(RunState):
             kind_of=self.rules.kind_of,
             offers_of=offers_of,
             last_served=self.last_served,
+            due=self.due,
             closed="away" if self.away else "" if self.steering.admits else self.steering.mode,
         )
         busy = self.busy(d.request for d in decided)
-        decided += self.steering.retry(self._staying(), tick=tick, minute=minute, offers_of=offers_of, busy=busy)
+        decided += self.steering.retry(
+            self._staying(), tick=tick, minute=minute, offers_of=offers_of, busy=busy, due=self.due
+        )
         admits = self.steering.admits and not self.away
         if admits and is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
             busy = self.busy(d.request for d in decided)
@@ -288,10 +305,12 @@ class Mind(RunState):
                 rules=self.rules,
                 offers_of=offers_of,
                 busy=busy,
+                due=self.due,
             )
         for d in decided:
             if d.successor is not None:
-                request = msgspec.structs.replace(d.request, trial=d.successor.trial)
+                within = d.request.within and d.request.within - DEFER_TICKS
+                request = msgspec.structs.replace(d.request, trial=d.successor.trial, within=within)
                 self.deferred.append(Deferred(d.successor.tick, request))
             elif d.decision == "admitted":
                 note_served(self.streams, d.key)

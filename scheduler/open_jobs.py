@@ -43,7 +43,7 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
             "reads", msgspec.json.encode(job.reads),
             "calls", cost[0], "tokens", cost[1], "usd_micros", cost[2], "last", "[0,0,0]",
             "cells", msgspec.json.encode([part for cell in item.cells for part in cell]),
-            "pools", msgspec.json.encode(view.pools(item.cells)), "schema", SCHEMA,
+            "pools", msgspec.json.encode(view.pools(item.cells)), "schema", SCHEMA, *(("at", job.at) if job.at else ()),
         ]  # fmt: skip
         writes.append(Write("HSET", f"job:{text}", tuple(fields)))
         due.setdefault(job.due, []).append(text)

@@ -8,6 +8,7 @@ from memory.entry import as_known
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.admission import Decided
+from scheduler.due_ticks import TOO_SLOW
 from scheduler.journal import DecidedLine
 from scheduler.turn import Rules
 from tasks.job import Job, Reads, Request
@@ -39,7 +40,7 @@ def job_of(
         run=run,
         key=key,
         minute=minute,
-        due=key.tick + rules.latency(key.kind),
+        due=decided.due,
         reads=tuple(_reads(request, streams, retired)),
         params=request.params,
         priority=request.priority,
@@ -52,17 +53,19 @@ def job_of(
         summary_version=head.summary_version,
         character=head.character,
         reserved=decided.cost,
+        ahead=decided.ahead,
+        at=request.at,
+        refused=decided.refused if decided.refused == TOO_SLOW else "",
     )
 
 
-def line_of(decided: Decided, rules: Rules) -> DecidedLine:
+def line_of(decided: Decided) -> DecidedLine:
     """What the journal says of a decision."""
-    key, opens = decided.key, decided.decision in ("admitted", "heuristic")
     return DecidedLine(
-        key=key,
+        key=decided.key,
         decision=decided.decision,
         model=decided.model if decided.decision == "admitted" else "",
-        due=key.tick + rules.latency(key.kind) if opens else 0,
+        due=decided.due,
         refused=decided.refused,
         successor=decided.successor,
     )

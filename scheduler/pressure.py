@@ -44,8 +44,8 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
     oldest: int = 0  # ticks between enqueue and end of the oldest that was late
 
     def with_ended(self, reason: Reason, age: int) -> Seen:
-        """The same with one more job; those that budget refused or an owner's leaving cancelled do not count."""
-        if reason in ("denied", "cancelled"):
+        """The same with one more job; those that were refused, or cancelled as an owner left, do not count."""
+        if reason in ("denied", "too_slow", "cancelled"):
             return self
         late = reason == "late"
         return Seen(

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from scheduler.journal import EndNote, JournalError, unpack_line
+from scheduler.journal import EndNote, JournalError, reason_of, unpack_line
 from scheduler.limits import LimitTable
 from scheduler.summary import limit_name
 from tasks.job import Cost, JobKey
@@ -127,7 +127,7 @@ def _tally(lines: Iterable[_Line], run: str, limits: LimitTable) -> Recent:
                 refused[limit_name(limits, decided.refused)] += 1
             if decided.decision in ("deferred", "dropped"):
                 kind.ends[decided.decision] += 1
-                kind.reasons["denied"] += 1
+                kind.reasons[reason_of(decided.refused)] += 1
         notes = {note.key: note for note in line.notes.ended}
         for ended in line.core.ended:
             note = notes[ended.key]

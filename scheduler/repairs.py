@@ -21,6 +21,7 @@ from memory.entry import Entry
 from memory.stream import Stream
 from scheduler.admission import Decided, first_fitting, hold
 from scheduler.budget import BudgetView
+from scheduler.due_ticks import TOO_SLOW, DueTicks
 from scheduler.tiers import Offer
 from scheduler.turn import Rules
 from tasks.job import JobKey, Request
@@ -69,12 +70,14 @@ def admit_repairs(
     rules: Rules,
     offers_of: Callable[[Request], Sequence[Offer]],
     busy: Callable[[str, str], bool],
+    due: DueTicks,
 ) -> list[Decided]:
     """The repairs of this tick, held in `view`: at most `AT_ONCE`, and only where there is room for them.
 
     Args:
         offers_of: what a request may be given, the best first.
         busy: whether a job of (kind, owner) is open, waits to be tried again, or was decided in this tick.
+        due: the run's due ticks.
     """
     found: list[Decided] = []
     for request in repairs(streams, minute):
@@ -82,9 +85,9 @@ def admit_repairs(
         key = JobKey(tick, request.kind, request.owner, 0, 0)
         if not rules.model_of(kind) or busy(request.kind, request.owner) or any(d.key == key for d in found):
             continue
-        offer, refused = first_fitting(view, key, minute, offers_of(request))
-        if not refused:
-            found.append(hold(view, key, minute, request, offer))
+        fit = first_fitting(view, key, minute, request, offers_of(request), due)
+        if not fit.refused:
+            found.append(hold(view, key, minute, request, fit, due))
             if len(found) == AT_ONCE:
                 break
     return found
@@ -101,6 +104,7 @@ def admit_retry(
     rules: Rules,
     offers_of: Callable[[Request], Sequence[Offer]],
     busy: Callable[[str, str], bool],
+    due: DueTicks,
 ) -> Decided:
     """The repair of one of these entries that an operator asked for, held in `view`. Arguments as in `admit_repairs`.
 
@@ -123,10 +127,12 @@ def admit_retry(
     if busy(request.kind, owner):
         raise NotPossible(f"another {request.kind} of {owner} is open: try again once it has ended")
     key = JobKey(tick, request.kind, owner, 0, 0)
-    offer, refused = first_fitting(view, key, minute, offers_of(request))
-    if refused:
-        raise NotPossible(f"the limit {refused} has no room for it")
-    return hold(view, key, minute, request, offer)
+    fit = first_fitting(view, key, minute, request, offers_of(request), due)
+    if fit.refused == TOO_SLOW:
+        raise NotPossible(f"the model takes too long for a {request.kind} at present: try again when it is faster")
+    if fit.refused:
+        raise NotPossible(f"the limit {fit.refused} has no room for it")
+    return hold(view, key, minute, request, fit, due)
 
 
 def given_up(owner: str, minute: int) -> SetCounter:

@@ -61,6 +61,9 @@ def restore(ledger: HostLedger, mind: Mind) -> Restored:
 def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     client, prefix = ledger.client, ledger.prefix
     tick, digest, chain, kept = (_text(v) for v in client.hmget(prefix + "state", ["tick", "digest", "chain", "loop"]))
+    mind.open.clear()
+    mind.open.update(load_open_jobs(client, prefix))
+    mind.latencies.load(client, prefix, mind.open)
     if int(tick) == 0:
         return Restored(0, "", "", None, 0, set())
     loop = msgspec.json.decode(kept, type=LoopState)
@@ -78,7 +81,6 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.facts_version = loop.facts_version
     mind.deferred = list(loop.deferred)
     mind.triggers = list(loop.triggers)
-    mind.open = load_open_jobs(client, prefix)
     view: Any = client.hgetall(prefix + "view")
     mind.view.held = {field.decode(): int(value) for field, value in view.items()}
     mind.rater.load(client, prefix)

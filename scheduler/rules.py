@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -11,6 +12,7 @@ from memory.errors import quoted
 from memory.profile import Location
 from scheduler.budget import BudgetView, Guarantee
 from scheduler.controls import FULL
+from scheduler.due_ticks import Bounds
 from scheduler.endpoints import Model, ModelSettings
 from scheduler.facts import Facts
 from scheduler.prices import upper_bound
@@ -19,7 +21,7 @@ from scheduler.throttle import ThrottleRules
 from scheduler.tiers import TIERS, Offer, Tier, TierRule, usual_tier
 from scheduler.turn import Rules
 from tasks.job import Cost
-from tasks.kind import Kind
+from tasks.kind import Kind, bounds
 from tasks.registry import register_builtin
 
 LEAST_PROMPT = 1_000  # tokens; the longest of our templates takes about as much without any memories
@@ -45,10 +47,13 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
             default = min(default, settings.cells)  # as many memories can wait, at one a tick, before a cell is needed
         return settings.latency.get(kind.name, default)
 
+    table_of_bounds = {kind.name: _bounds(kind, settings) for kind in kinds}
+
     return Rules(
         kinds=kinds,
         offers_of=lambda kind, tier: table[kind.name, tier],
         latency_of=latency_of,
+        bounds_of=lambda kind: table_of_bounds[kind.name],
         brief=brief,
         tier_of=tier_of,
         disabled=frozenset(settings.disable),
@@ -59,6 +64,17 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         waits=settings.wait_seconds() > 0,
         throttle=throttle_rules(settings),
     )
+
+
+def _bounds(kind: Kind, settings: Settings) -> Bounds | None:
+    """Between which ticks a kind's results may be due; None: they are due after a fixed number."""
+    if not settings.adapts() or not kind.output_cap or kind.name in settings.latency:
+        return None
+    least, most = (minutes / settings.minutes_per_tick for minutes in bounds(kind))
+    if kind.name == "act" and settings.act_interval:
+        most = min(most, settings.act_interval / 2)
+    ticks = max(1, math.ceil(least))
+    return Bounds(ticks, max(ticks, int(most)))
 
 
 def _offer(kind: Kind, model: Model) -> Offer:
@@ -99,7 +115,8 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
 KEPT = frozenset(
     {
         "llm", "model", "models", "tiers", "kind_tiers", "input_price", "output_price", "minutes_per_tick", "morning",
-        "apply", "latency", "disable", "limits", "limit_tokens", "limit_usd", "retry_share", "guarantees", "last_call",
+        "apply", "latency", "adaptive_latency", "disable", "limits", "limit_tokens", "limit_usd", "retry_share",
+        "guarantees", "last_call",
         "claim_cap", "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",
         "summary_threshold", "retention_days", "max_archived", "policy", "policies", "on_failure", "cells",
         "token_limit", "compress_at", "compress_to", "retain", "passes", "act_interval", "act_per_tick",

@@ -15,8 +15,10 @@ from memory.unreadable import LeftOut
 from scheduler.budget import BudgetView
 from scheduler.cadence import Cadence
 from scheduler.corrections import Corrections
+from scheduler.due_ticks import DueTicks
 from scheduler.facts import Facts
 from scheduler.late_answers import LateAnswers
+from scheduler.latencies import Latencies
 from scheduler.open_jobs import OpenJob, read_numbers
 from scheduler.opening import case_of
 from scheduler.rating import Rater
@@ -53,6 +55,15 @@ class RunState:
         self.late = LateAnswers()
         self.corrections = Corrections()
         self.left_out: list[LeftOut] = []  # entries that could not be read: the next tick says so
+        self.latencies = Latencies()
+        self.due = DueTicks(
+            fixed=rules.latency,
+            bounds_of=lambda name: rules.bounds_of(rules.kind_of(name)),
+            models_of=rules.models_of,
+            known=self.latencies,
+            jobs=self.open,
+        )
+        self.latencies.want(any(rules.bounds_of(kind) for kind in rules.kinds))
         self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
 
     def case_of(self, item: OpenJob) -> Case:
@@ -105,6 +116,7 @@ class RunState:
             world=self.facts.world(),
             brief=brief,
             estimate=partial(self.rater.estimate, owner),
+            lead=lambda kind: self.due.lead(kind, len(self.facts.names)),
         )
 
     def last_served(self, kind: str, owner: str) -> int:

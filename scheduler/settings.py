@@ -54,7 +54,8 @@ class Settings(ModelChoice):
     tick_rate: Annotated[float | None, BeforeValidator(lambda given: None if given == "max" else given)] = Field(
         None, gt=0
     )  # ticks per second; None or "max": as fast as they can
-    latency: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)  # ticks from enqueue to due, by kind
+    latency: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)  # ticks to due, fixed, by kind
+    adaptive_latency: bool | None = None  # due ticks follow the models' latencies; None: where ticks do not wait
 
     disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused when they are asked for
 
@@ -245,6 +246,12 @@ class Settings(ModelChoice):
             statement=self.statement_max_length, reasoning=self.reasoning_max_length, enabled=self.enable_truncation
         )
         return Routing(style=self.guidance_style, truncation=truncation)
+
+    def adapts(self) -> bool:
+        """Return whether due ticks of jobs that ask a model follow its latency."""
+        if self.adaptive_latency is not None:
+            return self.adaptive_latency and self.llm == "openai"
+        return self.llm == "openai" and self.tick_rate is not None and self.wait_seconds() == 0
 
     def wait_seconds(self) -> float:
         """How long a boundary waits in real time for what is due."""

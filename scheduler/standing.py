@@ -15,7 +15,7 @@ from scheduler.budget import Cell, amounts
 from scheduler.claims import Reason
 from scheduler.corrections import MOST, WITHOUT_RESULT, oldest
 from scheduler.facts import Facts
-from scheduler.journal import Correction, DecidedLine, EndNote, OpenNote, ReadLine
+from scheduler.journal import Correction, DecidedLine, EndNote, OpenNote, ReadLine, reason_of
 from scheduler.limits import UNITS
 from scheduler.shortfalls import Shortfalls, note_shortfall
 from scheduler.versions import CORRECTS_VIEW
@@ -108,7 +108,11 @@ class Standing(msgspec.Struct, kw_only=True):
                 if opening.note is not None:
                     _book(self.view, opening.note.cells, opening.note.reserved)
             else:
-                for fact, value in (("end", decided.decision), ("source", "none"), ("reason", "denied")):
+                for fact, value in (
+                    ("end", decided.decision),
+                    ("source", "none"),
+                    ("reason", reason_of(decided.refused)),
+                ):
                     self._count(key.kind, fact, value)
         for text in [text for text in self.promised if JobKey.parse(text).owner in core.left]:
             del self.promised[text]

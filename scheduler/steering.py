@@ -17,6 +17,7 @@ from memory.stream import Stream
 from scheduler.admission import Decided
 from scheduler.budget import BudgetView
 from scheduler.controls import Answer, Asked, Control, Mode, Retry, SetCadence, SetLimit, SetMode
+from scheduler.due_ticks import DueTicks
 from scheduler.ledger import Write
 from scheduler.limit_history import LimitChange, LimitHistory, kind_of_limit, normal_name
 from scheduler.limits import MAX_LIMIT, LimitError, LimitTable
@@ -94,12 +95,14 @@ class Steering:
         minute: int,
         offers_of: Callable[[Request], Sequence[Offer]],
         busy: Callable[[str, str], bool],
+        due: DueTicks,
     ) -> list[Decided]:
         """Admit the tick's retries where there is room for them.
 
         Args:
             offers_of: what a request may be given, the best first.
             busy: whether a job of (kind, owner) is open, waits to be tried again, or was decided in this tick.
+            due: the run's due ticks.
         """
         found: list[Decided] = []
 
@@ -112,7 +115,7 @@ class Steering:
             try:
                 decided = admit_retry(
                     streams, wanted.owner, wanted.numbers, tick=tick, minute=minute, view=self._view, rules=self._rules,
-                    offers_of=offers_of, busy=taken_or_busy,
+                    offers_of=offers_of, busy=taken_or_busy, due=due,
                 )  # fmt: skip
             except NotPossible as error:
                 self._answers.append(Answer(item.id, tick, wanted, refused=str(error)))

@@ -13,10 +13,12 @@ from memory.entry import MAX_TEXT, Entry
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.controls import Asked
+from scheduler.due_ticks import Bounds
 from scheduler.journal import Core, Correction, EndNote
 from scheduler.open_jobs import OpenJob
 from scheduler.throttle import ThrottleRules
 from scheduler.tiers import TIERS, Offer, Tier, TierRule, usual_tier
+from scheduler.timed import Timed
 from scheduler.triggers import Trigger
 from tasks.job import JobKey, Request
 from tasks.kind import Kind, Moment
@@ -36,8 +38,9 @@ class Rules:
 
     kinds: Sequence[Kind]
     offers_of: Callable[[Kind, Tier], Sequence[Offer]]  # at least one, the tier's own first, then down the ladder
-    latency_of: Callable[[Kind], int]
+    latency_of: Callable[[Kind], int]  # ticks from admission to due, where they are fixed
     brief: Callable[[str], Mapping[str, Any]]
+    bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that follow the model's latency
     tier_of: TierRule = usual_tier
     disabled: frozenset[str] = frozenset()  # kinds that are never due and may not be asked for
     rate_share: float = 0.0  # of entries without a rating: those that a model is asked about
@@ -81,8 +84,13 @@ class Rules:
             )
         return strong if tier == "strong" else self.offers_of(kind, "routine")
 
+    def models_of(self, name: str) -> Sequence[str]:
+        """Return the models that the kind of that name may ask; one that is empty asks none."""
+        kind = self.kind_of(name)
+        return tuple(dict.fromkeys(offer.model for tier in TIERS for offer in self.offers_of(kind, tier)))
+
     def latency(self, name: str) -> int:
-        """Ticks from enqueue to due of the kind of that name."""
+        """Ticks from enqueue to due of the kind of that name, where they are fixed."""
         return max(1, self.latency_of(self.kind_of(name)))
 
 
@@ -107,6 +115,7 @@ class Outcome:
     notes: tuple[EndNote, ...]
     late: tuple[EndNote, ...]
     corrected: tuple[Correction, ...]
+    timed: tuple[Timed, ...]
     closed: tuple[JobKey, ...]
     opened: tuple[OpenJob, ...]
     streams: tuple[Stream, ...]  # those that may have changed

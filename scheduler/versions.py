@@ -17,7 +17,9 @@ resumed: `tests/fixtures/` keeps one of each. What a version added:
 * 4: the world's own state is compressed.
 * 5: admission's view is corrected when it becomes known what an ended job came to: `corrected` in the notes of a line,
   `charged`, `unsettled` and `corrections` among the keys of a run.
+* 6: due ticks may follow the models' latencies: jobs that are refused as `too_slow`, `timed` in the notes of a line,
+  `latencies` and `timed` among the keys of a run.
 """
 
-SCHEMA = 5
+SCHEMA = 6
 CORRECTS_VIEW = 5  # since which the jobs that count in full are kept, to be corrected

@@ -22,6 +22,7 @@ from scheduler.controls import Asked, wanted_mode
 from scheduler.ledger import Apply, HostLedger
 from scheduler.ledger_answers import Collected, Learned, Offered, Row
 from scheduler.open_jobs import OpenJob
+from scheduler.timed import Timed
 from tasks.job import Job, JobKey
 
 log = structlog.get_logger()
@@ -140,6 +141,7 @@ class Waiting:
         self.asked: Sequence[Asked | None] = ()  # of operators, as the ledger last showed it; not applied yet
         self.offers: Sequence[Offered] = ()  # answers that came late, the same
         self.learned: Sequence[Learned] = ()  # what ended jobs came to, the same
+        self.timed: Sequence[Timed | None] = ()  # when answers were there, the same
 
     def hint(self, jobs: Sequence[Job]) -> None:
         """Publish messages for jobs that were just admitted."""
@@ -197,7 +199,8 @@ class Waiting:
             collected = self._ledger.collect(tick, self._apply, expired)
             if collected is None:
                 return None
-        self.asked, self.offers, self.learned = collected.asked, collected.offers, collected.learned
+        self.asked, self.offers = collected.asked, collected.offers
+        self.learned, self.timed = collected.learned, collected.timed
         unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs]
         again = self._hints.repeat(unclaimed, now)
         if again:

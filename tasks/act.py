@@ -41,6 +41,7 @@ class Act:
     name = "act"
     order = 15
     latency = 3
+    latency_least, latency_most = 2, 60  # game minutes; half of the agent's interval, if that is shorter
     on_denied: OnDenied = "drop"
     prompt_cap = 2_000
     output_cap = 200

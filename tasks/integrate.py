@@ -47,6 +47,7 @@ class Integrate:
     name = "integrate"
     order = 25
     latency = 10
+    latency_least, latency_most = 2, 120  # game minutes: later events wait for it
     on_denied: OnDenied = "heuristic"
     prompt_cap = 5_000
     output_cap = 700

@@ -63,6 +63,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     numbers: tuple[int, ...] | None = None  # read just these entries of the owner's stream
     reads: tuple[Reads, ...] = ()  # of other owners' streams; `upto` 0: up to their newest entry
     trial: int = 0
+    at: int = 0  # tick before which the result is not wanted; 0: as soon as may be
+    within: int = 0  # ticks after which it is of no use any more; 0: as the kind says
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -84,6 +86,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     summary_version: int = 0
     character: Character = Character()  # what was known of the owner then
     reserved: Cost = Cost()  # upper bound of one attempt
+    ahead: int = 0  # jobs of its kind and model that were in flight when it was admitted
+    at: int = 0  # tick before which its result is not applied
+    refused: str = ""  # what kept it from its model, where that was not the budget
 
     @property
     def id(self) -> str:

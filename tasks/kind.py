@@ -44,6 +44,7 @@ class Moment:
     world: World
     brief: Mapping[str, Any]  # what the host says of the owner now: "location", "status" meters, if it is "free", …
     estimate: Callable[[Entry], int] = rate_by_rule  # an entry's importance, as far as it can be predicted
+    lead: Callable[[str], int] = lambda kind: 0  # ticks that a result of a kind takes; 0 where due ticks are fixed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,10 +84,13 @@ class Kind(Protocol):
 
     name: str
     order: int  # place within a boundary: plan 10, reflect 20, summarise 30, prune 40
-    latency: int  # ticks from enqueue to due, by default
+    latency: int  # ticks from enqueue to due where ticks wait for results, by default
     on_denied: OnDenied  # what happens when budget refuses it
     prompt_cap: int  # tokens
     output_cap: int  # tokens, reasoning included; 0: this kind never asks a model
+    # A kind may also have, both in game minutes, see `bounds`:
+    # latency_least: where due ticks follow the model's latency, results are due no sooner than after so long
+    # latency_most: a result that takes longer is of no use, and is not asked for
 
     def due(self, moment: Moment) -> Iterable[Request]:
         """The jobs that are due for this owner now, by the kind's own cadence."""
@@ -106,6 +110,14 @@ class Kind(Protocol):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """The same without a model. Never fails, takes milliseconds, is deterministic."""
+
+
+LEAST, MOST = 1, 60  # game minutes, of a kind that says nothing
+
+
+def bounds(kind: Kind) -> tuple[int, int]:
+    """Return after how many game minutes a kind's results are due at the soonest, and are of no use any more."""
+    return getattr(kind, "latency_least", LEAST), getattr(kind, "latency_most", MOST)
 
 
 @runtime_checkable

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from typing import get_args
+from typing import TypeGuard, get_args
 
 from memory.errors import CogitateError
 from tasks.kind import OnDenied
 
 MAX_NAME = 64  # characters
 MAX_ORDER = 1_000_000
-MAX_LATENCY = 100_000  # ticks
+MAX_LATENCY = 100_000  # ticks, or game minutes
 MAX_TOKENS = 10_000_000
 
 _NAME = re.compile(r"[^\W\d_][\w.-]*")  # it is part of job ids, keys, queues and the names of limits
@@ -77,6 +77,13 @@ def _wrong_values(kind: object) -> Iterator[str]:
             yield f"it has no {field}"
         elif not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             yield f"{field} {_shown(value)} is not an integer from {least} to {most}"
+    bounds = {field: _value(kind, field) for field in ("latency_least", "latency_most")}
+    for field, value in bounds.items():
+        if value is not _MISSING and not _is_latency(value):
+            yield f"{field} {_shown(value)} is not an integer from 1 to {MAX_LATENCY}"
+    soonest, latest = bounds.values()
+    if _is_latency(soonest) and _is_latency(latest) and soonest > latest:
+        yield f"latency_least {_shown(soonest)} is above latency_most {_shown(latest)}"
     denied = _value(kind, "on_denied")
     if denied is _MISSING:
         yield "it has no on_denied"
@@ -85,6 +92,10 @@ def _wrong_values(kind: object) -> Iterator[str]:
     asks, room = _value(kind, "output_cap"), _value(kind, "prompt_cap")
     if isinstance(asks, int) and asks > 0 and room == 0:
         yield f"output_cap {_shown(asks)} lets it ask a model, and prompt_cap 0 leaves no room for a prompt"
+
+
+def _is_latency(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_LATENCY
 
 
 def _wrong_methods(kind: object) -> Iterator[str]:

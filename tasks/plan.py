@@ -33,12 +33,22 @@ _DAY = re.compile(r"\b(?:day|день) \d", re.IGNORECASE)
 LATE = 30  # minutes: an item that was to begin this long ago begins now; an older one is over
 
 
+EVERY = 10  # ticks between two looks at whether it is time to ask for the next day's plan
+FROM = "from"  # parameter: game time at which the plan begins; without it, when it is asked for
+
+
 class Plan:
-    """Due at the first tick of a morning without a current plan, and for an agent that joins during the day."""
+    """Due at the first tick of a morning without a current plan, and for an agent that joins during the day.
+
+    Where due ticks follow the models' latencies, a plan is asked for as long before the morning as it takes to come, at
+    the agent's own turns. It is made for the coming day and is due in the morning, not before: the last one holds until
+    then.
+    """
 
     name = "plan"
     order = 10
     latency = 5
+    latency_least, latency_most = 2, 480  # game minutes: of the night before the day that is planned
     on_denied: OnDenied = "heuristic"
     prompt_cap = 2_500
     output_cap = 800
@@ -50,9 +60,9 @@ class Plan:
         """One request while there is no plan for now. Before the morning an agent without a plan sleeps on."""
         if not timing.is_agent(moment):
             return ()
-        if moment.minute % DAY < moment.world.morning or moment.stream.current_plan(moment.minute) is not None:
-            return ()
-        return (Request(kind=self.name, owner=moment.owner, priority=5, params=self._params(moment)),)
+        if moment.minute % DAY >= moment.world.morning and moment.stream.current_plan(moment.minute) is None:
+            return (Request(kind=self.name, owner=moment.owner, priority=5, params=self._params(moment)),)
+        return self._ahead(moment)
 
     def wake(self, moment: Moment) -> int | None:
         """The tick at which the current plan ends, or the next morning."""
@@ -60,11 +70,17 @@ class Plan:
             return None
         plan = moment.stream.current_plan(moment.minute)
         ends = plan.valid_until if plan is not None else 0
-        return timing.tick_at(moment, max(ends, next_morning(moment.minute, moment.world.morning)))
+        begins = max(ends, next_morning(moment.minute, moment.world.morning))
+        morning = timing.tick_at(moment, begins)
+        if not moment.lead(self.name):
+            return morning
+        # The turns do not depend on what is known of the model now: a host that resumes the run would know more.
+        first = timing.tick_at(moment, begins - self.latency_most) - EVERY
+        return min(morning, timing.next_turn(moment, EVERY, first))
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         """Who the agent is, the places, its condition, what is unfinished and what it remembers."""
-        profile, minute = case.profile, case.job.minute
+        profile, minute = case.profile, _window(case)[0]
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
         rendered = self._templates.render(
             self.name,
@@ -134,12 +150,23 @@ class Plan:
         used = {a.number for a in booked if a.number}
         return self._appended(case, slots, tuple(used))
 
+    def _ahead(self, moment: Moment) -> Iterable[Request]:
+        """The request for the coming day's plan, once it is time to ask for it."""
+        lead, begins = moment.lead(self.name), next_morning(moment.minute, moment.world.morning)
+        morning, plan = timing.tick_at(moment, begins), moment.stream.latest("plan")
+        if not lead or morning - moment.tick > lead + EVERY or (plan is not None and plan.valid_until > begins):
+            return ()
+        params = self._params(moment) | {FROM: begins}
+        return (Request(kind=self.name, owner=moment.owner, priority=5, params=params, at=morning),)
+
     def _params(self, moment: Moment) -> dict[str, Any]:
         """What the plan needs of the head and of the world, neither of which can be read as of a tick later."""
         params: dict[str, Any] = {}
         plan = moment.stream.latest("plan")
         if plan is not None and moment.minute - plan.valid_until < DAY:
-            left = [i for i in moment.stream.plan_items(plan) if i.status in ("pending", "active")]
+            items = moment.stream.plan_items(plan)
+            # What is planned for later today may still be done.
+            left = [i for i in items if i.status in ("pending", "active") and (i.minute or 0) <= moment.minute]
             params["unfinished"] = [
                 {"description": i.description, "location": i.location, "priority": i.priority} for i in left[:MOST]
             ]
@@ -195,7 +222,9 @@ def _from_own_view(entry: Entry, case: Case) -> Entry:
 
 
 def _window(case: Case) -> tuple[int, int]:
-    return case.job.minute, next_morning(case.job.minute, case.world.morning)
+    begins = case.job.params.get(FROM)
+    start = max(case.job.minute, begins) if isinstance(begins, int) else case.job.minute
+    return start, next_morning(start, case.world.morning)
 
 
 def _within(clock: int, start: int, end: int) -> int | None:

@@ -36,6 +36,7 @@ class RateImportance:
     name = "rate"
     order = 5
     latency = 5
+    latency_least, latency_most = 2, 180  # game minutes: long before pruning and reflection go by it
     on_denied: OnDenied = "heuristic"
     prompt_cap = 2_500
     output_cap = 400

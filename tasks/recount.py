@@ -63,6 +63,7 @@ class Recount:
     name = "recount"
     order = 35
     latency = 10
+    latency_least, latency_most = 2, 120  # game minutes: the scene is still spoken of
     on_denied: OnDenied = "defer"
     prompt_cap = 3_500
     output_cap = 400

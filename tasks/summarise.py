@@ -35,6 +35,7 @@ class Summarise:
     name = "summarise"
     order = 30
     latency = 20
+    latency_least, latency_most = 2, 240  # game minutes: the conversation has settled for a day, and has `LATEST`
     on_denied: OnDenied = "heuristic"
     prompt_cap = 3_000
     output_cap = 400
@@ -120,7 +121,7 @@ class Summarise:
 
     def _latest(self, moment: Moment) -> int:
         """The age at which a summary must be asked for, so that it is applied before `LATEST`."""
-        ahead = (self.latency + EVERY + 2) * moment.world.minutes_per_tick
+        ahead = (max(self.latency, moment.lead(self.name)) + EVERY + 2) * moment.world.minutes_per_tick
         return max(0, LATEST - max(MARGIN, ahead))
 
     def _group(self, case: Case) -> Sequence[Entry]:

@@ -2,7 +2,8 @@
 --   <run>controls    list  JSON requests of operators that were not applied yet, the oldest first
 --   <run>due:<tick>  set   keys of jobs due at that tick
 --   <run>staged      set   keys of jobs whose result is staged
---   <run>job:<key>   hash  an open job
+--   <run>job:<key>   hash  an open job; at: tick before which its result is not wanted
+--   <run>timed       list  when answers were there, as settle.lua has noted it, the oldest first
 
 -- {key, state, result JSON or '', claims, arrival, class of the last attempt's failure or '', …} of the jobs due at `tick`, and in mode 'ready' of all staged ones.
 local function rows_due(run, tick, mode)
@@ -19,11 +20,15 @@ local function rows_due(run, tick, mode)
   for _, key in ipairs(redis.call('SMEMBERS', run .. 'due:' .. tick)) do add(key) end
   if mode == 'ready' then
     for _, key in ipairs(redis.call('SMEMBERS', run .. 'staged')) do
-      if redis.call('SISMEMBER', run .. 'due:' .. tick, key) == 0 then add(key) end
+      local wanted = tonumber(redis.call('HGET', run .. 'job:' .. key, 'at') or 0) <= tonumber(tick)
+      if wanted and redis.call('SISMEMBER', run .. 'due:' .. tick, key) == 0 then add(key) end
     end
   end
   return rows
 end
+
+-- What was noted of answers. Only a host removes it, with the tick that learns from it.
+local function timed(run) return redis.call('LRANGE', run .. 'timed', 0, 499) end
 
 -- The oldest requests of operators. Only a host removes them, with the tick that applies them.
 local function asked(run) return redis.call('LRANGE', run .. 'controls', 0, 99) end

@@ -5,8 +5,11 @@
 -- and under the run's prefix the keys of accounts.lua, late.lua and corrections.lua, and
 --   staged  set   keys of jobs whose result is staged
 --   arrivals  string  results staged so far
+--   timed   list  "<last committed tick> <note>" of answers that were staged, or came after their job's end
+--   state   hash  times: '1' while that is wanted
 -- ARGV  1 prefix without nonce  2 incarnation  3 job key  4 token  5 result JSON, or '' for none
 --       6 7 8 calls, tokens, micro-dollars used  9 class of the attempt's failure, '' for none
+--       10 what to note of the time of an answer, or ''
 -- Answers staged | offered | freed | accounted | already | unknown | gone.
 
 if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 'gone' end
@@ -42,7 +45,13 @@ if redis.call('HGET', run .. 'unsettled', key) == token then
   correct(run, key, used, result, redis.call('HGET', run .. 'state', 'tick'))
 end
 
+local function note_time()
+  local state = redis.call('HMGET', run .. 'state', 'times', 'tick')
+  if (ARGV[10] or '') ~= '' and state[1] == '1' then redis.call('RPUSH', run .. 'timed', state[2] .. ' ' .. ARGV[10]) end
+end
+
 local job = redis.call('HMGET', name, 'state', 'token', 'latest', 'due')
+if not job[1] then note_time() end
 if not job[1] and offer(run, key, result) then return 'offered' end
 if job[1] == 'dead' and is_answer(result) then redis.call('HSETNX', name, 'result', result) end  -- offered at its end
 if job[3] ~= token then return 'accounted' end
@@ -61,5 +70,6 @@ redis.call('HSET', name, 'state', 'staged', 'token', '', 'result', result,
   'arrival', redis.call('INCR', run .. 'arrivals'))
 redis.call('SREM', run .. 'unclaimed', key)
 redis.call('SADD', run .. 'staged', key)
+note_time()
 arrived(run, job[4])
 return 'staged'

@@ -14,6 +14,7 @@ from memory.entry import Entry
 from memory.profile import Profile
 from scheduler.audit import audit
 from scheduler.claims import Claim, Claims, Result, Settled
+from scheduler.due_ticks import Bounds
 from scheduler.facts import Facts
 from scheduler.history import read_journal
 from scheduler.ledger import Apply, HostLedger
@@ -106,6 +107,7 @@ class Host:
         model: str = "",  # that jobs are to ask
         facts: Facts = HOURLY,
         waits: bool = False,  # as far as rules go: it never does
+        bounds: Bounds | None = None,  # of due ticks that follow the model's latency
         again: Callable[[TickLoop, Tick], None] = observe_again,
     ) -> None:
         settings = settings_of(limits, retry_share)
@@ -125,6 +127,7 @@ class Host:
                 kinds=kinds,
                 offers_of=lambda kind, tier: [Offer(model, 0, cost if isinstance(cost, Cost) else cost[kind.name])],
                 latency_of=lambda kind: kind.latency,
+                bounds_of=lambda kind: bounds,
                 brief=lambda owner: {},
                 coalesce=False,
                 waits=waits,

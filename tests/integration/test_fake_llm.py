@@ -18,7 +18,7 @@ from memory.entry import Entry
 from memory.profile import Location, Profile
 from ops.fake_answers import AnswerWriter
 from ops.fake_faults import FAULTS, FaultError, parse_faults
-from ops.fake_llm import FakeEndpoint, Options
+from ops.fake_llm import FakeEndpoint, Options, _Server
 from scheduler.endpoints import Endpoint, Model
 from tasks.job import Job, JobKey, Reads
 from tasks.kind import Case, World
@@ -247,3 +247,19 @@ def test_serve_says_where_it_listens_and_stops_on_ctrl_c() -> None:
         finally:
             process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 0
+
+
+def test_with_a_tail_some_answers_take_much_longer_and_the_same_ones_again() -> None:
+    bodies = [json.dumps(request_about(f"Thing number {n}.")).encode() for n in range(400)]
+
+    def waits(tail: float) -> list[float]:
+        server = _Server(Options(latency=1.0, tail=tail))
+        return [server._decide(body).wait for body in bodies]
+
+    assert set(waits(0.0)) == {1.0}
+    found = sorted(waits(0.5))
+    assert found == sorted(waits(0.5))
+    assert 0.85 < found[200] < 1.15  # the median stays
+    assert 2.0 < found[380] < 2.7  # e^(0.5 * 1.645): one of twenty
+    with pytest.raises(ValueError, match="tail"):
+        Options(tail=-0.1)

@@ -32,7 +32,7 @@ def test_a_claim_sent_again_is_the_same_attempt(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     script = worker(client)._claim
-    args = ["cogitate:{r}:", job.key.text(), "w", new_nonce(), 4, SCHEMA]
+    args = ["cogitate:{r}:", job.key.text(), "w", new_nonce(), SCHEMA]
     answers = [script(keys=[incarnation_key("r")], args=args) for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     assert answers[0][2] == 1

@@ -51,7 +51,9 @@ def stream_of(*entries: Entry, owner: str = KLAUS) -> Stream:
     return stream
 
 
-def moment_of(stream: Stream, minute: int, *, world: World = WORLD, tick: int | None = None, **brief: Any) -> Moment:
+def moment_of(
+    stream: Stream, minute: int, *, world: World = WORLD, tick: int | None = None, lead: int = 0, **brief: Any
+) -> Moment:
     """The owner at a game time; the tick is the minute unless given."""
     return Moment(
         owner=stream.owner,
@@ -61,6 +63,7 @@ def moment_of(stream: Stream, minute: int, *, world: World = WORLD, tick: int | 
         minute=minute,
         world=world,
         brief=brief,
+        lead=lambda kind: lead,
     )
 
 

@@ -9,6 +9,8 @@ from pydantic import BaseModel
 
 from memory.effects import Append, Effect
 from memory.entry import Entry
+from scheduler.due_ticks import DueTicks
+from scheduler.latencies import Latencies
 from scheduler.open_jobs import OpenJob
 from tasks.job import Cost, Job, JobKey, Reads, Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
@@ -48,6 +50,13 @@ class Thinker:
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         return (Append(owner=case.job.key.owner, entry=Entry(type="reflection", text="a guess", minute=0)),)
+
+
+def fixed_ticks(ticks: int = 1) -> DueTicks:
+    """Due ticks that follow no model's latency."""
+    return DueTicks(
+        fixed=lambda kind: ticks, bounds_of=lambda kind: None, models_of=lambda kind: (), known=Latencies(), jobs={}
+    )
 
 
 def open_job(

@@ -6,10 +6,11 @@ import random
 
 from hypothesis import given
 from hypothesis import strategies as st
-from scheduler_case import Thinker
+from scheduler_case import Thinker, fixed_ticks
 
 from scheduler.admission import DEFER_TICKS, MAX_TRIALS, Decided, admit, degrade
 from scheduler.budget import BudgetView, Cell
+from scheduler.due_ticks import TOO_SLOW
 from scheduler.limits import LimitTable
 from scheduler.tiers import Offer
 from tasks.job import Cost, JobKey, Request
@@ -31,6 +32,7 @@ def decide(requests: list[Request], calls: int, served: dict[tuple[str, str], in
         kind_of=KINDS.__getitem__,
         offers_of=lambda request: [Offer("", 0, Cost(calls=1))],
         last_served=lambda kind, owner: (served or {}).get((kind, owner), -1),
+        due=fixed_ticks(),
     )
 
 
@@ -87,8 +89,15 @@ def test_each_kind_has_its_own_ladder() -> None:
     assert [(d.key.kind, d.decision) for d in decide(asked, 0)] == [
         ("plan", "heuristic"), ("muse", "deferred"), ("doze", "dropped")
     ]  # fmt: skip
-    assert [degrade("defer", trial) for trial in range(MAX_TRIALS)] == ["deferred", "deferred", "heuristic"]
-    assert [degrade("drop", trial) for trial in range(MAX_TRIALS)] == ["dropped"] * MAX_TRIALS
+    tries = [Request(kind="muse", owner="agent:a", trial=trial) for trial in range(MAX_TRIALS)]
+    assert [degrade("defer", one, "run") for one in tries] == ["deferred", "deferred", "heuristic"]
+    assert [degrade("drop", one, "run") for one in tries] == ["dropped"] * MAX_TRIALS
+
+
+def test_what_would_be_too_late_after_a_delay_is_not_put_off() -> None:
+    soon, later = (Request(kind="muse", owner="agent:a", within=DEFER_TICKS + more) for more in (0, 1))
+    assert [degrade("defer", one, "run") for one in (soon, later)] == ["heuristic", "deferred"]
+    assert degrade("defer", later, TOO_SLOW) == "heuristic"
 
 
 def test_what_is_refused_holds_nothing_and_names_the_cell() -> None:

@@ -107,3 +107,10 @@ def test_a_plan_item_moves_on_within_one_job(streams: dict[str, Stream]) -> None
         SetPlanStatus(owner=ANN, item="1-0", status="completed", expects="active"),
     )
     assert unmet(streams, steps) is None
+
+
+def test_a_plan_item_that_is_as_wanted_already_is_no_obstacle(streams: dict[str, Stream]) -> None:
+    """What an agent decided an hour ago is not lost because the world has completed the item meanwhile."""
+    streams[ANN].set_plan_status("1-0", "completed")
+    assert unmet(streams, (SetPlanStatus(owner=ANN, item="1-0", status="completed", expects="active"),)) is None
+    assert unmet(streams, (SetPlanStatus(owner=ANN, item="1-0", status="active", expects="pending"),)) is not None

@@ -24,6 +24,7 @@ from scheduler.intake import (
     check_owner,
     check_profile,
     check_request,
+    check_within,
 )
 from tasks.job import JobKey, Request
 
@@ -190,3 +191,19 @@ def test_effects_and_profiles_are_as_they_will_be_read() -> None:
     for wrong in (Profile(name=None), Profile(name="\ud800"), Profile(name="A", age="old"), {"name": 1}):  # type: ignore[arg-type]
         with pytest.raises(InputError, match="profile of 'agent:ann'"):
             check_profile(ANN, wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ticks", [0, -1, 1.5, True, "3", 10**7])
+def test_within_is_a_number_of_ticks(ticks: object) -> None:
+    with pytest.raises(InputError, match="within"):
+        check_within(ticks)  # type: ignore[arg-type]
+
+
+def test_a_request_without_within_may_take_as_long_as_its_kind_says() -> None:
+    assert (check_within(None), check_within(3)) == (0, 3)
+
+
+@pytest.mark.parametrize("wrong", [{"at": -1}, {"within": -1}, {"within": 10**7}, {"at": 2**60}])
+def test_a_kinds_own_request_names_ticks(wrong: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="is not a number of ticks"):
+        check_request(Request(kind="plan", owner="agent:ann", **wrong), ["plan"])  # type: ignore[arg-type]

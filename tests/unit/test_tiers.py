@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from kind_cases import KLAUS, moment_of, observation, stream_of
-from scheduler_case import Thinker
+from scheduler_case import Thinker, fixed_ticks
 
 from scheduler.admission import Decided, admit
 from scheduler.budget import BudgetView
@@ -42,6 +42,7 @@ def decided(limits: dict[str, int], *kinds: str, rules: Rules) -> list[Decided]:
         kind_of=rules.kind_of,
         offers_of=lambda request: rules.offers(request, moment),
         last_served=lambda kind, owner: -1,
+        due=fixed_ticks(),
     )
 
 

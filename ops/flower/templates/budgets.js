@@ -88,7 +88,7 @@ function draw(reading) {
   const over = own.filter((line) => line.window === "run:0" && line.overrun);
   byId("overrun").textContent = over.length ? over.map((line) => amount(line, line.overrun) + " " + UNIT[line.unit]).join(", ") : "none";
 
-  const cut = ["denied", "late", "failed", "dead"];
+  const cut = ["denied", "too_slow", "late", "failed", "dead"];
   const rows = Object.entries(reading.recent.kinds);
   const count = (facts, name) => ([, tally]) => tally[facts][name] || 0;
   table("cuts", [

@@ -1,0 +1,187 @@
+"""Thoughts in time on a real clock: towns at several tick rates before a stand-in that takes as long as models do.
+
+Everything is real: the server, the worker processes, HTTP, the clock. The stand-in takes its latency times a log-normal
+factor with a heavy tail. A run begins in the evening, so that it has plans, reflections and actions in it also where a
+tick takes a second.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from redis import Redis
+
+from bench.table import Cell, Row, Table
+from memory.clock import DAY
+from ops.drive import drive
+from ops.fake_llm import MODEL, FakeEndpoint
+from ops.host import TickLoop
+from ops.load_run import wait_for_workers
+from scheduler.due_ticks import TOO_SLOW
+from scheduler.history import read_journal
+from scheduler.journal import JournalError
+from scheduler.replay import replay
+from scheduler.settings import Settings
+from scheduler.turn import Outcome
+from simulation.town import Town
+from workers.embedded import EmbeddedServer
+
+TAIL = 0.5  # sigma: one answer of 20 takes 2.3 times as long as the usual one, one of 100 3.2 times
+WARM = 10  # game minutes that do not count: nothing is known of the model yet
+SHOWN = ("plan", "reflect", "act")
+NEARLY_ALL = 0.9  # of the budget, spent or in flight: refusing what does not fit is then no fault
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """One run of the table."""
+
+    tick_rate: float  # ticks a second
+    latency: float  # seconds, the median
+    ticks: int
+    start_minute: int = 0  # game time of tick 0
+    adaptive: bool | None = None  # False: due ticks are fixed, as where ticks wait
+    agents: int = 25
+    limit_tokens: int = 3_000_000
+
+    @property
+    def label(self) -> str:
+        fixed = ", fixed" if self.adaptive is False else ""
+        return f"{self.tick_rate:g} Hz, {self.latency:g} s, {self.ticks} ticks{fixed}"
+
+
+@dataclass(kw_only=True)
+class Lived:
+    """What a run came to."""
+
+    pace: Pace
+    asked: int = 0  # jobs admitted to a model that have ended
+    in_time: int = 0  # of these, applied with the model's answer
+    stale: int = 0
+    failed: int = 0
+    spent: int = 0  # tokens
+    used: int = 0  # of answers that were applied when due
+    repaired: int = 0  # tokens of answers that came late and replaced what the heuristic had made
+    too_slow: int = 0  # requests
+    refused: int = 0  # by the budget of the run, while less than `NEARLY_ALL` of it was spent or in flight
+    by_model: Counter[str] = field(default_factory=Counter)  # results by kind
+    of: Counter[str] = field(default_factory=Counter)  # results and requests that got none
+    replayed: str = ""
+
+    def cells(self) -> tuple[Cell, ...]:
+        """The row of the table."""
+        unused = self.spent - self.used
+        shares = [_share(self.by_model[kind], self.of[kind]) for kind in SHOWN]
+        return (
+            self.asked, _share(self.in_time, self.asked), _share(unused, self.spent),
+            _share(unused - self.repaired, self.spent), self.too_slow, self.refused, *shares, self.replayed,
+        )  # fmt: skip
+
+
+COLUMNS = (
+    "asked", "in time", "tokens unused", "less repairs", "too slow", "refused early", *SHOWN, "replay",
+)  # fmt: skip
+
+
+def paces(rates: Sequence[float], latencies: Sequence[float], seconds: float, before: bool) -> list[Pace]:
+    """Return the runs to live: two game days where that is short enough, otherwise a part of a day."""
+    found = []
+    for rate in rates:
+        whole = seconds * rate >= 2 * DAY
+        ticks, start = (2 * DAY, 0) if whole else (max(120, int(seconds * rate)), 4 * 60)
+        for latency in latencies:
+            for adaptive in (False, None) if before else (None,):
+                found.append(Pace(tick_rate=rate, latency=latency, ticks=ticks, start_minute=start, adaptive=adaptive))
+    return found
+
+
+def table(lived: Sequence[Lived]) -> Table:
+    """Return the figures of runs."""
+    note = (
+        "In time: of the jobs that a model was asked about after the first ten minutes. Plan, reflect, act: the "
+        "model's share of all results."
+    )
+    return Table("Thoughts in time", COLUMNS, tuple(Row(one.pace.label, one.cells()) for one in lived), note)
+
+
+def live(pace: Pace) -> Lived:
+    """Live one run."""
+    lived = Lived(pace=pace)
+    town = Town(pace.agents, 0, 1, pace.start_minute)
+    with TemporaryDirectory() as folder, FakeEndpoint(latency=pace.latency, tail=TAIL) as endpoint:
+        settings = Settings(
+            data_dir=Path(folder), llm="openai", base_url=endpoint.url, api_key="any", model=MODEL,
+            limit_tokens=pace.limit_tokens, tick_rate=pace.tick_rate, adaptive_latency=pace.adaptive,
+        )  # fmt: skip
+        with (
+            EmbeddedServer(Path(folder)) as server,
+            server.client() as client,
+            TickLoop(
+                run="paced", owners=town.owners(), settings=settings, locations=town.locations, brief=town.brief,
+                ticks=pace.ticks, start_minute=pace.start_minute,
+            ) as loop,
+        ):  # fmt: skip
+            wait_for_workers(loop.ledger.client, settings.workers)
+            loop.watchers.append(lambda tick, outcome, _: _see_refusals(lived, client, loop, outcome))
+            drive(loop, town)
+            _measure(lived, client, loop)
+            try:
+                replay(client, "paced", server.client(database=2))
+                lived.replayed = "same"
+            except JournalError as error:
+                lived.replayed = str(error)[:60]
+    return lived
+
+
+def _see_refusals(lived: Lived, client: Redis, loop: TickLoop, outcome: Outcome) -> None:
+    refused = [one for one in outcome.core.decided if one.refused.startswith("run:")]
+    if refused:
+        held: Any = client.hmget(loop.ledger.prefix + "window:run:0", "run|tokens|reserved", "run|tokens|spent")
+        if sum(int(one or 0) for one in held) < NEARLY_ALL * lived.pace.limit_tokens:
+            lived.refused += len(refused)
+
+
+def _measure(lived: Lived, client: Redis, loop: TickLoop) -> None:
+    prefix = loop.ledger.prefix
+    asked: set[Any] = set()
+    for line in read_journal(client, prefix, 1, loop.tick):
+        for decided in line.core.decided:
+            if decided.refused == TOO_SLOW:
+                lived.too_slow += 1
+            if decided.decision == "admitted" and decided.model:
+                asked.add(decided.key)
+            elif decided.decision == "dropped":
+                lived.of[decided.key.kind] += 1
+        for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
+            answered = note.source in ("llm", "cached") and ended.end == "applied"
+            lived.of[ended.key.kind] += 1
+            lived.by_model[ended.key.kind] += answered
+            lived.used += note.spent.tokens if answered else 0
+            if ended.key in asked and ended.key.tick > WARM and ended.end != "cancelled":
+                lived.asked += 1
+                lived.in_time += answered
+                lived.stale += ended.end == "stale"
+                lived.failed += ended.reason == "failed"
+        for ended, note in zip(line.core.late, line.notes.late, strict=True):
+            lived.repaired += note.spent.tokens if ended.end == "applied" else 0
+    spent: Any = client.hget(prefix + "window:run:0", "run|tokens|spent")
+    lived.spent = int(spent or 0) - _staged(client, prefix)
+
+
+def _staged(client: Redis, prefix: str) -> int:
+    """Tokens of answers that are there and not due yet."""
+    found = 0
+    keys: Any = client.smembers(prefix + "staged")
+    for key in keys:
+        last: Any = client.hget(prefix + "job:" + key.decode(), "last")
+        found += int((last or b"[0,0,0]").strip(b"[]").split(b",")[1])
+    return found
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,33 @@
+"""What a host knows of its models' latencies before a run begins: how long calls to their endpoints usually take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scheduler.endpoints import Endpoint
+from scheduler.latencies import LatencyPrior
+from scheduler.settings import Settings
+
+
+def prior_of(settings: Settings, usual: Mapping[str, float]) -> LatencyPrior:
+    """Return what a run with these settings goes by until it has seen answers; it is kept with the run.
+
+    Args:
+        usual: endpoint -> seconds that a call to it usually takes, of those that were called before.
+    """
+    slots = settings.concurrency * max(1, settings.workers)
+    if not settings.adapts() or settings.tick_rate is None:
+        return LatencyPrior(slots=slots)
+    ticks, queue = {}, {}
+    endpoints = settings.endpoint_table()
+    for model in settings.asked_models():
+        endpoint = endpoints.get(model.endpoint, Endpoint())
+        paces = []
+        if endpoint.requests_per_minute is not None:
+            paces.append(60 * settings.tick_rate / endpoint.requests_per_minute)
+        if model.endpoint in usual:
+            ticks[model.name] = usual[model.endpoint] * settings.tick_rate
+            paces.append(ticks[model.name] / min(slots, endpoint.concurrency or slots))
+        if paces:
+            queue[model.name] = max(paces)
+    return LatencyPrior(usual=ticks, queue=queue, slots=slots)

@@ -1,0 +1,242 @@
+"""What a run learns of its models' latencies: how often it is right, how fast it follows, and what it keeps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from random import Random
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+
+from scheduler.latencies import RECENT, WINDOW, Latencies, LatencyPrior
+from scheduler.ledger import Write
+from scheduler.timed import Timed, note_of, read_timed
+from tasks.job import JobKey
+
+MODEL = "default"
+
+
+def key(tick: int, kind: str = "act") -> JobKey:
+    return JobKey(tick, kind, "agent:ann", 0, 0)
+
+
+def learn(known: Latencies, ticks: int, at: int, *, kind: str = "act", ahead: int = 0) -> None:
+    fact = Timed(key(at - ticks, kind), MODEL, ahead, ticks)
+    known.take([fact], at, {fact.key: None})
+
+
+def learned(*ticks: int, kind: str = "act") -> Latencies:
+    known = Latencies()
+    for at, one in enumerate(ticks):
+        learn(known, one, 1_000 + at, kind=kind)
+    return known
+
+
+def need(known: Latencies, kind: str = "act", ahead: int = 0) -> int:
+    found = known.need(kind, MODEL, ahead)
+    assert found is not None
+    return found
+
+
+DISTRIBUTIONS: dict[str, Callable[[Random], float]] = {
+    "fixed": lambda draw: 20,
+    "log-normal": lambda draw: 20 * math.exp(0.5 * draw.gauss(0, 1)),
+    "wide log-normal": lambda draw: 20 * math.exp(draw.gauss(0, 1)),
+    "exponential": lambda draw: draw.expovariate(1 / 40),
+    "Pareto": lambda draw: 10 * draw.paretovariate(2),
+    "two modes": lambda draw: draw.gauss(20, 2) if draw.random() < 0.9 else draw.gauss(200, 20),
+    "one in thirty hangs": lambda draw: draw.gauss(20, 3) if draw.random() < 0.97 else 2_000,
+}
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_nearly_every_answer_is_there_within_what_is_needed(name: str) -> None:
+    draw, in_time, asked, known = Random(name), 0, 0, Latencies()
+    for at in range(10_000, 12_000):
+        ticks = max(1, math.ceil(DISTRIBUTIONS[name](draw)))
+        wanted = known.need("act", MODEL, 0)
+        if wanted is not None:
+            asked += 1
+            in_time += ticks <= wanted
+        learn(known, ticks, at)
+    assert in_time / asked >= 0.95
+
+
+def test_what_is_needed_stays_near_to_what_answers_take() -> None:
+    assert need(learned(*[20] * WINDOW)) == 20 * 1.25 + 1
+
+
+def test_few_samples_are_trusted_less() -> None:
+    assert [need(learned(*[20] * count)) for count in (1, 4, 16, 64)] == [61, 41, 31, 26]
+
+
+def test_one_answer_of_a_full_window_may_take_longer() -> None:
+    assert need(learned(900, *[20] * (WINDOW - 1))) == 26
+    assert need(learned(900, 800, *[20] * (WINDOW - 2))) == 1_001
+
+
+def test_nothing_is_known_of_a_model_that_was_not_asked() -> None:
+    known = learned(20)
+    assert known.need("act", "another", 0) is None
+    assert need(known, "plan") == 61  # lent by the kind that was
+
+
+def test_a_kind_borrows_only_until_it_has_samples_of_its_own() -> None:
+    known = learned(*[200] * 30, kind="plan")
+    assert need(known) > 200
+    for at in range(5):
+        learn(known, 20, 2_000 + at)
+    assert need(known) < 40
+
+
+def test_a_late_job_counts_twice_its_age_until_its_answer_is_known() -> None:
+    known = learned(*[20] * 20)
+    usual, late = need(known), key(2_000)
+    known.overdue(late, MODEL, 0, 2_030)
+    guessed = need(known)
+    assert known.take([Timed(late, MODEL, 0, 35)], 2_035, {}) == (Timed(late, MODEL, 0, 35),)
+    assert usual < need(known) < guessed
+    assert [(one.ticks, one.awaited) for one in known.samples("act", MODEL)][-2:] == [(20, ""), (35, "")]
+
+
+def test_an_answer_says_nothing_where_its_job_has_ended_with_another() -> None:
+    known = learned(20)
+    assert known.take([Timed(key(900), MODEL, 0, 500), None], 1_400, {}) == ()
+    assert len(known.samples("act", MODEL)) == 1
+
+
+def test_a_model_that_is_faster_again_is_believed_after_a_few_answers() -> None:
+    known = learned(*[200] * WINDOW)
+    for at in range(RECENT):
+        assert need(known) == 251
+        learn(known, 20, 2_000 + at)
+    assert need(known) == math.ceil(20 * (1 + 2 / math.sqrt(RECENT))) + 1
+
+
+def test_a_model_that_is_slower_is_believed_at_the_second_late_job() -> None:
+    known = learned(*[20] * WINDOW)
+    for at in range(2):
+        known.overdue(key(2_000 + at), MODEL, 0, 2_026 + at)
+    assert need(known) > 2 * 26
+
+
+def test_who_waits_behind_a_crowd_needs_longer() -> None:
+    """A hundred jobs at once through sixteen slots, each call taking forty ticks."""
+    known = Latencies()
+    for ahead in range(100):
+        learn(known, 40 * (1 + ahead // 16), 1_000, kind="plan", ahead=ahead)
+    for ahead in (0, 20, 50, 90):
+        took = 40 * (1 + ahead // 16)
+        assert took < need(known, "plan", ahead) < 3 * took + 40
+
+
+def test_too_slow_is_where_more_than_a_few_answers_would_be_late() -> None:
+    assert not learned(*[40] * 40).is_too_slow("act", MODEL, 0, 40)
+    assert learned(*[41] * 40).is_too_slow("act", MODEL, 0, 40)
+    assert not learned(*[40] * 62, 900, 900).is_too_slow("act", MODEL, 0, 40)
+    assert learned(*[40] * 61, 900, 900, 900).is_too_slow("act", MODEL, 0, 40)
+    assert not learned(90, *[40] * 4).is_too_slow("act", MODEL, 0, 40)  # one may be bad luck
+    assert not Latencies().is_too_slow("act", MODEL, 0, 40)
+
+
+def test_the_prior_stands_for_answers_until_there_are_some() -> None:
+    known = Latencies()
+    known.prior = LatencyPrior(usual={MODEL: 20.0}, queue={MODEL: 2.0}, slots=10)
+    assert [need(known, "plan", ahead) for ahead in (0, 25)] == [61, 111]
+    assert known.is_too_slow("act", MODEL, 0, 60)
+    learn(known, 30, 100, kind="plan")
+    assert need(known, "plan") == 91
+
+
+def test_is_fast_goes_by_what_is_new() -> None:
+    known = learned(*[200] * 10)
+    known.asked("act", MODEL, 2_000)
+    assert not known.is_fast("act", MODEL, 60)
+    learn(known, 30, 2_100, kind="plan")
+    assert not known.is_fast("act", MODEL, 60)  # two of the three newest are slow
+    learn(known, 30, 2_101, kind="plan")
+    learn(known, 30, 2_102, kind="plan")
+    assert known.is_fast("act", MODEL, 60)
+    known.asked("act", MODEL, 2_200)
+    assert not known.is_fast("act", MODEL, 60)  # that job is the one to learn from
+    learn(known, 30, 2_230)
+    assert known.is_fast("act", MODEL, 60)
+
+
+def written(known: Latencies, client: FakeRedis) -> list[Write]:
+    writes = known.writes()
+    for write in writes:
+        client.execute_command(write.command, "run:" + write.key, *write.args)
+    return writes
+
+
+def histories() -> Iterator[Latencies]:
+    yield Latencies()
+    yield learned(*range(1, 90))
+    mixed = learned(20, 30, kind="plan")
+    mixed.overdue(key(5), MODEL, 3, 80)
+    mixed.asked("act", MODEL, 70)
+    mixed.asked("reflect", "strong one", 71)
+    yield mixed
+
+
+@pytest.mark.parametrize("known", [*histories()], ids=["nothing", "a full window", "a guess"])
+def test_a_resumed_run_knows_the_same(known: Latencies) -> None:
+    client = FakeRedis()
+    known.want(True)
+    written(known, client)
+    again = Latencies()
+    again.want(True)
+    again.load(client, "run:", ())
+    for kind in ("act", "plan", "reflect"):
+        for model in (MODEL, "strong one"):
+            assert again.samples(kind, model) == known.samples(kind, model)
+            assert again.since(kind, model) == known.since(kind, model)
+            assert again.need(kind, model, 7) == known.need(kind, model, 7)
+    assert again.writes() == []
+
+
+def test_what_was_taken_is_removed_with_the_tick() -> None:
+    client, known = FakeRedis(), Latencies()
+    known.want(True)
+    written(known, client)
+    for at in range(3):
+        client.rpush("run:timed", b"%d " % at + note_of(key(at), MODEL, at))
+    facts = read_timed(client.lrange("run:timed", 0, 1))
+    assert facts == [Timed(key(0), MODEL, 0, 1), Timed(key(1), MODEL, 1, 1)]
+    known.take(facts, 4, {key(0): None, key(1): None})
+    written(known, client)
+    assert read_timed(client.lrange("run:timed", 0, -1)) == [Timed(key(2), MODEL, 2, 1)]
+
+
+def test_an_open_job_whose_answer_is_there_is_known_after_a_resume() -> None:
+    client, known = FakeRedis(), Latencies()
+    known.take([Timed(key(1), MODEL, 0, 5), Timed(key(2), MODEL, 0, 4)], 6, {key(1): None, key(2): None})
+    known.ended(key(2))
+    written(known, client)
+    assert not client.exists("run:job:" + key(2).text())  # an ended job has no record any more
+    again = Latencies()
+    again.load(client, "run:", [key(1), key(3)])
+    assert again.is_answered(key(1))
+    assert not again.is_answered(key(3))
+
+
+def test_workers_note_times_only_while_they_are_wanted() -> None:
+    client, known = FakeRedis(), Latencies()
+    assert written(known, client) == []
+    known.want(True)
+    written(known, client)
+    assert client.hget("run:state", "times") == b"1"
+    client.rpush("run:timed", b"1 []")
+    known.want(False)
+    written(known, client)
+    assert client.hget("run:state", "times") == b"0"
+    assert not client.exists("run:timed")
+
+
+@pytest.mark.parametrize("raw", [b"", b"x", b"1", b'1 ["a", "b", 1]', b'1 ["1/act/a/0/0", "m"]', b"\xff", b"7 {}"])
+def test_what_cannot_be_read_is_passed_over(raw: bytes) -> None:
+    good = b"9 " + msgspec.json.encode(("4/act/agent:ann/0/0", MODEL, 0))
+    assert read_timed([raw, good]) == [None, Timed(key(4), MODEL, 0, 6)]
