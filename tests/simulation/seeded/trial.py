@@ -16,7 +16,8 @@ from seeded.faults import Coverage
 from seeded.processes import Broken
 from seeded.scene import RUN
 from seeded.server import Server
-from seeded.undisturbed import FORCED, Ends, forced_ends, undisturbed_digest
+from seeded.undisturbed import FORCED, Ends, Times, forced_ends, times_of, undisturbed_digest
+from tasks.job import JobKey
 
 LEAST_STEPS = 200  # of one seed: points at which something may go wrong
 LEAST_OWNERS = 3
@@ -42,7 +43,7 @@ class Trials:
     def __init__(self, server: Server, focus: Sequence[str] = ()) -> None:
         self._server = server
         self._focus = focus
-        self._digests: dict[tuple[int, Ends], str] = {}
+        self._digests: dict[tuple[int, Ends, Times], str] = {}
 
     def run(self, seed: int) -> Trial:
         """Try one.
@@ -64,6 +65,7 @@ class Trials:
             raise Broken("; ".join(problems[:3]))
         lines = list(read_journal(plain, prefix, 1, cluster.scene.ticks))
         self._check_ends(cluster, lines)
+        self._check_times(lines)
         try:
             replay(plain, RUN, self._server.beside)
         except JournalError as error:
@@ -71,17 +73,17 @@ class Trials:
         ends: Ends = frozenset()
         if cluster.scene.promises_equality:
             ends = forced_ends(lines, all_usage=cluster.varied_usage)
-            expected = self._undisturbed(cluster, ends)
+            expected = self._undisturbed(cluster, ends, times_of(lines))
             if digest != expected:
                 raise Broken(f"the digest is {digest}, of the undisturbed run {expected}")
         self._check_size(cluster, lines)
         return Trial(seed, digest, cluster.steps, cluster.coverage, sum(end.reason in FORCED for _, end in ends))
 
-    def _undisturbed(self, cluster: Cluster, ends: Ends) -> str:
-        key = (cluster.scene.number, ends)
+    def _undisturbed(self, cluster: Cluster, ends: Ends, times: Times) -> str:
+        key = (cluster.scene.number, ends, times)
         if key not in self._digests:
             self._server.clear()
-            self._digests[key] = undisturbed_digest(cluster.scene, self._server.plain, ends)
+            self._digests[key] = undisturbed_digest(cluster.scene, self._server.plain, ends, times)
             if len(self._digests) > 10_000:
                 self._digests.clear()
         return self._digests[key]
@@ -95,6 +97,17 @@ class Trials:
                     raise Broken(f"{where} was late, but the host waits for ever")
                 if note.attempts > cluster.tried[f"{RUN}/{ended.key.text()}"]:
                     raise Broken(f"{where} is said to have had {note.attempts} attempts, more than were claimed")
+
+    @staticmethod
+    def _check_times(lines: list[ReadLine]) -> None:
+        seen: set[JobKey] = set()
+        for tick, fact in times_of(lines):
+            where = f"tick {tick}: the answer to job {fact.key.text()}"
+            if fact.key in seen:
+                raise Broken(f"{where} was timed before")
+            if fact.ticks > tick - fact.key.tick:
+                raise Broken(f"{where} is said to have taken {fact.ticks} ticks")
+            seen.add(fact.key)
 
     @staticmethod
     def _check_size(cluster: Cluster, lines: list[ReadLine]) -> None:

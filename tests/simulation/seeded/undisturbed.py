@@ -14,6 +14,7 @@ from scheduler.boundary import Change
 from scheduler.claims import Claim, Claims, Reason, Result
 from scheduler.journal import ReadLine
 from scheduler.ledger_answers import Learned, Offered, Row
+from scheduler.timed import Timed
 from seeded.model import Outcome, SimulatedModel
 from seeded.scene import RUN, START, Scene
 from seeded.world import PLACES, World
@@ -62,7 +63,15 @@ def forced_ends(lines: Iterable[ReadLine], *, all_usage: bool) -> Ends:
     return frozenset(found.items())
 
 
-def undisturbed_digest(scene: Scene, client: Redis, ends: Ends) -> str:
+Times = tuple[tuple[int, Timed], ...]
+
+
+def times_of(lines: Iterable[ReadLine]) -> Times:
+    """What a run has learned of its model's latencies, with the ticks that did: inputs, as the answers are."""
+    return tuple((line.core.tick, fact) for line in lines for fact in line.notes.timed)
+
+
+def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = ()) -> str:
     """The digest of that run. `client` is of an empty database."""
     world = World(scene)
     settings = scene.settings.model_copy(update={"wait": 0.0, "lease": 1e9})
@@ -71,7 +80,7 @@ def undisturbed_digest(scene: Scene, client: Redis, ends: Ends) -> str:
         brief=world.brief, ticks=scene.ticks, start_minute=START, inline=True, client=client,
     )  # fmt: skip
     loop.mind.rules = replace(loop.mind.rules, waits=scene.settings.wait_seconds() > 0)
-    steered = Steered(client, loop, dict(ends), last=scene.ticks)
+    steered = Steered(client, loop, dict(ends), times, last=scene.ticks)
     for tick in loop:
         steered.answer(before=tick.number + 1)
         world.live(loop, tick)
@@ -86,7 +95,7 @@ class Steered:
     its attempts take from a retry pool could cost another job its end.
     """
 
-    def __init__(self, client: Redis, loop: TickLoop, ends: dict[JobKey, Forced], last: int) -> None:
+    def __init__(self, client: Redis, loop: TickLoop, ends: dict[JobKey, Forced], times: Times, last: int) -> None:
         self._client = client
         self._claims = Claims(client, worker="steered")
         self._ledger = loop.ledger
@@ -95,6 +104,7 @@ class Steered:
         self._begin = loop.mind.begin
         loop.mind.begin = self.begin  # type: ignore[method-assign]
         self._ends = ends
+        self._times = times
         self._last = last  # tick
         self._owing: dict[JobKey, Claim] = {}  # attempts whose answers come after their jobs' ends
         self._now: Forced | None = None
@@ -114,15 +124,21 @@ class Steered:
         return len(jobs)
 
     def begin(
-        self, tick: int, rows: Sequence[Row], offers: Sequence[Offered] = (), learned: Sequence[Learned] = ()
+        self,
+        tick: int,
+        rows: Sequence[Row],
+        offers: Sequence[Offered] = (),
+        learned: Sequence[Learned] = (),
+        timed: Sequence[Timed | None] = (),
     ) -> list[Change]:
-        """Begin a tick with the corrections that the journal has of it, whatever these jobs come to here."""
+        """Begin a tick with the corrections and times that the journal has of it, whatever these jobs come to here."""
         known = [
             Learned(key, end.came_to, False, tick)
             for key, end in self._ends.items()
             if end.came_to is not None and end.corrected == tick
         ]
-        return self._begin(tick, rows, offers, known)
+        times = [fact for at, fact in self._times if at == tick]
+        return self._begin(tick, rows, offers, known, times)
 
     def answer(self, before: int) -> None:
         """Let the answers come that are taken at the next boundary."""
