@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help venv demo digests test test-marked simulate mutate chaos soak check-rate-limit check-local-llm bench
+.PHONY: help venv demo digests test simulate mutate chaos soak check-rate-limit check-local-llm bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,15 +28,12 @@ PYTHONS ?= python3.12 python3.13
 digests: $(READY) ## The demo has one digest on all Pythons that are here: PYTHONS="python3.12 python3.13"
 	$(BIN)/python -m bench digests $(PYTHONS)
 
-test: $(READY) ## Style, types, import directions, and every test
+test: $(READY) ## Style, types, import directions, and every test; or those that are marked: MARKED="system or recordings"
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --numprocesses 3 --dist worksteal
-
-test-marked: $(READY) ## Only tests of what few machines have: system packages (here none may be missing), recorded runs
-	COGITATE_REQUIRE_SYSTEM=1 $(BIN)/pytest --numprocesses 3 --dist worksteal -m "system or recordings"
+	$(BIN)/pytest --numprocesses 3 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
 
 simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, or one SEED=17 alone
 	PYTHONPATH=.:tests/simulation $(BIN)/python -m seeded $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
