@@ -141,7 +141,7 @@ def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.Comp
     [
         ({}, "no Redis: COGITATE_REDIS_URL is not set and no embedded server runs in .cogitate"),
         ({"COGITATE_BROKER_URL": "amqp://u:secret@host"}, "'host' is not a Redis URL"),
-        ({"COGITATE_CONCURRENCY": "-3"}, "concurrency: Input should be greater than or equal to 1"),
+        ({"COGITATE_CONCURRENCY": "-3"}, "concurrency (from COGITATE_CONCURRENCY): '-3': input should be greater than"),
     ],
 )
 def test_without_a_broker_it_ends_with_one_line(
