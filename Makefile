@@ -21,8 +21,8 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --no-compile -e '.[dev]' -c constraints.txt
 	@touch $@
 
-demo: $(READY) ## A town of 25 agents thinks for a day
-	$(BIN)/cogitate run --town 25 --days 1
+demo: $(READY) ## A town of 25 agents thinks for a day, under a limit that binds when all of them plan at once
+	COGITATE_LIMITS='{"tick.run.jobs": 8}' $(BIN)/cogitate run --town 25 --days 1
 
 PYTHONS ?= python3.12 python3.13
 digests: $(READY) ## The demo has one digest on all Pythons that are here: PYTHONS="python3.12 python3.13"

@@ -70,17 +70,17 @@ def estimate_run(
 
 def estimate_json(found: Estimate) -> dict[str, Any]:
     """The estimate with its totals. Ranges are objects with `low`, `likely` and `high`."""
-    totals = {what: found.total(what) for what in ("requests", "calls", "tokens", "usd_micros")}
+    totals = {what: found.total(what) for what in ("requests", "jobs", "calls", "tokens", "usd_micros")}
     facts: dict[str, Any] = msgspec.to_builtins(found)
     return facts | {"total": msgspec.to_builtins(totals)}
 
 
 def words(found: Estimate) -> list[str]:
     """The whole run, what budgets refuse, and where the figures are from."""
-    calls, tokens, money = (found.total(what) for what in ("calls", "tokens", "usd_micros"))
-    lines = [f"In all {_span(calls)} calls"]
-    if tokens.high:
-        lines[0] += f", {_span(tokens)} tokens, {_dollars(money)}"
+    jobs, calls, tokens, money = (found.total(what) for what in ("jobs", "calls", "tokens", "usd_micros"))
+    lines = [f"In all {_span(jobs)} jobs"]
+    if calls.high:
+        lines[0] += f", {_span(calls)} calls of a model, {_span(tokens)} tokens, {_dollars(money)}"
     every = {"the first day": found.first} | ({"each further day": found.later} if found.days > 1 else {})
     for name, rows in every.items():
         for one in rows:
@@ -121,12 +121,12 @@ def _demand(settings: Settings) -> dict[str, Demand]:
 def _table(title: str, rows: tuple[KindDay, ...]) -> Table:
     table = Table(title=title, title_justify="left")
     table.add_column("kind")
-    for name in ("requests", "refused", "calls", "tokens", "dollars"):
+    for name in ("requests", "refused", "jobs", "calls", "tokens", "dollars"):
         table.add_column(name, justify="right")
     for one in rows:
         table.add_row(
-            one.kind, _span(one.requests), f"{one.refused:.0f}" if one.refused >= 0.5 else "", _span(one.calls),
-            _span(one.tokens), _dollars(one.usd_micros),
+            one.kind, _span(one.requests), f"{one.refused:.0f}" if one.refused >= 0.5 else "", _span(one.jobs),
+            _span(one.calls) if one.calls.high else "", _span(one.tokens), _dollars(one.usd_micros),
         )  # fmt: skip
     return table
 

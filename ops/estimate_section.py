@@ -19,7 +19,7 @@ from tasks.job import Cost
 from tasks.registry import kinds
 
 KEPT = "estimate"  # among what a run keeps of its host's description
-WHAT = ("requests", "calls", "tokens", "usd_micros")
+WHAT = ("requests", "jobs", "calls", "tokens", "usd_micros")
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,9 +44,18 @@ def estimate_of(client: Redis, run: str, agents: int) -> tuple[Estimate, bool]:
     """
     kept = description_of(client, run).get(KEPT)
     if kept is not None:
-        return msgspec.json.decode(kept, type=Estimate), True
+        return _with_jobs(msgspec.json.decode(kept, type=Estimate)), True
     raw: Any = client.hget(prefix_of(client, run) + "state", "settings")
     return estimate(kept_settings(raw), kinds(), DEFAULTS, agents=max(1, agents), days=1), False
+
+
+def _with_jobs(found: Estimate) -> Estimate:
+    """Return the estimate with jobs where version 0.1.0 has kept it, which called them calls."""
+    first, later = (
+        tuple(one if one.jobs.high else msgspec.structs.replace(one, jobs=one.calls) for one in rows)
+        for rows in (found.first, found.later)
+    )
+    return msgspec.structs.replace(found, first=first, later=later)
 
 
 def compare(found: Estimate, figures: RunFigures) -> list[Compared]:
@@ -95,7 +104,7 @@ def _actual(figures: RunFigures, day: int, kind: str, what: str) -> float:
     asked = figures.asked[day][kind] if day in figures.asked else 0
     if what == "requests":
         return asked
-    if what == "calls":
+    if what == "jobs":
         return asked - (figures.denied[day][kind] if day in figures.denied else 0)
     cost = figures.spent.get(day, {}).get(kind, Cost())
     amount: int = getattr(cost, what)

@@ -2,8 +2,8 @@
 
 An agent plans once a day, all at the same tick. How often it reflects follows from the settings where it does so by
 interval; everything else is what agents were measured to ask for (`ops.demand`). What of it is admitted follows from
-the limits, taken one after the other: those of the tick for plans, of the kind, of all kinds together. Limits of owners
-and the shares of kinds are left out.
+the limits, taken one after the other: those of the tick for plans, of the kind, of all kinds together, for all
+and for each agent. Limits of single owners and the shares of kinds are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from memory.clock import DAY
 from ops.demand import NOTHING, Demand, Range
 from scheduler.budget import retry_pool
-from scheduler.limits import UNITS, LimitTable, Period
+from scheduler.limits import LIMIT_UNITS, LimitTable, Period
 from scheduler.prices import call_cost, upper_bound
 from scheduler.settings import Settings
 from tasks.kind import Kind
@@ -28,7 +28,8 @@ class KindDay(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     requests: Range
-    calls: Range  # what is admitted of them
+    jobs: Range = NOTHING  # what is admitted of them; in estimates that version 0.1.0 kept it is `calls`
+    calls: Range  # of a model, for these
     tokens: Range
     usd_micros: Range
     limits: tuple[str, ...] = ()  # that refuse some of what is likely
@@ -38,7 +39,7 @@ class KindDay(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def refused(self) -> float:
         """Requests that budgets are likely to refuse."""
-        return max(0.0, self.requests.likely - self.calls.likely)
+        return max(0.0, self.requests.likely - max(self.jobs.likely, self.calls.likely))
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +56,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         return self.later if day else self.first
 
     def total(self, what: str) -> Range:
-        """Of all days and kinds; `what`: "requests", "calls", "tokens" or "usd_micros"."""
+        """Of all days and kinds; `what`: "requests", "jobs", "calls", "tokens" or "usd_micros"."""
         found = NOTHING
         for day in range(self.days):
             for one in self.of_day(day):
@@ -76,7 +77,7 @@ def estimate(
             asked = per_agent.times(agents)
             if asked.high:
                 rows[day].append(_kind_day(kind, known, settings, table, asked, origin))
-    first, later = (_within_all(row, table, settings, days) for row in rows)
+    first, later = (_within_all(row, table, settings, agents, days) for row in rows)
     return Estimate(agents=agents, days=days, llm=settings.llm, first=tuple(first), later=tuple(later))
 
 
@@ -104,22 +105,28 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
     likely, limits = asked.likely, []
     bounds: list[tuple[float, str]] = []
     tokens, money, tokens_origin = _per_call(kind, known, settings)
-    needs = {"calls": 1.0, "tokens": tokens.likely, "usd_micros": money.likely}
+    asks = settings.llm == "openai" and kind.output_cap > 0
+    needs = {"calls": float(asks), "tokens": tokens.likely, "usd_micros": money.likely, "jobs": 1.0}
     bounds += _bounds(table, settings, "day", f"kind:{kind.name}", needs)
     if kind.name == "plan":  # all at one tick
         model = settings.model_table()[settings.tier_models(kind.name)["routine"]]
         output = kind.output_cap if settings.llm == "openai" else 0
         most = upper_bound(model, kind.prompt_cap, output)
-        reserved = {"calls": 1.0, "tokens": float(most.tokens), "usd_micros": float(most.usd_micros)}
+        reserved = {
+            "calls": float(asks),
+            "tokens": float(most.tokens),
+            "usd_micros": float(most.usd_micros),
+            "jobs": 1.0,
+        }
         for scope in ("run", "kind:plan"):
             bounds += _bounds(table, settings, "tick", scope, reserved)
     room = min((bound for bound, _ in bounds), default=asked.high)
     if room < likely:
         limits = [name for bound, name in bounds if bound == room]
-    calls = Range(min(asked.low, room), min(likely, room), min(asked.high, room))
+    jobs = Range(min(asked.low, room), min(likely, room), min(asked.high, room))
     return KindDay(
-        kind=kind.name, requests=asked, calls=calls, limits=tuple(limits), origin=origin, tokens_origin=tokens_origin,
-        tokens=_product(calls, tokens), usd_micros=_product(calls, money),
+        kind=kind.name, requests=asked, jobs=jobs, calls=jobs if asks else NOTHING, limits=tuple(limits), origin=origin,
+        tokens_origin=tokens_origin, tokens=_product(jobs, tokens), usd_micros=_product(jobs, money),
     )  # fmt: skip
 
 
@@ -148,32 +155,39 @@ def _bounds(
 ) -> list[tuple[float, str]]:
     """How many calls each limit of a cell has room for, with its name."""
     found = []
-    for unit in UNITS:
+    for unit in LIMIT_UNITS:
         limit = table.of(period, scope, unit)
         if limit is not None and needs[unit]:
-            room = (limit - retry_pool(limit, settings.retry_share)) / needs[unit]
-            found.append((room if unit != "calls" else float(int(room)), f"{period}.{scope}.{unit}"))
+            room = (limit - retry_pool(unit, limit, settings.retry_share)) / needs[unit]
+            found.append((room if unit not in ("calls", "jobs") else float(int(room)), f"{period}.{scope}.{unit}"))
     return found
 
 
-def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, days: int) -> list[KindDay]:
+def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, agents: int, days: int) -> list[KindDay]:
     """The same within the limits of all kinds together; each kind gives up the same share."""
     share, limits = 1.0, []
-    for period, windows in (("day", 1), ("run", days)):
-        for unit in UNITS:
-            limit = table.of(period, "run", unit)  # type: ignore[arg-type]  # of a literal
-            wanted = windows * sum(getattr(one, unit).likely for one in row)
+    cells: tuple[tuple[Period, str, float], ...] = (
+        ("day", "run", 1), ("run", "run", days), ("day", "owner:*", 1 / agents), ("run", "owner:*", days / agents),
+    )  # fmt: skip
+    for period, scope, times in cells:
+        for unit in LIMIT_UNITS:
+            limit = table.of(period, scope, unit)
+            wanted = times * sum(getattr(one, unit).likely for one in row)
             if limit is None or not wanted:
                 continue
-            room = (limit - retry_pool(limit, settings.retry_share)) / wanted
+            room = (limit - retry_pool(unit, limit, settings.retry_share)) / wanted
             if room < 1:
-                limits.append(f"{period}.run.{unit}")
+                limits.append(f"{period}.{scope}.{unit}")
             share = min(share, room)
     if share >= 1:
         return row
     return [
         msgspec.structs.replace(
-            one, calls=_cut(one.calls, share), tokens=_cut(one.tokens, share), usd_micros=_cut(one.usd_micros, share),
+            one,
+            jobs=_cut(one.jobs, share),
+            calls=_cut(one.calls, share),
+            tokens=_cut(one.tokens, share),
+            usd_micros=_cut(one.usd_micros, share),
             limits=(*one.limits, *limits),
         )
         for one in row

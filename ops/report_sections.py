@@ -35,11 +35,15 @@ MOST = 12  # rows of who and what costs most
 def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
     """What was spent on each day, and the windows that have a limit."""
     days = list(range(_first_day(figures), _end(figures) // DAY + 1)) if figures.last else []
-    charts = [
-        _spending(f"{name} by day", unit, days, figures, _limit(summary.budget, unit))
-        for name, unit in (("Tokens", "tokens"), ("Dollars", "usd_micros"), ("Jobs done by workers", "calls"))
-        if any(getattr(cost, unit) for kinds in figures.spent.values() for cost in kinds.values())
-    ]
+    charts: list[tuple[str, str, Mapping[int, Mapping[str, float]], float | None]] = []
+    for name, unit, scale in (("Tokens", "tokens", 1), ("Dollars", "usd_micros", 1e6), ("Calls of models", "calls", 1)):
+        amounts = {
+            day: {kind: getattr(cost, unit) / scale for kind, cost in kinds.items()}
+            for day, kinds in figures.spent.items()
+        }
+        limit = _limit(summary.budget, unit)
+        charts.append((name, "$" if scale > 1 else unit, amounts, limit / scale if limit is not None else None))
+    charts.append(("Jobs given to workers", "jobs", figures.admitted, _limit(summary.budget, "jobs")))
     limited = [line for line in summary.budget if line.limit is not None and not line.window.startswith("tick:")]
     rows = [
         (window_in_words(line.window), line.scope, line.unit, line.spent, line.reserved, line.limit, line.overrun)
@@ -48,7 +52,11 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
     return Section(
         "Budget",
         ["Charged to the day that asked. The charts show the attempts whose results were used; the table counts all."],
-        charts=charts,
+        charts=[
+            _by_day(f"{name} by day", unit, days, amounts, limit)
+            for name, unit, amounts, limit in charts
+            if any(amount for kinds in amounts.values() for amount in kinds.values())
+        ],
         tables=[Table(("window", "scope", "unit", "spent", "reserved", "limit", "overrun"), rows, "Limited windows")],
     )
 
@@ -176,14 +184,14 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
     return Section("Warnings", [] if tables else ["There were none."], tables=tables)
 
 
-def _spending(title: str, unit: str, days: list[int], figures: RunFigures, limit: float | None) -> Markup:
-    kinds = sorted({kind for found in figures.spent.values() for kind in found})
-    scale = 1e6 if unit == "usd_micros" else 1
-    parts = [(kind, [getattr(figures.spent.get(day, {}).get(kind, Cost()), unit) / scale for day in days])
-             for kind in kinds]  # fmt: skip
+def _by_day(
+    title: str, unit: str, days: list[int], amounts: Mapping[int, Mapping[str, float]], limit: float | None
+) -> Markup:
+    kinds = sorted({kind for found in amounts.values() for kind in found})
+    parts = [(kind, [float(amounts.get(day, {}).get(kind, 0)) for day in days]) for kind in kinds]
     most = max((sum(values[n] for _, values in parts) for n in range(len(days))), default=0.0)
-    shown = limit / scale if limit is not None and limit / scale <= 3 * most else None
-    return bar_chart(title, [f"day {day + 1}" for day in days], parts, y=unit.replace("usd_micros", "$"), limit=shown)
+    shown = limit if limit is not None and limit <= 3 * most else None
+    return bar_chart(title, [f"day {day + 1}" for day in days], parts, y=unit, limit=shown)
 
 
 def _limit(budget: Sequence[BudgetLine], unit: str) -> float | None:

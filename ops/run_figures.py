@@ -61,6 +61,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
     )  # day that enqueued it -> kind -> winning attempts
     called: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # the same: jobs that a model did
     asked: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> requests, first tries
+    admitted: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> jobs
     denied: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # those of them that budget refused
     ticks: dict[str, Counter[int]] = msgspec.field(default_factory=dict)  # kind -> ticks from enqueue to end
     attempts: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> of its ended jobs
@@ -112,6 +113,8 @@ class RunFigures(msgspec.Struct, kw_only=True):
             self.cadence.append((core.minute, core.stepped.factor / FULL))
         day = day_of(core.minute)
         for decided in core.decided:
+            if decided.decision == "admitted":
+                self.admitted.setdefault(day, Counter())[decided.key.kind] += 1
             if decided.key.trial == 0:
                 self.asked.setdefault(day, Counter())[decided.key.kind] += 1
                 if decided.decision != "admitted":

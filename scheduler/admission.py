@@ -137,6 +137,7 @@ def hold(view: BudgetView, key: JobKey, minute: int, request: Request, fit: Fit,
     """Admit a request with an offer that fits, and hold its cost."""
     offer = fit.offer
     cells = tuple(view.cells(key, minute))
+    view.count(cells)
     view.move(cells, Cost(), offer.cost)
     ahead = due.ahead(key.kind, offer.model, key.tick) if offer.model else 0
     due.admitted(key.kind, offer.model, key.tick)

@@ -24,12 +24,13 @@ from scheduler.facts import Facts
 from scheduler.history import JournalTrimmed, pass_journal, redo
 from scheduler.journal import JournalError, ReadLine
 from scheduler.journal_checkpoint import check_streams, content_hash, load_base, load_checkpoint_streams
+from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS
 from scheduler.restore import LoopState
 from scheduler.snapshot import Snapshot, take_snapshot
 from scheduler.standing import Standing, same_figures
 from scheduler.streams import load_streams
-from scheduler.summary import budget_lines, limits_of, lines_of, prefix_of
+from scheduler.summary import BudgetLine, budget_lines, jobs_of, limits_of, lines_of, prefix_of
 from tasks.job import Cost, JobKey
 
 
@@ -65,7 +66,7 @@ def _audit_once(client: Redis, run: str, prefix: str) -> list[str]:
         return found
     ledger = taken[0]
     return [
-        *_or_unreadable("limits", lambda: over_limit(lines_of(ledger.accounts, limits_of(client, prefix)))),
+        *_or_unreadable("limits", lambda: over_limit(_lines(ledger, limits_of(client, prefix)))),
         *_or_unreadable("reservations", lambda: wrong_reservations(ledger)),
         *_or_unreadable("open jobs", lambda: wrong_lists(ledger)),
         *_or_unreadable("journal", lambda: _Walk(client, prefix, ledger).problems()),
@@ -76,6 +77,10 @@ def _audit_once(client: Redis, run: str, prefix: str) -> list[str]:
 def audit_budget(client: Redis, prefix: str) -> list[str]:
     """Windows in which reserved + spent is above limit + overrun, or an account is negative."""
     return over_limit(budget_lines(client, prefix, limits_of(client, prefix)))
+
+
+def _lines(ledger: Snapshot, limits: LimitHistory) -> list[BudgetLine]:
+    return lines_of(ledger.accounts | jobs_of(ledger.view), limits)
 
 
 def _or_unreadable(what: str, check: Callable[[], list[str] | None]) -> list[str]:

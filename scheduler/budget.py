@@ -4,7 +4,8 @@ A window is a period and its index ("tick:420", "day:3", "run:0"); it is part of
 reset. A cell is (window, scope). The view is changed only by the host, at boundaries, from what the journal
 says: an open job counts its reservation, an applied one its winning attempt's usage, one that ended without a
 result its whole reservation, until a boundary learns what it came to. So what is admitted never depends on who
-finished when, or on crashes, beyond what the journal says of it.
+finished when, or on crashes, beyond what the journal says of it. Each admitted job counts once in the unit "jobs" of
+its cells, for good; that is in the view alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from memory.clock import DAY, day_of
-from scheduler.limits import PERIODS, UNITS, LimitTable, Period, Unit
+from scheduler.limits import LIMIT_UNITS, PERIODS, UNITS, LimitTable, LimitUnit, Period
 from tasks.job import Cost, JobKey
 
 NOTHING = Cost()
@@ -71,9 +72,13 @@ def cell_in_words(cell: str) -> str:
     return window_in_words(window) + space + rest if ":" in window else cell
 
 
-def retry_pool(limit: int, share: float) -> int:
-    """How much of a limit is kept for further attempts: at least 1 of any limit above 1, unless the share is 0."""
-    return 0 if limit < 2 or share == 0 else max(1, int(limit * share))
+def retry_pool(unit: LimitUnit, limit: int, share: float, least: int = 0) -> int:
+    """Return how much of a limit is kept for further attempts: of jobs nothing, as attempts are of a job.
+
+    Args:
+        least: of any limit above 1, unless the share is 0.
+    """
+    return 0 if unit == "jobs" or limit < 2 or share == 0 else max(least, int(limit * share))
 
 
 class BudgetView:
@@ -89,6 +94,7 @@ class BudgetView:
     ) -> None:
         self.table = table
         self.retry_share = retry_share
+        self.least_pool = 0
         self._guarantees = dict(sorted(guarantees.items()))
         self.held: dict[str, int] = dict(held or {})
         self._changed: set[str] = set()
@@ -108,25 +114,30 @@ class BudgetView:
     def pools(self, cells: Iterable[Cell]) -> list[Pool]:
         """The retry pools of those cells that have limits."""
         return [
-            Pool(cell.window, cell.scope, index, retry_pool(limit, self.retry_share))
+            Pool(cell.window, cell.scope, index, self._pool(unit, limit))
             for cell in cells
             for index, unit in enumerate(UNITS, 1)
             if (limit := self.table.of(cell.period, cell.scope, unit)) is not None
         ]
 
+    def room(self, period: Period, scope: str, unit: LimitUnit) -> int | None:
+        """Return what admission may give out of a limit: all but its retry pool; None where there is no limit."""
+        limit = self.table.of(period, scope, unit)
+        return None if limit is None else limit - self._pool(unit, limit)
+
+    def _pool(self, unit: LimitUnit, limit: int) -> int:
+        return retry_pool(unit, limit, self.retry_share, self.least_pool)
+
     def refusal(self, key: JobKey, minute: int, cost: Cost) -> str | None:
         """The first cell that has no room for a first attempt of this cost, as "window scope unit", or None."""
         for cell in self.cells(key, minute):
-            for unit, amount in zip(UNITS, amounts(cost), strict=True):
-                limit = self.table.of(cell.period, cell.scope, unit)
-                if limit is None or amount == 0:
-                    continue
-                room = limit - retry_pool(limit, self.retry_share)
-                if self._demand(cell, unit, key.kind, minute, amount, room) > room:
+            for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
+                room = self.room(cell.period, cell.scope, unit) if amount else None
+                if room is not None and self._demand(cell, unit, key.kind, minute, amount, room) > room:
                     return f"{cell.window} {cell.scope} {unit}"
         return None
 
-    def _demand(self, cell: Cell, unit: Unit, kind: str, minute: int, amount: int, room: int) -> int:
+    def _demand(self, cell: Cell, unit: LimitUnit, kind: str, minute: int, amount: int, room: int) -> int:
         """What would be held or promised of a limit if `amount` were added for `kind`.
 
         In a day's window of the whole run this is the sum over kinds of max(held, guarantee), so that others borrow
@@ -143,9 +154,16 @@ class BudgetView:
             total += max(by_kind + (amount if name == kind else 0), promised)
         return total + held - named + (0 if kind in self._guarantees else amount)
 
-    def get(self, cell: Cell, unit: Unit) -> int:
+    def get(self, cell: Cell, unit: LimitUnit) -> int:
         """What is held of a cell."""
         return self.held.get(f"{cell.window}|{cell.scope}|{unit}", 0)
+
+    def count(self, cells: Iterable[Cell]) -> None:
+        """Count a job that is admitted."""
+        for cell in cells:
+            field = f"{cell.window}|{cell.scope}|jobs"
+            self.held[field] = self.held.get(field, 0) + 1
+            self._changed.add(field)
 
     def move(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
         """A job that counted as `before` counts as `after` from now on."""

@@ -48,9 +48,16 @@ class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kept: bool = False  # it goes on counting in full whatever it came to
 
 
-def oldest(charged: Mapping[JobKey, int]) -> list[JobKey]:
-    """Return the jobs beyond `MOST` that are remembered no more, given the tick of each one's end."""
-    return sorted(charged, key=lambda key: (charged[key], key))[: max(0, len(charged) - MOST)]
+def oldest(charged: Mapping[JobKey, int], tick: int) -> list[JobKey]:
+    """Return the jobs that are remembered no more: of those that ended before `tick`, all but the `MOST` newest.
+
+    Of those that end with it most is known as soon as it is committed.
+
+    Args:
+        charged: jobs, each with the tick of its end.
+    """
+    ended = sorted((at, key) for key, at in charged.items() if at < tick)
+    return [key for _, key in ended[: max(0, len(ended) - MOST)]]
 
 
 class Corrections:
@@ -93,10 +100,10 @@ class Corrections:
             )
         return tuple(corrections)
 
-    def forget(self) -> None:
+    def forget(self, tick: int) -> None:
         """Remember the newest jobs only."""
         if len(self.charged) > MOST:
-            for key in oldest({key: job.ended for key, job in self.charged.items()}):
+            for key in oldest({key: job.ended for key, job in self.charged.items()}, tick):
                 self._drop(key)
 
     def _drop(self, key: JobKey) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from memory.clock import DAY
 from scheduler.budget import retry_pool
+from scheduler.limits import LimitUnit
 
 Outlook = Literal["full", "runs out", "lasts"]
 
@@ -28,7 +29,9 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     outlook: Outlook
 
 
-def forecast(window: str, used: int, limit: int, *, retry_share: float, minute: int, start: int) -> Forecast:
+def forecast(
+    window: str, unit: LimitUnit, used: int, limit: int, *, retry_share: float, minute: int, start: int
+) -> Forecast:
     """The forecast of one limit.
 
     Args:
@@ -39,7 +42,7 @@ def forecast(window: str, used: int, limit: int, *, retry_share: float, minute: 
         start: game time at which the run began.
     """
     period, _, index = window.partition(":")
-    room = limit - retry_pool(limit, retry_share)
+    room = limit - retry_pool(unit, limit, retry_share)
     share = used / limit if limit else float(used > 0)
     began, end = start, None
     if period == "day":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from memory.clock import DAY
-from scheduler.limits import LimitName, LimitTable, Unit, parse_limit_name
+from scheduler.limits import LimitName, LimitTable, LimitUnit, parse_limit_name
 
 
 class LimitChange(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class LimitHistory:
         earlier = tuple(change for change in self.changes if change.tick != tick)
         return LimitHistory(self.first, (*earlier, LimitChange(tick, minute, limits)))
 
-    def limit_of(self, window: str, scope: str, unit: Unit) -> int | None:
+    def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
         """The highest limit that a window was ever under; None when at some time there was none.
 
         Nothing is taken back when a limit is lowered: what was spent and reserved until then stays, so that this is

@@ -3,6 +3,10 @@
 A cell is written "period.scope.unit", for example "day.run.tokens", "tick.run.calls",
 "day.kind:reflect.calls", "day.owner:*.tokens" (every owner by itself) or "run.run.usd_micros".
 "day.tokens" is short for "day.run.tokens".
+
+Calls are requests to models, and with tokens and money they are what attempts spend: the ledger has accounts of them,
+and a part of each limit is kept for further attempts. Jobs are what admission gives out, whether or not a model is
+asked: each counts once, and no attempt changes that.
 """
 
 from __future__ import annotations
@@ -13,9 +17,11 @@ from typing import Literal, NamedTuple, get_args
 from memory.errors import CogitateError, quoted
 
 Period = Literal["tick", "day", "run"]
-Unit = Literal["calls", "tokens", "usd_micros"]
+Unit = Literal["calls", "tokens", "usd_micros"]  # that attempts spend
+LimitUnit = Literal["calls", "tokens", "usd_micros", "jobs"]
 PERIODS: tuple[Period, ...] = get_args(Period)
 UNITS: tuple[Unit, ...] = get_args(Unit)
+LIMIT_UNITS: tuple[LimitUnit, ...] = get_args(LimitUnit)
 
 MAX_LIMIT = 2**53 - 1  # what a Lua number holds exactly
 
@@ -25,7 +31,7 @@ class LimitName(NamedTuple):
 
     period: Period
     scope: str
-    unit: Unit
+    unit: LimitUnit
 
     def text(self) -> str:
         return ".".join(self)
@@ -52,8 +58,8 @@ def parse_limit_name(text: str) -> LimitName:
         scope, unit = "run", rest
     if period not in PERIODS or not dot:
         raise LimitError(f"limit {quoted(text)}: period {quoted(period)} is not one of {', '.join(PERIODS)}")
-    if unit not in UNITS:
-        raise LimitError(f"limit {quoted(text)}: unit {quoted(unit)} is not one of {', '.join(UNITS)}")
+    if unit not in LIMIT_UNITS:
+        raise LimitError(f"limit {quoted(text)}: unit {quoted(unit)} is not one of {', '.join(LIMIT_UNITS)}")
     if scope != "run" and not (scope.startswith(("kind:", "owner:")) and scope.partition(":")[2]):
         raise LimitError(
             f"limit {quoted(text)}: scope {quoted(scope)} is not run, kind:<kind>, kind:*, owner:<owner> or owner:*"
@@ -65,7 +71,7 @@ class LimitTable:
     """The limits in force. Reading one is a dictionary look-up."""
 
     def __init__(self, limits: Mapping[str, int]) -> None:
-        self._limits: dict[tuple[Period, str, Unit], int] = {}
+        self._limits: dict[tuple[Period, str, LimitUnit], int] = {}
         for text, value in limits.items():
             name = parse_limit_name(text)
             if isinstance(value, bool) or not isinstance(value, int):
@@ -79,18 +85,18 @@ class LimitTable:
     def __iter__(self) -> Iterator[tuple[LimitName, int]]:
         return iter(sorted((LimitName(*name), limit) for name, limit in self._limits.items()))
 
-    def of(self, period: Period, scope: str, unit: Unit) -> int | None:
+    def of(self, period: Period, scope: str, unit: LimitUnit) -> int | None:
         """The limit of one cell, or None if none is set; an exact scope goes before its wildcard."""
         found = self._limits.get((period, scope, unit))
         if found is None and ":" in scope:
             found = self._limits.get((period, scope.partition(":")[0] + ":*", unit))
         return found
 
-    def limit_of(self, window: str, scope: str, unit: Unit) -> int | None:
+    def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
         """The limit of a cell of the accounts, its window written as "day:3"."""
         period: Period = window.partition(":")[0]  # type: ignore[assignment]  # windows are only made by window_of
         return self.of(period, scope, unit)
 
     def limited(self, period: Period, scope: str) -> bool:
         """Whether any unit of this period and scope has a limit."""
-        return any(self.of(period, scope, unit) is not None for unit in UNITS)
+        return any(self.of(period, scope, unit) is not None for unit in LIMIT_UNITS)

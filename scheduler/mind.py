@@ -134,7 +134,7 @@ class Mind(RunState):
         if postponed:
             self.warnings["reflect.postponed"] += len(postponed)
         self.late.forget(self.streams, leaves, minute)
-        self.corrections.forget()
+        self.corrections.forget(tick)
         self.steering.settle(any(item.admitted for item in self.open.values()))
         closings, self._closings = self._closings + gone, []
         late, self._late = self._late, []

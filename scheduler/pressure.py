@@ -23,10 +23,10 @@ from collections.abc import Iterable
 import msgspec
 
 from memory.clock import DAY
-from scheduler.budget import BudgetView, Cell, retry_pool, window_of
+from scheduler.budget import BudgetView, Cell, window_of
 from scheduler.claims import Reason
 from scheduler.controls import FULL
-from scheduler.limits import UNITS
+from scheduler.limits import LIMIT_UNITS
 
 PRESSES = {"late": 10, "failed": 25, "budget": 150}  # percent, at or above
 EASES = {"late": 2, "failed": 5, "budget": 110}  # percent, at or below
@@ -108,7 +108,7 @@ def burn(view: BudgetView, kind: str, minute: int) -> int:
 
 def _rooms(view: BudgetView, window: str, scopes: Iterable[str]) -> Iterable[tuple[int, int]]:
     for scope in scopes:
-        for unit in UNITS:
-            limit = view.table.of("day", scope, unit)
-            if limit is not None:
-                yield view.get(Cell(window, scope), unit), limit - retry_pool(limit, view.retry_share)
+        for unit in LIMIT_UNITS:
+            room = view.room("day", scope, unit)
+            if room is not None:
+                yield view.get(Cell(window, scope), unit), room

@@ -37,9 +37,9 @@ def upper_bound(model: Model, prompt_cap: int, output_cap: int) -> Cost:
     """The most one attempt may cost: what admission and every further attempt reserve.
 
     Nothing is counted on to be cached; where cached input is the dearer one, all of it is taken to be. A kind that
-    never asks a model (`output_cap` 0) reserves its call alone.
+    never asks a model (`output_cap` 0) reserves nothing.
     """
     if output_cap == 0:
-        return Cost(calls=1)
+        return Cost()
     cached = prompt_cap if model.cached_input_price > model.input_price else 0
     return call_cost(model, prompt_cap, output_cap, cached)

@@ -82,6 +82,8 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.deferred = list(loop.deferred)
     mind.triggers = list(loop.triggers)
     view: Any = client.hgetall(prefix + "view")
+    if not client.hexists(prefix + "state", "created"):  # of before 5: what its pools were, they remain
+        mind.view.least_pool = 1
     mind.view.held = {field.decode(): int(value) for field, value in view.items()}
     mind.rater.load(client, prefix)
     mind.estimates.load(client, prefix)

@@ -34,7 +34,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
 
     def offers(kind: Kind, tier: Tier) -> Sequence[Offer]:
         if settings.llm != "openai" or not kind.output_cap:
-            return (Offer("", kind.prompt_cap, Cost(calls=1)),)
+            return (Offer("", kind.prompt_cap, Cost()),)
         named = settings.tier_models(kind.name)
         names = [named["strong"], named["routine"]] if tier == "strong" else [named["routine"]]
         return tuple(_offer(kind, models[name]) for name in dict.fromkeys(names))

@@ -59,15 +59,8 @@ class Settings(ModelChoice):
 
     disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused when they are asked for
 
-    # Budgets. The default for a tick binds where all of a town plan at the same minute: the rest plan by heuristic.
-    limits: dict[str, int] = Field(
-        default_factory=lambda: {
-            "tick.run.calls": 20,
-            "day.run.calls": 600,
-            "day.kind:reflect.calls": 60,
-            "day.kind:act.calls": 200,
-        }
-    )
+    # Budgets. The default is of each owner, so that it grows with a town; without a model it binds nobody.
+    limits: dict[str, int] = Field(default_factory=lambda: {"day.owner:*.calls": 40})
     limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
     limit_usd: float | None = Field(None, gt=0)  # the run's limit in dollars
     real_day_tokens: int | None = Field(None, ge=1)  # limit of all runs together, per real day in UTC

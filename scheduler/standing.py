@@ -18,7 +18,7 @@ from scheduler.facts import Facts
 from scheduler.journal import Correction, DecidedLine, EndNote, OpenNote, ReadLine, reason_of
 from scheduler.limits import UNITS
 from scheduler.shortfalls import Shortfalls, note_shortfall
-from scheduler.versions import CORRECTS_VIEW
+from scheduler.versions import CORRECTS_VIEW, COUNTS_JOBS
 from tasks.job import Cost, JobKey
 
 FACTS = ("decision", "end", "source", "reason")
@@ -86,7 +86,8 @@ class Standing(msgspec.Struct, kw_only=True):
         for correction in notes.corrected:
             self._correct(correction)
         if len(self.charged) > MOST:
-            for key in oldest({JobKey.parse(text): charge.ended for text, charge in self.charged.items()}):
+            by_tick = {JobKey.parse(text): charge.ended for text, charge in self.charged.items()}
+            for key in oldest(by_tick, core.tick):
                 del self.charged[key.text()]
         for ended, note in zip(core.late, notes.late, strict=True):
             ends = self.late_answers.setdefault(ended.key.kind, {})
@@ -107,6 +108,8 @@ class Standing(msgspec.Struct, kw_only=True):
                 self.open[key.text()] = opening
                 if opening.note is not None:
                     _book(self.view, opening.note.cells, opening.note.reserved)
+                    if line.schema >= COUNTS_JOBS:
+                        self._count_job(opening.note)
             else:
                 for fact, value in (
                     ("end", decided.decision),
@@ -157,6 +160,11 @@ class Standing(msgspec.Struct, kw_only=True):
         if not correction.kept:
             _book(self.view, cells, reserved, -1)
             _book(self.view, cells, correction.usage)
+
+    def _count_job(self, note: OpenNote) -> None:
+        for cell in note.cells:
+            field = f"{cell.window}|{cell.scope}|jobs"
+            self.view[field] = self.view.get(field, 0) + 1
 
     def _count(self, kind: str, fact: str, value: str) -> None:
         counts = self.jobs.setdefault(kind, {name: {} for name in FACTS})[fact]

@@ -18,7 +18,7 @@ from scheduler.journal_checkpoint import load_base
 from scheduler.keys import RUNS, incarnation_key, run_prefix
 from scheduler.ledger_errors import NewerSchema, RunMissing, Unreadable
 from scheduler.limit_history import LimitHistory
-from scheduler.limits import UNITS, LimitTable, Unit
+from scheduler.limits import LIMIT_UNITS, UNITS, LimitTable, LimitUnit
 from scheduler.presence import host_of, state_in_words
 from scheduler.rules import kept_settings
 from scheduler.standing import Standing
@@ -38,7 +38,7 @@ class BudgetLine(msgspec.Struct, frozen=True, kw_only=True):
 
     window: str
     scope: str
-    unit: str
+    unit: LimitUnit
     limit: int | None
     reserved: int
     spent: int
@@ -94,8 +94,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def spent(self) -> Cost:
         """What all its jobs have spent so far."""
-        whole = {line.unit: line.spent for line in self.budget if (line.window, line.scope) == (WHOLE_RUN, "run")}
-        return Cost(**whole)
+        own = [line for line in self.budget if (line.window, line.scope) == (WHOLE_RUN, "run") and line.unit in UNITS]
+        return Cost(**{line.unit: line.spent for line in own})
 
 
 def run_names(client: Redis) -> list[str]:
@@ -145,7 +145,7 @@ def _kept_limits(settings: bytes) -> LimitTable:
 class Limits(Protocol):
     """What says the limit of a cell: a table, or a history of tables."""
 
-    def limit_of(self, window: str, scope: str, unit: Unit) -> int | None:
+    def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
         """The limit of a cell of the accounts; None where there is none."""
 
 
@@ -270,10 +270,22 @@ def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
 
 
 def budget_lines(client: Redis, prefix: str, limits: Limits) -> list[BudgetLine]:
-    """The accounts of every window that is kept, and every limit's own cell even if nothing was spent there."""
+    """The accounts of every window that is kept, and how many jobs admission has given out of it."""
     listed: Any = client.smembers(prefix + "windows")
+    view: Any = client.hgetall(prefix + "view")
     windows = sorted(raw.decode() for raw in listed)
-    return lines_of(accounts_of({window: client.hgetall(f"{prefix}window:{window}") for window in windows}), limits)
+    accounts = accounts_of({window: client.hgetall(f"{prefix}window:{window}") for window in windows})
+    return lines_of(accounts | jobs_of({field.decode(): int(value) for field, value in view.items()}), limits)
+
+
+def jobs_of(view: Mapping[str, int]) -> Accounts:
+    """Return the jobs that admission has given out, by its view, as if they were accounts."""
+    found: Accounts = {}
+    for field, count in view.items():
+        window, scope, unit = field.split("|", 1)[0], *field.split("|", 1)[1].rsplit("|", 1)
+        if unit == "jobs":
+            found[window, scope, unit] = {"spent": count}
+    return found
 
 
 def accounts_of(windows: Mapping[str, Any]) -> Accounts:
@@ -288,7 +300,7 @@ def accounts_of(windows: Mapping[str, Any]) -> Accounts:
 
 def lines_of(accounts: Accounts, limits: Limits) -> list[BudgetLine]:
     """Accounts as lines, in order."""
-    order: dict[str, int] = {unit: index for index, unit in enumerate(UNITS)}
+    order: dict[str, int] = {unit: index for index, unit in enumerate(LIMIT_UNITS)}
     lines: list[BudgetLine] = []
     for (window, scope, unit), account in sorted(accounts.items(), key=lambda i: (i[0][0], i[0][1], order[i[0][2]])):
         unit_name: Any = unit
@@ -296,7 +308,7 @@ def lines_of(accounts: Accounts, limits: Limits) -> list[BudgetLine]:
             BudgetLine(
                 window=window,
                 scope=scope,
-                unit=unit,
+                unit=unit_name,
                 limit=limits.limit_of(window, scope, unit_name),
                 reserved=account.get("reserved", 0),
                 spent=account.get("spent", 0),

@@ -18,8 +18,10 @@ resumed: `tests/fixtures/` keeps one of each. What a version added:
 * 5: admission's view is corrected when it becomes known what an ended job came to: `corrected` in the notes of a line,
   `charged`, `unsettled` and `corrections` among the keys of a run.
 * 6: due ticks may follow the models' latencies: jobs that are refused as `too_slow`, `timed` in the notes of a line,
-  `latencies` and `timed` among the keys of a run.
+  `latencies` and `timed` among the keys of a run. Admission's view counts jobs, and those that ask no model reserve no
+  call.
 """
 
 SCHEMA = 6
 CORRECTS_VIEW = 5  # since which the jobs that count in full are kept, to be corrected
+COUNTS_JOBS = 6  # since which admission's view counts jobs

@@ -122,7 +122,13 @@ def budget_vitals(client: Redis, run: str) -> BudgetVitals:
             return None
         used = line.reserved + line.spent
         return forecast(
-            line.window, used, line.limit, retry_share=settings.retry_share, minute=recent.minute, start=start
+            line.window,
+            line.unit,
+            used,
+            line.limit,
+            retry_share=settings.retry_share,
+            minute=recent.minute,
+            start=start,
         )
 
     windows = [Window(line=line, forecast=outlook(line)) for line in budget_lines(client, prefix, limits.now)]

@@ -180,15 +180,14 @@ class Attempts:
 
     def _of_no_model(self, kind: Kind, claim: Claim) -> Outcome:
         """The heuristic that was asked for."""
-        used, made = Cost(calls=1), made_without_model(kind, claim.case)
+        made = made_without_model(kind, claim.case)
         if made.refusal:
             self._tell_of(kind, claim, made.refusal)
             result = Result(
-                effects=(), source="heuristic", reason="failed", usage=used, failure=EFFECTS_REFUSED,
-                refusal=made.refusal,
-            )  # fmt: skip
-            return Outcome(result, used, failure=EFFECTS_REFUSED)
-        return Outcome(Result(effects=made.effects, source="heuristic", usage=used), used)
+                effects=(), source="heuristic", reason="failed", failure=EFFECTS_REFUSED, refusal=made.refusal
+            )
+            return Outcome(result, Cost(), failure=EFFECTS_REFUSED)
+        return Outcome(Result(effects=made.effects, source="heuristic"), Cost())
 
     def _without_model(self, kind: Kind, claim: Claim, failure: str) -> Made:
         log.warning("job.degraded", job=claim.job.id, failure=failure)

@@ -39,7 +39,7 @@ log = structlog.get_logger()
 def display_args(job: Job) -> str:
     """What Flower shows as the task's arguments: who thinks, when, and for how much. Never a memory's text."""
     calls = job.reserved.calls
-    bounds = [f"≤ {calls} call{'' if calls == 1 else 's'}"]
+    bounds = [f"≤ {calls} call{'' if calls == 1 else 's'}"] if calls else []
     if job.reserved.tokens:
         bounds.append(f"≤ {job.reserved.tokens} tokens")
     owner = job.key.owner.removeprefix("agent:")[:MAX_SHOWN]

@@ -39,13 +39,14 @@ for _ = 1, charged do
   local key = ARGV[i + 1]
   redis.call('HSET', run .. 'charged', key, ARGV[i + 2])
   local job = redis.call('HMGET', run .. 'job:' .. key, 'claims', 'latest', 'last', 'state', 'result')
-  if tonumber(job[1]) == 0 then
+  local readable, last = pcall(cjson.decode, job[3] or '')
+  if tonumber(job[1] or '') == 0 then
     correct(run, key, {0, 0, 0}, '', tick)
-  elseif redis.call('HEXISTS', run .. 'attempts', job[2]) == 1 or redis.call('HEXISTS', run .. 'lost', job[2]) == 1 then
+  elseif redis.call('HEXISTS', run .. 'attempts', job[2] or '') == 1 or redis.call('HEXISTS', run .. 'lost', job[2] or '') == 1 then
     redis.call('HSET', run .. 'unsettled', key, job[2])
-  else
-    correct(run, key, cjson.decode(job[3]), job[4] == 'staged' and job[5], tick)
-  end
+  elseif readable and type(last) == 'table' then
+    correct(run, key, last, job[4] == 'staged' and job[5] or '', tick)
+  end  -- otherwise somebody has removed or changed its record
   i = i + 2
 end
 

@@ -6,23 +6,14 @@
 -- Only the host removes corrections, with the tick that it commits: it has moved its view by then. Attempts before the
 -- newest are the retry pool's, and in nobody's view.
 
-local MOST_CORRECTIONS = 1000  -- of one answer; further ones are shown once these are taken
-
 -- A job whose call was saved counts as if it had called, also when it ends without its result.
 local function correct(run, key, used, result, tick)
   local readable, found = pcall(cjson.decode, result or '')
   local saved = readable and type(found) == 'table' and found.saved == true and type(found.usage) == 'table'
-  if saved then used = {found.usage.calls or 0, found.usage.tokens or 0, found.usage.usd_micros or 0} end
+  if saved then used = {found.usage.calls, found.usage.tokens, found.usage.usd_micros} end
   redis.call('HSET', run .. 'corrections', key, string.format('{"usage":[%d,%d,%d],"saved":%s,"at":%d}',
-    used[1], used[2], used[3], tostring(saved), tonumber(tick)))
+    tonumber(used[1]) or 0, tonumber(used[2]) or 0, tonumber(used[3]) or 0, tostring(saved), tonumber(tick)))
 end
 
 -- {key, JSON, …}
-local function corrections(run)
-  local found, keys = {}, redis.call('HKEYS', run .. 'corrections')
-  for i = 1, math.min(#keys, MOST_CORRECTIONS) do
-    found[#found + 1] = keys[i]
-    found[#found + 1] = redis.call('HGET', run .. 'corrections', keys[i])
-  end
-  return found
-end
+local function corrections(run) return redis.call('HGETALL', run .. 'corrections') end

@@ -24,7 +24,7 @@ from workers.heartbeat import Heartbeat
 TICKS, START, STEP = 28, 320, 20  # ticks of twenty minutes from before the morning, when plans are made
 SETTINGS = Settings(
     minutes_per_tick=STEP,
-    limits={"tick.run.calls": 12, "day.run.calls": 48},  # they bind
+    limits={"tick.run.jobs": 3, "day.run.jobs": 12},  # they bind
     retry_share=0.75,  # whoever dies costs an attempt: none of them may make a job dead, and so the digest another
     claim_cap=10,
     max_observations=8,  # so that there is much to prune

@@ -154,12 +154,15 @@ def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, even
 
 
 def test_the_demo_shows_degradation_and_which_limit_it_was(tmp_path: Path) -> None:
-    done = cogitate("run", "--town", 25, "--days", 1, data_dir=tmp_path / "data")
+    (demo,) = re.findall(
+        r"COGITATE_LIMITS='(.*)' \$\(BIN\)/cogitate run --town 25 --days 1\n", Path("Makefile").read_text()
+    )
+    done = cogitate("run", "--town", 25, "--days", 1, data_dir=tmp_path / "data", COGITATE_LIMITS=demo)
     assert done.returncode == 0, done.stderr
     share = re.search(r"jobs \(([\d.]+)%\) were degraded", done.stdout)
     assert share is not None
     assert float(share[1]) >= 5
-    assert re.search(r"\d+ denied: refused by a limit of the budget \(.*tick\.run\.calls \d+×", done.stdout)
+    assert re.search(r"\d+ denied: refused by a limit of the budget \(.*tick\.run\.jobs \d+×", done.stdout)
 
 
 def test_a_run_cannot_be_made_twice(finished: tuple[Path, dict[str, Any], str]) -> None:

@@ -12,6 +12,7 @@ from command import cogitate
 from live_flower import flower, get
 from pydantic import SecretStr
 
+from ops.fake_llm import FakeEndpoint
 from ops.flower.readings import Readings
 from ops.metrics import _Ledger
 from scheduler.recent import recent_ticks
@@ -28,11 +29,12 @@ PAGES = ("budgets", "budgets/data", "cadence", "cadence/data")
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
     """A data folder with one finished run that reached its limits."""
-    with EmbeddedServer(tmp_path_factory.mktemp("pages") / "data") as started:
+    with EmbeddedServer(tmp_path_factory.mktemp("pages") / "data") as started, FakeEndpoint() as endpoint:
         done = cogitate(
-            "run", "--town", 4, "--ticks", 100, "--workers", 1,
-            data_dir=started.data_dir, COGITATE_MINUTES_PER_TICK="10",
-            COGITATE_LIMITS='{"tick.run.calls": 2, "day.run.calls": 12, "day.owner:*.calls": 9}',
+            "run", "--town", 4, "--ticks", 100, "--workers", 1, "--llm", "openai", "--limit-tokens", 1_000_000,
+            data_dir=started.data_dir, COGITATE_MINUTES_PER_TICK="10", COGITATE_BASE_URL=endpoint.url,
+            OPENAI_API_KEY="any",
+            COGITATE_LIMITS='{"tick.run.jobs": 2, "day.run.calls": 12, "day.owner:*.calls": 9}',
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         yield started

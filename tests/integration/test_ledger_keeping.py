@@ -112,7 +112,7 @@ def test_a_resumed_host_forgets_the_same(client: Redis) -> None:
 
 
 def test_a_resumed_host_knows_what_the_first_knew(client: Redis) -> None:
-    host = Host(client, limits={"day.run.calls": 3, "tick.run.calls": 9})
+    host = Host(client, limits={"day.run.calls": 2, "tick.run.calls": 9})
     observe(host, 2)
     host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER), ("doze", OWNER))
     host.loop.leave(OTHER)

@@ -22,7 +22,8 @@ def test_ten_thousand_jobs_in_one_tick(client: Redis) -> None:
     host.until(6)
     assert len(host.ended()) == 10_000
     assert host.window("run:0") == {"spent": 10}
-    assert host.loop.mind.view.held["run:0|run|calls"] == 10_000
+    assert host.loop.mind.view.held["run:0|run|calls"] == 10, "what nobody claimed came to nothing"
+    assert host.loop.mind.view.held["run:0|run|jobs"] == 10_000
     sound(client)
 
 

@@ -25,7 +25,7 @@ from scheduler.summary import prefix_of, summarise_run
 from simulation.town import Town
 
 TICKS, START = 110, 330  # ticks of ten minutes from half past five
-LIMITS = {"tick.run.calls": 2, "day.run.calls": 14, "day.kind:reflect.calls": 6}
+LIMITS = {"tick.run.jobs": 1, "day.run.jobs": 12, "day.kind:reflect.jobs": 5}
 
 
 class Crash(Exception):

@@ -22,7 +22,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with EmbeddedServer(data_dir):
         summary(
             "run", "--town", 3, "--ticks", 800, "--workers", 1, data_dir=data_dir, COGITATE_MAX_OBSERVATIONS="10",
-            COGITATE_LIMITS='{"tick.run.calls": 2}',
+            COGITATE_LIMITS='{"tick.run.jobs": 1}',
         )  # fmt: skip
         yield data_dir
 

@@ -25,7 +25,7 @@ from scheduler.summary import prefix_of
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
 START, ASKED, EVENING = 1080, 60, 1200  # six in the evening; reflections an hour later; repairs from eight
 TICKS = 240
-ONE_A_TICK = {"tick.run.calls": 2, "day.run.calls": 60}  # one of two calls is kept for further attempts
+ONE_A_TICK = {"tick.run.calls": 1, "day.run.calls": 60}
 
 
 def live(
@@ -120,7 +120,7 @@ def test_nothing_is_repaired_for_who_leaves_with_the_same_tick(tmp_path: Path, m
 
 
 def test_nothing_is_repaired_where_nothing_is_left(tmp_path: Path, model: dict[str, Any]) -> None:
-    limits = {"tick.run.calls": 2, "day.kind:reflect.calls": 2}
+    limits = {"tick.run.calls": 1, "day.kind:reflect.calls": 1}
     loop = live(tmp_path, FakeRedis(), **{**model, "limits": limits})
     assert len(ended(loop, "reflect")) == 4
     assert sum(provisional and live for found in reflections(loop).values() for provisional, live in found) == 3

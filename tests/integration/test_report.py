@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from command import cogitate, summary
 from fakeredis import FakeRedis
+from pydantic import SecretStr
 
 from memory.profile import Profile
+from ops.fake_llm import FakeEndpoint
 from ops.host import TickLoop
 from ops.report_command import run_page
 from ops.run_figures import run_figures
@@ -31,7 +33,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with EmbeddedServer(folder):
         summary(
             "run", "--town", 3, "--ticks", TICKS, "--workers", 1, "--run", "town", data_dir=folder,
-            COGITATE_MINUTES_PER_TICK="10", COGITATE_LIMITS='{"tick.run.calls": 2}',
+            COGITATE_MINUTES_PER_TICK="10", COGITATE_LIMITS='{"tick.run.jobs": 1}',
         )  # fmt: skip
     return folder
 
@@ -65,11 +67,12 @@ def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
         "Estimate and what came of it",
     ]  # fmt: skip
     assert page.count("<svg class") >= 4
-    assert "tick.run.calls" in parts.words, "what refused is named"
+    assert "tick.run.jobs" in parts.words, "what refused is named"
     assert "It was made when the run began" in page
     plan = {one["what"]: one for one in facts["estimate"] if one["kind"] == "plan"}
     assert (plan["requests"]["actual"], plan["requests"]["within"]) == (3, True)
-    assert plan["calls"]["estimated"]["likely"] == plan["calls"]["actual"] == 1
+    assert plan["jobs"]["estimated"]["likely"] == plan["jobs"]["actual"] == 1
+    assert "calls" not in plan, "no model was asked"
     assert "wrote town.html" in cogitate("report", "town", data_dir=lived).stdout, "by default, where the user is"
 
 
@@ -77,19 +80,24 @@ def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:
     found = summary("estimate", "--agents", 10, data_dir=lived, COGITATE_MINUTES_PER_TICK="10")
     origins = {row["kind"]: row["origin"] for row in found["first"]}
     assert (found["agents"], origins["plan"], origins["act"]) == (10, "settings", "town")
-    without = cogitate("estimate", "--agents", 100, data_dir=lived / "none").stdout
-    assert "plan jobs would be refused by tick.run.calls" in without
+    limits = '{"tick.run.jobs": 16}'
+    without = cogitate("estimate", "--agents", 100, data_dir=lived / "none", COGITATE_LIMITS=limits).stdout
+    assert "plan jobs would be refused by tick.run.jobs" in without
     assert "act: as measured in the built-in town" in without
 
 
 def test_names_are_escaped_and_no_memory_is_told(tmp_path: Path) -> None:
     client = FakeRedis()
-    settings = Settings(data_dir=tmp_path, minutes_per_tick=10, reflection_interval=60, limits={}, max_observations=50)
     owners = {ODD: Profile(name="<b>Odd</b>"), "agent:ada": Profile(name="Ada")}
-    with TickLoop(run="odd", owners=owners, settings=settings, ticks=150, inline=True, client=client) as loop:
-        for tick in loop:
-            for owner in owners:
-                loop.observe(owner, Observation(text=f"{SECRET} {tick.number}", minute=tick.minute, importance=9))
+    with FakeEndpoint() as endpoint:
+        settings = Settings(
+            data_dir=tmp_path, minutes_per_tick=10, reflection_interval=60, limits={}, max_observations=50,
+            llm="openai", limit_tokens=10_000_000, base_url=endpoint.url, api_key=SecretStr("any"), rate_share=0,
+        )  # fmt: skip
+        with TickLoop(run="odd", owners=owners, settings=settings, ticks=150, inline=True, client=client) as loop:
+            for tick in loop:
+                for owner in owners:
+                    loop.observe(owner, Observation(text=f"{SECRET} {tick.number}", minute=tick.minute, importance=9))
     page = run_page(client, "odd", tmp_path)[0].html()
     assert "<script" not in page
     assert "agent:&lt;script&gt;alert(1)&lt;/script&gt;" in page

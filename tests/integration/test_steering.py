@@ -82,7 +82,7 @@ def proven(client: Redis, loop: TickLoop) -> None:
     assert replay(client, RUN, FakeRedis()).digest == loop.digest
 
 
-LOWER = {5: [SetLimit("day.run.calls", 7)], 33: [SetLimit("day.run.calls", 40)]}
+LOWER = {5: [SetLimit("day.run.jobs", 7)], 33: [SetLimit("day.run.jobs", 40)]}
 
 
 def test_a_limit_takes_effect_at_the_next_tick_and_is_journalled(tmp_path: Path) -> None:
@@ -90,22 +90,22 @@ def test_a_limit_takes_effect_at_the_next_tick_and_is_journalled(tmp_path: Path)
     loop = live(tmp_path, client, LOWER)
     lines = journal(client, loop)
     assert {line.core.tick: line.core.controls for line in lines if line.core.controls} == {
-        6: (SetLimit("day.run.calls", 7),), 34: (SetLimit("day.run.calls", 40),),
+        6: (SetLimit("day.run.jobs", 7),), 34: (SetLimit("day.run.jobs", 40),),
     }  # fmt: skip
     decisions = {tick: {d.decision for d in lines[tick - 1].core.decided} for tick in (ASKED, ASKED + 10)}
     assert decisions == {ASKED: {"admitted", "heuristic"}, ASKED + 10: {"admitted"}}
     limits = limits_of(client, prefix_of(client, RUN))
-    assert limits.now.of("day", "run", "calls") == 40
+    assert limits.now.of("day", "run", "jobs") == 40
     assert [change.tick for change in limits.changes] == [6, 34]
     proven(client, loop)
 
 
 def test_a_limit_may_be_set_below_what_is_spent(tmp_path: Path) -> None:
     client = FakeRedis()
-    loop = live(tmp_path, client, {35: [SetLimit("day.run.calls", 0)]})
-    (line,) = [b for b in summarise_run(client, RUN).budget if (b.window, b.scope, b.unit) == ("day:0", "run", "calls")]
+    loop = live(tmp_path, client, {35: [SetLimit("day.run.jobs", 0)]})
+    (line,) = [b for b in summarise_run(client, RUN).budget if (b.window, b.scope, b.unit) == ("day:0", "run", "jobs")]
     assert (line.spent, line.limit) == (8, 0)
-    assert summarise_run(client, RUN).refused == {"day.run.calls": 4}
+    assert summarise_run(client, RUN).refused == {"day.run.jobs": 4}
     proven(client, loop)
 
 
@@ -189,7 +189,9 @@ def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_goo
     summary = summarise_run(client, RUN)
     assert summary.status == "cancelled"
     assert summary.jobs["reflect"]["end"] == {"cancelled": 4}
-    assert summary.spent.calls == 8, "four plans before"
+    assert {b.spent for b in summary.budget if (b.window, b.scope, b.unit) == ("run:0", "run", "jobs")} == {8}, (
+        "four plans before"
+    )
     proven(client, loop)
     with pytest.raises(RunOver, match="is cancelled"):
         ask(client, RUN, [SetMode("running")], wait=0)
@@ -216,15 +218,15 @@ def test_a_paused_run_waits_until_it_may_go_on_whoever_hosts_it(tmp_path: Path, 
 
     second, prefix = host(resume=True), prefix_of(client, RUN)
     eventually(lambda: client.hget(prefix + "state", "status") == b"paused", "the next host to wait as well")
-    (limit,) = ask(client, RUN, [SetLimit("day.run.calls", 7)], wait=20)
+    (limit,) = ask(client, RUN, [SetLimit("day.run.jobs", 7)], wait=20)
     assert (limit.state, "applied when it goes on" in limit.detail) == ("waits", True)
     assert [line.split()[1] for line in [one_line(summarise_run(client, RUN))]] == ["paused"]
     (going,) = ask(client, RUN, [SetMode("running")], wait=20)
     assert (going.state, going.tick) == ("applied", 12)
     second.join(60)
     assert summarise_run(client, RUN).status == "finished"
-    assert limits_of(client, prefix).now.of("day", "run", "calls") == 7
-    unpaused = live(tmp_path / "other", FakeRedis(), {11: [SetLimit("day.run.calls", 7)]})
+    assert limits_of(client, prefix).now.of("day", "run", "jobs") == 7
+    unpaused = live(tmp_path / "other", FakeRedis(), {11: [SetLimit("day.run.jobs", 7)]})
     assert hosts[1].digest == unpaused.digest, "waiting decides nothing"
     proven(client, hosts[1])
 
@@ -237,7 +239,7 @@ def model() -> Iterator[dict[str, Any]]:
 
 def test_a_retry_asks_again_about_what_was_denied(tmp_path: Path, model: dict[str, Any]) -> None:
     client = FakeRedis()
-    one_a_tick = {**model, "limits": {"tick.run.calls": 2}, "repair_from": 1440}
+    one_a_tick = {**model, "limits": {"tick.run.calls": 1}, "repair_from": 1440}
     live(tmp_path, client, {}, until=55, **one_a_tick)
     denied = JobHistory(client, RUN).newest(0, state="denied", kind="reflect")[-3:]
     retries = [Retry(job.id.partition("/")[2], job.owner, job.appended) for job in denied]
@@ -256,7 +258,7 @@ def test_a_retry_asks_again_about_what_was_denied(tmp_path: Path, model: dict[st
 
 def test_without_a_model_a_retry_would_say_the_same_again(tmp_path: Path) -> None:
     client = FakeRedis()
-    live(tmp_path, client, {}, until=45, limits={"tick.run.calls": 2})
+    live(tmp_path, client, {}, until=45, limits={"tick.run.jobs": 1})
     job = JobHistory(client, RUN).newest(0, state="denied", kind="reflect")[-1]
     ask(client, RUN, [Retry(job.id.partition("/")[2], job.owner, job.appended)], wait=0)
     loop = live(tmp_path, client, {}, resume=True)

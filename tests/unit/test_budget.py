@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def key(kind: str = "plan", owner: str = "agent:a", tick: int = 7) -> JobKey:
 
 
 def hold(view: BudgetView, job: JobKey, minute: int, cost: Cost) -> None:
+    view.count(view.cells(job, minute))
     view.move(view.cells(job, minute), NOTHING, cost)
 
 
@@ -51,10 +53,56 @@ def test_each_limit_has_a_pool_of_its_own() -> None:
 
 @given(st.integers(0, 2**53 - 1), st.floats(0, 1, exclude_max=True))
 def test_a_pool_is_a_part_of_its_limit(limit: int, share: float) -> None:
-    pool = retry_pool(limit, share)
+    pool = retry_pool("calls", limit, share)
     assert 0 <= pool <= limit
     assert pool < limit or limit == 0 or share > 0.99
-    assert pool >= 1 or limit < 2 or share == 0
+    assert retry_pool("jobs", limit, share) == 0
+    assert retry_pool("calls", limit, share, least=1) == (max(1, pool) if limit > 1 and share else 0)
+
+
+@pytest.mark.parametrize(
+    ("unit", "limit", "admitted"),
+    [
+        ("calls", 3, 3),
+        ("jobs", 3, 3),
+        ("calls", 4, 4),
+        ("calls", 5, 4),
+        ("jobs", 5, 5),
+        ("calls", 10, 8),
+        ("calls", 1, 1),
+    ],
+)
+def test_a_limit_of_three_admits_three(unit: str, limit: int, admitted: int) -> None:
+    """With the usual share for further attempts, of which three calls have no whole one."""
+    view = view_of({f"day.run.{unit}": limit}, retry_share=0.2)
+    while view.refusal(key(), 0, Cost(calls=1)) is None:
+        hold(view, key(), 0, Cost(calls=1))
+    assert view.get(Cell("day:0", "run"), "jobs") == admitted
+
+
+def test_what_asks_no_model_counts_as_a_job_and_nothing_else() -> None:
+    view = view_of({"day.run.calls": 0, "day.run.tokens": 0, "tick.kind:*.jobs": 2}, retry_share=0.9)
+    for _ in range(2):
+        assert view.refusal(key(), 0, NOTHING) is None
+        hold(view, key(), 0, NOTHING)
+    assert view.refusal(key(), 0, NOTHING) == "tick:7 kind:plan jobs"
+    assert view.refusal(key("reflect"), 0, NOTHING) is None
+    assert view.pools(view.cells(key(), 0)) == [Pool("day:0", "run", 1, 0), Pool("day:0", "run", 2, 0)]
+
+
+def test_a_job_stays_counted_whatever_it_comes_to() -> None:
+    view = view_of({"day.run.jobs": 1})
+    hold(view, key(), 0, Cost(calls=1))
+    view.move(view.cells(key(), 0), Cost(calls=1), NOTHING)
+    assert view.refusal(key(), 0, NOTHING) == "day:0 run jobs"
+
+
+def test_a_guaranteed_share_holds_for_jobs_too() -> None:
+    view = view_of({"day.run.jobs": 10}, plan=(0.3, 720))
+    for _ in range(7):
+        hold(view, key("prune"), 0, NOTHING)
+    assert view.refusal(key("prune"), 0, NOTHING) == "day:0 run jobs"
+    assert view.refusal(key("plan"), 0, NOTHING) is None
 
 
 def test_admission_never_sees_the_pool() -> None:
@@ -107,7 +155,7 @@ def test_no_kind_is_refused_inside_its_guarantee(
 ) -> None:
     """The formula: admit iff the sum over kinds of max(held, guarantee) stays within the limit."""
     view = view_of({"day.run.calls": limit}, retry, **shares)
-    room = limit - retry_pool(limit, retry)
+    room = limit - retry_pool("calls", limit, retry)
     minute = 0
     for kind, amount, later, what in steps:
         minute = min(1439, minute + later)
@@ -140,7 +188,9 @@ def test_a_closed_window_is_forgotten_whole() -> None:
     view = view_of({"tick.run.calls": 5, "tick.owner:*.calls": 5})
     hold(view, key(tick=7), 0, Cost(calls=1))
     hold(view, key(tick=70), 0, Cost(calls=1))
-    assert view.forget("tick:7") == ["tick:7|owner:agent:a|calls", "tick:7|run|calls"]
+    assert view.forget("tick:7") == [
+        f"tick:7|{scope}|{unit}" for scope in ("owner:agent:a", "run") for unit in ("calls", "jobs")
+    ]
     assert view.forget("tick:7") == []
     assert [field for field, _ in view.take_changes() if field.startswith("tick:7|")] == []
     assert view.get(Cell("tick:70", "run"), "calls") == 1

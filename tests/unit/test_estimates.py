@@ -22,10 +22,22 @@ def kind_of(rows: tuple[KindDay, ...], name: str) -> KindDay:
 
 
 def test_plans_come_all_at_one_tick_and_its_limit_cuts_them() -> None:
-    plan = kind_of(estimated().first, "plan")  # 20 calls a tick, a fifth of them for further attempts
-    assert (plan.requests.likely, plan.calls.likely, plan.refused) == (25, 16, 9)
-    assert plan.limits == ("tick.run.calls",)
-    assert kind_of(estimated(limits={}).first, "plan").limits == ()
+    plan = kind_of(estimated(limits={"tick.run.jobs": 16}).first, "plan")
+    assert (plan.requests.likely, plan.jobs.likely, plan.calls.likely, plan.refused) == (25, 16, 0, 9)
+    assert plan.limits == ("tick.run.jobs",)
+    model: dict[str, Any] = {"llm": "openai", "limit_tokens": 10**9}
+    plan = kind_of(estimated(limits={"tick.run.calls": 20}, **model).first, "plan")  # a fifth of it for retries
+    assert (plan.jobs.likely, plan.calls.likely, plan.limits) == (16, 16, ("tick.run.calls",))
+    assert kind_of(estimated(limits={"tick.run.calls": 1}).first, "plan").limits == (), "no model is called"
+
+
+@pytest.mark.parametrize("agents", [1, 100])
+def test_by_default_nobody_is_refused(agents: int) -> None:
+    for model in ({}, {"llm": "openai", "limit_tokens": 10**9}):
+        assert not any(row.limits for row in estimated(agents, **model).first)
+    few = estimated(agents, llm="openai", limit_tokens=10**9, limits={"day.owner:*.calls": 2}, retry_share=0.0)
+    assert "day.owner:*.calls" in kind_of(few.first, "plan").limits
+    assert few.total("calls").likely == pytest.approx(2 * agents)
 
 
 @pytest.mark.parametrize(("interval", "first", "later"), [(720, 1, 2), (360, 2, 4), (1440, 0, 1)])
@@ -37,11 +49,11 @@ def test_reflections_follow_from_their_interval(interval: int, first: float, lat
 
 
 def test_the_first_binding_limit_of_a_kind_and_then_that_of_all_is_named() -> None:
-    limits = {"day.kind:reflect.calls": 10, "day.run.calls": 50}
+    limits = {"day.kind:reflect.jobs": 10, "day.run.jobs": 50}
     found = estimated(limits=limits, retry_share=0.0)
     reflect = kind_of(found.first, "reflect")
-    assert reflect.limits == ("day.kind:reflect.calls", "day.run.calls")
-    assert sum(row.calls.likely for row in found.first) == pytest.approx(50)
+    assert reflect.limits == ("day.kind:reflect.jobs", "day.run.jobs")
+    assert sum(row.jobs.likely for row in found.first) == pytest.approx(50)
 
 
 def test_tokens_and_money_need_a_model_and_stay_under_caps() -> None:

@@ -89,7 +89,7 @@ FAILING: dict[str, tuple[Callable[[Case], Any], str]] = {
 
 
 @pytest.mark.parametrize(("makes", "why"), FAILING.values(), ids=FAILING)
-@pytest.mark.parametrize("limits", [{}, {"day.kind:hum.calls": 0}], ids=["by a worker", "by the host"])
+@pytest.mark.parametrize("limits", [{}, {"day.kind:hum.jobs": 0}], ids=["by a worker", "by the host"])
 def test_a_heuristic_that_fails_ends_neither_host_nor_worker(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, makes: Callable[[Case], Any], why: str, limits: Any
 ) -> None:

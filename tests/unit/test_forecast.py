@@ -14,7 +14,8 @@ NOON, DAY = 720, 1440
 
 
 def of(window: str, used: int, limit: int, **given: Any) -> Forecast:
-    return forecast(window, used, limit, **{"retry_share": 0.0, "minute": NOON, "start": 0} | given)
+    figures: dict[str, Any] = {"unit": "tokens", "retry_share": 0.0, "minute": NOON, "start": 0} | given
+    return forecast(window, figures.pop("unit"), used, limit, **figures)
 
 
 def test_half_a_day_and_half_the_limit_is_a_pace_of_one_and_lasts() -> None:
@@ -31,6 +32,7 @@ def test_a_faster_pace_runs_out_before_the_day_does() -> None:
 def test_the_retry_pool_is_no_room_for_first_attempts() -> None:
     found = of("day:0", 80, 100, retry_share=0.2)
     assert (found.room, found.share, found.outlook) == (80, 0.8, "full")
+    assert of("day:0", 80, 100, retry_share=0.2, unit="jobs").room == 100, "no attempt takes a job of it"
 
 
 def test_a_day_that_the_run_entered_late_counts_from_there() -> None:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.limits import MAX_LIMIT, PERIODS, UNITS, LimitError, LimitName, LimitTable, parse_limit_name
+from scheduler.limits import LIMIT_UNITS, MAX_LIMIT, PERIODS, LimitError, LimitName, LimitTable, parse_limit_name
 
 scopes = st.one_of(
     st.just("run"), st.text(min_size=1).map(lambda t: f"kind:{t}"), st.text(min_size=1).map(lambda t: f"owner:{t}")
 )
 
 
-@given(st.sampled_from(PERIODS), scopes, st.sampled_from(UNITS))
+@given(st.sampled_from(PERIODS), scopes, st.sampled_from(LIMIT_UNITS))
 def test_every_name_reads_back(period: str, scope: str, unit: str) -> None:
     name = LimitName(period, scope, unit)  # type: ignore[arg-type]
     assert parse_limit_name(name.text()) == name

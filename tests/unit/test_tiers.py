@@ -79,7 +79,7 @@ def test_each_model_is_offered_at_its_price_and_in_its_context() -> None:
     )
     assert rules().offers_of(KINDS[0], "routine") == strong[1:]
     without = rules(TIERED.model_copy(update={"llm": "heuristic"}))
-    assert without.offers_of(KINDS[0], "strong") == (Offer("", 3_000, Cost(calls=1)),)
+    assert without.offers_of(KINDS[0], "strong") == (Offer("", 3_000, Cost()),)
     assert (without.model_of(KINDS[0]), rules().model_of(KINDS[0])) == ("", "small")
 
 

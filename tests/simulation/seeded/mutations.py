@@ -215,7 +215,7 @@ def corrections_of_the_attempt_before() -> Iterator[None]:
     with (
         in_script("claim", ("'claims', claims, 'last', cjson.encode(reserved))",
                             "'claims', claims, 'last', claims > 1 and job[12] or cjson.encode(reserved))")),
-        in_script("advance", ("elseif redis.call('HEXISTS', run .. 'attempts', job[2]) == 1 or",
+        in_script("advance", ("elseif redis.call('HEXISTS', run .. 'attempts', job[2] or '') == 1 or",
                               "elseif job[1] == '1' and redis.call('HEXISTS', run .. 'attempts', job[2]) == 1 or")),
     ):  # fmt: skip
         yield
@@ -259,7 +259,7 @@ MUTATIONS: dict[str, Mutation] = {
     "corrections are forgotten on resume": corrections_forgotten_on_resume,
     "a correction is of the attempt before": corrections_of_the_attempt_before,
     "a correction does not wait for the usage": script(
-        "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', job[2]) == 1 or", "elseif false and")
+        "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', job[2] or '') == 1 or", "elseif false and")
     ),
     "preconditions are ignored": preconditions_ignored,
     "entries are deleted early": deleted_early,

@@ -51,6 +51,7 @@ def scene_of(number: int) -> Scene:
     """One of the scenes."""
     draw = Random(f"scene {number}")
     patient, asks = number % 16 not in (3, 7, 11), number % 11 != 6
+    unit = "calls" if asks and number % 4 else "jobs"
     chosen: dict[str, Any] = {
         "data_dir": Path("/nowhere"),
         "minutes_per_tick": STEP,
@@ -61,10 +62,11 @@ def scene_of(number: int) -> Scene:
         "api_key": "any",
         "limit_tokens": draw.choice((90_000, 120_000, 10_000_000)),
         "limits": {
-            "tick.run.calls": draw.choice((4, 5, 6)),
-            "day.run.calls": draw.choice((24, 30, 40)) * (1 if asks else 2),
-            "day.kind:reflect.calls": draw.choice((8, 16)),
-            "day.owner:*.calls": draw.choice((14, 30)),
+            f"tick.run.{unit}": draw.choice((4, 5, 6)),
+            f"day.run.{unit}": draw.choice((24, 30, 40)) * (1 if asks else 2),
+            f"day.kind:reflect.{unit}": draw.choice((8, 16)),
+            "day.kind:prune.jobs": 3,
+            f"day.owner:*.{unit}": draw.choice((14, 30)),
             "day.kind:*.tokens": draw.choice((40_000, 200_000)),
         },
         "retry_share": draw.choice((0.0, 0.2, 0.5, 0.5)),

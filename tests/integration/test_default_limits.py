@@ -1,0 +1,80 @@
+"""What limits admit, as a user sets them or leaves them: by heuristics and by a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from pydantic import SecretStr
+
+from memory.profile import Profile
+from ops.fake_llm import FakeEndpoint
+from ops.host import TickLoop
+from scheduler.audit import audit
+from scheduler.history import read_journal
+from scheduler.settings import Settings
+from scheduler.summary import prefix_of, summarise_run
+
+TICKS = 42  # of ten minutes: until what everybody plans in the morning is due
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[dict[str, Any]]:
+    with FakeEndpoint() as endpoint:
+        yield {
+            "llm": "openai", "base_url": endpoint.url, "api_key": SecretStr("any"), "limit_tokens": 100_000_000,
+            "repair_from": 1440,
+        }  # fmt: skip
+
+
+def plans(tmp_path: Path, agents: int, **settings: Any) -> tuple[FakeRedis, Counter[tuple[str, str]]]:
+    """Let a morning go by. Returns where, and how many plans were decided and made how."""
+    client = FakeRedis()
+    owners = {f"agent:{n}": Profile(name=f"A{n}") for n in range(agents)}
+    chosen = Settings(data_dir=tmp_path, minutes_per_tick=10, act_interval=0, **settings)
+    with TickLoop(run="r", owners=owners, settings=chosen, ticks=TICKS, inline=True, client=client) as loop:
+        for _ in loop:
+            pass
+    assert audit(client, "r") == []
+    lines = list(read_journal(client, prefix_of(client, "r"), 1, TICKS))
+    decided = {d.key: d.decision for line in lines for d in line.core.decided if d.key.kind == "plan"}
+    made = {note.key: note.source for line in lines for note in line.notes.ended if note.key.kind == "plan"}
+    assert decided.keys() == made.keys()
+    return client, Counter((decided[key], made[key]) for key in decided)
+
+
+def test_by_default_a_town_of_a_hundred_is_refused_no_plan(tmp_path: Path) -> None:
+    client, found = plans(tmp_path, 100)
+    assert found == {("admitted", "heuristic"): 100}
+    assert summarise_run(client, "r").refused == {}
+    assert summarise_run(client, "r").spent.calls == 0, "nobody was called"
+
+
+def test_nor_is_it_with_a_model(tmp_path: Path, model: dict[str, Any]) -> None:
+    client, found = plans(tmp_path, 100, **model)
+    assert found == {("admitted", "llm"): 100}
+    assert summarise_run(client, "r").refused == {}
+    assert summarise_run(client, "r").spent.calls == 100
+
+
+@pytest.mark.parametrize("name", ["tick.run.jobs", "day.kind:plan.jobs", "run.kind:*.jobs"])
+def test_a_limit_of_three_jobs_admits_three(tmp_path: Path, name: str) -> None:
+    client, found = plans(tmp_path, 5, limits={name: 3})
+    assert found == {("admitted", "heuristic"): 3, ("heuristic", "heuristic"): 2}
+    assert summarise_run(client, "r").refused == {name: 2}
+
+
+@pytest.mark.parametrize("name", ["tick.run.calls", "day.kind:plan.calls", "day.kind:plan.jobs"])
+def test_a_limit_of_three_admits_three_with_a_model_too(tmp_path: Path, model: dict[str, Any], name: str) -> None:
+    client, found = plans(tmp_path, 5, **model, limits={name: 3})
+    assert found == {("admitted", "llm"): 3, ("heuristic", "heuristic"): 2}
+    assert summarise_run(client, "r").spent.calls == 3
+
+
+def test_a_call_limit_is_none_for_those_who_call_nobody(tmp_path: Path) -> None:
+    _, found = plans(tmp_path, 5, limits={"run.run.calls": 0})
+    assert found == {("admitted", "heuristic"): 5}
