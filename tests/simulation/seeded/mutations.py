@@ -25,6 +25,7 @@ from scheduler.boundary import Closing
 from scheduler.corrections import Corrections
 from scheduler.journal import Core, Line, Notes, unpack_line
 from scheduler.late_answers import LateAnswers
+from scheduler.latencies import Latencies
 from scheduler.ledger import Commit, HostLedger
 from scheduler.ledger_answers import Advanced
 from scheduler.mind import Mind
@@ -221,6 +222,23 @@ def corrections_of_the_attempt_before() -> Iterator[None]:
         yield
 
 
+def latencies_forgotten() -> AbstractContextManager[Any]:
+    """Who resumes a run knows nothing of its model's latencies."""
+    return patch.object(Latencies, "load", lambda *known: None)
+
+
+def answered_forgotten() -> AbstractContextManager[Any]:
+    """Who resumes a run takes open jobs whose answers are there for ones that still wait."""
+    load = Latencies.load
+    return patch.object(Latencies, "load", lambda self, client, prefix, jobs: load(self, client, prefix, ()))
+
+
+def times_taken_again() -> AbstractContextManager[Any]:
+    """What was learned of an answer's time stays in the ledger's list, and is learned at the next boundary too."""
+    writes = Latencies.writes
+    return patch.object(Latencies, "writes", lambda self: [one for one in writes(self) if one.command != "LTRIM"])
+
+
 def script(name: str, *changes: tuple[str, str]) -> Mutation:
     """A mutation of a script."""
     return functools.partial(in_script, name, *changes)
@@ -261,6 +279,9 @@ MUTATIONS: dict[str, Mutation] = {
     "a correction does not wait for the usage": script(
         "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', job[2] or '') == 1 or", "elseif false and")
     ),
+    "latencies are forgotten on resume": latencies_forgotten,
+    "who is answered is forgotten on resume": answered_forgotten,
+    "an answer is timed again": times_taken_again,
     "preconditions are ignored": preconditions_ignored,
     "entries are deleted early": deleted_early,
     "usage is part of the digest": usage_in_the_digest,
@@ -274,6 +295,8 @@ MUTATIONS: dict[str, Mutation] = {
 
 #: Faults that are to be frequent, so that few seeds are enough.
 FOCUS: dict[str, tuple[str, ...]] = {
+    "latencies are forgotten on resume": ("host killed",),
+    "who is answered is forgotten on resume": ("host killed",),
     "host steps have no sequence": ("server restarted",),
     "leases follow the wall clock": ("wall clock jumped",),
     "any attempt may settle": ("worker stopped",),
