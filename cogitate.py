@@ -22,16 +22,16 @@ from memory.effects import (
     Tell,
 )
 from memory.entry import Character, Entry, PlanItem
-from memory.errors import CogitateError
+from memory.errors import CogitateError, InputError, UsageError
 from memory.profile import Location, Profile
 from memory.routing import Event, EventRule
 from ops.host import TickLoop
 from prompts.render import TemplateError
 from scheduler.boundary import Change
-from scheduler.intake import InputError, Observation
 from scheduler.journal import JournalError
 from scheduler.ledger_errors import Fenced, LedgerError, NewerSchema, RunExists, RunHeld, RunMissing
 from scheduler.loop import Tick, WorldDiverged
+from scheduler.observations import Observation
 from scheduler.settings import ConfigurationError, Settings
 from tasks.job import Request
 from tasks.kind import Case, Kind, Moment, Prompt
@@ -78,6 +78,7 @@ __all__ = [
     "TemplateError",
     "Tick",
     "TickLoop",
+    "UsageError",
     "WorldDiverged",
     "register",
 ]

@@ -30,7 +30,7 @@ from bench.table import Row, Table
 from memory.profile import Location, Profile
 from ops.fake_llm import MODEL
 from ops.host import TickLoop
-from scheduler.intake import Observation
+from scheduler.observations import Observation
 from scheduler.open_jobs import OpenJob
 from scheduler.settings import Settings
 from tasks.registry import kind_of

@@ -11,26 +11,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from memory.conversations import named
 from memory.entry import MAX_TEXT, UNRATED, Entry
+from memory.errors import InputError, first_fault, listed
 from memory.truncation import Content, Truncation
 
 Strategy = Literal["simple", "integrate"]
 Style = Literal["narrative", "structured"]
-Amount = int | float | str
+Amount = Annotated[int, Field(ge=-(10**15), le=10**15)] | float | Annotated[str, Field(max_length=200)]
 
 INTEGRATE = "integrate"  # tag of entries that are to be integrated
 _SEPARATOR = " | "
 
 
+Name = Annotated[str, Field(max_length=200)]
+
+
 class Event(BaseModel):
     """What happened, as a host says it. `speaker` and `subjects` are owners or names."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    if not TYPE_CHECKING:  # mypy knows the arguments from the fields
+
+        def __init__(self, /, **given: Any) -> None:
+            """Check the values.
+
+            Raises:
+                InputError: naming the first that cannot be used.
+            """
+            try:
+                super().__init__(**given)
+            except ValidationError as error:
+                raise InputError(f"event: {first_fault(error)}") from None
 
     kind: str = Field(min_length=1, max_length=100)  # "discussion_statement", …, or a type of the host's own
     text: str = Field("", max_length=5 * MAX_TEXT)  # a statement may be longer than an entry: it is cut
@@ -41,10 +58,10 @@ class Event(BaseModel):
     certainty: str = Field("", max_length=100)
     consensus: bool | None = None  # of a ballot
     earnings: Amount | None = None  # of a result
-    counterfactuals: Mapping[str, Amount] = Field(default_factory=dict)  # of a result: what would have been earned
-    round: int | None = None
+    counterfactuals: Mapping[Name, Amount] = Field(default_factory=dict, max_length=100)  # what would have been earned
+    round: int | None = Field(None, ge=0, le=10**15)
     location: str = Field("", max_length=500)
-    subjects: tuple[str, ...] = ()  # further owners or names involved
+    subjects: Annotated[tuple[Name, ...], BeforeValidator(listed), Field(max_length=1_000)] = ()  # others involved
     group: str = Field("", max_length=200)  # owner of the shared history that the event belongs to
 
 
@@ -189,4 +206,4 @@ def _amount(amount: Amount) -> str:
 
 
 def _ended(sentence: str) -> str:
-    return sentence if sentence[-1] in ".!?…。！？" else sentence + "."
+    return sentence if sentence.endswith(tuple(".!?…。！？")) else sentence + "."

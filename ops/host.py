@@ -12,7 +12,9 @@ from redis import Redis
 from memory.profile import Location, Profile
 from memory.routing import EventRule, Strategy
 from ops import logs
-from ops.opening import Exist, Opening, check_opening, open_run
+from ops.opening import Exist, Opening, check_opening, description_of, open_run
+from scheduler.arguments import check_arguments
+from scheduler.briefs import Brief
 from scheduler.endpoint_vitals import unreachable_endpoints
 from scheduler.exported_journal import ExportedJournal, journal_folder
 from scheduler.kinds import load_kinds
@@ -23,7 +25,6 @@ from scheduler.narration import NarratedLoop
 from scheduler.outage import outage_of
 from scheduler.presence import Presence
 from scheduler.rules import (
-    Brief,
     check_limits,
     check_models,
     check_spending,
@@ -33,8 +34,9 @@ from scheduler.rules import (
     use_prompts,
     view_of,
 )
-from scheduler.settings import ConfigurationError, Settings, check_run_name
-from scheduler.tiers import TierRule, usual_tier
+from scheduler.settings import ConfigurationError, Settings
+from scheduler.tiers import TierRule
+from scheduler.unused import tell_ignored, tell_strangers, unused_arguments, unused_settings
 from scheduler.waiting import Publish
 from tasks.registry import kind_names, kinds
 
@@ -94,9 +96,13 @@ class TickLoop(NarratedLoop):
         client: Redis | None = None,
     ) -> None:
         logs.quiet()
-        check_run_name(run)
+        given = check_arguments(
+            run=run, owners=owners, settings=settings, locations=locations, brief=brief, tier_of=tier_of,
+            event_types=event_types, ticks=ticks, start_minute=start_minute, resume=resume, describe=describe,
+            inline=inline, client=client,
+        )  # fmt: skip
+        settings = given.settings
         check_opening(resume=resume, exist=exist, take_over=take_over)
-        settings = settings or Settings()
         check_spending(settings)
         use_prompts(settings)
         load_kinds(settings)
@@ -113,7 +119,7 @@ class TickLoop(NarratedLoop):
 
                 from workers.inline import InlinePublisher
 
-                client = client or FakeRedis()
+                client = given.client or FakeRedis()
                 publisher = InlinePublisher(client, settings)
                 self._resources.callback(publisher.close)
                 publish, pool = publisher.publish, None
@@ -122,7 +128,7 @@ class TickLoop(NarratedLoop):
 
                 client, publish, settings, pool = open_processes(settings, self._resources)
             ledger, resumed = open_run(
-                client, run, settings, resume=resume, exist=exist, take_over=take_over, describe=describe or {}
+                client, given.run, settings, resume=resume, exist=exist, take_over=take_over, describe=given.describe
             )
             opening = self._resources.enter_context(Opening(ledger))
             if not inline:
@@ -134,6 +140,7 @@ class TickLoop(NarratedLoop):
                 kept: Any = client.hget(ledger.prefix + "state", "settings")
                 if kept is None:
                     raise Forgotten(f"run {run!r}: the ledger has forgotten it since this host took it; start it anew")
+                unused = unused_settings(kept, settings)
                 settings = kept_settings(kept, settings)
                 if asks_here:
                     _check_model(settings)
@@ -145,9 +152,9 @@ class TickLoop(NarratedLoop):
                 readiness = Readiness(ledger, publish, kinds=kind_names(), endpoints=doubtful, pool=pool)
             super().__init__(
                 ledger,
-                owners=owners,
-                facts=facts_of(settings, locations, start_minute),
-                rules=rules_of(settings, kinds(), brief or _nothing, tier_of or usual_tier),
+                owners=given.owners,
+                facts=facts_of(settings, given.locations, given.start_minute),
+                rules=rules_of(settings, kinds(), given.brief, given.tier_of),
                 view=view_of(settings),
                 publish=publish,
                 apply=settings.apply,
@@ -155,13 +162,16 @@ class TickLoop(NarratedLoop):
                 tick_rate=settings.tick_rate,
                 lease=settings.lease,
                 hint_interval=settings.hint_interval,
-                ticks=ticks,
+                ticks=given.ticks,
                 workers_left=readiness.workers_left if readiness is not None else None,
                 journal_keep=settings.journal_keep,
                 exported=_exported(settings, ledger),
             )
             self.settings = settings
-            self.routing = settings.routing().with_types(event_types or {})
+            self.routing = settings.routing().with_types(given.event_types)
+            if resumed:
+                tell_ignored(self.mind, [*unused, *unused_arguments(self.mind, given, description_of(client, run))])
+            tell_strangers(self.mind, settings, given.owners)
             if settings.metrics_port is not None:
                 self._serve_metrics(client)
             if settings.llm == "openai":
@@ -202,6 +212,9 @@ class TickLoop(NarratedLoop):
         Raises:
             Fenced, LedgerAway: when the open tick cannot be committed; what this loop started is stopped all the same.
         """
+        if self.forked:
+            self._resources.pop_all()  # they are the parent's: its server and its workers go on
+            return
         with self._resources:
             if commit and not self.body_failed:
                 self.finish()
@@ -214,7 +227,7 @@ class TickLoop(NarratedLoop):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
+        if error is None or self.forked:
             self.close()
             return
         try:
@@ -246,7 +259,3 @@ def _exported(settings: Settings, ledger: HostLedger) -> ExportedJournal | None:
     if not settings.journal_export:
         return None
     return ExportedJournal(journal_folder(settings.data_dir, ledger.run, ledger.incarnation))
-
-
-def _nothing(owner: str) -> Mapping[str, Any]:
-    return {}

@@ -18,8 +18,8 @@ from ops.load_endpoint import LoadEndpoint
 from ops.load_figures import LoadRecorder, Row, figures
 from ops.load_profiles import Demanded, LoadProfile, Phase
 from scheduler.controls import FULL, SetCadence
-from scheduler.intake import Observation
 from scheduler.loop import Tick
+from scheduler.observations import Observation
 from scheduler.operators import ask
 from scheduler.settings import Settings
 from scheduler.throttle import KIND

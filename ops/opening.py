@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import msgspec
 from redis import Redis
 
+from memory.errors import quoted
+from scheduler.arguments import check_flag
 from scheduler.deletion import delete_run
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.exported_journal import remove_exported
@@ -50,10 +52,11 @@ def check_opening(*, resume: bool, exist: Exist, take_over: bool) -> None:
     """Refuse what cannot be meant together.
 
     Raises:
-        ConfigurationError: saying what to give instead.
+        ConfigurationError, InputError: saying what to give instead.
     """
+    check_flag("take_over", take_over)
     if exist not in get_args(Exist):
-        raise ConfigurationError(f'exist={exist!r} is none of "refuse", "resume" and "replace"')
+        raise ConfigurationError(f'exist={quoted(exist)} is none of "refuse", "resume" and "replace"')
     if resume and exist != "refuse":
         raise ConfigurationError(
             f'resume=True wants a run that is there, exist="{exist}" takes one that is not there too: give one of them'

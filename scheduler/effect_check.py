@@ -29,6 +29,7 @@ from memory.effects import (
     Tell,
 )
 from memory.entry import MAX_TEXT, Entry, PlanItem
+from memory.errors import quoted
 from memory.window import format_character
 from scheduler.intake import MAX_DEPTH, MAX_INTEGER, MAX_PARAMS, InputError, check_owner, depth
 
@@ -100,7 +101,7 @@ def _refuse(effects: tuple[Effect, ...] | list[Effect], index: int, wrong: str) 
 def _named(effects: tuple[Any, ...] | list[Any], index: int) -> str:
     effect = effects[index]
     which = f"effect {index + 1} of {len(effects)}" if len(effects) > 1 else "effect"
-    return f"{which} for {str(getattr(effect, 'owner', '?'))[:80]!a} ({type(effect).__name__})"
+    return f"{which} for {quoted(getattr(effect, 'owner', '?'))} ({type(effect).__name__})"
 
 
 def _unreadable(effects: tuple[Any, ...] | list[Any], error: Exception) -> str:
@@ -131,10 +132,11 @@ def _wrong_owner(owner: str) -> str:
 
 
 def _append(effect: Append) -> str:
-    return _number("replaces", effect.replaces) or _entry(effect.entry)
+    return _number("replaces", effect.replaces) or wrong_entry(effect.entry)
 
 
-def _entry(entry: Entry) -> str:
+def wrong_entry(entry: Entry) -> str:
+    """Return what is wrong with the values of an entry; "" where nothing is."""
     if not 0 <= entry.importance <= 10:
         return f"importance {entry.importance} is not from 1 to 10, or 0 for not rated"
     return (

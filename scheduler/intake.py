@@ -1,23 +1,29 @@
-"""The edge where a host's input enters: observations and requests are checked before anything is changed."""
+"""The edge where a host's input enters: owners, places and requests are checked before anything is changed."""
 
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Annotated, Any
+from itertools import islice
+from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
 from memory.errors import InputError as InputError
-from memory.profile import Profile
+from memory.errors import quoted
+from memory.profile import Location, Profile
 from scheduler.limits import LimitName
-from tasks.job import Request
+from tasks.job import Reads, Request
+from tasks.kind import Kind
 
 MAX_OWNER = 200  # characters
+MAX_NAME = 500  # characters of a place, a tag, …
+MAX_TOLD = 20_000  # characters of one part of a profile
+MAX_NAMES = 1_000  # traits, tags, …
+MAX_LOCATIONS = 10_000
 MAX_PARAMS = 20_000  # bytes of JSON
 MAX_DEPTH = 50  # levels of nesting
 MAX_NUMBERS = 10_000  # entries that a request may name
@@ -26,149 +32,61 @@ MAX_WITHIN = 1_000_000  # ticks
 MAX_INTEGER = 2**53 - 1  # what every reader of JSON holds exactly
 _SCOPES = ("agent", "npc", "location", "group", "world")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, and halves of characters
-
-Short = Annotated[str, Field(max_length=500)]
-
-
-class Observation(BaseModel):
-    """What a host may say an owner perceived, heard or was told."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    text: str = Field(max_length=MAX_TEXT)
-    minute: int = Field(ge=0, le=MAX_INTEGER)  # game time, total minutes
-    type: EntryType = "observation"
-    location: Short = ""
-    subjects: tuple[Short, ...] = ()
-    keywords: tuple[Short, ...] = ()
-    importance: int = Field(0, ge=0, le=10)  # 0: not rated
-    source: EntrySource = "perception"
-    source_id: Short = ""
-    tags: tuple[Short, ...] = ()
-    quest_id: Short = ""
-    encounter_id: Short = ""
-
-    def entry(self) -> Entry:
-        """The entry that is appended at the boundary."""
-        return Entry(**self.model_dump())
+_REASON = 300  # characters
 
 
-def check_entry(owner: str, entry: Entry | Observation | Mapping[str, Any]) -> Entry:
-    """The entry that an observation becomes.
+# -- single values -------------------------------------------------------------------------------------
+
+
+def check_integer(what: str, value: object, least: int, most: int) -> int:
+    """Return an integer within bounds.
 
     Raises:
-        InputError: naming the owner, the field and the value.
+        InputError: naming it and the bounds.
     """
-    what = f"observation for {owner[:80]!r}"
-    if isinstance(entry, Observation):
-        return entry.entry()
-    if not isinstance(entry, Entry):
-        try:
-            return Observation.model_validate(entry).entry()
-        except ValidationError as error:
-            raise InputError(f"{what}: {_first(error)}") from error
-    if entry.number or entry.tick or entry.rated or entry.items or entry.provisional:
-        raise InputError(f"{what}: an observed entry has no number, tick, items or provisional mark")
-    checked: Entry = _as_read(what, entry, Entry)
     try:
-        Observation.model_validate({name: getattr(checked, name) for name in Observation.model_fields})
-    except ValidationError as error:
-        raise InputError(f"{what}: {_first(error)}") from error
-    return checked
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # or TypeError
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise InputError(f"{what} is {quoted(value)}: give an integer from {least:,} to {most:,}")
+    return number
 
 
-def check_profile(owner: str, profile: Profile) -> Profile:
-    """An owner's profile.
-
-    Raises:
-        InputError: naming the owner and what is wrong.
-    """
-    checked: Profile = _as_read(f"profile of {owner[:80]!r}", profile, Profile)
-    return checked
-
-
-def check_owner(owner: str) -> str:
-    """An owner's name: "<scope>:<name>", or "world".
-
-    A "}" ends the part of a key that names the run: in an owner's name it could make the key of a memory look like that
-    of a job, which workers may write.
+def check_text(what: str, value: object, most: int, *, blank: bool = False) -> str:
+    """Return a string that can be written: no half of a character, at most so long, and not blank unless it may be.
 
     Raises:
-        InputError: when it is not.
+        InputError: naming it.
     """
-    scope, colon, name = owner.partition(":")
-    fits = scope in _SCOPES and (bool(name) if colon else scope == "world")
-    if not fits or len(owner) > MAX_OWNER or "}" in owner or _HIDDEN.search(owner):
-        raise InputError(
-            f"{owner[:80]!r} is not an owner: use <scope>:<name> with a scope of {', '.join(_SCOPES)}, "
-            f"at most {MAX_OWNER} characters, none of them a control character or }}"
-        )
-    return owner
-
-
-def check_owners(limits: Iterable[LimitName]) -> None:
-    """Check the owners that limits name. A run that has others already goes on with them.
-
-    Raises:
-        InputError: for one that nobody can be called.
-    """
-    for name in limits:
-        if name.owner:
-            check_owner(name.owner)
-
-
-def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS) -> Request:
-    """A request that admission may decide on; its parameters are a copy.
-
-    Raises:
-        InputError: for an unknown kind, entry numbers or a priority that are none, or parameters that are no JSON,
-            too large or too deep.
-    """
-    known = list(kinds)
-    what = f"{str(request.kind)[:80]} for {request.owner[:80]!r}"
-    if request.kind not in known:
-        raise InputError(f"there is no kind {str(request.kind)[:80]!r}; there are {', '.join(known)}")
-    if not _integer(request.priority, -MAX_PRIORITY, MAX_PRIORITY):
-        raise InputError(f"{what}: priority {str(request.priority)[:80]} is not an integer of at most {MAX_PRIORITY}")
-    for name, ticks, longest in (("at", request.at, MAX_INTEGER), ("within", request.within, MAX_WITHIN)):
-        if not _integer(ticks, 0, longest):
-            raise InputError(f"{what}: {name} {str(ticks)[:80]} is not a number of ticks from 0 to {longest}")
-    numbers = None if request.numbers is None else tuple(request.numbers)
-    for number in numbers or ():
-        if not _integer(number, 1, MAX_INTEGER):
-            raise InputError(f"{what}: {str(number)[:80]!r} is not the number of an entry (1, 2, 3, …)")
-    if len(numbers or ()) > MAX_NUMBERS:
-        raise InputError(f"{what}: it names {len(numbers or ())} entries, at most {MAX_NUMBERS} fit")
-    try:
-        text = json.dumps(request.params, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"{what}: params must be JSON values: {str(error)[:200]}") from error
-    if not isinstance(request.params, Mapping):
-        raise InputError(f"{what}: params must be a JSON object, not {type(request.params).__name__}")
+    if not isinstance(value, str):
+        raise InputError(f"{what} is {quoted(value)}: give a string")
+    text = str.__str__(value)  # of an enumeration, say: the plain string
     if len(text) > most:
-        raise InputError(f"{what}: params have {len(text)} bytes, at most {most} fit")
-    params = json.loads(text)
-    if depth(params) > MAX_DEPTH:
-        raise InputError(f"{what}: params are nested {depth(params)} deep, at most {MAX_DEPTH}")
-    checked: Request = _as_read(what, msgspec.structs.replace(request, numbers=numbers, params=params), Request)
-    return checked
+        raise InputError(f"{what} has {len(text):,} characters, at most {most:,} fit: {quoted(text)}")
+    if not text.isascii() and not _encodable(text):
+        raise InputError(f"{what} is {quoted(text)}: a half of a character (a surrogate) cannot be written")
+    if not blank and (not text or text.isspace()):
+        raise InputError(f"{what} is {quoted(text)}: it must not be blank")
+    return text
 
 
-def check_within(ticks: int | None) -> int:
-    """Return the ticks within which a result is wanted; 0 for None.
+def check_texts(what: str, values: object, *, most: int = MAX_NAME, count: int = MAX_NAMES) -> tuple[str, ...]:
+    """Return several of them.
 
     Raises:
-        InputError: when they are not a number of ticks.
+        InputError: naming them; a single string is none either.
     """
-    if ticks is None:
-        return 0
-    if not _integer(ticks, 1, MAX_WITHIN):
-        raise InputError(f"within {str(ticks)[:80]!r} is not a number of ticks from 1 to {MAX_WITHIN}")
-    return ticks
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InputError(f"{what} are {quoted(values)}: give a list of strings")
+    found = tuple(islice(values, count + 1))
+    if len(found) > count:
+        raise InputError(f"{what} are more than {count:,}")
+    return tuple(check_text(f"one of {what}", value, most) for value in found)
 
 
-def _as_read(what: str, value: object, wanted: Any) -> Any:
-    """A value as the journal and the workers will read it, so that nobody holds anything else.
+def as_read(what: str, value: object, wanted: Any) -> Any:
+    """Return a value as the journal and the workers will read it, so that nobody holds anything else.
 
     Raises:
         InputError: when they cannot read it: a wrong type, a number out of range, half a character.
@@ -176,7 +94,7 @@ def _as_read(what: str, value: object, wanted: Any) -> Any:
     try:
         return _decoder(wanted).decode(msgspec.json.encode(value))
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"{what}: {str(error)[:200]}") from error
+        raise InputError(f"{what}: {reason(error)}") from error
 
 
 @cache  # making one takes longer than decoding with it
@@ -184,8 +102,9 @@ def _decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(wanted)
 
 
-def _integer(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+def reason(error: Exception) -> str:
+    """Return what an error says, in words that ASCII can hold: half a character is in no log and no terminal."""
+    return (str(error) or type(error).__name__).encode("ascii", "backslashreplace").decode()[:_REASON]
 
 
 def depth(value: object) -> int:
@@ -202,7 +121,193 @@ def depth(value: object) -> int:
     return depth
 
 
-def _first(error: ValidationError) -> str:
-    found = error.errors()[0]
-    where = ".".join(str(part) for part in found["loc"])
-    return f"{where} {str(found['input'])[:80]!r}: {found['msg']}"
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# -- owners and places ---------------------------------------------------------------------------------
+
+
+def check_owner(owner: object) -> str:
+    """Return an owner's name: "<scope>:<name>", or "world".
+
+    A "}" ends the part of a key that names the run: in an owner's name it could make the key of a memory look like that
+    of a job, which workers may write.
+
+    Raises:
+        InputError: when it is not.
+    """
+    if not isinstance(owner, str):
+        raise InputError(f"{quoted(owner)} is not an owner: give a string such as 'agent:ada'")
+    scope, colon, name = owner.partition(":")
+    fits = scope in _SCOPES and (bool(name) if colon else scope == "world")
+    if not fits or len(owner) > MAX_OWNER or "}" in owner or _HIDDEN.search(owner):
+        raise InputError(
+            f"{quoted(owner)} is not an owner: use <scope>:<name> with a scope of {', '.join(_SCOPES)}, "
+            f"at most {MAX_OWNER} characters, none of them a control character or }}"
+        )
+    return str.__str__(owner)
+
+
+def check_owners(limits: Iterable[LimitName]) -> None:
+    """Check the owners that limits name. A run that has others already goes on with them.
+
+    Raises:
+        InputError: for one that nobody can be called.
+    """
+    for name in limits:
+        if name.owner:
+            check_owner(name.owner)
+
+
+def check_profile(owner: str, profile: object) -> Profile:
+    """Return an owner's profile.
+
+    Raises:
+        InputError: naming the owner, the field and what is wrong.
+    """
+    what = f"profile of {quoted(owner)}"
+    if not isinstance(profile, Profile):
+        raise InputError(f"{what} is {quoted(profile)}: give a Profile(name=…)")
+    checked: Profile = as_read(what, profile, Profile)
+    check_text(f"{what}: name", checked.name, MAX_NAME)
+    if checked.age is not None:
+        check_integer(f"{what}: age", checked.age, 0, MAX_INTEGER)
+    for field in ("occupation", "background", "currently", "routine", "home", "work"):
+        check_text(f"{what}: {field}", getattr(checked, field), MAX_TOLD, blank=True)
+    check_texts(f"{what}: traits", checked.traits)
+    return checked
+
+
+def check_locations(locations: object) -> tuple[Location, ...]:
+    """Return the places that plans may name.
+
+    Raises:
+        InputError: naming the first that is none, or that has the id of another.
+    """
+    if isinstance(locations, str | bytes | Mapping) or not isinstance(locations, Iterable):
+        raise InputError(f"locations are {quoted(locations)}: give a list of Location(id=…, name=…)")
+    found = tuple(islice(locations, MAX_LOCATIONS + 1))
+    if len(found) > MAX_LOCATIONS:
+        raise InputError(f"locations are more than {MAX_LOCATIONS:,}")
+    checked: dict[str, Location] = {}
+    for number, location in enumerate(found, 1):
+        what = f"location {number}"
+        if not isinstance(location, Location):
+            raise InputError(f"{what} is {quoted(location)}: give a Location(id=…, name=…)")
+        place: Location = as_read(what, location, Location)
+        check_text(f"{what}: id", place.id, MAX_NAME)
+        check_text(f"{what}: name", place.name, MAX_NAME)
+        check_text(f"{what}: type", place.type, MAX_NAME, blank=True)
+        check_texts(f"{what}: tags", place.tags)
+        if place.id in checked:
+            raise InputError(f"{what} has the id {quoted(place.id)} of another: give each an id of its own")
+        checked[place.id] = place
+    return tuple(checked.values())
+
+
+# -- requests ------------------------------------------------------------------------------------------
+
+
+def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS) -> Request:
+    """Return a request that admission may decide on; its parameters are a copy.
+
+    Args:
+        kinds: the names of those that there are.
+        most: bytes of JSON that its parameters may have.
+
+    Raises:
+        InputError: for an unknown kind, entry numbers, ticks or a priority that are none, or parameters that are no
+            JSON, too large or too deep.
+    """
+    known = list(kinds)
+    if not isinstance(request.kind, str) or request.kind not in known:
+        raise InputError(f"there is no kind {quoted(request.kind)}; there are {', '.join(known)}")
+    what = f"{request.kind} for {quoted(request.owner)}"
+    checked: Request = as_read(
+        what,
+        msgspec.structs.replace(
+            request,
+            owner=check_owner(request.owner),
+            priority=check_integer(f"{what}: priority", request.priority, -MAX_PRIORITY, MAX_PRIORITY),
+            numbers=_numbers(what, request.numbers),
+            reads=_reads(what, request.reads),
+            params=_params(what, request.params, most),
+            at=check_integer(f"{what}: at", request.at, 0, MAX_INTEGER),
+            within=check_integer(f"{what}: within", request.within, 0, MAX_WITHIN),
+        ),
+        Request,
+    )
+    return checked
+
+
+def check_within(ticks: object) -> int:
+    """Return the ticks within which a result is wanted; 0 for None.
+
+    Raises:
+        InputError: when they are not a number of ticks.
+    """
+    return 0 if ticks is None else check_integer("within", ticks, 1, MAX_WITHIN)
+
+
+def check_params(request: Request, kind: Kind) -> None:
+    """Check that a kind takes the parameters that a host gives with a request.
+
+    Raises:
+        InputError: naming those that it takes.
+    """
+    taken = getattr(kind, "params", None)
+    if isinstance(taken, type) and issubclass(taken, msgspec.Struct):
+        try:
+            msgspec.convert(request.params, type=taken)
+        except msgspec.ValidationError as error:
+            what, names = f"{kind.name} for {quoted(request.owner)}", ", ".join(taken.__struct_fields__) or "none"
+            raise InputError(
+                f"{what}: params {quoted(request.params)}: {reason(error)}; {kind.name} takes {names}"
+            ) from error
+
+
+def _numbers(what: str, numbers: object) -> tuple[int, ...] | None:
+    if numbers is None:
+        return None
+    if isinstance(numbers, str | bytes | Mapping) or not isinstance(numbers, Iterable):
+        raise InputError(f"{what}: numbers are {quoted(numbers)}: give a list of entry numbers (1, 2, 3, …)")
+    found = tuple(islice(numbers, MAX_NUMBERS + 1))
+    if len(found) > MAX_NUMBERS:
+        raise InputError(f"{what}: numbers name more than {MAX_NUMBERS:,} entries")
+    return tuple(check_integer(f"{what}: one of numbers", number, 1, MAX_INTEGER) for number in found)
+
+
+def _reads(what: str, reads: object) -> tuple[Reads, ...]:
+    if isinstance(reads, str | bytes | Mapping) or not isinstance(reads, Iterable):
+        raise InputError(f"{what}: reads are {quoted(reads)}: give a list of Reads(owner, upto)")
+    found = tuple(islice(reads, MAX_NAMES + 1))
+    if len(found) > MAX_NAMES:
+        raise InputError(f"{what}: reads are more than {MAX_NAMES:,}")
+    return tuple(_one_read(f"{what}: one of reads", one) for one in found)
+
+
+def _one_read(what: str, one: object) -> Reads:
+    if not isinstance(one, Reads):
+        raise InputError(f"{what} is {quoted(one)}: give a Reads(owner, upto)")
+    upto = check_integer(f"{what}: upto", one.upto, 0, MAX_INTEGER)
+    return Reads(check_owner(one.owner), upto, _numbers(what, one.numbers))
+
+
+def _params(what: str, params: object, most: int) -> dict[str, Any]:
+    if not isinstance(params, Mapping):
+        raise InputError(f"{what}: params are {quoted(params)}: give a JSON object, such as a dict")
+    try:
+        text = json.dumps(dict(params), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{what}: params must be JSON values: {reason(error)}") from error
+    if len(text) > most:
+        raise InputError(f"{what}: params have {len(text):,} bytes, at most {most:,} fit")
+    found: dict[str, Any] = json.loads(text)
+    if (deep := depth(found)) > MAX_DEPTH:
+        raise InputError(f"{what}: params are nested {deep} deep, at most {MAX_DEPTH}")
+    return found

@@ -42,6 +42,7 @@ class LeavableLoop(TickLoop):
             Fenced, LedgerAway: as when a tick is committed.
             LedgerError: when it is called while the loop itself is at work, as by the handler of a signal.
         """
+        self._check_process()
         if inspect.getgeneratorstate(self._ticks) == inspect.GEN_RUNNING:
             raise LedgerError(f"run {self.ledger.run!r}: its loop is in the midst of a step; call loop.stop() instead")
         if self.failed:
@@ -58,9 +59,9 @@ class LeavableLoop(TickLoop):
 
         That this host has left is said to a ledger that answers soon; nothing is raised, whatever it answers.
         """
-        if self._left:
+        if self._left or self.forked:
             return
-        self._left, self._closed, self._open = True, True, None
+        self._left, self._closed, self._open, self._body = True, True, None, False
         with suppress(ValueError):  # it is in the midst of a step, and what has interrupted that ends it
             self._ticks.close()
         let_go(self.ledger, self.ending)

@@ -19,31 +19,19 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import structlog
 from redis.exceptions import RedisError
 
-from memory.effects import Effect
-from memory.entry import Entry
 from memory.errors import CogitateError
 from memory.profile import Profile
 from scheduler.boundary import Change
 from scheduler.budget import BudgetView
 from scheduler.commit import Committer, Pace
-from scheduler.effect_check import check_effect
 from scheduler.exported_journal import ExportedJournal
 from scheduler.facts import Facts
 from scheduler.history import changes_of, observed_again, read_journal
-from scheduler.intake import (
-    InputError,
-    Observation,
-    check_entry,
-    check_owner,
-    check_profile,
-    check_request,
-    check_within,
-)
 from scheduler.journal import reason_of
 from scheduler.ledger import Apply, HostLedger
 from scheduler.ledger_answers import Row
@@ -53,7 +41,7 @@ from scheduler.restore import restore
 from scheduler.trimming import JournalTrimmer
 from scheduler.turn import Outcome, Rules, WorldTurn
 from scheduler.waiting import Publish, Waiting
-from tasks.job import Reads, Request
+from scheduler.world_calls import WorldCalls
 
 log = structlog.get_logger()
 
@@ -81,7 +69,7 @@ class _Open(NamedTuple):
     handling: BaseException | None  # what whoever iterates was handling when it began
 
 
-class TickLoop:
+class TickLoop(WorldCalls):
     """Drives one run. Use it as an iterator; what the world does in its turn is said through the methods."""
 
     def __init__(
@@ -103,18 +91,15 @@ class TickLoop:
         journal_keep: int | None = None,
         exported: ExportedJournal | None = None,
     ) -> None:
+        super().__init__(Mind(run=ledger.run, rules=rules, facts=facts, view=view))
         self.ledger = ledger
-        self.mind = Mind(run=ledger.run, rules=rules, facts=facts, view=view)
         self._apply: Apply = apply
         self._tick_rate = tick_rate
         self._last = ticks
         self._waiting = Waiting(
             ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval, workers_left=workers_left
         )  # fmt: skip
-        self._turn = WorldTurn()
-        self._checkpoint: bytes | None = None
         self._rows: list[Row] | None = None
-        self._redelivering = False
         self._refused: set[str] = set()  # kinds that were told of, as their effects could not be used
         self._open: _Open | None = None  # the tick whose body has not ended yet
         self._ticks = self._run()  # one for all who iterate: who breaks off goes on where he was
@@ -141,102 +126,7 @@ class TickLoop:
         )
         if self.tick == 0:
             for owner, profile in owners.items():
-                self.join(owner, profile)
-
-    # -- the world's turn ----------------------------------------------------------------------------
-
-    def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
-        """An owner perceived something; it is appended to its stream with this tick.
-
-        Raises:
-            InputError: for an unknown owner, a malformed entry or one that is too long; nothing else is affected.
-        """
-        checked = check_entry(owner, entry)
-        length, most = len(checked.text), self.mind.rules.max_text
-        if length > most:
-            raise InputError(
-                f"observation for {owner[:80]!r}: its text has {length:,} characters; this run takes at most {most:,} "
-                "(`max_text`)"
-            )
-        self._known(owner)
-        self._turn.observed.append((owner, checked))
-
-    def request(
-        self,
-        kind: str,
-        owner: str,
-        *,
-        numbers: tuple[int, ...] | None = None,
-        reads: tuple[Reads, ...] = (),
-        priority: int = 0,
-        params: Mapping[str, Any] | None = None,
-        within: int | None = None,
-    ) -> None:
-        """Ask for a job outright, beyond what its cadence would do.
-
-        Args:
-            numbers: read just these entries of the owner; None: all live ones.
-            reads: what to read of other owners' streams as well.
-            within: ticks after which the result is of no use any more; None: as the kind says. No model is asked whose
-                answer would come later: the kind's heuristic applies by then.
-
-        Raises:
-            InputError: for an unknown kind or owner, or parameters that are no JSON.
-        """
-        request = Request(
-            kind=kind, owner=owner, numbers=numbers, reads=reads, priority=priority, params=params or {},  # type: ignore[arg-type]  # checked below
-            within=check_within(within),
-        )  # fmt: skip
-        for known in (owner, *(other.owner for other in reads)):
-            self._known(known)
-        checked = check_request(request, [kind.name for kind in self.mind.rules.kinds])
-        if kind in self.mind.rules.disabled:
-            raise InputError(f"kind {kind!r} is switched off in this run: its settings name it in `disable`")
-        self._turn.requests.append(checked)
-
-    def ask(self, effect: Effect) -> None:
-        """Apply an effect of the world's own with this tick, such as a plan item's status.
-
-        One whose precondition does not hold then is left out and counted as a warning.
-
-        Raises:
-            InputError: for a malformed effect.
-        """
-        self._turn.asked.append(check_effect(effect))
-
-    def join(self, owner: str, profile: Profile) -> None:
-        """An owner joins with this tick.
-
-        Raises:
-            InputError: for a name that is no owner's, is taken, or belonged to an owner that has left.
-        """
-        check_owner(owner)
-        here = owner in self.mind.streams and not self._redelivering
-        if here or owner in self._turn.joins:
-            raise InputError(f"owner {owner!r} is in this run already")
-        if owner in self.mind.retired and not self._redelivering:
-            raise InputError(f"owner {owner!r} has left this run, its stream is retired; join under another name")
-        self._turn.joins[owner] = check_profile(owner, profile)
-
-    def leave(self, owner: str) -> None:
-        """An owner leaves with this tick: its open jobs are cancelled, its stream is retired.
-
-        Raises:
-            InputError: for an unknown owner.
-        """
-        self._known(owner)
-        if owner not in self._turn.leaves:
-            self._turn.leaves.append(owner)
-
-    def checkpoint(self, data: bytes) -> None:
-        """Keep the world's state with this tick; on resume the world is restored from the last one."""
-        self._checkpoint = data
-
-    def _known(self, owner: str) -> None:
-        if owner not in self.mind.streams and owner not in self._turn.joins and not self._redelivering:
-            raise InputError(
-                f"there is no owner {owner[:80]!r} in this run; owners join with loop.join(owner, profile)"
-            )
+                self._join(owner, profile)
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -246,12 +136,14 @@ class TickLoop:
         Raises:
             LedgerError: when an error has ended this loop, or it is closed.
         """
+        self._check_process()
         if self.failed or self._closed:
             ended = "is closed" if self._closed else "was ended by an error"
             raise LedgerError(f"run {self.ledger.run!r}: this loop {ended}; open the run again with resume=True")
         return self._ticks
 
     def _run(self) -> Generator[Tick, None, None]:
+        self._check_process()
         yield from self._redeliver()
         started = time.monotonic()
         first = self.tick
@@ -278,7 +170,9 @@ class TickLoop:
             changes = self.mind.begin(number, rows, offers, learned, timed)
             self.present = number
             self._open = _Open(number, time.perf_counter() - began, sys.exception())
+            self._body = True
             yield Tick(number, self.mind.facts.minute(number), tuple(changes), False)
+            self._check_process()
             self._commit()
         self._finish()
 
@@ -286,7 +180,7 @@ class TickLoop:
         """Commit the tick whose body has ended."""
         if self._open is None:
             return
-        (number, spent, _), self._open = self._open, None
+        (number, spent, _), self._open, self._body = self._open, None, False
         began = time.perf_counter()
         outcome = self._close(number)
         self.tick_seconds.append(spent + time.perf_counter() - began)
@@ -332,6 +226,7 @@ class TickLoop:
 
     def stop(self) -> None:
         """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
+        self._check_process()
         self.stopping = True
 
     def _redeliver(self) -> Iterator[Tick]:
@@ -340,7 +235,10 @@ class TickLoop:
         for line in read_journal(self.ledger.client, self.ledger.prefix, self._checkpoint_tick + 1, self.tick):
             core = line.core
             self.present = core.tick
+            self._body = True
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
+            self._check_process()
+            self._body = False
             turn, self._turn, self._checkpoint = self._turn, WorldTurn(), None
             if not observed_again(turn.observed, core):
                 known = len(core.observed) + len(core.waiting) + len(core.repeated)

@@ -12,15 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
+from memory.errors import InputError, quoted
 from memory.routing import Event, Routing, Strategy, route
 from memory.scope_context import MAX_ENTRIES, scope_context
 from memory.scopes import WORLD, location_owner
-from scheduler.intake import InputError
+from scheduler.intake import MAX_NAME, MAX_NUMBERS, MAX_OWNER, check_integer, check_text, check_texts, reason
 from scheduler.leaving import LeavableLoop
+from scheduler.observations import check_event
 from scheduler.triggers import location_left, story_event
 from tasks.integrate import asks_for_integration
+
+MAX_KIND = 100  # characters of what an event is called
+MAX_RELATED = 100  # keys
 
 
 class NarratedLoop(LeavableLoop):
@@ -37,23 +40,18 @@ class NarratedLoop(LeavableLoop):
         Raises:
             InputError: for an unknown owner or group, a malformed event, or a type of event without a rule.
         """
-        minute = self.mind.facts.minute(self.present)
-        try:
-            what = event if isinstance(event, Event) else Event.model_validate(event)
-            routed = route(what, minute=minute, routing=self.routing)
-        except ValidationError as error:
-            found = error.errors()[0]
-            where = ".".join(str(part) for part in found["loc"])
-            raise InputError(
-                f"event for {owner[:80]!r}: {where} {str(found['input'])[:80]!r}: {found['msg']}"
-            ) from error
-        except ValueError as error:
-            raise InputError(f"event for {owner[:80]!r}: {error}") from error
+        self._check_turn()
+        known = self._known(owner)
+        what = check_event(known, event)
         if what.group:
             self._known(what.group)
-        self.observe(owner, routed.entry)
+        try:
+            routed = route(what, minute=self.mind.facts.minute(self.present), routing=self.routing)
+        except ValueError as error:
+            raise InputError(f"event for {quoted(known)}: {reason(error)}") from error
+        self.observe(known, routed.entry)
         if routed.strategy == "integrate":
-            self.ask(asks_for_integration(owner, self.present))
+            self.ask(asks_for_integration(known, self.present))
         return routed.strategy
 
     def left_location(self, location: str, present: Iterable[str] = ()) -> None:
@@ -67,12 +65,12 @@ class NarratedLoop(LeavableLoop):
         Raises:
             InputError: for an empty location, or when the location, an NPC or the world is no owner of this run.
         """
-        if not location:
-            raise InputError("a location that is left needs an id")
-        npcs = list(present)
-        for owner in (WORLD, location_owner(location), *npcs):
+        self._check_turn()
+        place = check_text("location", location, MAX_OWNER)
+        npcs = check_texts("present", present, most=MAX_OWNER)
+        for owner in (WORLD, location_owner(place), *npcs):
             self._known(owner)
-        self._turn.triggers += location_left(location, npcs, self.mind.facts.minute(self.present))
+        self._turn.triggers += location_left(place, npcs, self.mind.facts.minute(self.present))
 
     def story_event(
         self, kind: str, tags: Sequence[str] = (), related: Mapping[str, str | Sequence[str]] | None = None
@@ -87,12 +85,38 @@ class NarratedLoop(LeavableLoop):
         Raises:
             InputError: for an empty kind, or when the world is no owner of this run.
         """
-        if not kind:
-            raise InputError("an event of the story needs a kind")
+        self._check_turn()
+        told = check_text("kind of the story's event", kind, MAX_KIND)
+        tagged = check_texts("tags", tags)
+        concerned = _related({} if related is None else related)
         self._known(WORLD)
-        self._turn.triggers.append(story_event(kind, tags, related or {}, self.mind.facts.minute(self.present)))
+        self._turn.triggers.append(story_event(told, tagged, concerned, self.mind.facts.minute(self.present)))
 
     def scope_context(self, location: str, present: Sequence[str] = (), count: int = MAX_ENTRIES) -> str:
-        """The latest memories of a location, of the NPCs that are there and of the world, as lines of a prompt."""
+        """The latest memories of a location, of the NPCs that are there and of the world, as lines of a prompt.
+
+        Raises:
+            InputError: for a location, an NPC or a number of lines that is none.
+        """
+        self._check_process()
+        place = check_text("location", location, MAX_OWNER)
+        npcs = check_texts("present", present, most=MAX_OWNER)
+        lines = check_integer("count", count, 0, MAX_NUMBERS)
         names = {owner: profile.name for owner, profile in self.mind.profiles.items()}
-        return scope_context(self.mind.streams, location=location, present=present, names=names, count=count)
+        return scope_context(self.mind.streams, location=place, present=npcs, names=names, count=lines)
+
+
+def _related(related: object) -> dict[str, str | tuple[str, ...]]:
+    """Return what an event of the story concerns.
+
+    Raises:
+        InputError: naming the key whose value is no id and no list of ids.
+    """
+    if not isinstance(related, Mapping) or len(related) > MAX_RELATED:
+        raise InputError(f"related is {quoted(related)}: give a dict of ids, such as {{'quest_id': 'q7'}}")
+    found: dict[str, str | tuple[str, ...]] = {}
+    for key, value in related.items():
+        name = check_text("related: one of its keys", key, MAX_KIND)
+        what = f"related: {quoted(name)}"
+        found[name] = check_text(what, value, MAX_NAME) if isinstance(value, str) else check_texts(what, value)
+    return found

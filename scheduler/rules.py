@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from difflib import get_close_matches
-from typing import Any
 
 from memory.errors import quoted
 from memory.profile import Location
+from scheduler.briefs import Brief, checked_brief, checked_tier
 from scheduler.budget import BudgetView, Guarantee
 from scheduler.controls import FULL
 from scheduler.due_ticks import Bounds
@@ -25,7 +25,6 @@ from tasks.kind import Kind, bounds
 from tasks.registry import register_builtin
 
 LEAST_PROMPT = 1_000  # tokens; the longest of our templates takes about as much without any memories
-Brief = Callable[[str], Mapping[str, Any]]
 
 
 def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: TierRule = usual_tier) -> Rules:
@@ -54,8 +53,8 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
         offers_of=lambda kind, tier: table[kind.name, tier],
         latency_of=latency_of,
         bounds_of=lambda kind: table_of_bounds[kind.name],
-        brief=brief,
-        tier_of=tier_of,
+        brief=checked_brief(brief, kinds),
+        tier_of=checked_tier(tier_of),
         disabled=frozenset(settings.disable),
         rate_share=settings.rate_share if settings.llm == "openai" and "rate" not in settings.disable else 0.0,
         repair_from=settings.repair_from if settings.llm == "openai" else 1440,

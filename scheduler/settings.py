@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from memory.entry import MAX_TEXT
+from memory.errors import quoted
 from memory.limits import Cause, MemoryLimits, Policy
 from memory.routing import Routing, Style
 from memory.trigger import DEFAULT_TRIGGER
@@ -26,17 +27,17 @@ from scheduler.settings_faults import UNREADABLE, refusal
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def check_run_name(name: str) -> str:
+def check_run_name(name: object) -> str:
     """The name, if a run can be called so.
 
     Raises:
         ConfigurationError: when it cannot.
     """
-    if not RUN_NAME.fullmatch(name):
+    if not isinstance(name, str) or not RUN_NAME.fullmatch(name):
         raise ConfigurationError(
-            f"{name[:80]!r} is not a run name: use 1 to 64 letters, digits, '.', '_' or '-', the first no sign"
+            f"{quoted(name)} is not a run name: use 1 to 64 letters, digits, '.', '_' or '-', the first no sign"
         )
-    return name
+    return str.__str__(name)
 
 
 class Settings(ModelChoice):
@@ -139,7 +140,7 @@ class Settings(ModelChoice):
 
     if not TYPE_CHECKING:  # mypy knows the arguments from the fields
 
-        def __init__(self, **given: Any) -> None:
+        def __init__(self, /, **given: Any) -> None:
             """Read the settings.
 
             Raises:

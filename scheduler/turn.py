@@ -70,18 +70,11 @@ class Rules:
 
         Args:
             moment_of: an owner as it is now.
-
-        Raises:
-            ValueError: when the rule of the tiers names none.
         """
         kind = self.kind_of(request.kind)
         if len(strong := self.offers_of(kind, "strong")) == 1:
             return strong
         tier = self.tier_of(request, moment_of(request.owner))
-        if tier not in TIERS:
-            raise ValueError(
-                f"tier_of said {tier!r} of a {request.kind} of {request.owner}: 'routine' or 'strong' is meant"
-            )
         return strong if tier == "strong" else self.offers_of(kind, "routine")
 
     def models_of(self, name: str) -> Sequence[str]:

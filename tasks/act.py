@@ -9,15 +9,16 @@ its answer is due, and when budget refuses it, the agent goes on with its plan o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from pydantic import BaseModel
 
 from memory.clock import DAY, clock_time, day_number
 from memory.compaction import rating
 from memory.conversations import named
 from memory.effects import Effect, SetPlanStatus, Tell
-from memory.entry import Entry, EntryType, PlanItem
+from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from prompts.answers import ActionAnswer
 from prompts.render import Templates
 from tasks import timing
@@ -35,10 +36,19 @@ FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the b
 Situation = Mapping[str, Any]  # JSON: "location", "activity", "status", "item", "later", as far as they are known
 
 
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a host may give with a request: the situation that the agent is in."""
+
+    location: Annotated[str, msgspec.Meta(max_length=500)] = ""  # id
+    activity: Annotated[str, msgspec.Meta(max_length=MAX_TEXT)] = ""
+    status: dict[str, float] = {}
+
+
 class Act:
     """Due at an agent's own turns, every `World.act_interval` ticks, while its host calls it free."""
 
     name = "act"
+    params = Params
     order = 15
     latency = 3
     latency_least, latency_most = 2, 60  # game minutes; half of the agent's interval, if that is shorter

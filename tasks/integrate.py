@@ -24,7 +24,7 @@ from memory.routing import INTEGRATE
 from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
-from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
 from tasks.recall import accessed, display_names
 
 ASKED, DONE = "integrate.asked", "integrate.done"  # counters: ticks
@@ -45,6 +45,7 @@ class Integrate:
     """Due when an event waits to be integrated; all that wait go into one job."""
 
     name = "integrate"
+    params = NoParams
     order = 25
     latency = 10
     latency_least, latency_most = 2, 120  # game minutes: later events wait for it

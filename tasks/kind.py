@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+import msgspec
 from pydantic import BaseModel
 
 from memory.effects import Effect
@@ -79,8 +80,16 @@ class Prompt:
         return cls(system=rendered.system, user=rendered.user, answer=answer, version=rendered.version, used=used)
 
 
+class NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a host may give with a request to a kind that finds out by itself what it needs."""
+
+
 class Kind(Protocol):
-    """One kind of job."""
+    """One kind of job.
+
+    It may also have `params`, a msgspec.Struct that forbids unknown fields: what a host may give with a request; any
+    JSON where there is none. And `brief_keys`: what it reads of the host's brief beyond what the built-in kinds do.
+    """
 
     name: str
     order: int  # place within a boundary: plan 10, reflect 20, summarise 30, prune 40

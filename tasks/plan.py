@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from pydantic import BaseModel
@@ -13,7 +13,7 @@ from memory.appointments import appointments
 from memory.clock import DAY, clock_time, day_number, day_of, next_morning
 from memory.conversations import named
 from memory.effects import Append, Effect
-from memory.entry import Entry, EntryType, PlanItem
+from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from memory.sentences import split_sentences
 from memory.times import parse_clock
 from memory.units import MAX_NAME
@@ -37,6 +37,21 @@ EVERY = 10  # ticks between two looks at whether it is time to ask for the next 
 FROM = "from"  # parameter: game time at which the plan begins; without it, when it is asked for
 
 
+class Unfinished(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Something that an agent had planned and not done."""
+
+    description: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT)]
+    location: Annotated[str, msgspec.Meta(max_length=500)] | None = None  # id
+    priority: Annotated[int, msgspec.Meta(ge=1, le=5)] = 3
+
+
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a host may give with a request: what the agent's condition is, and what it had left undone."""
+
+    status: dict[str, float] = {}
+    unfinished: tuple[Unfinished, ...] = ()
+
+
 class Plan:
     """Due at the first tick of a morning without a current plan, and for an agent that joins during the day.
 
@@ -46,6 +61,7 @@ class Plan:
     """
 
     name = "plan"
+    params = Params
     order = 10
     latency = 5
     latency_least, latency_most = 2, 480  # game minutes: of the night before the day that is planned

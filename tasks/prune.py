@@ -13,7 +13,7 @@ from memory.effects import Effect
 from memory.history import is_shared
 from tasks import timing
 from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
 from tasks.recall import display_names
 
 EVERY = 100  # ticks (spec 3)
@@ -29,6 +29,7 @@ class Prune:
     """
 
     name = "prune"
+    params = NoParams
     order = 40
     latency = 5
     on_denied: OnDenied = "heuristic"

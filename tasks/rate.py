@@ -21,7 +21,7 @@ from prompts.answers import RatingsAnswer
 from prompts.render import Templates
 from tasks import timing
 from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
 from tasks.recall import brief, share_of, without_repeats
 
 BATCH = 20  # entries of one call
@@ -34,6 +34,7 @@ class RateImportance:
     """Due when a batch of unrated entries has come together, and at the owner's turns, every 10 ticks."""
 
     name = "rate"
+    params = NoParams
     order = 5
     latency = 5
     latency_least, latency_most = 2, 180  # game minutes: long before pruning and reflection go by it

@@ -21,7 +21,7 @@ from memory.scopes import CURSOR, WORLD
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
-from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
 from tasks.recall import brief, display_names, replaced
 
 IMPORTANCE = 5  # what no limit drops without a summary
@@ -61,6 +61,7 @@ class Recount:
     """Due when a host says so: on leaving a location, and on a story event."""
 
     name = "recount"
+    params = NoParams
     order = 35
     latency = 10
     latency_least, latency_most = 2, 120  # game minutes: the scene is still spoken of

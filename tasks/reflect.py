@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, takewhile
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from pydantic import BaseModel
 
 from memory.clock import DAY, clock_time, day_number, day_of
@@ -41,6 +42,12 @@ MOST_REPEATED = 20  # entries whose repeats a request names
 MINUTE, NUMBER, COUNTED = "reflect.minute", "reflect.number", "reflect.repeated"
 
 
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a host may give with a request: after which entry to begin."""
+
+    since: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)] = 0
+
+
 class Reflect:
     """Due by interval (720 game minutes), by accumulated importance, or by either.
 
@@ -50,6 +57,7 @@ class Reflect:
     """
 
     name = "reflect"
+    params = Params
     order = 20
     latency = 10
     latency_least, latency_most = 2, 240  # game minutes: a third of the interval between two

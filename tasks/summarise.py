@@ -16,7 +16,7 @@ from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks import long_term, timing
 from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt
+from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
 from tasks.recall import brief, display_names, replaced, share_of
 
 SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (spec 3)
@@ -33,6 +33,7 @@ class Summarise:
     """
 
     name = "summarise"
+    params = NoParams
     order = 30
     latency = 20
     latency_least, latency_most = 2, 240  # game minutes: the conversation has settled for a day, and has `LATEST`

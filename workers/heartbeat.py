@@ -22,6 +22,7 @@ class Heartbeat:
         self._active: Counter[tuple[str, str]] = Counter()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     @contextmanager
     def of(self, run: str, incarnation: str) -> Iterator[None]:
@@ -41,10 +42,18 @@ class Heartbeat:
                 if not self._active[run, incarnation]:
                     del self._active[run, incarnation]
 
+    def close(self) -> None:
+        """End the thread; no job runs any more."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: bool(self._active))
+                self._changed.wait_for(lambda: self._closed or bool(self._active))
+                if self._closed:
+                    return
                 runs = sorted(self._active)
             for run, incarnation in runs:
                 try:

@@ -70,9 +70,10 @@ class Runner:
         self._stopping.set()
 
     def close(self) -> None:
-        """Close the connections to models. Calls in flight fail."""
+        """Close the connections to models, and end the heartbeat. Calls in flight fail."""
         self._models.close()
         self._attempts.close()
+        self._heartbeat.close()
 
     def run(self, job_id: str) -> Settled | Refusal | Literal["ready"]:
         """Run a job as often as its attempts fail in a way that another may mend, within its deadline."""

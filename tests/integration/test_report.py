@@ -16,7 +16,7 @@ from ops.fake_llm import FakeEndpoint
 from ops.host import TickLoop
 from ops.report_command import run_page
 from ops.run_figures import run_figures
-from scheduler.intake import Observation
+from scheduler.observations import Observation
 from scheduler.settings import Settings
 from scheduler.summary import summarise_run
 from workers.embedded import EmbeddedServer

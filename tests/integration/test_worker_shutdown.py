@@ -13,7 +13,7 @@ from memory.profile import Profile
 from ops.fake_llm import FakeEndpoint
 from ops.host import TickLoop
 from scheduler.claims import Result
-from scheduler.intake import Observation
+from scheduler.observations import Observation
 from scheduler.settings import Settings
 from workers.embedded import EmbeddedServer
 from workers.supervisor import worker_command, worker_environment

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_kind_case import Own
 from scheduler_case import ANN
 
 from memory.effects import Append, Archive, Effect, SetPlanStatus, Tell
@@ -19,14 +21,15 @@ from scheduler.intake import (
     MAX_NUMBERS,
     MAX_PARAMS,
     InputError,
-    Observation,
-    check_entry,
     check_owner,
+    check_params,
     check_profile,
     check_request,
     check_within,
 )
-from tasks.job import JobKey, Request
+from scheduler.observations import Observation, check_entry
+from tasks.job import JobKey, Reads, Request
+from tasks.registry import kinds
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -36,7 +39,10 @@ json_values = st.recursive(
 
 
 def check(**fields: Any) -> Request:
-    return check_request(Request(**{"kind": "plan", "owner": ANN, **fields}), ["plan", "reflect"])
+    every = {kind.name: kind for kind in (*kinds(), Own())}
+    checked = check_request(Request(**{"kind": "hum", "owner": ANN, **fields}), every)
+    check_params(checked, every[checked.kind])
+    return checked
 
 
 @pytest.mark.parametrize(
@@ -124,23 +130,40 @@ def test_a_request_is_copied() -> None:
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"kind": "dream"}, "no kind 'dream'; there are plan, reflect"),
-        ({"kind": 7}, "no kind '7'"),
-        ({"priority": "high"}, "priority high"),
-        ({"priority": True}, "priority True"),
-        ({"priority": 2**70}, "priority"),
-        ({"numbers": (0,)}, "'0' is not the number"),
-        ({"numbers": (1.5,)}, "'1.5' is not the number"),
-        ({"numbers": ("a",)}, "'a' is not the number"),
-        ({"numbers": range(1, MAX_NUMBERS + 2)}, "names 10001 entries"),
+        ({"kind": "dream"}, "no kind 'dream'; there are rate, plan"),
+        ({"kind": 7}, "no kind 7"),
+        ({"kind": ["plan"]}, "no kind"),
+        ({"priority": "high"}, "priority is 'high'"),
+        ({"priority": True}, "priority is True"),
+        ({"priority": 2**70}, "priority is 11805"),
+        ({"numbers": (0,)}, "one of numbers is 0: give an integer from 1"),
+        ({"numbers": (1.5,)}, "one of numbers is 1.5"),
+        ({"numbers": ("a",)}, "one of numbers is 'a'"),
+        ({"numbers": 5}, "numbers are 5: give a list"),
+        ({"numbers": "12"}, "numbers are '12': give a list"),
+        ({"numbers": range(1, MAX_NUMBERS + 2)}, "more than 10,000 entries"),
+        ({"numbers": itertools.count(1)}, "more than 10,000 entries"),
+        ({"owner": 5}, "5 is not an owner"),
+        ({"reads": "agent:bo"}, "reads are 'agent:bo'"),
+        ({"reads": ("agent:bo",)}, "one of reads is 'agent:bo': give a Reads"),
+        ({"reads": (Reads("bo", 0),)}, "'bo' is not an owner"),
+        ({"reads": (Reads(ANN, -1),)}, "upto is -1"),
+        ({"reads": (Reads(ANN, 0, (0,)),)}, "one of numbers is 0"),
         ({"params": {"x": float("nan")}}, "JSON"),
         ({"params": {"x": {1, 2}}}, "JSON"),
         ({"params": {"x": b"bytes"}}, "JSON"),
         ({"params": {"x": object()}}, "JSON"),
         ({"params": {(1, 2): 3}}, "JSON"),
         ({"params": [1]}, "JSON object"),
-        ({"params": {"x": "y" * MAX_PARAMS}}, "at most 20000"),
+        ({"params": {"x": "y" * MAX_PARAMS}}, "at most 20,000"),
         ({"params": {"x": "\ud800"}}, "surrogates"),
+        ({"kind": "plan", "params": {"replaces": True}}, "unknown field `replaces`; plan takes status, unfinished"),
+        ({"kind": "plan", "params": {"status": {"energy": "high"}}}, "Expected `float`, got `str`"),
+        ({"kind": "plan", "params": {"unfinished": [{"priority": 3}]}}, "description"),
+        ({"kind": "reflect", "params": {"since": True}}, "Expected `int`, got `bool`"),
+        ({"kind": "act", "params": {"activty": "sweeping"}}, "act takes location, activity, status"),
+        ({"kind": "prune", "params": {"routine": [1]}}, "prune takes none"),
+        ({"kind": "recount", "params": {"start": 0, "end": 10**9, "minute": 0}}, "recount takes none"),
     ],
 )
 def test_what_is_no_request(fields: dict[str, Any], why: str) -> None:
@@ -155,6 +178,16 @@ def test_parameters_may_not_be_nested_without_end(depth: int) -> None:
         params = {"x": params}
     with pytest.raises(InputError, match="params"):
         check(params=params)
+
+
+def test_what_built_in_kinds_take() -> None:
+    status = {"energy": 80, "mood": 12.5}
+    assert check(kind="plan", params={"status": status}).params == {"status": status}
+    told = {"location": "inn", "activity": "sweeping", "status": status}
+    assert check(kind="act", params=told).params == told
+    assert check(kind="reflect", params={"since": 4}).params == {"since": 4}
+    for kind in kinds():
+        assert check(kind=kind.name).params == {}
 
 
 @given(st.dictionaries(st.text(), json_values, max_size=4))
@@ -205,5 +238,5 @@ def test_a_request_without_within_may_take_as_long_as_its_kind_says() -> None:
 
 @pytest.mark.parametrize("wrong", [{"at": -1}, {"within": -1}, {"within": 10**7}, {"at": 2**60}])
 def test_a_kinds_own_request_names_ticks(wrong: dict[str, int]) -> None:
-    with pytest.raises(InputError, match="is not a number of ticks"):
+    with pytest.raises(InputError, match=r"(at|within) is .*: give an integer from 0"):
         check_request(Request(kind="plan", owner="agent:ann", **wrong), ["plan"])  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ def texts(levels: tuple[str, ...]) -> Iterator[str]:
 def counted() -> set[str]:
     """Names of the warnings that a run counts, and of losses of memory."""
     found = set()
-    for file in (ROOT / "scheduler" / "mind.py", ROOT / "memory" / "effects.py"):
+    for file in (ROOT / "scheduler" / "mind.py", ROOT / "scheduler" / "unused.py", ROOT / "memory" / "effects.py"):
         found |= set(re.findall(r'(?:warnings\[|Loss\()"([a-z_.]+)"', file.read_text()))
     return found
 

@@ -19,7 +19,7 @@ NAMES = [
     "Effect", "Entry", "Event", "EventRule", "Fenced", "InputError", "JournalError", "Kind", "KindError", "LedgerError",
     "Location", "MarkAccessed", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",
     "ReplaceSummary", "Request", "RunExists", "RunHeld", "RunMissing", "SetCharacter", "SetCounter", "SetPlanStatus",
-    "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "WorldDiverged", "register",
+    "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "UsageError", "WorldDiverged", "register",
 ]  # fmt: skip
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scheduler.intake import check_entry, check_owner, check_profile
+from scheduler.intake import check_owner, check_profile
+from scheduler.observations import check_entry
 from simulation.recorded import RecordedWorld
 from simulation.recording import RecordingError
 

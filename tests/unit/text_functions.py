@@ -45,7 +45,8 @@ from memory.truncation import shorten
 from memory.window import compressed, fitting_character
 from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
 from prompts.render import Templates, neutral
-from scheduler.intake import InputError, check_entry, check_owner
+from scheduler.intake import InputError, check_owner
+from scheduler.observations import check_entry
 from scheduler.triggers import recounts, story_event
 from simulation.action import MEAL_WORDS, SLEEP_WORDS
 from simulation.naming import distinct, slug
