@@ -179,7 +179,7 @@ def check_profile(owner: str, profile: object) -> Profile:
         check_integer(f"{what}: age", checked.age, 0, MAX_INTEGER)
     for field in ("occupation", "background", "currently", "routine", "home", "work"):
         check_text(f"{what}: {field}", getattr(checked, field), MAX_TOLD, blank=True)
-    check_texts(f"{what}: traits", checked.traits)
+    check_texts(f"{what}: traits", checked.traits, most=MAX_TOLD)
     return checked
 
 
