@@ -187,7 +187,9 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pyt
     assert sorted((note.source, note.saved, note.usage.tokens) for note in found.values()) == [
         ("cached", True, tokens), ("llm", False, tokens),
     ]  # fmt: skip
-    assert spent(client) == {"calls": 1, "tokens": tokens, "usd_micros": spent(client)["usd_micros"]}
+    assert spent(client) == {
+        "calls": 1, "tokens": tokens, "usd_micros": spent(client)["usd_micros"], "jobs": 2,
+    }  # fmt: skip
     assert loop.mind.view.get(Cell("run:0", "run"), "tokens") == 2 * tokens
     assert replay(client, "town", FakeRedis()).digest == loop.digest
 
@@ -205,7 +207,7 @@ def test_a_run_of_the_same_course_costs_nothing_the_second_time(tmp_path: Path) 
         again = planned(settings, client, run="again")
         assert endpoint.stats().requests == asked
     assert again.digest == first.digest
-    assert spent(client, "again") == {"calls": 0, "tokens": 0, "usd_micros": 0}
+    assert spent(client, "again") == {"calls": 0, "tokens": 0, "usd_micros": 0, "jobs": len(notes(client, "again"))}
     for owner, note in notes(client, "again").items():
         then = notes(client, "first")[owner]
         assert (note.usage, note.count, note.saved) == (then.usage, then.count, True)

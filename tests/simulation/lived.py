@@ -22,6 +22,7 @@ from scheduler.audit import audit, audit_budget
 from scheduler.boundary import Change
 from scheduler.loop import Tick
 from scheduler.settings import Settings
+from scheduler.turn import Outcome
 from simulation.world import World
 from tasks.registry import kind_of
 
@@ -34,8 +35,8 @@ class CheckedLoop(TickLoop):
 
     act_prompts = 0  # that name the present plan item
 
-    def _close(self, number: int) -> None:
-        super()._close(number)
+    def _close(self, number: int) -> Outcome:
+        outcome = super()._close(number)
         minute, limits = self.mind.facts.minute(number), self.mind.facts.limits
         for owner, stream in self.mind.streams.items():
             counts = stream.observed(), stream.count("reflection"), stream.count("plan")
@@ -52,6 +53,7 @@ class CheckedLoop(TickLoop):
                     self.act_prompts += 1
         if minute % 60 == 0:
             assert audit_budget(self.ledger.client, self.ledger.prefix) == []
+        return outcome
 
 
 def present_item(stream: Stream, minute: int) -> str:
