@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from ops.drive import drive
+from ops.fake_llm import FakeEndpoint
 from ops.host import TickLoop
 from ops.worlds import WorldChoice
 from scheduler.settings import ConfigurationError, Settings
@@ -97,12 +99,17 @@ def total(found: list[dict[str, Any]]) -> int:
 @pytest.mark.system
 def test_prometheus_scrapes_a_live_run(tmp_path: Path, eventually: Eventually) -> None:
     port = free_ports(2)
-    settings = Settings(data_dir=tmp_path / "data", workers=1, metrics_port=port)
     world = WorldChoice(agents=4).open()
     with (
+        FakeEndpoint() as endpoint,
         prometheus(tmp_path, {"cogitate-host": port, "cogitate-worker": port + 1}) as ask,
-        TickLoop(run="seen", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
-                 ticks=500, start_minute=world.start_minute) as loop,
+        TickLoop(
+            run="seen", owners=world.owners(), locations=world.locations, brief=world.brief, ticks=500,
+            start_minute=world.start_minute, settings=Settings(
+                data_dir=tmp_path / "data", workers=1, metrics_port=port, llm="openai", base_url=endpoint.url,
+                api_key=SecretStr("any"), limit_tokens=10_000_000,
+            ),
+        ) as loop,
     ):  # fmt: skip
         drive(loop, world)
         ended = sum(loop.ended.values())
@@ -123,12 +130,12 @@ def test_prometheus_scrapes_a_live_run(tmp_path: Path, eventually: Eventually) -
                 0
                 < charged()
                 == total(ask('cogitate_budget_spent{period="run",scope="run",unit="calls"}'))
-                == total(ask('cogitate_attempts_total{job="cogitate-worker"}'))
+                == total(ask('cogitate_attempts_total{job="cogitate-worker",source="llm"}'))
             ),
             "ledger, host and worker to agree on the calls",
         )
         sources = ask('sum by (source) (cogitate_attempts_total{job="cogitate-worker"})')
-        assert [series["metric"]["source"] for series in sources] == ["heuristic"]
+        assert [series["metric"]["source"] for series in sources] == ["llm"]
         assert total(ask("cogitate_host_tick_seconds_count")) == 500
         assert total(ask("cogitate_ledger_up")) == 1
 
