@@ -1,4 +1,4 @@
-"""Whether the demo has one digest on every Python: each in an environment of its own, with the pinned packages."""
+"""A check that the demo has one digest on every Python: each in an environment of its own, with the pinned packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What text made to stall a host costs a tick, beside ordinary text of the same length.
+"""Measure what text that is made to stall a host costs a tick, beside ordinary text of the same length.
 
 Four agents hear or see a text of full length in every tick. Three of four are English small talk; the fourth is
 ordinary Chinese, as dense as text can be, in one run, and in the other each shape in turn that keeps a pattern, a split
@@ -72,7 +72,7 @@ _SAID_IN_CHINESE = (
 
 
 def ordinary(number: int, length: int, said: Sequence[str] = _SAID) -> str:
-    """What one says in so many characters; another text for every number."""
+    """Return a saying of so many characters, another one for every number."""
     parts = [f"{number}."]
     while sum(map(len, parts)) + len(parts) < length:
         parts.append(said[(number * 7 + len(parts) * 3 + len(parts) // 11) % len(said)])

@@ -57,7 +57,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _goes_on(text: str, at: int) -> bool:
-    """Whether the next word after an index begins with a small letter."""
+    """Tell whether the next word after an index begins with a small letter."""
     following = _NO_SPACE.search(text, at)
     return following is not None and following[0].islower()
 
@@ -107,7 +107,7 @@ def _address(name: str) -> _Address:
 
 @lru_cache(maxsize=1_024)
 def beginning_of(name: str) -> str:
-    """What every form of a name begins with, folded."""
+    """Return what every form of a name begins with, folded."""
     return folded(min(_address_forms(name), key=len))
 
 

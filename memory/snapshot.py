@@ -23,7 +23,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Unread(msgspec.Struct, frozen=True, kw_only=True):
-    """The same with entries that were not looked at."""
+    """A snapshot whose entries were not looked at."""
 
     owner: str
     entries: list[msgspec.Raw]
@@ -62,7 +62,7 @@ def load(data: bytes) -> Stream:
 
 
 def _with_unreadable(kept: _Unread) -> Snapshot:
-    """The same with its entries, as far as they are any."""
+    """Return the snapshot with those of its entries that can be read."""
     return Snapshot(
         owner=kept.owner,
         entries=[read_entry(raw) for raw in kept.entries],

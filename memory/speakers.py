@@ -28,7 +28,7 @@ class Speakers:
         return name in self._known
 
     def is_part_of_name(self, word: str) -> bool:
-        """Whether a case-folded word belongs to a name, or begins one, as "Mel" does "Melanie"."""
+        """Tell whether a case-folded word belongs to a name, or begins one, as "Mel" does "Melanie"."""
         return word in self.words or word in self._beginnings
 
     def other_than(self, name: str) -> str:

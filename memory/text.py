@@ -74,7 +74,7 @@ def _normalized(text: str, form: Literal["NFC", "NFKD"]) -> str:
 
 
 def _with_sorted_marks(text: str) -> str:
-    """The same text with the marks on each letter in canonical order."""
+    """Return the text with the marks on each letter in canonical order."""
     runs = groupby(text.translate(_MARKS_IN_ONE), key=lambda char: unicodedata.combining(char) > 0)
     return "".join(char for _, run in runs for char in sorted(run, key=unicodedata.combining))
 
