@@ -21,7 +21,7 @@ from scheduler.budget import cell_in_words
 from scheduler.intake import InputError
 from scheduler.job_history import JobHistory, JobRecord, LateAnswer
 from scheduler.summary import prefix_of
-from tasks.job import split_job_id
+from tasks.job import Cost, split_job_id
 from workers.capture import Captured, captured_of
 
 EXAMPLE = "Example: cogitate job town-1/360/plan/agent:isabella/0/0"
@@ -70,7 +70,8 @@ def job_json(one: JobRecord) -> dict[str, Any]:
     facts: dict[str, Any] = msgspec.to_builtins(one)
     if one.late is not None:
         facts["late"]["usage"] = by_unit(one.late.usage)
-    return facts | {"reserved": by_unit(one.reserved), "usage": by_unit(one.usage)}
+    costs = {"reserved": one.reserved, "usage": one.usage, "retried": one.retried, "spent": one.spent}
+    return facts | {name: by_unit(cost) for name, cost in costs.items()}
 
 
 def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
@@ -103,12 +104,21 @@ def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
     if one.prompt:
         yield "prompt", one.prompt
     if one.ended:
-        yield "used", in_words(one.usage) + (_SAVED if one.saved else "")
+        yield "used", used_in_words(one)
+    if one.retried != Cost():
+        yield "retries", f"{in_words(one.retried)} by the attempts before"
     would = "would" if one.state == "stale" else "effects"
     for line in effects_in_words(one.effects, one.appended):
         yield would, line
     if one.late is not None:
         yield from _late(one.late)
+
+
+def used_in_words(one: JobRecord) -> str:
+    """What the newest attempt of an ended job used."""
+    if not one.settled:
+        return f"not known yet, {in_words(one.reserved)} at most"
+    return in_words(one.usage) + (_SAVED if one.saved else "")
 
 
 def _late(answer: LateAnswer) -> Iterator[tuple[str, str]]:
@@ -119,7 +129,6 @@ def _late(answer: LateAnswer) -> Iterator[tuple[str, str]]:
         became = f"was of no use any more{f': {answer.failure}' if answer.failure else ''}"
     yield "late", f"its answer came after that, and {became} at tick {answer.tick:,}"
     yield "model", answer.model
-    yield "used", in_words(answer.usage) + (_SAVED if answer.saved else "")
     for line in effects_in_words(answer.effects, answer.appended):
         yield "effects" if answer.end == "applied" else "would", line
 

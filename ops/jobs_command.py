@@ -64,7 +64,7 @@ def _lines(found: list[JobRecord]) -> Iterator[str]:
     rows = [("job", "state", "at tick", "source", "reason", "used", "failure")]
     for one in found:
         at = f"{one.ended:,}" if one.ended else f"due {one.due:,}"
-        used = in_words(one.usage) if one.ended else "-"
+        used = (in_words(one.spent) if one.settled else "not known") if one.ended else "-"
         source, reason = ("-" if value == "none" else value for value in (one.source, one.reason))
         rows.append((one.id, one.state, at, source, reason, used, one.failure))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

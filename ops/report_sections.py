@@ -51,7 +51,7 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
     ]
     return Section(
         "Budget",
-        ["Charged to the day that asked. The charts show the attempts whose results were used; the table counts all."],
+        ["Charged to the day that asked: every attempt, as soon as it was known what it used."],
         charts=[
             _by_day(f"{name} by day", unit, days, amounts, limit)
             for name, unit, amounts, limit in charts
@@ -164,7 +164,7 @@ def dearest_section(figures: RunFigures) -> Section:
     if prompts:
         head = ("kind", "model", "prompt", "calls", "tokens", "dollars", "tokens a call")
         tables.append(Table(head, prompts, "Prompts, by the content hash of their template"))
-    return Section("Most expensive", ["By the attempts whose results were used."], tables=tables)
+    return Section("Most expensive", ["Agents by all attempts; prompts by those whose answers came."], tables=tables)
 
 
 def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:

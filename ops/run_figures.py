@@ -19,8 +19,9 @@ from scheduler.exported_journal import all_lines
 from scheduler.journal import EndNote, ReadLine
 from scheduler.journal_checkpoint import load_checkpoint, load_checkpoint_streams
 from scheduler.rules import kept_settings
+from scheduler.spending import Spent, spending
 from scheduler.summary import prefix_of
-from tasks.job import Cost
+from tasks.job import Cost, added
 
 STEPS = 48  # of time in a chart, at most
 _WIDTHS = (10, 30, 60, 120, 360, 720, DAY)  # game minutes of one step; above: whole days
@@ -58,8 +59,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
     compacted: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # step -> kind -> entries archived
     spent: dict[int, dict[str, Cost]] = msgspec.field(
         default_factory=dict
-    )  # day that enqueued it -> kind -> winning attempts
-    called: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # the same: jobs that a model did
+    )  # day that enqueued it -> kind -> by all attempts
     asked: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> requests, first tries
     admitted: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> jobs
     denied: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # those of them that budget refused
@@ -86,19 +86,21 @@ class RunFigures(msgspec.Struct, kw_only=True):
             note = noted[ended.key]
             kind = ended.key.kind
             self.sources.setdefault(step, Counter())[note.source] += 1
-            self._cost(kind, ended.key.owner, self._minute(ended.key.tick), note)
             self.ticks.setdefault(kind, Counter())[core.tick - ended.key.tick] += 1
             self.ended[kind] += 1
             self.attempts[kind] += note.attempts
             self.late[kind] += ended.reason == "late"
             if ended.end != "stale" and (ended.reason in ("failed", "dead") or note.failure):
                 self.failures[kind, note.failure or ended.reason] += 1
+            self._prompt(kind, note)
             if ended.end == "applied":
                 self._count(step, kind, ended.effects)
         for ended, note in zip(core.late, notes.late, strict=True):
-            self._cost(ended.key.kind, ended.key.owner, self._minute(ended.key.tick), note)
             if ended.end == "applied":
                 self._count(step, ended.key.kind, ended.effects)
+            self._prompt(ended.key.kind, note)
+        for spent in spending(notes, line.schema):
+            self._cost(spent)
         self._count(step, BOUNDARY, core.asked)
         self._count(step, BOUNDARY, core.cuts)
         self.entries += len(core.observed)
@@ -128,17 +130,18 @@ class RunFigures(msgspec.Struct, kw_only=True):
         """Game time of an earlier tick."""
         return self.minute - (self.last - tick) * self.minutes_per_tick
 
-    def _cost(self, kind: str, owner: str, minute: int, note: EndNote) -> None:
-        if note.usage == Cost():
+    def _cost(self, spent: Spent) -> None:
+        day, kind = day_of(self._minute(spent.key.tick)), spent.key.kind
+        if spent.cost == Cost():
             return
-        by_kind = self.spent.setdefault(day_of(minute), {})
-        by_kind[kind] = added(by_kind.get(kind), note.usage)
-        self.owners[owner] = added(self.owners.get(owner), note.usage)
-        if note.source == "llm":
-            self.called.setdefault(day_of(minute), Counter())[kind] += 1
-        if note.prompt:
+        by_kind = self.spent.setdefault(day, {})
+        by_kind[kind] = added(by_kind.get(kind, Cost()), spent.cost)
+        self.owners[spent.key.owner] = added(self.owners.get(spent.key.owner, Cost()), spent.cost)
+
+    def _prompt(self, kind: str, note: EndNote) -> None:
+        if note.prompt and note.spent != Cost():
             use = PromptUse(kind, note.model, note.prompt)
-            self.prompts[use] = added(self.prompts.get(use), note.usage)
+            self.prompts[use] = added(self.prompts.get(use, Cost()), note.spent)
 
     def _count(self, step: int, kind: str, effects: tuple[Effect, ...]) -> None:
         removed = 0
@@ -185,12 +188,3 @@ def _begin(client: Redis, prefix: str, tick: int, figures: RunFigures) -> None:
             live = sum(stream.is_live(number) for number in stream.entries)
             figures.entries += live
             figures.archive += len(stream.entries) - live
-
-
-def added(one: Cost | None, other: Cost) -> Cost:
-    """The sum of two amounts; the first may be none."""
-    if one is None:
-        return other
-    return Cost(
-        calls=one.calls + other.calls, tokens=one.tokens + other.tokens, usd_micros=one.usd_micros + other.usd_micros
-    )

@@ -61,6 +61,7 @@ class Committer:
         writes += mind.estimates.writes()
         writes += mind.late.writes()
         writes += mind.corrections.writes()
+        writes += mind.retries.writes()
         writes += mind.latencies.writes()
         steered = mind.steering.written()
         writes += steered.writes
@@ -76,6 +77,7 @@ class Committer:
             ended=outcome.notes,
             late=outcome.late,
             corrected=outcome.corrected,
+            retried=outcome.retried,
             opened=tuple(
                 OpenNote(key=item.job.key, reserved=item.job.reserved, cells=item.cells)
                 for item in outcome.opened

@@ -9,14 +9,15 @@ import msgspec
 from redis import Redis
 
 from memory.effects import Effect
+from scheduler.corrections import WITHOUT_RESULT
 from scheduler.history import PAGE, read_journal
 from scheduler.intake import InputError
-from scheduler.journal import Ended, EndNote, JournalError, ReadLine, reason_of
+from scheduler.journal import Correction, Ended, EndNote, JournalError, ReadLine, reason_of
 from scheduler.journal_checkpoint import load_base
 from scheduler.late_answers import AWAITED, LONGEST
 from scheduler.standing import Opening
 from scheduler.summary import prefix_of
-from tasks.job import Cost, Job, JobKey
+from tasks.job import Cost, Job, JobKey, added
 
 #: What can be asked for: the state of an open job, the end of another, or the reason why it got less than it wanted.
 JobState = Literal[
@@ -62,7 +63,9 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[str, ...] = ()  # windows and scopes that it is charged to
     claims: int = 0  # attempts that were begun
     workers: tuple[str, ...] = ()  # with an attempt whose usage has not arrived
-    usage: Cost = Cost()  # of the attempt whose result was taken
+    usage: Cost = Cost()  # of its newest attempt
+    settled: bool = True  # otherwise that is not known yet, and the reservation is charged
+    retried: Cost = Cost()  # what attempts before the newest used
     saved: bool = False  # it was not spent: an identical call had the same answer
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
@@ -72,6 +75,11 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     effects: tuple[Effect, ...] = ()  # for `stale`: what it would have changed
     appended: tuple[int, ...] = ()  # numbers of the entries that it appended
     late: LateAnswer | None = None
+
+    @property
+    def spent(self) -> Cost:
+        """What all its attempts have used, as far as it is known."""
+        return added(Cost() if self.saved else self.usage, self.retried)
 
     def matches(self, state: str | None, kind: str | None, owner: str | None) -> bool:
         """Whether this is what was asked for; None asks for anything."""
@@ -101,6 +109,8 @@ class JobHistory:
         open_then = base.standing.open if base is not None else {}
         self._openings = {JobKey.parse(text): opening for text, opening in open_then.items()}
         self._late: dict[JobKey, LateAnswer] = {}  # as far as they were read
+        self._corrected: dict[JobKey, Correction] = {}  # the same
+        self._retried: dict[JobKey, dict[int, Cost]] = {}  # the same, by the tick that learned it after the job's end
 
     def newest(
         self, last: int, *, state: str | None = None, kind: str | None = None, owner: str | None = None
@@ -138,7 +148,8 @@ class JobHistory:
             last = max(first, min(opening.decided.due, self._now()))
             for line in read_journal(self._client, self._prefix, first, last):
                 for _, record in self._ends(line, lambda ended, *_: ended == key):
-                    return self._with_late_answer(key, record, line.core.minute)
+                    self._read_on(key, record, line.core.minute)
+                    return next(found for at, found in self._ends(line, _any) if at == key)
         if 1 <= key.tick <= self.trimmed:
             raise InputError(
                 f"job {self._id(key)!r} is not known any more, if there was one: it ended before tick "
@@ -222,20 +233,35 @@ class JobHistory:
     def _ended_record(self, tick: int, ended: Ended, note: EndNote) -> JobRecord:
         return self._record(
             ended.key, state=ended.end, ended=tick, reason=ended.reason, source=note.source,
-            claims=note.attempts, usage=note.usage, saved=note.saved, model=note.model, prompt=note.prompt,
+            claims=note.attempts, **self._usage(ended, note), model=note.model, prompt=note.prompt,
             failure=note.failure, because=note.because, refusal=note.refusal, effects=ended.effects,
             appended=note.appended, late=self._late.get(ended.key),
         )  # fmt: skip
 
-    def _with_late_answer(self, key: JobKey, record: JobRecord, minute: int) -> JobRecord:
-        """The same with the answer that came after its end at game time `minute`, if one did."""
-        if record.reason not in AWAITED or not record.claims:
-            return record
+    def _usage(self, ended: Ended, note: EndNote) -> dict[str, Any]:
+        """What its attempts used, as far as it was read."""
+        retried = note.retried
+        for used in self._retried.get(ended.key, {}).values():
+            retried = added(retried, used)
+        opening = self._opening(ended.key)
+        charged = opening is not None and opening.note is not None and opening.note.reserved != Cost()
+        if ended.reason not in WITHOUT_RESULT or not charged:
+            return {"usage": note.usage, "saved": note.saved, "retried": retried}
+        correction = self._corrected.get(ended.key)
+        if correction is None:
+            return {"settled": False, "retried": retried}
+        return {"usage": correction.usage, "saved": correction.saved, "retried": retried}
+
+    def _read_on(self, key: JobKey, record: JobRecord, minute: int) -> None:
+        """Learn what became known of a job after its end at game time `minute`, for a game day at most."""
+        awaits_answer = record.reason in AWAITED and record.claims > 0
+        if record.settled and not awaits_answer and record.claims < 2:
+            return
         for line in read_journal(self._client, self._prefix, record.ended + 1, self._now()):
             self._learn_late(line)
-            if key in self._late or line.core.minute - minute > LONGEST:
-                break
-        return msgspec.structs.replace(record, late=self._late.get(key))
+            told = key in self._corrected and (key in self._late or not awaits_answer) and record.claims < 2
+            if told or line.core.minute - minute > LONGEST:
+                return
 
     def _record(self, key: JobKey, **facts: Any) -> JobRecord:
         opening = self._opening(key)
@@ -266,6 +292,14 @@ class JobHistory:
             self._openings[decided.key] = Opening(decided, notes.get(decided.key))
 
     def _learn_late(self, line: ReadLine) -> None:
+        """Learn what a line says of jobs that had ended before."""
+        for correction in line.notes.corrected:
+            self._corrected[correction.key] = correction
+        found: dict[JobKey, Cost] = {}
+        for retried in line.notes.retried:
+            found[retried.key] = added(found.get(retried.key, Cost()), retried.used)
+        for key, used in found.items():
+            self._retried.setdefault(key, {})[line.core.tick] = used
         for ended, note in zip(line.core.late, line.notes.late, strict=True):
             self._late[ended.key] = LateAnswer(
                 tick=line.core.tick, end=ended.end, source=note.source, usage=note.usage, saved=note.saved,

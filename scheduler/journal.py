@@ -123,6 +123,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: JobKey
     source: Source
     usage: Cost = Cost()
+    retried: Cost = Cost()  # what attempts before the newest used, as far as it was known
     attempts: int = 0
     arrival: int = 0  # its result was the n-th of the run to be staged; 0: it has none
     model: str = ""
@@ -164,6 +165,13 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Cost() if self.saved else self.usage
 
 
+class Retried(NamedTuple):
+    """What an attempt before a job's newest one used, learned after the job's end."""
+
+    key: JobKey
+    used: Cost
+
+
 class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a tick's line says beyond its digest."""
 
@@ -171,6 +179,7 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ended: tuple[EndNote, ...] = ()
     late: tuple[EndNote, ...] = ()
     corrected: tuple[Correction, ...] = ()
+    retried: tuple[Retried, ...] = ()
     opened: tuple[OpenNote, ...] = ()
     answers: tuple[Answer, ...] = ()  # to operators
     timed: tuple[Timed, ...] = ()  # when answers were there: what the run has learned of latencies at this boundary

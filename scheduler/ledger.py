@@ -19,7 +19,15 @@ from redis.exceptions import RedisError
 
 from scheduler.controls import read_asked
 from scheduler.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefix
-from scheduler.ledger_answers import Advanced, Collected, read_attempts, read_learned, read_offers, read_rows
+from scheduler.ledger_answers import (
+    Advanced,
+    Collected,
+    read_attempts,
+    read_learned,
+    read_offers,
+    read_retries,
+    read_rows,
+)
 from scheduler.ledger_errors import (
     Fenced,
     Forgotten,
@@ -149,7 +157,7 @@ class HostLedger:
         answer = self._step(self._collect, [tick, apply, *expired])
         if answer is None:
             return None
-        rows, attempts, beats, unclaimed, asked, offers, learned, timed = answer
+        rows, attempts, beats, unclaimed, asked, offers, learned, timed, retries = answer
         return Collected(
             rows=read_rows(rows),
             attempts=read_attempts(attempts),
@@ -159,6 +167,7 @@ class HostLedger:
             offers=read_offers(offers),
             learned=read_learned(learned),
             timed=read_timed(timed),
+            retries=read_retries(retries),
         )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
@@ -185,7 +194,8 @@ class HostLedger:
             return None
         deleted = [raw.decode() for raw in answer[1]]
         offers, learned, timed = read_offers(answer[3]), read_learned(answer[4]), read_timed(answer[5])
-        return Advanced(read_rows(answer[0]), deleted, read_asked(answer[2]), offers, learned, timed)
+        asked, retries = read_asked(answer[2]), read_retries(answer[6])
+        return Advanced(read_rows(answer[0]), deleted, asked, offers, learned, timed, retries)
 
     def checkpoint(self, tick: int, streams: Mapping[str, bytes], *, entry: bytes = b"", chain: str = "") -> None:
         """Write streams of the journal's checkpoint at the committed tick; with `entry` it is complete.

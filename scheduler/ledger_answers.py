@@ -54,6 +54,14 @@ class Learned(NamedTuple):
     at: int  # tick that was committed when it became known
 
 
+class Retry(NamedTuple):
+    """What an attempt has used after which there was a newer one of its job."""
+
+    token: str
+    key: JobKey
+    used: Cost
+
+
 class Collected(NamedTuple):
     """The answer to `collect`."""
 
@@ -65,6 +73,7 @@ class Collected(NamedTuple):
     offers: Sequence[Offered] = ()  # answers that came after their job's end and were not taken yet
     learned: Sequence[Learned] = ()  # what ended jobs came to and was not taken yet
     timed: Sequence[Timed | None] = ()  # when answers were there, as far as no boundary has taken it
+    retries: Sequence[Retry] = ()  # what earlier attempts have used and no tick has journalled
 
 
 class Advanced(NamedTuple):
@@ -76,6 +85,7 @@ class Advanced(NamedTuple):
     offers: Sequence[Offered] = ()  # as in `Collected`
     learned: Sequence[Learned] = ()  # as in `Collected`
     timed: Sequence[Timed | None] = ()  # as in `Collected`
+    retries: Sequence[Retry] = ()  # as in `Collected`
 
 
 MOST_FAILURE = 64  # characters of a class of failures
@@ -91,7 +101,13 @@ class _Correction(msgspec.Struct):
     saved: bool
 
 
+class _Retry(msgspec.Struct):
+    job: str
+    used: tuple[int, int, int]
+
+
 _CORRECTION = msgspec.json.Decoder(_Correction)
+_RETRY = msgspec.json.Decoder(_Retry)
 
 
 def read_rows(raw: list[bytes]) -> list[Row]:
@@ -161,3 +177,15 @@ def read_learned(raw: list[bytes]) -> list[Learned]:
         except ValueError as error:
             log.warning("ledger.unreadable", what="what an ended job came to", error=str(error)[:200])
     return found
+
+
+def read_retries(raw: list[bytes]) -> list[Retry]:
+    """Return what earlier attempts of jobs have used, in order. What cannot be read is told and stays."""
+    found = []
+    for i in range(0, len(raw), 2):
+        try:
+            known = _RETRY.decode(raw[i + 1])
+            found.append(Retry(raw[i].decode(), JobKey.parse(known.job), Cost(*known.used)))
+        except ValueError as error:
+            log.warning("ledger.unreadable", what="what an earlier attempt used", error=str(error)[:200])
+    return sorted(found)

@@ -167,7 +167,8 @@ class TickLoop(WorldCalls):
             offers, self._waiting.offers = self._waiting.offers, ()
             learned, self._waiting.learned = self._waiting.learned, ()
             timed, self._waiting.timed = self._waiting.timed, ()
-            changes = self.mind.begin(number, rows, offers, learned, timed)
+            retries, self._waiting.retries = self._waiting.retries, ()
+            changes = self.mind.begin(number, rows, offers, learned, timed, retries)
             self.present = number
             self._open = _Open(number, time.perf_counter() - began, sys.exception())
             self._body = True
@@ -284,7 +285,7 @@ class TickLoop(WorldCalls):
             self._committer.windows.difference_update(advanced.deleted)
             self._waiting.asked, self._waiting.offers = advanced.asked, advanced.offers
             self._waiting.learned = advanced.learned
-            self._waiting.timed = advanced.timed
+            self._waiting.timed, self._waiting.retries = advanced.timed, advanced.retries
         jobs = [item.job for item in outcome.opened if item.admitted]
         if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
             self._waiting.hint(jobs)

@@ -19,7 +19,7 @@ from scheduler.cadence import due_now
 from scheduler.controls import Asked, Control
 from scheduler.facts import Facts
 from scheduler.journal import Core, Correction, EndNote, Postponed, Stepped
-from scheduler.ledger_answers import Learned, Offered, Row
+from scheduler.ledger_answers import Learned, Offered, Retry, Row
 from scheduler.open_jobs import OpenJob, open_job, whole
 from scheduler.opening import job_of, line_of
 from scheduler.remembering import Remembering
@@ -62,6 +62,7 @@ class Mind(RunState):
         offers: Sequence[Offered] = (),
         learned: Sequence[Learned] = (),
         timed: Sequence[Timed | None] = (),
+        retries: Sequence[Retry] = (),
     ) -> list[Change]:
         """The boundary: end what is due and apply it, then what came late. Returns the changes for the world, in order.
 
@@ -69,9 +70,11 @@ class Mind(RunState):
             offers: answers that came after their job's end.
             learned: what ended jobs came to.
             timed: when answers were there.
+            retries: what earlier attempts of jobs have used.
         """
         minute, jobs = self.facts.minute(tick), {}
         self._timed = self.latencies.take(timed, tick, self.open)
+        self.retries.see(retries)
         self._closings = close_due(
             rows, self.open, self.streams, tick=tick, kind_of=self.rules.kind_of, case_of=self.case_of
         )
@@ -162,9 +165,10 @@ class Mind(RunState):
         )
         outcome = Outcome(
             core=core,
-            notes=tuple(closing.note for closing in closings),
+            notes=self.retries.close(closing.note for closing in closings),
             late=tuple(closing.note for closing in late),
             corrected=corrected,
+            retried=self.retries.rest(self.open, {closing.ended.key for closing in closings}),
             timed=self._timed,
             closed=tuple(closing.ended.key for closing in closings),
             opened=tuple(opened),

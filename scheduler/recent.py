@@ -13,10 +13,11 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from scheduler.journal import EndNote, JournalError, reason_of, unpack_line
+from scheduler.journal import Correction, EndNote, JournalError, Retried, reason_of, unpack_line
 from scheduler.limits import LimitTable
+from scheduler.spending import spending
 from scheduler.summary import limit_name
-from tasks.job import Cost, JobKey
+from tasks.job import Cost, JobKey, added
 
 MOST_OWNERS = 20  # with the most calls
 MOST_FAILURES = 10  # the newest
@@ -31,7 +32,7 @@ class KindTally(msgspec.Struct, kw_only=True):
     reasons: Counter[str] = msgspec.field(default_factory=Counter)  # why not what was asked for; without "none"
     attempts: int = 0  # of all its ended jobs
     most_attempts: int = 0  # of one of them
-    spent: Cost = Cost()  # by the winning attempts
+    spent: Cost = Cost()  # by all attempts, once it is known
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +55,7 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
     minute: int  # game time of the last tick, total minutes
     kinds: dict[str, KindTally]
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
-    owners: dict[str, Cost]  # those that spent most, by their winning attempts
+    owners: dict[str, Cost]  # those that spent most
     failures: dict[str, int]  # class -> jobs
     failed: tuple[Failed, ...]  # the newest first
 
@@ -81,9 +82,12 @@ class _Core(msgspec.Struct):
 class _Notes(msgspec.Struct):
     ended: tuple[EndNote, ...] = ()
     late: tuple[EndNote, ...] = ()
+    corrected: tuple[Correction, ...] = ()
+    retried: tuple[Retried, ...] = ()
 
 
 class _Line(msgspec.Struct):
+    v: int
     core: _Core
     notes: _Notes
 
@@ -147,19 +151,13 @@ def _tally(lines: Iterable[_Line], run: str, limits: LimitTable) -> Recent:
                         tick=ended.key.tick, ended=last, failure=failure, attempts=note.attempts,
                     )
                 )  # fmt: skip
-        for note in (*line.notes.ended, *line.notes.late):
-            kind = kinds.setdefault(note.key.kind, KindTally())
-            kind.spent = _sum(kind.spent, note.spent)
-            if note.spent != Cost():
-                owners[note.key.owner] = _sum(owners.get(note.key.owner, Cost()), note.spent)
+        for spent in spending(line.notes, line.v):
+            kind = kinds.setdefault(spent.key.kind, KindTally())
+            kind.spent = added(kind.spent, spent.cost)
+            if spent.cost != Cost():
+                owners[spent.key.owner] = added(owners.get(spent.key.owner, Cost()), spent.cost)
     most = sorted(owners.items(), key=lambda item: (-item[1].tokens, -item[1].calls, item[0]))[:MOST_OWNERS]
     return Recent(
         first=first, last=last, minute=minute, kinds=dict(sorted(kinds.items())), refused=dict(sorted(refused.items())),
         owners=dict(most), failures=dict(failures.most_common()), failed=tuple(reversed(failed[-MOST_FAILURES:])),
     )  # fmt: skip
-
-
-def _sum(one: Cost, other: Cost) -> Cost:
-    return Cost(
-        calls=one.calls + other.calls, tokens=one.tokens + other.tokens, usd_micros=one.usd_micros + other.usd_micros
-    )

@@ -22,6 +22,7 @@ from scheduler.latencies import Latencies
 from scheduler.open_jobs import OpenJob, read_numbers
 from scheduler.opening import case_of
 from scheduler.rating import Rater
+from scheduler.retries import Retries
 from scheduler.steering import Steering
 from scheduler.token_estimates import TokenEstimates
 from scheduler.triggers import Trigger
@@ -54,6 +55,7 @@ class RunState:
         self.estimates = TokenEstimates()
         self.late = LateAnswers()
         self.corrections = Corrections()
+        self.retries = Retries()
         self.left_out: list[LeftOut] = []  # entries that could not be read: the next tick says so
         self.latencies = Latencies()
         self.due = DueTicks(

@@ -11,13 +11,13 @@ from redis.commands.core import Script
 
 _PRELUDES: dict[str, tuple[str, ...]] = {
     "acquire": (),
-    "claim": ("accounts",),
-    "settle": ("accounts", "late", "corrections"),
+    "claim": ("accounts", "retries"),
+    "settle": ("accounts", "late", "corrections", "retries"),
     "beat": (),
     "ask_ready": ("fence",),
     "ready": (),
-    "collect": ("fence", "accounts", "rows", "late", "corrections"),
-    "advance": ("fence", "accounts", "rows", "late", "corrections"),
+    "collect": ("fence", "accounts", "rows", "late", "corrections", "retries"),
+    "advance": ("fence", "accounts", "rows", "late", "corrections", "retries"),
     "present": (),
     "checkpoint": ("fence",),
     "trim": ("fence",),

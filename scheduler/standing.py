@@ -18,8 +18,9 @@ from scheduler.facts import Facts
 from scheduler.journal import Correction, DecidedLine, EndNote, OpenNote, ReadLine, reason_of
 from scheduler.limits import UNITS
 from scheduler.shortfalls import Shortfalls, note_shortfall
+from scheduler.spending import spending
 from scheduler.versions import CORRECTS_VIEW, COUNTS_JOBS
-from tasks.job import Cost, JobKey
+from tasks.job import Cost, JobKey, added
 
 FACTS = ("decision", "end", "source", "reason")
 
@@ -51,7 +52,7 @@ class Standing(msgspec.Struct, kw_only=True):
     refused: dict[str, int] = msgspec.field(default_factory=dict)  # "day kind:plan calls" -> requests it refused
     late_answers: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)  # kind -> end -> count
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
-    usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' winning attempts
+    usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' attempts, once known
     shortfalls: Shortfalls = msgspec.field(default_factory=dict)
     all_shortfalls: bool = False  # they are counted since the first tick: checkpoints of before have none
     open: dict[str, Opening] = msgspec.field(default_factory=dict)  # jobs without an end, by key
@@ -78,21 +79,21 @@ class Standing(msgspec.Struct, kw_only=True):
             note = noted.get(ended.key) or EndNote(key=ended.key, source="none")
             for fact, value in (("end", ended.end), ("source", note.source), ("reason", ended.reason)):
                 self._count(ended.key.kind, fact, value)
-            self.usage[ended.key.owner] = _sum(self.usage.get(ended.key.owner, Cost()), note.spent)
             opening = self.open.get(ended.key.text())
             model = opening.decided.model if opening is not None else note.model
             note_shortfall(self.shortfalls, ended, note, model, core.tick, core.minute)
             self._close(ended.key, ended.reason, note, line)
         for correction in notes.corrected:
             self._correct(correction)
+        for spent in spending(notes, line.schema):
+            self.usage[spent.key.owner] = added(self.usage.get(spent.key.owner, Cost()), spent.cost)
         if len(self.charged) > MOST:
             by_tick = {JobKey.parse(text): charge.ended for text, charge in self.charged.items()}
             for key in oldest(by_tick, core.tick):
                 del self.charged[key.text()]
-        for ended, note in zip(core.late, notes.late, strict=True):
+        for ended in core.late:
             ends = self.late_answers.setdefault(ended.key.kind, {})
             ends[ended.end] = ends.get(ended.end, 0) + 1
-            self.usage[ended.key.owner] = _sum(self.usage.get(ended.key.owner, Cost()), note.spent)
         opened = {note.key: note for note in notes.opened}
         for decided in core.decided:
             key = decided.key
@@ -193,9 +194,3 @@ def _book(to: Amounts, cells: Iterable[Cell], cost: Cost, sign: int = 1) -> None
             if amount:
                 field = f"{cell.window}|{cell.scope}|{unit}"
                 to[field] = to.get(field, 0) + sign * amount
-
-
-def _sum(one: Cost, other: Cost) -> Cost:
-    return Cost(
-        calls=one.calls + other.calls, tokens=one.tokens + other.tokens, usd_micros=one.usd_micros + other.usd_micros
-    )

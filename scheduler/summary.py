@@ -255,7 +255,7 @@ def summarise_run(client: Redis, run: str) -> RunSummary:
 
 
 def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
-    """What the ended jobs of each owner spent on their winning attempts.
+    """Return what the attempts of each owner's jobs have spent, as far as it is known.
 
     Raises:
         RunMissing: when there is no such run.

@@ -14,7 +14,7 @@ from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.controls import Asked
 from scheduler.due_ticks import Bounds
-from scheduler.journal import Core, Correction, EndNote
+from scheduler.journal import Core, Correction, EndNote, Retried
 from scheduler.open_jobs import OpenJob
 from scheduler.throttle import ThrottleRules
 from scheduler.tiers import TIERS, Offer, Tier, TierRule, usual_tier
@@ -108,6 +108,7 @@ class Outcome:
     notes: tuple[EndNote, ...]
     late: tuple[EndNote, ...]
     corrected: tuple[Correction, ...]
+    retried: tuple[Retried, ...]
     timed: tuple[Timed, ...]
     closed: tuple[JobKey, ...]
     opened: tuple[OpenJob, ...]

@@ -20,7 +20,7 @@ import structlog
 
 from scheduler.controls import Asked, wanted_mode
 from scheduler.ledger import Apply, HostLedger
-from scheduler.ledger_answers import Collected, Learned, Offered, Row
+from scheduler.ledger_answers import Collected, Learned, Offered, Retry, Row
 from scheduler.open_jobs import OpenJob
 from scheduler.timed import Timed
 from tasks.job import Job, JobKey
@@ -141,6 +141,7 @@ class Waiting:
         self.asked: Sequence[Asked | None] = ()  # of operators, as the ledger last showed it; not applied yet
         self.offers: Sequence[Offered] = ()  # answers that came late, the same
         self.learned: Sequence[Learned] = ()  # what ended jobs came to, the same
+        self.retries: Sequence[Retry] = ()  # what earlier attempts used, the same
         self.timed: Sequence[Timed | None] = ()  # when answers were there, the same
 
     def hint(self, jobs: Sequence[Job]) -> None:
@@ -200,7 +201,7 @@ class Waiting:
             if collected is None:
                 return None
         self.asked, self.offers = collected.asked, collected.offers
-        self.learned, self.timed = collected.learned, collected.timed
+        self.learned, self.timed, self.retries = collected.learned, collected.timed, collected.retries
         unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs]
         again = self._hints.repeat(unclaimed, now)
         if again:

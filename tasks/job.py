@@ -17,6 +17,11 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
     usd_micros: int = 0
 
 
+def added(one: Cost, other: Cost) -> Cost:
+    """Return the sum of two amounts."""
+    return Cost(one.calls + other.calls, one.tokens + other.tokens, one.usd_micros + other.usd_micros)
+
+
 class JobKey(NamedTuple):
     """What identifies a job within its run, whatever the run is called."""
 

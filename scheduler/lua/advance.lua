@@ -14,7 +14,7 @@
 --       then the writes: command, key without prefix, number of arguments, arguments…
 --       or command, key without prefix, 'numbers', all arguments as one text
 -- Answers {'ok', rows due at the next tick, windows deleted, asked as in rows.lua, offered as in late.lua, corrections as
--- in corrections.lua, timed as in rows.lua} or an answer of fence.lua.
+-- in corrections.lua, timed as in rows.lua, retries as in retries.lua} or an answer of fence.lua.
 
 local run = ARGV[1]
 local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
@@ -124,4 +124,4 @@ end
 redis.call('RPUSH', run .. 'journal', ARGV[7])
 redis.call('HSET', run .. 'state', 'tick', ARGV[6], 'digest', ARGV[8], 'chain', ARGV[9])
 return {'ok', rows_due(run, string.format('%d', tick + 1), ARGV[10]), deleted, asked(run), offered(run),
-  corrections(run), timed(run)}
+  corrections(run), timed(run), retries(run)}

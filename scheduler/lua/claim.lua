@@ -1,6 +1,6 @@
 -- A worker asks for a job. Takes a reservation from the retry pool when this is not the first attempt.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
--- and under cogitate:{<name>}:<nonce>: (the run's prefix) the keys of accounts.lua, and
+-- and under cogitate:{<name>}:<nonce>: (the run's prefix) the keys of accounts.lua and retries.lua, and
 --   state         hash    tick, status, schema
 --   beats         hash    worker -> heartbeat counter
 --   owners        hash    owner -> profile JSON
@@ -60,14 +60,17 @@ if job[2] ~= token then  -- otherwise this very claim was made and its reply los
     end
     book(run, cells, 'pool', last)
     book(run, cells, 'reserved', reserved)
+    local settled = true
     for _, record_of in ipairs({'attempts', 'lost'}) do
       local earlier = redis.call('HGET', run .. record_of, job[13])
       if earlier then
+        settled = false
         local record = cjson.decode(earlier)
         record.pooled = 1
         redis.call('HSET', run .. record_of, job[13], cjson.encode(record))
       end
     end
+    if settled then retried(run, job[13], key, last) end
   end
   claims = claims + 1
   redis.call('HSET', name, 'token', token, 'latest', token, 'claims', claims, 'last', cjson.encode(reserved))

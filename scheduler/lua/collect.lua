@@ -5,10 +5,10 @@
 --   beats        hash  worker -> heartbeat counter
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 'due' or 'ready'
 --       8… tokens whose lease has run out
--- Answers {'ok', rows, attempts, beats, unclaimed, asked, offered, corrections, timed}:
+-- Answers {'ok', rows, attempts, beats, unclaimed, asked, offered, corrections, timed, retries}:
 -- rows = {key, state, result JSON or '', claims, arrival, …} for the jobs wanted; attempts = {token, record JSON, …} of
 -- all unsettled ones; beats = {worker, counter, …}; asked and timed as in rows.lua, offered as in late.lua,
--- corrections as in corrections.lua.
+-- corrections as in corrections.lua, retries as in retries.lua.
 
 local run = ARGV[1]
 local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
@@ -37,4 +37,5 @@ if not stop then
 end
 
 return {'ok', rows_due(run, ARGV[6], ARGV[7]), redis.call('HGETALL', run .. 'attempts'), redis.call('HGETALL', run .. 'beats'),
-  redis.call('SMEMBERS', run .. 'unclaimed'), asked(run), offered(run), corrections(run), timed(run)}
+  redis.call('SMEMBERS', run .. 'unclaimed'), asked(run), offered(run), corrections(run), timed(run),
+  retries(run)}

@@ -2,7 +2,7 @@
 -- only if this attempt is the job's newest and the job is still open. Of a job that is dead or has ended the first
 -- answer of a model may be offered, of whichever attempt.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
--- and under the run's prefix the keys of accounts.lua, late.lua and corrections.lua, and
+-- and under the run's prefix the keys of accounts.lua, late.lua, corrections.lua and retries.lua, and
 --   staged  set   keys of jobs whose result is staged
 --   arrivals  string  results staged so far
 --   timed   list  "<last committed tick> <note>" of answers that were staged, or came after their job's end
@@ -39,7 +39,10 @@ else
   book(run, attempt.cells, 'spent', minus(used, attempt.reserved))
 end
 book(run, attempt.cells, 'overrun', above(used, attempt.reserved))
-if attempt.pooled == 1 then book(run, attempt.cells, 'pool', minus(used, attempt.reserved)) end
+if attempt.pooled == 1 then
+  book(run, attempt.cells, 'pool', minus(used, attempt.reserved))
+  retried(run, token, key, used)
+end
 if redis.call('HGET', run .. 'unsettled', key) == token then
   redis.call('HDEL', run .. 'unsettled', key)
   correct(run, key, used, result, redis.call('HGET', run .. 'state', 'tick'))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,16 @@ from redis import Redis
 
 import scheduler.corrections
 import scheduler.standing
+from ops.run_figures import run_figures
 from scheduler.audit import audit
 from scheduler.claims import Result
 from scheduler.history import read_journal
+from scheduler.job_history import JobHistory
 from scheduler.journal import Correction
+from scheduler.limits import LimitTable
+from scheduler.recent import recent_ticks
 from scheduler.replay import replay
+from scheduler.summary import usage_by_owner
 from tasks.job import Cost, Job
 from workers.embedded import EmbeddedServer
 
@@ -167,6 +173,44 @@ def test_a_dead_job_counts_as_its_last_attempt(client: Redis) -> None:
     assert host.ended() == {job.key: ("applied", "dead")}
     assert held(host) == 6
     assert host.window("run:0", unit="tokens") == {"spent": 11, "pool": 5}
+    sound(host)
+
+
+def test_who_looks_at_a_late_job_sees_what_it_used(client: Redis, tmp_path: Path) -> None:
+    host, job = begun(client)
+    claim = claimed(worker(client), job)
+    host.until(job.due + 2)
+    found = JobHistory(client, "r").find(job.key)
+    assert (found.reason, found.settled, found.spent) == ("late", False, Cost())
+    settle(worker(client), claim, used=SPENT)
+    host.until(job.due + 4)
+    for found in (JobHistory(client, "r").find(job.key), *JobHistory(client, "r").newest(1)):
+        assert (found.usage, found.settled, found.spent) == (SPENT, True, SPENT)
+    assert usage_by_owner(client, "r")[OWNER] == SPENT
+    recent = recent_ticks(client, host.ledger.prefix, "r", LimitTable({}), 100)
+    assert (recent.kinds["think"].spent, recent.owners) == (SPENT, {OWNER: SPENT})
+    figures = run_figures(client, "r", tmp_path)
+    assert (figures.spent, figures.owners) == ({0: {"think": SPENT}}, {OWNER: SPENT}), "on the day that asked"
+
+
+@pytest.mark.parametrize("known", ["before the end", "after the end"])
+def test_earlier_attempts_are_charged_to_the_job(client: Redis, known: str) -> None:
+    host, job = begun(client, retry_share=0.9, limits={"run.run.tokens": 400})
+    first = claimed(worker(client), job)
+    if known == "before the end":
+        settle(worker(client), first, None, Cost(calls=1, tokens=7))
+    else:
+        host.ledger.collect(host.tick.number, "due", [first.token])
+    settle(worker(client), claimed(worker(client), job), used=SPENT)
+    host.until(job.due + 2)
+    if known == "after the end":
+        settle(worker(client), first, None, Cost(calls=1, tokens=7))
+    host.until(job.due + 4)
+    for found in (JobHistory(client, "r").find(job.key), *JobHistory(client, "r").newest(1)):
+        assert (found.reason, found.usage, found.retried) == ("none", SPENT, Cost(calls=1, tokens=7))
+    assert usage_by_owner(client, "r")[OWNER] == Cost(calls=2, tokens=18)
+    assert host.window("run:0", unit="tokens")["spent"] == 18
+    assert client.hlen(host.ledger.prefix + "retries") == 0
     sound(host)
 
 

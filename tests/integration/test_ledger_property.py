@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -29,9 +30,10 @@ from scheduler.audit import audit
 from scheduler.budget import amounts
 from scheduler.claims import Claim
 from scheduler.history import read_journal
+from scheduler.job_history import JobHistory
 from scheduler.ledger_errors import Fenced
 from scheduler.limits import UNITS
-from scheduler.summary import prefix_of
+from scheduler.summary import prefix_of, usage_by_owner
 from tasks.job import Cost, Job, JobKey
 from workers.embedded import EmbeddedServer
 
@@ -176,6 +178,7 @@ class Races(RuleBasedStateMachine):
             self.host.turn()
             self.sound()
         self.view_follows_from_attempts()
+        self.owners_are_charged_for_all()
         ends: dict[JobKey, str] = {}
         for line in read_journal(self.client, prefix_of(self.client, "r"), 1, self.host.loop.tick):
             for decided in line.core.decided:
@@ -194,6 +197,18 @@ class Races(RuleBasedStateMachine):
                 reserved, used = self.attempts[self.newest[key]]
                 held += amounts(reserved if used is None else used)[i]
             assert self.host.loop.mind.view.held.get(f"run:0|run|{unit}", 0) == held
+
+    def owners_are_charged_for_all(self) -> None:
+        """Every attempt that told what it used is charged to the owner of its job, and every owner only once."""
+        expected: Counter[str] = Counter()
+        for _, claim in self.claims:
+            used = self.attempts[claim.token][1]
+            if used is not None:
+                expected[claim.job.key.owner] += used.tokens
+        charged = {owner: cost.tokens for owner, cost in usage_by_owner(self.client, "r").items() if cost.tokens}
+        assert charged == dict(+expected)
+        by_job = [(record.owner, record.spent.tokens) for record in JobHistory(self.client, "r").all()]
+        assert sum(tokens for _, tokens in by_job) == sum(charged.values())
 
 
 @pytest.fixture

@@ -276,6 +276,9 @@ MUTATIONS: dict[str, Mutation] = {
     "a correction is applied twice": corrections_taken_again,
     "corrections are forgotten on resume": corrections_forgotten_on_resume,
     "a correction is of the attempt before": corrections_of_the_attempt_before,
+    "earlier attempts are charged to nobody": script(
+        "claim", ("if settled then retried(run, job[13], key, last) end", "")
+    ),
     "a correction does not wait for the usage": script(
         "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', job[2] or '') == 1 or", "elseif false and")
     ),

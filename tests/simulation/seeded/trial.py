@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from memory.clock import day_of
 from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.journal import JournalError, ReadLine
+from scheduler.ledger_answers import read_learned, read_retries
 from scheduler.replay import replay
-from scheduler.summary import prefix_of
+from scheduler.snapshot import take_snapshot
+from scheduler.summary import prefix_of, usage_by_owner
 from seeded.cluster import Cluster
 from seeded.faults import Coverage
 from seeded.processes import Broken
@@ -65,6 +69,7 @@ class Trials:
             raise Broken("; ".join(problems[:3]))
         lines = list(read_journal(plain, prefix, 1, cluster.scene.ticks))
         self._check_ends(cluster, lines)
+        self._check_charges(prefix)
         self._check_times(lines)
         try:
             replay(plain, RUN, self._server.beside)
@@ -108,6 +113,24 @@ class Trials:
             if fact.ticks > tick - fact.key.tick:
                 raise Broken(f"{where} is said to have taken {fact.ticks} ticks")
             seen.add(fact.key)
+
+    def _check_charges(self, prefix: str) -> None:
+        """What was spent is charged to owners, but for what no tick has journalled yet and what is not known."""
+        plain = self._server.plain
+        ledger = take_snapshot(plain, prefix)
+        tokens = sum(cost.tokens for cost in usage_by_owner(plain, RUN).values())
+        told = [part for pair in ledger.corrections.items() for part in (pair[0].encode(), pair[1])]
+        tokens += sum(0 if known.saved else known.usage.tokens for known in read_learned(told))
+        waiting: Any = plain.hgetall(prefix + "retries")
+        tokens += sum(retry.used.tokens for retry in read_retries([part for pair in waiting.items() for part in pair]))
+        tokens += sum(attempt["reserved"][1] for attempt in ledger.lost.values())
+        running = {*ledger.attempts, *ledger.lost}
+        for record in ledger.jobs.values():
+            if int(record[b"claims"]) and record[b"latest"].decode() not in running:
+                tokens += msgspec.json.decode(record[b"last"])[1]
+        spent = ledger.accounts.get(("run:0", "run", "tokens"), {}).get("spent", 0)
+        if tokens != spent:
+            raise Broken(f"{spent} tokens were spent, and {tokens} are charged to somebody or may be yet")
 
     @staticmethod
     def _check_size(cluster: Cluster, lines: list[ReadLine]) -> None:

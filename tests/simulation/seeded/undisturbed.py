@@ -13,7 +13,7 @@ from ops.host import TickLoop
 from scheduler.boundary import Change
 from scheduler.claims import Claim, Claims, Reason, Result
 from scheduler.journal import ReadLine
-from scheduler.ledger_answers import Learned, Offered, Row
+from scheduler.ledger_answers import Learned, Offered, Retry, Row
 from scheduler.timed import Timed
 from seeded.model import Outcome, SimulatedModel
 from seeded.scene import RUN, START, Scene
@@ -130,6 +130,7 @@ class Steered:
         offers: Sequence[Offered] = (),
         learned: Sequence[Learned] = (),
         timed: Sequence[Timed | None] = (),
+        retries: Sequence[Retry] = (),
     ) -> list[Change]:
         """Begin a tick with the corrections and times that the journal has of it, whatever these jobs come to here."""
         known = [

@@ -1,0 +1,56 @@
+"""What attempts before a job's newest one used: it was spent, and is in nobody's view.
+
+The retry pool carries it (`scheduler.budget`), so it decides nothing; it is journalled so that owners, kinds and days
+can be charged for it. The ledger notes it when such an attempt settles, or when a newer one follows one that had
+settled (`lua/retries.lua`), and shows it until it was journalled: with the job's end, or, of a job that has ended, at
+the next boundary.
+
+Key under the run's prefix:
+    retries  hash  token -> job and what it used
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from scheduler.journal import EndNote, Retried
+from scheduler.ledger import Write
+from scheduler.ledger_answers import Retry
+from scheduler.streams import chunked
+from tasks.job import JobKey, added
+
+
+class Retries:
+    """What a host was shown and has not journalled yet."""
+
+    def __init__(self) -> None:
+        self._shown: Sequence[Retry] = ()
+        self._journalled: list[str] = []  # tokens
+
+    def see(self, shown: Sequence[Retry]) -> None:
+        """Take note of what the ledger shows at a boundary."""
+        self._shown = shown
+
+    def close(self, notes: Iterable[EndNote]) -> tuple[EndNote, ...]:
+        """Return the notes of jobs that end, each with what its earlier attempts used."""
+        used = {note.key: note for note in notes}
+        for retry in self._shown:
+            note = used.get(retry.key)
+            if note is not None:
+                used[retry.key] = msgspec.structs.replace(note, retried=added(note.retried, retry.used))
+                self._journalled.append(retry.token)
+        return tuple(used.values())
+
+    def rest(self, *known: Collection[JobKey]) -> tuple[Retried, ...]:
+        """Return what was used for jobs that had ended before: those that are not among the known ones."""
+        late = [retry for retry in self._shown if not any(retry.key in keys for keys in known)]
+        self._journalled += [retry.token for retry in late]
+        self._shown = ()
+        return tuple(Retried(retry.key, retry.used) for retry in late)
+
+    def writes(self) -> list[Write]:
+        """Return the commands that remove what is journalled now."""
+        gone, self._journalled = sorted(self._journalled), []
+        return list(chunked("HDEL", "retries", gone))
