@@ -48,6 +48,11 @@ def main() -> int:
     soaked.add_argument("--data-dir", type=Path, help="keep the run here")
     other = commands.add_parser("digests", help="whether the demo has one digest on this Python and on others")
     other.add_argument("pythons", nargs="*", metavar="PYTHON", help="a command that starts another Python")
+    paced = commands.add_parser("paced", help="thoughts in time on a real clock, before models of several latencies")
+    paced.add_argument("--rates", type=float, nargs="+", default=(1.0, 5.0, 20.0), help="ticks a second")
+    paced.add_argument("--latencies", type=float, nargs="+", default=(0.2, 1.0, 5.0), help="seconds, medians")
+    paced.add_argument("--seconds", type=float, default=360.0, help="of one run, at most")
+    paced.add_argument("--before", action="store_true", help="each run with fixed due ticks as well")
     arguments = parser.parse_args()
     logs.quiet()
     if arguments.command == "enqueue":
@@ -74,6 +79,11 @@ def main() -> int:
         from bench import rate_limit
 
         return rate_limit.report(arguments.per_minute, arguments.seconds, arguments.burst)
+    if arguments.command == "paced":
+        from bench import paced as paced_towns
+
+        print(paced_towns.measure(arguments.rates, arguments.latencies, arguments.seconds, arguments.before))
+        return 0
     if arguments.command == "soak":
         from bench import soak
 

@@ -1,8 +1,8 @@
 """Thoughts in time on a real clock: towns at several tick rates before a stand-in that takes as long as models do.
 
 Everything is real: the server, the worker processes, HTTP, the clock. The stand-in takes its latency times a log-normal
-factor with a heavy tail. A run begins in the evening, so that it has plans, reflections and actions in it also where a
-tick takes a second.
+factor with a heavy tail. Where two game days would take too long, a run begins an hour before the morning, so that it
+has plans, reflections and actions in it also where a tick takes a second.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ from workers.embedded import EmbeddedServer
 TAIL = 0.5  # sigma: one answer of 20 takes 2.3 times as long as the usual one, one of 100 3.2 times
 WARM = 10  # game minutes that do not count: nothing is known of the model yet
 SHOWN = ("plan", "reflect", "act")
+FIVE = 5 * 60  # minute of the day: plans are asked for before six
+FIRST_REFLECTIONS = 20 * 60  # minute of the first day by which all have reflected
+USUAL_INTERVAL, SHORT_INTERVAL = 720, 120  # game minutes between two reflections
 NEARLY_ALL = 0.9  # of the budget, spent or in flight: refusing what does not fit is then no fault
 
 
@@ -46,6 +49,7 @@ class Pace:
     ticks: int
     start_minute: int = 0  # game time of tick 0
     adaptive: bool | None = None  # False: due ticks are fixed, as where ticks wait
+    reflection_interval: int = 720  # game minutes
     agents: int = 25
     limit_tokens: int = 3_000_000
 
@@ -89,15 +93,37 @@ COLUMNS = (
 
 
 def paces(rates: Sequence[float], latencies: Sequence[float], seconds: float, before: bool) -> list[Pace]:
-    """Return the runs to live: two game days where that is short enough, otherwise a part of a day."""
+    """Return the runs to live: two game days where these take no longer, otherwise as much as fits from five o'clock.
+
+    Where that is less than the day until the first reflections, they come every two hours.
+    """
     found = []
     for rate in rates:
-        whole = seconds * rate >= 2 * DAY
-        ticks, start = (2 * DAY, 0) if whole else (max(120, int(seconds * rate)), 4 * 60)
+        ticks = min(2 * DAY, int(seconds * rate))
+        start = 0 if ticks == 2 * DAY else FIVE
+        interval = USUAL_INTERVAL if start + ticks > FIRST_REFLECTIONS else SHORT_INTERVAL
         for latency in latencies:
             for adaptive in (False, None) if before else (None,):
-                found.append(Pace(tick_rate=rate, latency=latency, ticks=ticks, start_minute=start, adaptive=adaptive))
+                found.append(
+                    Pace(
+                        tick_rate=rate,
+                        latency=latency,
+                        ticks=ticks,
+                        start_minute=start,
+                        adaptive=adaptive,
+                        reflection_interval=interval,
+                    )
+                )
     return found
+
+
+def measure(rates: Sequence[float], latencies: Sequence[float], seconds: float, before: bool) -> Table:
+    """Live all the runs, one after the other, and return their figures; each is told as it ends."""
+    lived = []
+    for pace in paces(rates, latencies, seconds, before):
+        lived.append(live(pace))
+        print(table(lived[-1:]), flush=True)
+    return table(lived)
 
 
 def table(lived: Sequence[Lived]) -> Table:
@@ -117,6 +143,7 @@ def live(pace: Pace) -> Lived:
         settings = Settings(
             data_dir=Path(folder), llm="openai", base_url=endpoint.url, api_key="any", model=MODEL,
             limit_tokens=pace.limit_tokens, tick_rate=pace.tick_rate, adaptive_latency=pace.adaptive,
+            reflection_interval=pace.reflection_interval,
         )  # fmt: skip
         with (
             EmbeddedServer(Path(folder)) as server,

@@ -13,10 +13,12 @@ from ops import logs
 from ops.endpoint_examination import examine_endpoints
 from ops.finding import Finding, failed, ok, warning
 from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.pace_fit import examine_pace
 from ops.redis_examination import examine_redis
 from ops.state import open_state
 from ops.terminal import Terminal
 from ops.worker_examination import examine_workers
+from ops.worlds import DEFAULT_AGENTS
 from prompts.render import TemplateError, check_templates
 from scheduler.connect import connect
 from scheduler.kinds import load_kinds
@@ -77,6 +79,7 @@ def _examine_servers(settings: Settings) -> list[Finding]:
             with make_app(url) as app:
                 findings += examine_workers(app, [kind.name for kind in kinds()], expected=going_on)
             findings += examine_endpoints(settings, client)
+            findings += examine_pace(settings, client, DEFAULT_AGENTS)
     except ConfigurationError as error:
         return [failed("state", str(error), "correct redis_url, or unset it to use the embedded server")]
     return findings

@@ -15,6 +15,7 @@ from ops.axes import figure
 from ops.demand import DEFAULTS, Demand, Range, demand_of
 from ops.estimates import Estimate, KindDay, estimate
 from ops.options import AsJson, DataDir, Verbose, check_limited, read_settings
+from ops.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, usual_seconds
 from ops.state import open_state
 from ops.terminal import Terminal
 from ops.worlds import DEFAULT_AGENTS
@@ -39,6 +40,9 @@ def estimate_run(
     llm: Annotated[Literal["heuristic", "openai"] | None, typer.Option(help="Who thinks (default heuristic).")] = None,
     limit_usd: Annotated[float | None, typer.Option(metavar="X", help="The run's limit in dollars.")] = None,
     limit_tokens: Annotated[int | None, typer.Option(metavar="N", help="The run's limit in tokens.")] = None,
+    tick_rate: Annotated[
+        str | None, typer.Option(metavar="HZ|max", help="Ticks a second: whether a model is fast enough for them.")
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
@@ -50,21 +54,29 @@ def estimate_run(
     """
     logs.configure(verbose)
     settings = read_settings(
-        llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir, reflection_interval=reflect_every
+        llm=llm,
+        limit_usd=limit_usd,
+        limit_tokens=limit_tokens,
+        data_dir=data_dir,
+        reflection_interval=reflect_every,
+        tick_rate=tick_rate,
     )
     check_limited(settings)
     load_kinds(settings)
     check_limits(settings, kinds())
     check_models(settings, kinds())
     found = estimate(settings, kinds(), _demand(settings), agents=agents, days=days)
+    fits = _fits(settings, agents)
     console = Terminal(stderr=as_json)
     console.print(f"{agents} agents, {days} game day{'s' * (days > 1)}, thinking by {_thinker(settings)}")
     for title, rows in [("The first day", found.first), ("Each further day", found.later)][: min(days, 2)]:
         console.print(_table(title, rows))
     for line in words(found):
         console.print(line, highlight=False, soft_wrap=True)
+    for line in fit_lines(fits, settings.tick_rate or 0):
+        console.print(line, highlight=False, soft_wrap=True)
     if as_json:
-        print(json.dumps(estimate_json(found)), flush=True)
+        print(json.dumps(estimate_json(found) | {"pace": msgspec.to_builtins(fits)}), flush=True)
     return 0
 
 
@@ -109,6 +121,18 @@ def _thinker(settings: Settings) -> str:
     if settings.llm == "heuristic":
         return "heuristics"
     return ", ".join(sorted({model.model for model in settings.asked_models()}))
+
+
+def _fits(settings: Settings, agents: int) -> list[KindFit]:
+    """Whether a paced run's model is fast enough, by what earlier runs of the data folder saw of its endpoint."""
+    if not is_paced(settings) or settings.tick_rate is None:
+        return []
+    usual: dict[str, float] = {}
+    if settings.redis_url is not None or Path(settings.data_dir).is_dir():
+        with open_state(settings) as client:
+            usual = usual_seconds(client)
+    known = known_before(settings, usual, settings.tick_rate)
+    return pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents)
 
 
 def _demand(settings: Settings) -> dict[str, Demand]:

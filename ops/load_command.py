@@ -19,9 +19,11 @@ from ops.load_profiles import PROFILES, LoadProfile, profile_of, recorded_profil
 from ops.load_run import LoadTest, load_settings
 from ops.load_view import LoadView
 from ops.options import AsJson, DataDir, Verbose
+from ops.pace_fit import fit_lines, known_before, pace_fit
 from ops.signals import interruptible
 from ops.terminal import Terminal
-from scheduler.settings import ConfigurationError
+from scheduler.endpoints import DEFAULT
+from scheduler.settings import ConfigurationError, Settings
 
 EXAMPLE = """
 Example: cogitate load --profile outage
@@ -98,6 +100,8 @@ def load(
         view = LoadView(chosen, console)
         test = LoadTest(chosen, settings, view.update)
         interruption = stack.enter_context(interruptible(lambda text: console.print(text, highlight=False)))
+        for line in _fit(chosen, settings):
+            console.print(line, highlight=False, soft_wrap=True)
         try:
             with interruption.softened(test.stop), view.shown():
                 found = test.run()
@@ -117,6 +121,15 @@ def load(
     if as_json:
         print(json.dumps({**found, "out": str(path), "failed_asserts": wrong}), flush=True)
     return 1 if wrong else interruption.exit_code if len(test.recorder.rows) < chosen.ticks else 0
+
+
+def _fit(profile: LoadProfile, settings: Settings) -> list[str]:
+    """Whether the ticks of the first phase, its model and due ticks fit each other."""
+    first = profile.phases[0]
+    rate = profile.tick_rate * first.speed
+    usual = {DEFAULT: first.latency + first.jitter / 2} if settings.base_url is None else {}
+    known = known_before(settings, usual, rate)
+    return fit_lines(pace_fit(settings, known, tick_rate=rate, agents=profile.agents), rate)
 
 
 def _profile(name: str | None, demand: Path | None) -> LoadProfile:

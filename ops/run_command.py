@@ -17,6 +17,7 @@ from ops.audit_command import audit_whole, auditing
 from ops.drive import drive
 from ops.host import TickLoop
 from ops.options import AsJson, DataDir, Verbose, again, check_limited, program, read_settings
+from ops.pace_fit import paced_lines, usual_seconds
 from ops.progress import RunProgress
 from ops.real_day_words import real_day_line
 from ops.run_choice import RunChoice, new_run, resumed_run
@@ -146,6 +147,10 @@ def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: 
             take_over=made.take_over,
             describe=made.describe,
         ) as loop:  # fmt: skip
+            for line in paced_lines(
+                loop.settings, loop.mind.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
+            ):
+                err.print(line, highlight=False, soft_wrap=True)
             progress = RunProgress(loop, made.ticks, err)
             with interruption.softened(loop.stop), progress.shown():
                 check = auditing(loop) if audit else None

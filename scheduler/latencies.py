@@ -37,6 +37,7 @@ from tasks.job import JobKey
 WINDOW = 64  # samples of one kind and model
 PASSED = 33  # of so many answers one may take longer than what is needed: 97% are in time
 TOLERATED = 25  # of so many answers one may come too late: otherwise the model is too slow
+TWICE = 2  # times the usual are too long for a kind of whose model nothing else is known
 ENOUGH = 5  # samples of a kind's own; with fewer it borrows from the model's other kinds
 BORROWED = 16  # newest samples of each of them
 RECENT = 6  # answers that must all be faster than three quarters of those before, which are then forgotten
@@ -156,11 +157,9 @@ class Latencies:
 
     def is_too_slow(self, kind: str, model: str, ahead: int, most: int) -> bool:
         """Whether more answers than may be would take longer than `most` ticks; not where nothing is known."""
-        samples = self._samples(kind, model)
+        samples, queue = self._samples(kind, model), self._queue(model)
         if not samples:
-            need = self.need(kind, model, ahead)
-            return need is not None and need > most
-        queue = self._queue(model)
+            return TWICE * self.prior.usual.get(model, 0.0) + queue * ahead > most
         late = sum(sample.ticks + queue * (ahead - sample.ahead) > most for sample in samples)
         return late > max(int(len(samples) >= ENOUGH), len(samples) // TOLERATED)  # one may be bad luck
 

@@ -9,14 +9,16 @@ from scheduler.latencies import LatencyPrior
 from scheduler.settings import Settings
 
 
-def prior_of(settings: Settings, usual: Mapping[str, float]) -> LatencyPrior:
+def prior_of(settings: Settings, usual: Mapping[str, float], tick_rate: float | None = None) -> LatencyPrior:
     """Return what a run with these settings goes by until it has seen answers; it is kept with the run.
 
     Args:
         usual: endpoint -> seconds that a call to it usually takes, of those that were called before.
+        tick_rate: ticks a second; None: as the settings say.
     """
     slots = settings.concurrency * max(1, settings.workers)
-    if not settings.adapts() or settings.tick_rate is None:
+    rate = settings.tick_rate if tick_rate is None else tick_rate
+    if rate is None:
         return LatencyPrior(slots=slots)
     ticks, queue = {}, {}
     endpoints = settings.endpoint_table()
@@ -24,9 +26,9 @@ def prior_of(settings: Settings, usual: Mapping[str, float]) -> LatencyPrior:
         endpoint = endpoints.get(model.endpoint, Endpoint())
         paces = []
         if endpoint.requests_per_minute is not None:
-            paces.append(60 * settings.tick_rate / endpoint.requests_per_minute)
+            paces.append(60 * rate / endpoint.requests_per_minute)
         if model.endpoint in usual:
-            ticks[model.name] = usual[model.endpoint] * settings.tick_rate
+            ticks[model.name] = usual[model.endpoint] * rate
             paces.append(ticks[model.name] / min(slots, endpoint.concurrency or slots))
         if paces:
             queue[model.name] = max(paces)

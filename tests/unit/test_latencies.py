@@ -145,7 +145,8 @@ def test_the_prior_stands_for_answers_until_there_are_some() -> None:
     known = Latencies()
     known.prior = LatencyPrior(usual={MODEL: 20.0}, queue={MODEL: 2.0}, slots=10)
     assert [need(known, "plan", ahead) for ahead in (0, 25)] == [61, 111]
-    assert known.is_too_slow("act", MODEL, 0, 60)
+    assert [known.is_too_slow("act", MODEL, 0, most) for most in (39, 40)] == [True, False]
+    assert [known.is_too_slow("act", MODEL, 10, most) for most in (59, 60)] == [True, False]
     learn(known, 30, 100, kind="plan")
     assert need(known, "plan") == 91
 

@@ -1,0 +1,87 @@
+"""Whether tick rate, model and due ticks fit each other: the verdicts, and the words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ops.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, paced_lines
+from scheduler.latencies import Latencies
+from scheduler.settings import Settings
+from scheduler.timed import Timed
+from tasks.job import JobKey
+
+MODEL = "default"
+
+
+def settings_of(**changed: Any) -> Settings:
+    return Settings(**({"llm": "openai", "limit_tokens": 1_000, "tick_rate": 20.0} | changed))
+
+
+def fits(settings: Settings, seconds: float | None, rate: float = 20.0, agents: int = 25) -> dict[str, KindFit]:
+    known = known_before(settings, {} if seconds is None else {"default": seconds}, rate)
+    return {one.kind: one for one in pace_fit(settings, known, tick_rate=rate, agents=agents)}
+
+
+def test_every_kind_that_asks_a_model_is_judged() -> None:
+    assert set(fits(settings_of(), 0.1)) == {"rate", "plan", "act", "reflect", "integrate", "summarise", "recount"}
+    assert fits(settings_of(llm="heuristic"), 0.1) == {}
+    assert "plan" not in fits(settings_of(disable=["plan"]), 0.1)
+
+
+def test_what_is_fast_enough_fits() -> None:
+    found = fits(settings_of(), 0.2)
+    assert {one.verdict for one in found.values()} == {"fits"}
+    assert found["act"].line() == "act: 0.65 s = 13 ticks of 2 to 60: fits"
+    assert found["plan"].line().endswith(f"{found['plan'].ticks} ticks of 2 to 480: asked {found['plan'].ticks} ticks "
+                                         "before the morning")  # fmt: skip
+
+
+def test_what_is_too_slow_is_named() -> None:
+    found = fits(settings_of(), 2.0)
+    assert found["act"].verdict == "too slow"
+    assert found["act"].line().endswith("of 2 to 60: too slow, by heuristic")
+    assert found["reflect"].verdict == "fits"
+
+
+def test_fixed_due_ticks_are_late_and_cost_money() -> None:
+    found = fits(settings_of(adaptive_latency=False), 1.0)
+    assert {one.verdict for one in found.values()} == {"late"}
+    assert found["act"].line().endswith("ticks of 3, fixed: late, and paid for")
+    assert fits(settings_of(adaptive_latency=False), 0.01)["act"].verdict == "fits"
+
+
+def test_of_an_endpoint_that_was_never_called_nothing_is_known() -> None:
+    found = fits(settings_of(), None)
+    assert {one.verdict for one in found.values()} == {"not known"}
+    assert found["act"].line() == "act: nothing is known of default yet; due after 2 to 60 ticks"
+
+
+def test_a_crowd_of_planners_needs_longer_than_one() -> None:
+    one, many = (fits(settings_of(), 1.0, agents=agents)["plan"].ticks for agents in (1, 200))
+    assert one is not None
+    assert many is not None
+    assert many > one
+
+
+def test_a_run_that_goes_on_says_what_it_has_seen() -> None:
+    known = Latencies()
+    for at in range(64):
+        key = JobKey(at, "act", "agent:ann", 0, 0)
+        known.take([Timed(key, MODEL, 0, 8)], at + 8, {key: None})
+    lines = paced_lines(settings_of(), known, 25, {"default": 9.0})
+    assert lines[0] == "At 20 ticks a second nearly every answer is there within:"
+    assert "  act: 0.55 s = 11 ticks of 2 to 60: fits" in lines
+
+
+@pytest.mark.parametrize(
+    "changed", [{"tick_rate": None}, {"llm": "heuristic"}, {"wait": 1.0}], ids=["unpaced", "heuristic", "waits"]
+)
+def test_other_runs_say_nothing(changed: dict[str, Any]) -> None:
+    assert not is_paced(settings_of(**changed))
+    assert paced_lines(settings_of(**changed), Latencies(), 25, {}) == []
+
+
+def test_nothing_to_say_is_no_heading() -> None:
+    assert fit_lines([], 20.0) == []
