@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scheduler.open_jobs import OpenJob
 
 TOO_SLOW = "too_slow"  # what refused a request, and the reason of its job's end
-PAUSE, LONGEST_PAUSE = 120, 1_440  # ticks after which a kind that is too slow is tried again
+PAUSE, LONGEST_PAUSE = 360, 1_440  # ticks after which a kind that is too slow is tried again
 
 
 class Bounds(NamedTuple):

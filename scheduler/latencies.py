@@ -44,7 +44,7 @@ RECENT = 6  # answers that must all be faster than three quarters of those befor
 OLD = 3  # samples, below which nothing is forgotten
 CROWD = 8  # jobs ahead, from which a sample says something of the queue
 CROWDS = 4  # such samples, before the queue is judged by them
-SAYING = 3  # newest answers of a model that say whether it is fast again
+SAYING = 6  # newest answers of a model that say whether it is fast again; of a crowd the fastest come first
 
 
 class Sample(NamedTuple):

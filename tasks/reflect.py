@@ -60,7 +60,7 @@ class Reflect:
     params = Params
     order = 20
     latency = 10
-    latency_least, latency_most = 2, 240  # game minutes: a third of the interval between two
+    latency_least, latency_most = 2, 360  # game minutes: half of the interval between two
     on_denied: OnDenied = "heuristic"
     prompt_cap = 2_500
     output_cap = 600

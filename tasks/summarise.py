@@ -36,7 +36,7 @@ class Summarise:
     params = NoParams
     order = 30
     latency = 20
-    latency_least, latency_most = 2, 240  # game minutes: the conversation has settled for a day, and has `LATEST`
+    latency_least, latency_most = 2, 480  # game minutes: the conversation has settled for a day, and has `LATEST`
     on_denied: OnDenied = "heuristic"
     prompt_cap = 3_000
     output_cap = 400

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.latencies import RECENT, WINDOW, Latencies, LatencyPrior
+from scheduler.latencies import RECENT, SAYING, WINDOW, Latencies, LatencyPrior
 from scheduler.ledger import Write
 from scheduler.timed import Timed, note_of, read_timed
 from tasks.job import JobKey
@@ -155,10 +155,9 @@ def test_is_fast_goes_by_what_is_new() -> None:
     known = learned(*[200] * 10)
     known.asked("act", MODEL, 2_000)
     assert not known.is_fast("act", MODEL, 60)
-    learn(known, 30, 2_100, kind="plan")
-    assert not known.is_fast("act", MODEL, 60)  # two of the three newest are slow
-    learn(known, 30, 2_101, kind="plan")
-    learn(known, 30, 2_102, kind="plan")
+    for at in range(SAYING):
+        assert not known.is_fast("act", MODEL, 60)  # among the newest are slow ones
+        learn(known, 30, 2_100 + at, kind="plan")
     assert known.is_fast("act", MODEL, 60)
     known.asked("act", MODEL, 2_200)
     assert not known.is_fast("act", MODEL, 60)  # that job is the one to learn from
