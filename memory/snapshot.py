@@ -62,7 +62,7 @@ def load(data: bytes) -> Stream:
 
 
 def _with_unreadable(kept: _Unread) -> Snapshot:
-    """Return the snapshot with those of its entries that can be read."""
+    """Return the snapshot, each entry that cannot be read as an `UnreadableEntry`."""
     return Snapshot(
         owner=kept.owner,
         entries=[read_entry(raw) for raw in kept.entries],

@@ -49,7 +49,10 @@ class NamedTests:
         self._root = config.rootpath
         # Of tests that run in several processes only the one that gives them out sees all.
         one_of_several = hasattr(config, "workerinput")
-        self._whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not one_of_several
+        # The marker and the keyword are looked at here because only the processes that run tests deselect them.
+        chosen = config.option.markexpr or config.option.keyword
+        everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not chosen
+        self._whole = everything and not one_of_several
         self._passed: set[str] = set()
         self._skipped: set[str] = set()
         self._otherwise: set[str] = set()  # neither: known to fail

@@ -112,6 +112,9 @@ def test_tests_that_were_not_seen_to_pass_fail_the_session(project: Path, proces
     assert all(f"UNSHOWN tests/{name}: a document names it" in out for name in names)
 
 
-@pytest.mark.parametrize("part", [("tests/test_it.py",), ("-k", "passes")])
+@pytest.mark.parametrize(
+    "part",
+    [("tests/test_it.py",), ("-k", "passes"), ("-m", "parametrize"), ("-m", "parametrize", "--numprocesses", "2")],
+)
 def test_a_session_over_a_part_says_nothing(project: Path, part: tuple[str, ...]) -> None:
     assert session(project, "tests/test_gone.py::test_gone", *part)[0] == 0
