@@ -26,6 +26,7 @@ from redis import Redis
 from scheduler.boundary import Closing
 from scheduler.budget import BudgetView, Cell
 from scheduler.claims import Reason
+from scheduler.ended_jobs import EndedJobs
 from scheduler.journal import Correction
 from scheduler.ledger import Value, Write
 from scheduler.ledger_answers import Learned
@@ -64,10 +65,13 @@ class Corrections:
     """The jobs of a run that count in full, and what becomes known of them."""
 
     def __init__(self) -> None:
-        self.charged: dict[JobKey, Charged] = {}
-        self._new: set[JobKey] = set()  # since the ledger was brought up to date
-        self._gone: set[JobKey] = set()  # known, or forgotten
+        self._jobs = EndedJobs[Charged]()
         self._taken: set[JobKey] = set()  # corrections to be removed
+
+    @property
+    def charged(self) -> Mapping[JobKey, Charged]:
+        """The jobs that count in full."""
+        return self._jobs.records
 
     def charge(self, closing: Closing, item: OpenJob, tick: int, *, waits: bool) -> None:
         """Remember a job that ends at `tick`, if it counts in full.
@@ -78,11 +82,11 @@ class Corrections:
         reason = closing.ended.reason
         if reason not in WITHOUT_RESULT or whole(item) == Cost():
             return
-        self.charged[item.job.key] = Charged(
+        charged = Charged(
             ended=tick, due=item.job.due, reserved=item.job.reserved, cells=item.cells, model=item.job.model,
             kept=reason == "cancelled" and waits,
         )  # fmt: skip
-        self._new.add(item.job.key)
+        self._jobs.remember(item.job.key, charged)
 
     def take(self, learned: Iterable[Learned], view: BudgetView) -> tuple[Correction, ...]:
         """Correct the view by what has become known, in the order of the jobs' keys."""
@@ -92,7 +96,7 @@ class Corrections:
             job = self.charged.get(known.key)
             if job is None:
                 continue  # one of too many
-            self._drop(known.key)
+            self._jobs.drop(known.key)
             if not job.kept:
                 view.correct(job.cells, job.reserved, known.usage)
             corrections.append(
@@ -104,33 +108,25 @@ class Corrections:
         """Remember the newest jobs only."""
         if len(self.charged) > MOST:
             for key in oldest({key: job.ended for key, job in self.charged.items()}, tick):
-                self._drop(key)
-
-    def _drop(self, key: JobKey) -> None:
-        del self.charged[key]
-        if key in self._new:
-            self._new.remove(key)
-        else:
-            self._gone.add(key)
+                self._jobs.drop(key)
 
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_new(self) -> list[tuple[JobKey, bytes]]:
         """Return the jobs that count in full since the last call, as the ledger keeps them."""
-        new, self._new = sorted(self._new), set()
-        return [(key, msgspec.json.encode(self.charged[key])) for key in new]
+        return self._jobs.take_new()
 
     def writes(self) -> list[Write]:
         """Return the commands that remove what is known or forgotten, and corrections that were taken."""
-        gone: list[Value] = [key.text() for key in sorted(self._gone)]
+        gone = self._jobs.take_gone()
         taken: list[Value] = [key.text() for key in sorted(self._taken)]
-        self._gone, self._taken = set(), set()
+        self._taken = set()
         writes = [*chunked("HDEL", "charged", gone), *chunked("HDEL", "unsettled", gone)]
         return [*writes, *chunked("HDEL", "corrections", taken)]
 
     def load(self, client: Redis, prefix: str) -> None:
         """Remember what the ledger says is counted in full."""
         kept: Any = client.hgetall(prefix + "charged")
-        self.charged = {
+        self._jobs.records = {
             JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Charged) for key, raw in sorted(kept.items())
         }

@@ -17,6 +17,7 @@ from scheduler.journal_checkpoint import load_base
 from scheduler.late_answers import AWAITED, LONGEST
 from scheduler.standing import Opening
 from scheduler.summary import prefix_of
+from scheduler.versions import CORRECTS_VIEW
 from tasks.job import Cost, Job, JobKey, added
 
 #: What can be asked for: the state of an open job, the end of another, or the reason why it got less than it wanted.
@@ -301,6 +302,10 @@ class JobHistory:
         for key, used in found.items():
             self._retried.setdefault(key, {})[line.core.tick] = used
         for ended, note in zip(line.core.late, line.notes.late, strict=True):
+            if line.schema < CORRECTS_VIEW:  # there the answer itself said what it cost
+                self._corrected[ended.key] = Correction(
+                    key=ended.key, usage=note.usage, saved=note.saved, at=line.core.tick
+                )
             self._late[ended.key] = LateAnswer(
                 tick=line.core.tick, end=ended.end, source=note.source, usage=note.usage, saved=note.saved,
                 model=note.model, prompt=note.prompt, failure=note.failure, effects=ended.effects,

@@ -25,7 +25,8 @@ from memory.effects import Tell
 from memory.stream import Stream
 from scheduler.boundary import Closing, apply_late
 from scheduler.claims import Reason
-from scheduler.ledger import Value, Write
+from scheduler.ended_jobs import EndedJobs
+from scheduler.ledger import Write
 from scheduler.ledger_answers import Offered
 from scheduler.streams import chunked
 from tasks.job import Job, JobKey
@@ -60,9 +61,12 @@ class LateAnswers:
     """The jobs of a run whose answers may still come, the oldest first, of one boundary in the order of their keys."""
 
     def __init__(self) -> None:
-        self.awaited: dict[JobKey, Awaited] = {}
-        self._new: set[JobKey] = set()  # since the ledger was brought up to date
-        self._gone: set[JobKey] = set()
+        self._jobs = EndedJobs[Awaited]()
+
+    @property
+    def awaited(self) -> Mapping[JobKey, Awaited]:
+        """The jobs whose answers may still come."""
+        return self._jobs.records
 
     def expect(
         self, closings: Iterable[Closing], jobs: Mapping[JobKey, Job], streams: Mapping[str, Stream], minute: int
@@ -82,8 +86,7 @@ class LateAnswers:
                 made.append(Made(job.key.owner, replaced(job)))
             awaited = Awaited(minute, tuple(made), any(isinstance(effect, Tell) for effect in ended.effects))
             if made and awaited.stands(streams):
-                self.awaited[ended.key] = awaited
-                self._new.add(ended.key)
+                self._jobs.remember(ended.key, awaited)
 
     def take(self, offers: Iterable[Offered], streams: Mapping[str, Stream], tick: int, minute: int) -> list[Closing]:
         """Apply answers that have come, in the order of their jobs' keys; none of them is awaited any more.
@@ -94,7 +97,7 @@ class LateAnswers:
         taken = []
         for offer in sorted(offers, key=lambda offer: offer.key):
             awaited = self.awaited.get(offer.key)
-            self._drop(offer.key)
+            self._jobs.drop(offer.key)
             if awaited is None or offer.result is None:
                 continue
             made = [(one.owner, streams[one.owner].entries[one.number]) for one in awaited.made]
@@ -115,30 +118,21 @@ class LateAnswers:
         archived = {Made(owner, number) for owner, stream in streams.items() for number in stream.changes.archived}
         for key, awaited in list(self.awaited.items()):
             if not archived.isdisjoint(awaited.made) or any(one.owner in left for one in awaited.made):
-                self._drop(key)
+                self._jobs.drop(key)
         for key, awaited in list(self.awaited.items()):
             if len(self.awaited) <= MOST and minute - awaited.minute < LONGEST:
                 break
-            self._drop(key)
-
-    def _drop(self, key: JobKey) -> None:
-        self.awaited.pop(key, None)
-        if key in self._new:
-            self._new.remove(key)
-        else:
-            self._gone.add(key)
+            self._jobs.drop(key)
 
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_new(self) -> list[tuple[JobKey, bytes]]:
-        """Jobs that are awaited since the last call, as the ledger keeps them."""
-        new, self._new = sorted(self._new), set()
-        return [(key, msgspec.json.encode(self.awaited[key])) for key in new]
+        """Return the jobs that are awaited since the last call, as the ledger keeps them."""
+        return self._jobs.take_new()
 
     def writes(self) -> list[Write]:
-        """The commands that remove what is awaited no more, and what was offered for it."""
-        gone: list[Value] = [key.text() for key in sorted(self._gone)]
-        self._gone = set()
+        """Return the commands that remove what is awaited no more, and what was offered for it."""
+        gone = self._jobs.take_gone()
         return [*chunked("HDEL", "awaited", gone), *chunked("HDEL", "offered", gone)]
 
     def load(
@@ -156,8 +150,8 @@ class LateAnswers:
         found = {JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Awaited) for key, raw in kept.items()}
         for key, awaited in sorted(found.items(), key=lambda item: (item[1].minute, item[0])):
             if not {*awaited.made}.isdisjoint(left_out):
-                self._drop(key)
+                self._jobs.drop(key)
                 continue
             if not awaited.stands(streams):
                 raise ValueError(f"job {key.text()} is awaited, but what stands in its place is not provisional")
-            self.awaited[key] = awaited
+            self._jobs.records[key] = awaited

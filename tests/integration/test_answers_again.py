@@ -74,8 +74,7 @@ def texts(client: Redis, settings: Settings, note: EndNote, run: str = "town") -
 
 def spent(client: Redis, run: str = "town") -> dict[str, int]:
     lines = summarise_run(client, run).budget
-    own = [line for line in lines if line.window == "run:0" and line.scope == "run" and line.unit != "jobs"]
-    return {line.unit: line.spent for line in own}
+    return {line.unit: line.spent for line in lines if line.window == "run:0" and line.scope == "run"}
 
 
 # -- repair ------------------------------------------------------------------------------------------

@@ -15,10 +15,12 @@ from written_run import FOLDER, as_bytes, live, load, settings_for, write
 from cogitate import TickLoop
 from ops.fake_llm import FakeEndpoint
 from scheduler.audit import audit
+from scheduler.job_history import JobHistory
 from scheduler.journal import unpack_line
 from scheduler.replay import replay
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.summary import prefix_of, summarise_run, usage_by_owner
 from scheduler.versions import SCHEMA
+from tasks.job import Cost, added
 from workers.embedded import EmbeddedServer
 
 FILES = sorted(FOLDER.glob("run-schema-*.json"))
@@ -40,6 +42,18 @@ def endpoint() -> Iterator[FakeEndpoint]:
 def read(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text())
     return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_jobs_and_owners_of_an_older_run_were_charged_the_same(client: Redis, path: Path) -> None:
+    written = read(path)
+    load(client, written)
+    charged = {owner: cost for owner, cost in usage_by_owner(client, written["run"]).items() if cost != Cost()}
+    by_job: dict[str, Cost] = {}
+    for one in JobHistory(client, written["run"]).all():
+        if one.spent != Cost():
+            by_job[one.owner] = added(by_job.get(one.owner, Cost()), one.spent)
+    assert by_job == charged
 
 
 def test_there_is_a_file_of_each_version() -> None:
