@@ -39,9 +39,9 @@ simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, 
 	PYTHONPATH=.:tests/simulation $(BIN)/python -m seeded $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED)$(SEEDS)$(MINUTES),,--minutes 3)
 
-mutate: $(READY) ## Planted bugs that the tests must find: MODULES="scheduler/budget.py memory" N=200 SEED=1
+mutate: $(READY) ## Planted bugs that the tests must find: MODULES="scheduler/budget.py memory" N=200 EACH=20 SEED=1
 	PYTHONPATH=.:tests $(BIN)/python -m mutation $(MODULES) $(if $(filter command line,$(origin N)),--number $(N)) \
-	  --seed $(or $(SEED),0)
+	  $(if $(EACH),--each $(EACH)) --seed $(or $(SEED),0)
 
 N ?= 1
 chaos: $(READY) ## Real processes under real faults, each N times (N=20), and how often each passed

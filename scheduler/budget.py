@@ -69,7 +69,7 @@ def window_in_words(window: str) -> str:
 def cell_in_words(cell: str) -> str:
     """Return a text that begins with a window, such as "day:0 kind:plan calls", with that window in words."""
     window, space, rest = cell.partition(" ")
-    return window_in_words(window) + space + rest if ":" in window else cell
+    return window_in_words(window) + space + rest
 
 
 def retry_pool(unit: LimitUnit, limit: int, share: float, least: int = 0) -> int:
@@ -144,7 +144,7 @@ class BudgetView:
         only what a kind will not need any more; elsewhere it is what is held.
         """
         held = self.get(cell, unit)
-        if cell.scope != "run" or cell.period != "day" or not self._guarantees:
+        if cell.scope != "run" or cell.period != "day":
             return held + amount
         total, named = 0, 0
         for name, guarantee in self._guarantees.items():

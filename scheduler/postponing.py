@@ -86,10 +86,8 @@ class Postponing(msgspec.Struct):
             owners = [*fresh, *self._most_salient(left, -(-len(left) // RELEASE), salience)]
         else:
             self.credit += factor * len(fresh)
-            owners = sorted(self.waiting) if last_call else []
-            left = self.waiting.keys() - set(owners)
-            count = min(max(0, self.credit // FULL - len(owners)), len(left))
-            owners += self._most_salient(left, count, salience)
+            thoughts = self.credit // FULL
+            owners = sorted(self.waiting) if last_call else self._most_salient(self.waiting, thoughts, salience)
             self.credit = max(0, self.credit - len(owners) * FULL)
         for owner in owners:
             del self.waiting[owner]

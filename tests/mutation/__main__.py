@@ -3,38 +3,47 @@
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import os
 import random
 import sys
 import time
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
-from mutation.judge import Trial, judge, preload
+import pytest
+
+from mutation import hook
+from mutation.judge import PLAIN, FirstExample, Jury, Trial, Verdict, preload, try_cold
 from mutation.mutants import Mutant, mutants_of
 from mutation.reached import Reached, record
 
 ROOT = Path(__file__).resolve().parents[2]
 AREAS = ("memory", "tasks", "scheduler", "workers")
 TESTS = ("tests/unit", "tests/simulation", "tests/integration")
-MOST_SECONDS = 90.0  # of tests that one mutant is tried with
 GOAL = 0.95
 
 
-def chosen(names: Sequence[str], number: int | None, seed: int) -> list[Mutant]:
-    """Return the mutants of the named modules and folders, or a sample of them, the same for a seed."""
-    paths = [
+def modules_of(names: Sequence[str]) -> list[str]:
+    """Return the modules and Lua scripts in the named files and folders."""
+    return [
         str(found.relative_to(ROOT))
         for name in names
-        for found in (sorted((ROOT / name).rglob("*.py")) if (ROOT / name).is_dir() else [ROOT / name])
+        for found in (sorted((ROOT / name).rglob("*")) if (ROOT / name).is_dir() else [ROOT / name])
+        if found.suffix in (".py", ".lua")
     ]
-    every = [mutant for path in paths for mutant in mutants_of(ROOT, path)]
-    if number is None or number >= len(every):
-        return every
-    return sorted(random.Random(seed).sample(every, number))
+
+
+def chosen(paths: Sequence[str], number: int | None, each: int | None, seed: int) -> list[Mutant]:
+    """Return the mutants of the modules, or a sample of all or of each, the same for a seed."""
+    every: list[Mutant] = []
+    for path in paths:
+        of = mutants_of(ROOT, path)
+        every += of if each is None or each >= len(of) else random.Random(f"{seed} {path}").sample(of, each)
+    if number is not None and number < len(every):
+        every = random.Random(seed).sample(every, number)
+    return sorted(every)
 
 
 def explained() -> dict[str, str]:
@@ -43,65 +52,77 @@ def explained() -> dict[str, str]:
     return {item["change"]: item["why"] for item in listed.get("survivor", [])}
 
 
-def within(tests: Sequence[str], reached: Reached) -> tuple[list[str], float]:
-    """Return as many of the tests, in their order, as a trial has time for, and what they take."""
-    total, some = 0.0, []
-    for test in tests:
-        total += reached.seconds.get(test, 0.0)
-        if total > MOST_SECONDS and some:
-            break
-        some.append(test)
-    return some, min(total, MOST_SECONDS)
+class Count:
+    """How many mutants of each module came to which end."""
 
+    def __init__(self) -> None:
+        self._known = explained()
+        self._of: dict[str, Counter[str]] = {}
 
-def newest(folders: Sequence[str]) -> float:
-    """Return when a file of the product or its tests was last changed."""
-    return max(path.stat().st_mtime for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    def hear(self, mutant: Mutant, verdict: Verdict, found_by: str) -> None:
+        """Count one, and print it if it survived."""
+        outcome = "explained" if verdict != "found" and mutant.change in self._known else verdict
+        self._of.setdefault(mutant.path, Counter())[outcome] += 1
+        if outcome in ("survived", "unreached"):
+            where = f"{mutant.path}:{mutant.first} {mutant.function}"
+            print(f"{outcome.upper():9} {where}: {mutant.before}  ->  {mutant.after}", flush=True)
+        elif os.environ.get("MUTATION_SHOW"):
+            print(f"{outcome:9} {mutant.change}  by {found_by}", flush=True)
+
+    def table(self) -> float:
+        """Print the figures and return the share that was found or explained."""
+        total = sum(self._of.values(), Counter[str]())
+        for path, of in [*sorted(self._of.items()), ("all", total)]:
+            share = (of["found"] + of["explained"]) / of.total()
+            print(
+                f"{share:7.1%} {path}: {of.total()} mutants, {of['found']} found, {of['explained']} explained, "
+                f"{of['survived']} survived, {of['unreached']} reached by no test"
+            )
+        return (total["found"] + total["explained"]) / total.total() if total else 1.0
 
 
 def main() -> int:
     """Plant mutants and report what the tests find; 1 when fewer than the goal are found or explained."""
     parser = argparse.ArgumentParser(prog="make mutate")
     parser.add_argument("modules", nargs="*", default=list(AREAS), help="modules and folders; default: all areas")
-    parser.add_argument("--number", type=int, help="how many mutants to sample; default: all")
+    parser.add_argument("--number", type=int, help="how many mutants to sample of all; default: all")
+    parser.add_argument("--each", type=int, help="how many mutants to sample of each module; default: all")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=60, help="of tests that one mutant is tried with")
+    parser.add_argument("--processes", type=int, default=1, help="that record which test reaches which line")
     parser.add_argument("--tests", nargs="*", default=list(TESTS), help="files and folders of tests")
-    parser.add_argument("--reuse", action="store_true", help="take the lines that an earlier run recorded, as they are")
+    parser.add_argument("--afresh", action="store_true", help="record all tests again, also those that did not change")
+    parser.add_argument("--reuse", action="store_true", help="record nothing: use what is known of which test")
     arguments = parser.parse_args()
 
     folder = ROOT / ".mutation"
-    kept = folder / "all"
-    if not arguments.reuse and not (kept.exists() and kept.stat().st_mtime > newest((*AREAS, *TESTS))):
-        print("recording which test reaches which line …", flush=True)
-        record(ROOT, folder, arguments.tests, arguments.processes)
-    reached, known = Reached(ROOT, folder), explained()
-    mutants = chosen(arguments.modules, arguments.number, arguments.seed)
+    os.environ["CI"] = "true"
+    if not arguments.reuse:
+        record(ROOT, folder, arguments.tests, arguments.processes, afresh=arguments.afresh)
+    reached = Reached(ROOT, folder, arguments.tests)
+    mutants = chosen(modules_of(arguments.modules), arguments.number, arguments.each, arguments.seed)
+    trials = [Trial(mutant, reached.tests(mutant.path, mutant.first, mutant.last, mutant.name)) for mutant in mutants]
     print(f"{len(mutants)} mutants, seed {arguments.seed}", flush=True)
-    preload()
+    count, began = Count(), time.monotonic()
 
-    trials = [Trial(m, *within(reached.tests(m.path, m.first, m.last), reached)) for m in mutants]
-    control = sorted({test for trial in trials for test in trial.tests[:1]})[:50]
-    if judge(ROOT, Trial(None, control, 60.0))[1] != "survived":
-        print("the tests fail without any mutant: run them first")
-        return 1
-    counts: Counter[str] = Counter()
-    began = time.monotonic()
-    with multiprocessing.get_context("fork").Pool(arguments.processes) as pool:
-        for mutant, verdict in pool.imap_unordered(partial(judge, ROOT), trials):
-            assert mutant is not None
-            outcome = "explained" if verdict != "found" and mutant.change in known else verdict
-            counts[outcome] += 1
-            if outcome in ("survived", "unreached"):
-                where = f"{mutant.path}:{mutant.first} {mutant.function}"
-                print(f"{outcome.upper():9} {where}: {mutant.before}  ->  {mutant.after}", flush=True)
-    total = sum(counts.values())
-    share = (counts["found"] + counts["explained"]) / total if total else 1.0
-    print(
-        f"{total} mutants in {time.monotonic() - began:.0f} s: {counts['found']} found, {counts['explained']} "
-        f"explained, {counts['survived']} survived, {counts['unreached']} reached by no test: {share:.1%}"
-    )
-    return 0 if share >= GOAL else 1
+    preload()
+    warm = []
+    for trial in trials:
+        if not trial.tests:
+            count.hear(trial.mutant, "unreached", "")
+        elif not trial.mutant.path.endswith(".lua") and hook.codes(ROOT, trial.mutant.path, trial.mutant.index) is None:
+            found_by = try_cold(ROOT, trial, arguments.seconds, reached.seconds)
+            count.hear(trial.mutant, "survived" if found_by is None else "found", found_by or "")
+        else:
+            warm.append(trial)
+    if warm:
+        jury = Jury(ROOT, warm, reached.seconds, arguments.seconds, count.hear)
+        files = sorted({test.partition("::")[0] for trial in warm for test in trial.tests})
+        pytest.main([*PLAIN, "--no-header", *files], plugins=[FirstExample(), jury])
+        if jury.fails:
+            print("fail without any mutant:", *jury.fails)
+    print(f"{time.monotonic() - began:.0f} s")
+    return 0 if count.table() >= GOAL else 1
 
 
 if __name__ == "__main__":

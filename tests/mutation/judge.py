@@ -1,29 +1,43 @@
-"""One mutant on trial: the tests that reach it run against it in a process of their own, until one fails."""
+"""Mutants on trial: the tests that reach one run against it in a process of their own, until one fails.
+
+One session of pytest imports the product and collects the tests once; each trial is a fork of it that exchanges the
+code of the changed function and runs the tests of that trial. A mutant of what runs at import has a session of its own.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+import _pytest.main
+import hypothesis
+import pytest
 
 from mutation import hook
 from mutation.mutants import Mutant
 
 Verdict = Literal["found", "survived", "unreached"]
+Heard = Callable[[Mutant, Verdict, str], None]  # the last: what found it
 
-PATIENCE = 60.0  # seconds beyond three times what the tests take without it, after which a mutant hangs: it is found
+PATIENCE = 30.0  # seconds beyond five times what the tests take without it, after which a mutant hangs: it is found
+PLAIN = ("-q", "-s", "--assert", "plain", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore")
 
 
 def preload() -> None:
     """Import what tests need that is not the product, once for all trials."""
     for name in (
-        "pytest", "hypothesis", "redis", "fakeredis", "pydantic", "pydantic_settings", "msgspec", "structlog", "celery",
-        "kombu", "aiohttp", "jinja2", "typer", "rich", "snowballstemmer", "greenlet", "xdist", "psutil",
+        "redis", "fakeredis", "pydantic", "pydantic_settings", "msgspec", "structlog", "celery", "kombu", "aiohttp",
+        "jinja2", "typer", "rich", "snowballstemmer", "greenlet", "psutil",
     ):  # fmt: skip
         __import__(name)
 
@@ -31,56 +45,194 @@ def preload() -> None:
 class Trial(NamedTuple):
     """A mutant and the tests that it has to pass to survive."""
 
-    mutant: Mutant | None  # None: the product as it is, which must survive
-    tests: Sequence[str]
-    seconds: float  # that the tests take without it
+    mutant: Mutant
+    tests: Sequence[str]  # the fastest first
 
 
-def judge(root: Path, trial: Trial) -> tuple[Mutant | None, Verdict]:
-    """Run the tests against the mutant, in a child process that ends with the trial."""
-    mutant, tests, seconds = trial
-    if not tests:
-        return mutant, "unreached"
+class FirstExample:
+    """A pytest plugin under which hypothesis stops at the first example that fails, and keeps none."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self) -> None:
+        """Load a profile for this session."""
+        phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
+        hypothesis.settings.register_profile(
+            "mutation", deadline=None, derandomize=True, database=None, phases=phases,
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )  # fmt: skip
+        hypothesis.settings.load_profile("mutation")
+
+
+class Jury:
+    """A pytest plugin that, in place of the tests, tries the mutants with them."""
+
+    def __init__(
+        self, root: Path, trials: Sequence[Trial], seconds: dict[str, float], most: float, heard: Heard
+    ) -> None:
+        """`most` is the time that the tests of one mutant may take."""
+        self._root, self._trials, self._seconds, self._most, self._heard = root, trials, seconds, most, heard
+        self._killers: dict[str, Counter[str]] = {}  # tests that found a mutant of a module
+        self._sound: set[str] = set()  # tests that pass without any mutant
+        self.fails: list[str] = []  # tests that do not
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Try each mutant in a fork of this session."""
+        items = {item.nodeid: item for item in session.items}
+        for trial in self._trials:
+            mutant, scripted = trial.mutant, trial.mutant.path.endswith(".lua")
+            changed = {} if scripted else hook.codes(self._root, mutant.path, mutant.index)
+            assert changed is not None, mutant
+            tests = [test for test in self._in_order(trial) if test in items and test not in self.fails]
+            if not tests:
+                self._heard(mutant, "unreached", "")
+                continue
+
+            def plant(mutant: Mutant = mutant, scripted: bool = scripted, changed: hook.Changed = changed) -> None:
+                os.environ[hook.VARIABLE] = f"{mutant.path}:{mutant.index}"
+                if scripted or not hook.exchange(self._root, mutant.path, changed):
+                    hook.install(self._root, mutant.path, mutant.index)
+
+            found_by = self._run(session, [items[test] for test in tests], plant)
+            if found_by is not None and found_by in items and not self._passes_alone(session, items[found_by]):
+                self.fails.append(found_by)
+                found_by = self._run(session, [items[test] for test in tests if test not in self.fails], plant)
+            if found_by is not None:
+                self._killers.setdefault(mutant.path, Counter())[found_by] += 1
+            self._heard(mutant, "survived" if found_by is None else "found", found_by or "")
+        return True
+
+    def _in_order(self, trial: Trial) -> list[str]:
+        """Return the tests that there is time for: those that found others of the module, then the fastest."""
+        killers = self._killers.get(trial.mutant.path, Counter())
+        reaching = set(trial.tests)
+        first = [test for test, _ in killers.most_common(8) if test in reaching and self._seconds.get(test, 0) < 2]
+        total, some = 0.0, []
+        for test in (*first, *(test for test in trial.tests if test not in first)):
+            total += self._seconds.get(test, 0.0)
+            if total > self._most and some:
+                break
+            some.append(test)
+        return some
+
+    def _passes_alone(self, session: pytest.Session, item: pytest.Item) -> bool:
+        """Tell whether a test that failed passes without the mutant, asked once of each."""
+        if item.nodeid not in self._sound and self._run(session, [item], lambda: None) is None:
+            self._sound.add(item.nodeid)
+        return item.nodeid in self._sound
+
+    def _run(self, session: pytest.Session, items: list[pytest.Item], plant: Callable[[], None]) -> str | None:
+        """Return the test that failed, or None."""
+        own = Path(tempfile.mkdtemp(prefix="cogitate-mutant-"))
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.setpgid(0, 0)
+                code = _try(session, items, plant, own, self._root)
+            finally:
+                os._exit(code)
+        seconds = sum(self._seconds.get(item.nodeid, 0) for item in items)
+        try:
+            if not _ended(child, time.monotonic() + 5 * seconds + PATIENCE):
+                return "(hangs)"
+            said = own / "failed"
+            return said.read_text() or "(ends the process)" if said.exists() else None
+        finally:
+            shutil.rmtree(own, ignore_errors=True)
+
+
+def _ended(child: int, deadline: float) -> bool:
+    """Wait for a trial and end what its tests may have left: a mutant may not stop what it started."""
+    ended = False
+    while not ended and time.monotonic() < deadline:
+        ended = os.waitpid(child, os.WNOHANG)[0] != 0
+        if not ended:
+            time.sleep(0.005)  # between two looks at a process that says nothing
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    if not ended:
+        os.waitpid(child, 0)
+    return ended
+
+
+def _silence() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+
+def _prepare(root: Path) -> None:
+    """Have processes that tests start take the mutant that the environment names."""
+    site = str(root / "tests" / "mutation" / "site")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (site, os.environ.get("PYTHONPATH"))))
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+class _FirstFailure:
+    def __init__(self) -> None:
+        self.test = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not self.test:
+            self.test = report.nodeid
+
+
+def _try(session: pytest.Session, items: list[pytest.Item], plant: Callable[[], None], own: Path, root: Path) -> int:
+    said = own / "failed"
+    said.touch()
+    _silence()
+    _prepare(root)
+    first = _FirstFailure()
+    session.config.pluginmanager.register(first)
+    session.config.option.basetemp = str(own / "tmp")
+    session.config.option.maxfail = 1
+    with contextlib.suppress(AttributeError):
+        session.config._tmp_path_factory._given_basetemp = own / "tmp"  # type: ignore[attr-defined]
+    plant()
+    session.items = items
+    with contextlib.suppress(session.Failed, session.Interrupted):
+        _pytest.main.pytest_runtestloop(session)
+    if first.test:
+        said.write_text(first.test)
+        with contextlib.suppress(BaseException):
+            session._setupstate.teardown_exact(None)
+        return 1
+    if session.testsfailed == 0:
+        said.unlink()
+    return 0
+
+
+def try_cold(root: Path, trial: Trial, most: float, seconds: dict[str, float]) -> str | None:
+    """Try a mutant in a session of its own, before the product is imported; return the test that failed, or None."""
+    total, tests = 0.0, []
+    for test in trial.tests:
+        total += seconds.get(test, 0.0)
+        if total > most and tests:
+            break
+        tests.append(test)
+    own = Path(tempfile.mkdtemp(prefix="cogitate-mutant-"))
     child = os.fork()
     if child == 0:
         code = 1
         try:
             os.setpgid(0, 0)
-            code = _try(root, mutant, tests)
+            _silence()
+            _prepare(root)
+            os.environ[hook.VARIABLE] = f"{trial.mutant.path}:{trial.mutant.index}"
+            hook.install(root, trial.mutant.path, trial.mutant.index)
+            first = _FirstFailure()
+            options = [*PLAIN, "-x", f"--basetemp={own / 'tmp'}"]
+            code = int(pytest.main([*options, *tests], plugins=[first, FirstExample()]))
+            (own / "failed").write_text(json.dumps([code, first.test]))
         finally:
             os._exit(code)
-    deadline = time.monotonic() + 3 * seconds + PATIENCE
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            _end_group(child)
-            return mutant, "survived" if os.waitstatus_to_exitcode(status) == 0 else "found"
-        time.sleep(0.02)  # between two looks at a process that says nothing
-    _end_group(child)
-    os.waitpid(child, 0)
-    return mutant, "found"
-
-
-def _end_group(child: int) -> None:
-    """End what the trial's tests may have left running: a mutant may not stop what it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)
-
-
-def _try(root: Path, mutant: Mutant | None, tests: Sequence[str]) -> int:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    if mutant is not None:
-        hook.install(root, mutant.path, mutant.index)
-        os.environ[hook.VARIABLE] = f"{mutant.path}:{mutant.index}"
-    site = str(root / "tests" / "mutation" / "site")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (site, os.environ.get("PYTHONPATH"))))
-    os.environ["CI"] = "true"
-    sys.dont_write_bytecode = True
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    import pytest
-
-    # Plain assertions: pytest's hook, which rewrites them, would import the product's modules past ours.
-    plain = ["--assert", "plain", "-p", "no:cacheprovider"]
-    return int(pytest.main(["-x", "-q", *plain, "--timeout", "120", *tests]))
+    try:
+        if not _ended(child, time.monotonic() + 5 * total + PATIENCE):
+            return "(hangs)"
+        said = own / "failed"
+        code, test = json.loads(said.read_text()) if said.exists() else (1, "")
+        return None if code == 0 else test or "(cannot be imported)"
+    finally:
+        shutil.rmtree(own, ignore_errors=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from mutation import lua
 from mutation.operators import variants
 
 
@@ -20,6 +21,12 @@ class Mutant(NamedTuple):
     last: int  # line
     before: str
     after: str
+    assigned: str = ""  # the name that the statement gives a value to
+
+    @property
+    def name(self) -> str:
+        """What a test would have to mention to use it."""
+        return self.function.partition(".")[0] or self.assigned
 
     @property
     def change(self) -> str:
@@ -36,14 +43,18 @@ class _Place(NamedTuple):
 
 
 def mutants_of(root: Path, path: str) -> list[Mutant]:
-    """Return every mutant of a module."""
+    """Return every mutant of a module or a Lua script."""
+    if path.endswith(".lua"):
+        return [
+            Mutant(path, index, "", line, line, before.strip(), after.strip() or "(deleted)")
+            for index, (line, before, after) in enumerate(_changed_lines((root / path).read_text()))
+        ]
     tree = ast.parse((root / path).read_text())
     found = []
     for index, (place, node, changed) in enumerate(_changes(tree)):
         first, last = getattr(node, "lineno", place.statement.lineno), getattr(node, "end_lineno", None)
-        found.append(
-            Mutant(path, index, place.function, first, last or first, _text(node), _text(changed))
-        )  # fmt: skip
+        texts = _text(node), _text(changed), _target(place.statement)
+        found.append(Mutant(path, index, place.function, first, last or first, *texts))
     return found
 
 
@@ -64,6 +75,20 @@ def mutated(source: str, index: int) -> ast.Module:
     raise LookupError(f"there is no mutant {index}")
 
 
+def mutated_script(source: str, index: int) -> str:
+    """Return the text of a Lua script with its mutant of that number in it."""
+    number, _, after = list(_changed_lines(source))[index]
+    lines = source.splitlines()
+    lines[number - 1] = after
+    return "\n".join(lines) + "\n"
+
+
+def _changed_lines(source: str) -> Iterator[tuple[int, str, str]]:
+    for number, line in enumerate(source.splitlines(), 1):
+        for after in lua.variants(line):
+            yield number, line, after
+
+
 def _changes(tree: ast.Module) -> Iterator[tuple[_Place, ast.AST, ast.AST]]:
     for place, node in _walk(tree, "", ast.Pass(lineno=1)):
         for changed in variants(node):
@@ -74,6 +99,8 @@ def _walk(parent: ast.AST, function: str, statement: ast.stmt) -> Iterator[tuple
     for field, value in ast.iter_fields(parent):
         if field in ("annotation", "returns", "decorator_list", "exc", "msg"):
             continue  # types, and what an error says
+        if isinstance(parent, ast.ClassDef) and field == "keywords":
+            continue  # how a class is built
         for position, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if not isinstance(node, ast.AST) or isinstance(node, ast.JoinedStr):
                 continue
@@ -99,6 +126,13 @@ def _is_left_out(node: ast.AST) -> bool:
         case ast.FunctionDef(name="__repr__" | "__str__"):
             return True
     return False
+
+
+def _target(statement: ast.stmt) -> str:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name
+    return ""
 
 
 def _text(node: ast.AST) -> str:

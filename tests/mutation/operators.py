@@ -21,12 +21,17 @@ _SEEN_BY_NOBODY = {"debug", "info", "warning", "error", "exception"}  # methods 
 def variants(node: ast.AST) -> Iterator[ast.AST]:
     """Yield each node that may stand in the place of `node`; a deleted statement becomes `pass`."""
     match node:
-        case ast.Compare(ops=[op]) if type(op) in _COMPARED:
-            yield _with(node, ops=[_COMPARED[type(op)]()])
+        case ast.Compare(ops=ops):
+            for place, op in enumerate(ops):
+                if type(op) in _COMPARED:
+                    yield _with(node, ops=[*ops[:place], _COMPARED[type(op)](), *ops[place + 1 :]])
         case ast.BoolOp():
             yield _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
             if len(node.values) == 2:
                 yield from copy.deepcopy(node.values)
+            else:
+                for place in range(len(node.values)):
+                    yield _with(node, values=[*node.values[:place], *node.values[place + 1 :]])
         case ast.UnaryOp(op=ast.Not()):
             yield copy.deepcopy(node.operand)
         case ast.BinOp(op=op) if type(op) in _COMPUTED and not _is_text(node):
@@ -39,6 +44,17 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Call(func=ast.Name(id=name), args=[_, *_]) if name in _CALLED:
             if not (name == "sorted" and len(node.args) + len(node.keywords) > 1):
                 yield _with(node, func=ast.Name(_CALLED[name], ast.Load()))
+        case ast.Call() if not _logs(node):
+            yield from _called_otherwise(node)
+        case ast.Subscript(slice=ast.Slice(), ctx=ast.Load()):
+            yield copy.deepcopy(node.value)
+        case ast.Dict(keys=keys) if len(keys) > 1:
+            for place in range(len(keys)):
+                yield _with(
+                    node,
+                    keys=[*keys[:place], *keys[place + 1 :]],
+                    values=[*node.values[:place], *node.values[place + 1 :]],
+                )
         case ast.comprehension(ifs=[_, *_]):
             yield _with(node, ifs=[])
         case ast.Constant(value=bool()):
@@ -53,8 +69,18 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
                 yield _with(node, op=_COMPUTED[type(op)]())
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]) | ast.Delete() | ast.Continue() | ast.Raise():
             yield ast.Pass()
-        case ast.If(orelse=[]) if isinstance(node.body[-1], ast.Return | ast.Continue | ast.Break | ast.Raise):
+        case ast.If(orelse=[]) if not _only_logs(node):
             yield ast.Pass()
+
+
+def _called_otherwise(node: ast.Call) -> Iterator[ast.AST]:
+    """Yield the call with its first two arguments swapped, and without each named one that goes by its own name."""
+    match node.args:
+        case [ast.Name() | ast.Attribute() as first, ast.Name() | ast.Attribute() as second, *rest]:
+            yield _with(node, args=[second, first, *rest])
+    for place, keyword in enumerate(node.keywords):
+        if keyword.arg not in (None, "key", "maxlen"):
+            yield _with(node, keywords=[*node.keywords[:place], *node.keywords[place + 1 :]])
 
 
 def _with(node: ast.AST, **fields: object) -> ast.AST:
@@ -70,6 +96,12 @@ def _is_text(node: ast.BinOp) -> bool:
     return any(
         isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str))
         for side in sides
+    )
+
+
+def _only_logs(node: ast.If) -> bool:
+    return all(
+        isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call) and _logs(inner.value) for inner in node.body
     )
 
 

@@ -1,39 +1,58 @@
-"""Which tests reach which line: one run of the tests under coverage, kept until a file changes."""
+"""Which tests reach which line: runs of the tests under coverage, kept for each file of tests until that file changes.
+
+The source that was run is kept too. Where a module has changed since, its lines are matched with those of then, and a
+new line counts as reached by whatever reached its neighbours.
+"""
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 import json
 import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import coverage
 import pytest
+from redis.commands.core import Script
 
 FOLDER = "COGITATE_REACHED"  # where a session's processes write what they saw
+PRODUCT = ("memory", "tasks", "scheduler", "workers", "ops", "prompts")
 
 
 class Recorder:
-    """A pytest plugin that notes which test runs which line, and how long it takes."""
+    """A pytest plugin that notes which test runs which line or script, and how long it takes."""
 
     def __init__(self, folder: Path, root: Path) -> None:
         self._folder = folder
         self._seconds: dict[str, float] = defaultdict(float)
+        self._scripts: dict[str, set[str]] = defaultdict(set)  # text of a Lua script -> tests that call it
+        self._running = ""
         self._coverage = coverage.Coverage(
             data_file=str(folder / "lines"),
             data_suffix=True,
             config_file=False,
-            source=[str(root / name) for name in ("memory", "tasks", "scheduler", "workers", "ops", "prompts")],
+            source=[str(root / name) for name in PRODUCT],
             concurrency=["thread", "greenlet"],
         )
         self._coverage.start()
+        call: Callable[..., Any] = Script.__call__
+
+        def noted(script: Script, *args: Any, **named: Any) -> Any:
+            self._scripts[str(script.script)].add(self._running)
+            return call(script, *args, **named)
+
+        Script.__call__ = noted  # type: ignore[method-assign]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Note what runs from here on as reached by this test."""
+        self._running = item.nodeid
         self._coverage.switch_context(item.nodeid)
         return (yield)
 
@@ -47,7 +66,9 @@ class Recorder:
         """Write what this process has seen."""
         self._coverage.stop()
         self._coverage.save()
-        (self._folder / f"seconds-{os.getpid()}.json").write_text(json.dumps(self._seconds))
+        scripts = [[text, sorted(tests)] for text, tests in self._scripts.items()]
+        seen = {"seconds": self._seconds, "scripts": scripts}
+        (self._folder / f"seen-{os.getpid()}.json").write_text(json.dumps(seen))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -56,50 +77,187 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Recorder(Path(os.environ[FOLDER]), config.rootpath))
 
 
-def record(root: Path, folder: Path, tests: Sequence[str], processes: int) -> None:
-    """Run the tests and keep in `folder` what each of them reached. Tests that fail are left out.
+def files_of(root: Path, tests: Sequence[str]) -> list[str]:
+    """Return the files of tests in the named files and folders."""
+    return [
+        str(found.relative_to(root))
+        for name in tests
+        for found in (sorted((root / name).rglob("test_*.py")) if (root / name).is_dir() else [root / name])
+    ]
+
+
+def record(root: Path, folder: Path, tests: Sequence[str], processes: int, *, afresh: bool = False) -> None:
+    """Run the files of tests that have changed since they were recorded, and keep what each of them reached.
+
+    A test that fails is left out.
 
     Raises:
         RuntimeError: when no test could be run.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.iterdir():
+    stale = [name for name in files_of(root, tests) if afresh or not _is_recorded(root, folder, name)]
+    if not stale:
+        return
+    print(f"recording which test of {len(stale)} files reaches which line …", flush=True)
+    raw = folder / "raw"
+    raw.mkdir(parents=True, exist_ok=True)
+    for old in raw.iterdir():
         old.unlink()
     command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "mutation.reached", "-p", "no:cacheprovider", "--timeout", "240",
-        "--numprocesses", str(processes), "--dist", "worksteal", *tests,
+        sys.executable, "-m", "pytest", "-q", "-p", "mutation.reached", "-p", "no:cacheprovider", "--timeout", "120",
+        *(("--numprocesses", str(processes), "--dist", "worksteal") if processes > 1 else ()), *stale,
     ]  # fmt: skip
-    environment = {**os.environ, FOLDER: str(folder), "CI": "true"}
-    code = subprocess.run(command, cwd=root, env=environment, check=False).returncode
-    if code not in (0, 1) or not list(folder.glob("seconds-*.json")):
+    sources = {name: _keep_source(folder, root / name) for name in _product(root)}
+    environment = {**os.environ, FOLDER: str(raw), "CI": "true"}
+    code = subprocess.run(command, cwd=root, env=environment, check=False, stdout=subprocess.DEVNULL).returncode
+    if code not in (0, 1) or not list(raw.glob("seen-*.json")):
         raise RuntimeError(f"the tests could not be run: pytest ended with {code}")
-    combined = coverage.Coverage(data_file=str(folder / "all"), config_file=False)
-    combined.combine([str(path) for path in folder.glob("lines*")])
+    combined = coverage.Coverage(data_file=str(raw / "all"), config_file=False)
+    combined.combine([str(path) for path in raw.glob("lines*")])
     combined.save()
+    keep(root, folder, raw, stale, sources)
+
+
+def keep(root: Path, folder: Path, raw: Path, stale: Iterable[str], sources: dict[str, str]) -> None:
+    """Write what a run of tests has shown, a file for each file of tests."""
+    data = coverage.CoverageData(basename=str(raw / "all"))
+    data.read()
+    seconds: dict[str, float] = {}
+    scripts: dict[str, set[str]] = defaultdict(set)
+    for path in raw.glob("seen-*.json"):
+        seen = json.loads(path.read_text())
+        seconds |= seen["seconds"]
+        for text, tests in seen["scripts"]:
+            scripts[text] |= set(tests)
+    masks: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
+    for measured in data.measured_files():
+        name = str(Path(measured).relative_to(root))
+        for line, tests in data.contexts_by_lineno(measured).items():
+            for test in tests:
+                if test:
+                    masks[test.partition("::")[0]][name][test] |= 1 << line
+    for text, called in scripts.items():
+        for name in (name for name in sources if name.endswith(".lua")):
+            if (root / name).read_text().strip() in text:
+                for test in called:
+                    masks[test.partition("::")[0]][name][test] = -1
+    for name in stale:
+        lines = {path: {test: hex(mask) for test, mask in of.items()} for path, of in masks[name].items()}
+        record = {
+            "test": _hash((root / name).read_text()),
+            "sources": {path: sources[path] for path in lines if path in sources},
+            "seconds": {test: value for test, value in seconds.items() if test.partition("::")[0] == name},
+            "lines": lines,
+        }
+        _record_of(folder, name).write_text(json.dumps(record))
 
 
 class Reached:
-    """What a recorded run of the tests reached."""
+    """What recorded runs of the tests reached."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
-        self._root = root
-        self._data = coverage.CoverageData(basename=str(folder / "all"))
-        self._data.read()
-        self._lines: dict[str, dict[int, list[str]]] = {}
+    def __init__(self, root: Path, folder: Path, tests: Sequence[str]) -> None:
+        self._root, self._folder = root, folder
+        self._records = [
+            json.loads(path.read_text())
+            for name in files_of(root, tests)
+            if (path := _record_of(folder, name)).exists()
+        ]
+        self._lines: dict[str, list[tuple[str, int]]] = {}
+        self._now: dict[str, dict[int, list[int]]] = {}
+        self._texts: dict[str, str] = {}
         self.seconds: dict[str, float] = {}
-        for path in folder.glob("seconds-*.json"):
-            self.seconds |= json.loads(path.read_text())
+        for record in self._records:
+            self.seconds |= record["seconds"]
 
-    def tests(self, path: str, first: int, last: int) -> list[str]:
+    def tests(self, path: str, first: int, last: int, name: str = "") -> list[str]:
         """Return the tests that run one of these lines, the fastest first.
 
-        What runs when the module is imported is reached by all tests that reach the module.
+        What runs when the module is imported is reached by all tests that reach the module, and so is a Lua script;
+        those whose file mentions the module, and of these those that mention the name, come first.
         """
         if path not in self._lines:
-            self._lines[path] = self._data.contexts_by_lineno(str((self._root / path).resolve()))
-        lines = self._lines[path]
-        found = {test for line in range(first, last + 1) for test in lines.get(line, ()) if test}
-        at_import = any("" in lines.get(line, ()) for line in range(first, last + 1))
-        if at_import and not found:
-            found = {test for tests in lines.values() for test in tests if test}
-        return sorted((t for t in found if self.seconds.get(t, 0) < 60), key=lambda t: (self.seconds.get(t, 0), t))
+            self._lines[path] = [
+                (test, self._today(path, record["sources"][path], int(mask, 16)))
+                for record in self._records
+                for test, mask in record["lines"].get(path, {}).items()
+                if path in record["sources"]
+            ]
+        wanted = ((1 << (last + 1)) - 1) ^ ((1 << first) - 1)
+        found = {test for test, mask in self._lines[path] if mask & wanted}
+        if not found and not self._is_in_function(path, first):
+            found = {test for test, _ in self._lines[path]}
+            module = path.removesuffix(".py").replace("/", ".")
+        else:
+            module = name = ""
+
+        def order(test: str) -> tuple[int, float, str]:
+            text = self._text(test.partition("::")[0]) if module else ""
+            return -(module in text) - bool(name and name in text), self.seconds.get(test, 0), test
+
+        return sorted((test for test in found if self.seconds.get(test, 0) < 60), key=order)
+
+    def _text(self, file: str) -> str:
+        if file not in self._texts:
+            path = self._root / file
+            self._texts[file] = path.read_text() if path.exists() else ""
+        return self._texts[file]
+
+    def _is_in_function(self, path: str, line: int) -> bool:
+        import ast
+
+        return path.endswith(".py") and any(
+            isinstance(node, ast.FunctionDef) and node.body[0].lineno <= line <= (node.end_lineno or 0)
+            for node in ast.walk(ast.parse((self._root / path).read_text()))
+        )
+
+    def _today(self, path: str, source: str, mask: int) -> int:
+        """Return the lines of a kept source as lines of the present one."""
+        present = (self._root / path).read_text()
+        if mask < 0 or source == _hash(present):
+            return mask
+        if source not in self._now:
+            before = (self._folder / "sources" / source).read_text().splitlines()
+            matcher = difflib.SequenceMatcher(None, before, present.splitlines(), autojunk=False)
+            moved: dict[int, list[int]] = defaultdict(list)
+            for _, from_first, from_last, to_first, to_last in matcher.get_opcodes():
+                same = from_last - from_first == to_last - to_first
+                neighbours = [from_first] if from_first == from_last else []  # new lines: as the one before them
+                for line in neighbours or range(from_first + 1, from_last + 1):
+                    as_now = [to_first + line - from_first] if same else range(to_first + 1, to_last + 1)
+                    moved[line] += as_now
+            self._now[source] = moved
+        moved = self._now[source]
+        return sum(1 << line for line in {now for was in _bits(mask) for now in moved.get(was, ())})
+
+
+def _bits(mask: int) -> list[int]:
+    return [place for place in range(mask.bit_length()) if mask >> place & 1]
+
+
+def _product(root: Path) -> list[str]:
+    return [
+        str(path.relative_to(root))
+        for name in PRODUCT
+        for path in sorted((root / name).rglob("*"))
+        if path.suffix in (".py", ".lua")
+    ]
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _keep_source(folder: Path, path: Path) -> str:
+    text = path.read_text()
+    name = _hash(text)
+    (folder / "sources").mkdir(parents=True, exist_ok=True)
+    (folder / "sources" / name).write_text(text)
+    return name
+
+
+def _record_of(folder: Path, name: str) -> Path:
+    return folder / (name.replace("/", "-").removesuffix(".py") + ".json")
+
+
+def _is_recorded(root: Path, folder: Path, name: str) -> bool:
+    path = _record_of(folder, name)
+    return path.exists() and json.loads(path.read_text())["test"] == _hash((root / name).read_text())

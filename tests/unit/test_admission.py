@@ -100,6 +100,23 @@ def test_what_would_be_too_late_after_a_delay_is_not_put_off() -> None:
     assert degrade("defer", later, TOO_SLOW) == "heuristic"
 
 
+def test_what_is_deferred_is_tried_again_ten_ticks_later_and_twice_at_most() -> None:
+    trials, tick = [Request(kind="muse", owner="agent:a")], 7
+    for trial in (1, 2):
+        (deferred,) = decide(trials, 0)
+        assert (deferred.decision, deferred.due) == ("deferred", 0)
+        assert deferred.successor == JobKey(tick + 10, "muse", "agent:a", 0, trial)
+        trials = [Request(kind="muse", owner="agent:a", trial=trial)]
+    (last,) = decide(trials, 0)
+    assert (last.decision, last.successor) == ("heuristic", None)
+    assert last.due > tick, "a heuristic has a tick at which it applies"
+
+
+def test_of_requests_that_are_otherwise_alike_the_one_about_earlier_entries_is_first() -> None:
+    asked = [Request(kind="plan", owner="agent:a", numbers=numbers) for numbers in ((10,), (9, 11), (9,))]
+    assert [d.request.numbers for d in decide(asked, 9)] == [(9,), (9, 11), (10,)]
+
+
 def test_what_is_refused_holds_nothing_and_names_the_cell() -> None:
     (refused,) = decide([Request(kind="plan", owner="agent:a")], 0)
     assert (refused.cost, refused.cells, refused.refused) == (Cost(), (), "run:0 run calls")

@@ -140,6 +140,29 @@ def test_what_is_borrowed_comes_back_after_the_last_call() -> None:
     assert view.refusal(key("plan"), 1440 + 5, Cost(calls=31)) is None, "a new day's guarantee is a new one"
 
 
+def test_guarantees_are_kept_free_in_the_days_window_of_the_whole_run_and_nowhere_else() -> None:
+    limits = {"day.kind:plan.calls": 10, "tick.run.calls": 10, "run.run.calls": 10, "day.owner:*.calls": 10}
+    for name in limits:
+        view = view_of({name: 10}, plan=(0.5, 1440), act=(0.5, 1440))
+        assert view.refusal(key(), 0, Cost(calls=10)) is None, name
+        assert view.refusal(key(), 0, Cost(calls=11)) is not None, name
+        hold(view, key(), 0, Cost(calls=10))
+        assert view.refusal(key(), 0, Cost(calls=1)) is not None, name
+
+
+def test_a_correction_reaches_the_windows_that_are_still_open() -> None:
+    view = view_of({"tick.run.calls": 10, "day.run.calls": 10})
+    cells, reserved, used = view.cells(key(), 0), Cost(calls=2, tokens=9), Cost(calls=1, tokens=4)
+    hold(view, key(), 0, reserved)
+    view.forget("tick:7")
+    view.take_changes()
+    view.correct(cells, reserved, used)
+    assert [view.get(Cell("day:0", "run"), unit) for unit in ("calls", "tokens", "jobs")] == [1, 4, 1]
+    assert view.get(Cell("run:0", "run"), "tokens") == 4
+    assert not [field for field in view.held if field.startswith("tick:7|")]
+    assert all(not field.startswith("tick:7|") for field, _ in view.take_changes())
+
+
 steps = st.lists(
     st.tuples(st.sampled_from(KINDS), st.integers(1, 9), st.integers(0, 30), st.sampled_from(["hold", "release"])),
     max_size=120,

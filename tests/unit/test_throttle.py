@@ -163,6 +163,54 @@ def test_at_none_nobody_thinks_and_everybody_is_remembered() -> None:
     assert {waiting.times for waiting in postponing.waiting.values()} == {10}, "once an interval"
 
 
+def test_a_thought_takes_a_whole_credit_and_no_credit_is_there_to_begin_with() -> None:
+    thirds = Postponing()
+    assert sift(thirds, OWNERS[:3], 333) == [], "three thirds of it are not quite one"
+    assert sift(Postponing(), OWNERS[:4], 250) == OWNERS[:1]
+    assert sift(thirds, OWNERS[3:4], 333) == OWNERS[:1]
+    assert thirds.credit == 332, "what is left over counts for the next"
+
+
+def test_who_waits_is_due_once_more_exactly_an_interval_later() -> None:
+    postponing = Postponing()
+    common = {"factor": 0, "interval": 720, "last_call": False, "salience": lambda owner: 0}
+    first = postponing.sift(OWNERS, minute=5, **common)  # type: ignore[arg-type]
+    assert first.postponed == OWNERS
+    assert postponing.sift([], minute=724, **common).postponed == []  # type: ignore[arg-type]
+    assert postponing.sift([], minute=725, **common).postponed == OWNERS, "in order of their names"  # type: ignore[arg-type]
+    assert {(was.since, was.again, was.times) for was in postponing.waiting.values()} == {(5, 1445, 2)}
+
+
+def test_credit_of_one_pressure_is_not_spent_in_the_next() -> None:
+    postponing = Postponing()
+    assert sift(postponing, OWNERS[:1], 999) == []
+    assert sift(postponing, [], FULL) == OWNERS[:1], "as usual again: who waited thinks"
+    assert sift(postponing, OWNERS[1:2], 500) == []
+    assert postponing.credit == 500
+
+
+def test_who_left_or_thought_for_another_reason_waits_no_more() -> None:
+    postponing = Postponing()
+    sift(postponing, OWNERS[:2], 0)
+    postponing.forget(OWNERS[0])
+    postponing.forget("agent:nobody")
+    assert sift(postponing, [], FULL) == OWNERS[1:2]
+
+
+def test_what_made_an_owner_due_counts_from_when_it_last_brought_credit() -> None:
+    postponing = Postponing()
+    common = {"factor": 1, "interval": 10_000, "last_call": False, "enough": 100}
+
+    def postponed(due: list[str], happened: int) -> list[str]:
+        return postponing.sift(due, minute=0, salience=lambda _: happened, **common).postponed  # type: ignore[arg-type]
+
+    assert postponed(["agent:a"], 50) == ["agent:a"]
+    assert postponed(["agent:a"], 149) == []
+    assert postponed([], 150) == [], "only who is due at this tick, by its usual cadence, brings credit"
+    assert postponed(["agent:a"], 150) == ["agent:a"]
+    assert postponed(["agent:a"], 249) == []
+
+
 def test_at_a_last_call_nobody_waits_any_longer() -> None:
     postponing, thought = Postponing(), list[tuple[int, str]]()
     for minute in range(0, 1440, 10):
