@@ -24,6 +24,7 @@ from memory.entry import (
     as_known,
     shared,
 )
+from memory.seal import Seal
 
 
 class Changes(msgspec.Struct):
@@ -68,6 +69,7 @@ class Stream:
             self._counts[entry.type] = self._counts.get(entry.type, 0) + 1
         self._unrated = {n for n, e in self._live.items() if e.importance == UNRATED}
         self._provisional = {n for n, e in self._live.items() if e.provisional}
+        self._seal: Seal | None = None  # kept up once somebody has asked for it
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -153,6 +155,18 @@ class Stream:
             msgspec.structs.replace(item, status=status[item.id]) if item.id in status else item for item in plan.items
         ]
 
+    def seal(self) -> str:
+        """Return the seal of what the stream holds (`memory.seal`)."""
+        if self._seal is None:
+            self._seal = Seal()
+            for entry in self.entries.values():
+                self._seal.entry(entry, 1)
+            for number, record in self.archived.items():
+                self._seal.archived(number, record, 1)
+            for number, marks in self.marks.items():
+                self._seal.marks(number, marks, 1)
+        return self._seal.text(self.head)
+
     # -- changing (tick loop and memory.apply only) ------------------------------------------------
 
     def append(self, entry: Entry, tick: int) -> Entry:
@@ -167,6 +181,8 @@ class Stream:
         if entry.provisional:
             self._provisional.add(number)
         self.head.last_number = number
+        if self._seal is not None:
+            self._seal.entry(entry, 1)
         self.changes.appended.append(number)
         self.changes.head = True
         return entry
@@ -181,6 +197,8 @@ class Stream:
         if record is None or record.tick != tick or record.into != into:
             record = Archived(tick, into)
         self.archived[entry.number] = record  # and not the equal number that an effect brought: one is held already
+        if self._seal is not None:
+            self._seal.archived(entry.number, record, 1)
         self.changes.archived.append(entry.number)
         if entry.type == "plan" and entry.items:
             for item in entry.items:
@@ -206,11 +224,17 @@ class Stream:
     def delete(self, numbers: Iterable[int]) -> None:
         """Forget archived entries for good (after their retention, when no open job may read them)."""
         for number in numbers:
-            if self.archived.pop(number).into:
+            record, marks = self.archived.pop(number), self.marks.pop(number, None)
+            if record.into:
                 self.changes.deleted_into.append(number)
-            if self.marks.pop(number, None) is not None:
+            if marks is not None:
                 self.changes.deleted_marks.append(number)
-            del self.entries[number]
+            entry = self.entries.pop(number)
+            if self._seal is not None:
+                self._seal.entry(entry, -1)
+                self._seal.archived(number, record, -1)
+                if marks is not None:
+                    self._seal.marks(number, marks, -1)
             self.changes.deleted.append(number)
             self._vacant += 1
         # A dict keeps the room of what has left it, and grows threefold without it: anew it takes half as much.
@@ -221,18 +245,31 @@ class Stream:
 
     def forget_target(self, number: int) -> None:
         """Forget into which entry an archived one went: that entry is to be removed."""
-        self.archived[number] = Archived(self.archived[number].tick)
+        before = self.archived[number]
+        self.archived[number] = Archived(before.tick)
+        if self._seal is not None:
+            self._seal.archived(number, before, -1)
+            self._seal.archived(number, self.archived[number], 1)
         self.changes.deleted_into.append(number)
 
     def mark(self, number: int, marks: Marks) -> None:
         """Replace the marks of an entry."""
+        before = self.marks.get(number)
         self.marks[number] = marks
+        if self._seal is not None:
+            if before is not None:
+                self._seal.marks(number, before, -1)
+            self._seal.marks(number, marks, 1)
         self.changes.marked.add(number)
 
     def rate(self, number: int, importance: int, tick: int) -> None:
         """Give an unrated entry its rating, from this tick on."""
-        entry = msgspec.structs.replace(self.entries[number], importance=importance, rated=tick)
+        before = self.entries[number]
+        entry = msgspec.structs.replace(before, importance=importance, rated=tick)
         self.entries[number] = entry
+        if self._seal is not None:
+            self._seal.entry(before, -1)
+            self._seal.entry(entry, 1)
         if number in self._live:
             self._live[number] = entry
         self._unrated.discard(number)

@@ -28,7 +28,7 @@ from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS
 from scheduler.restore import LoopState
 from scheduler.snapshot import Snapshot, take_snapshot
-from scheduler.standing import Standing, same_figures
+from scheduler.standing import Standing, same_figures, wrong_facts
 from scheduler.streams import load_streams
 from scheduler.summary import BudgetLine, budget_lines, jobs_of, limits_of, lines_of, prefix_of
 from tasks.job import Cost, JobKey
@@ -170,8 +170,7 @@ class _Walk:
         } != self._standing.profiles:
             found.append("the owners' profiles are not those that the journal says")
         kept = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
-        said = self._standing.facts
-        if max(said, default=0) not in kept or any(said.get(version) != held for version, held in kept.items()):
+        if wrong_facts(kept, self._standing):
             found.append("the run's facts are not those that the journal says")
         return found
 

@@ -36,7 +36,7 @@ def wrong_streams(
             found.append(f"{owner}: cannot be read: {type(error).__name__}: {str(error)[:200]}")
             continue
         said = follow(tick)[owner]
-        found += [f"{owner}: {fault}" for fault in (*_differences(stored, said), *_misplaced(said, fields))]
+        found += [f"{owner}: {fault}" for fault in (*differences(stored, said), *_misplaced(said, fields))]
         found += [f"{owner}: {fault}" for fault in _without_summary(said)]
     return found
 
@@ -55,7 +55,8 @@ def _read(client: Redis, prefix: str, owner: str) -> tuple[int, Stream, dict[str
     raise TimeoutError(f"the run advanced {TRIES} times while the stream of {owner!r} was read; pause it first")
 
 
-def _differences(stored: Stream, said: Stream) -> list[str]:
+def differences(stored: Stream, said: Stream) -> list[str]:
+    """Return where a stored stream is not the one that the journal leads to, in words."""
     found = []
     for name in ("entries", "archived", "marks"):
         held, expected = getattr(stored, name), getattr(said, name)

@@ -13,6 +13,7 @@ from scheduler.ledger import Commit, HostLedger, Write
 from scheduler.mind import Mind
 from scheduler.open_jobs import job_writes
 from scheduler.restore import loop_state
+from scheduler.seals import Seals
 from scheduler.streams import chunked, stream_writes
 from scheduler.turn import Outcome
 from scheduler.versions import SCHEMA
@@ -31,10 +32,11 @@ class Pace(NamedTuple):
 class Committer:
     """Turns a run's finished ticks into commits."""
 
-    def __init__(self, ledger: HostLedger, mind: Mind, windows: set[str]) -> None:
+    def __init__(self, ledger: HostLedger, mind: Mind, windows: set[str], seals: Seals) -> None:
         self._ledger = ledger
         self._mind = mind
         self.windows = windows  # that exist in the ledger
+        self._seals = seals
         self._loop_written = b""
 
     def commit(
@@ -57,6 +59,8 @@ class Committer:
         if core.facts is not None:
             writes.append(Write("HSET", "facts", (number, msgspec.json.encode(core.facts))))
             writes += chunked("HDEL", "facts", list(mind.take_stale_facts()))
+        whole = core.facts is not None or bool(core.joined or core.left)
+        writes += self._seals.writes(mind, outcome.streams, number, whole=whole)
         writes += mind.rater.writes()
         writes += mind.estimates.writes()
         writes += mind.late.writes()

@@ -11,7 +11,7 @@ OF_RUN = frozenset({
     "state", "jobs", "unclaimed", "staged", "waiting", "open", "attempts", "lost", "beats", "arrivals", "windows",
     "view", "owners", "retired", "heads", "facts", "journal", "journal_checkpoints", "checkpoint", "controls",
     "answers", "knock", "ratings", "alone", "awaited", "offered", "charged", "unsettled", "corrections", "retries",
-    "captured", "captured_at", "captured_bytes", "readiness", "host", "latencies", "timed",
+    "captured", "captured_at", "captured_bytes", "readiness", "host", "latencies", "timed", "seals",
 })  # fmt: skip
 
 #: Keys that each owner has, followed by ":" and its name: see `scheduler.streams`.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memory.errors import CogitateError
 from scheduler.versions import SCHEMA
+
+NAMED = 5  # parts of a run that a message names
 
 
 class LedgerError(CogitateError, RuntimeError):
@@ -39,6 +43,19 @@ class Unreadable(LedgerError):
 
     def __init__(self, run: str, why: str) -> None:
         super().__init__(f"the ledger of run {run!r} cannot be read: {why[:200]}; `cogitate audit {run}` says more")
+
+
+class Altered(Unreadable):
+    """What Redis holds of a run's memory is not what its host wrote: somebody has changed or removed it."""
+
+    def __init__(self, run: str, tick: int, parts: Sequence[str]) -> None:
+        more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""
+        LedgerError.__init__(
+            self,
+            f"run {run!r} cannot go on: Redis does not hold what its host wrote up to tick {tick}, but something else: "
+            f"{', '.join(parts[:NAMED])}{more}; `cogitate audit {run}` says more; put the server's data back from a "
+            "copy, or begin the run anew",
+        )
 
 
 class NewerSchema(LedgerError):

@@ -120,7 +120,7 @@ class TickLoop(WorldCalls):
         self.digest, self.chain = state.digest, state.chain
         self.restored = state.checkpoint  # what the world gave to its last checkpoint, or None
         self._checkpoint_tick = state.checkpoint_tick  # of the world's last one
-        self._committer = Committer(ledger, self.mind, state.windows)
+        self._committer = Committer(ledger, self.mind, state.windows, state.seals)
         self._trimmer = (
             JournalTrimmer(ledger, self.mind, keep=journal_keep, exported=exported) if journal_keep else None
         )

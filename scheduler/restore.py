@@ -12,10 +12,11 @@ from memory.unreadable import leave_out, unreadable
 from scheduler.endpoints import Model
 from scheduler.facts import Facts
 from scheduler.ledger import HostLedger
-from scheduler.ledger_errors import Unreadable
+from scheduler.ledger_errors import LedgerError, Unreadable
 from scheduler.left_out import check_kind_wrote
 from scheduler.mind import Mind
 from scheduler.open_jobs import load_open_jobs
+from scheduler.seals import Seals
 from scheduler.streams import load_streams
 from scheduler.triggers import Trigger
 from scheduler.turn import Deferred
@@ -39,6 +40,7 @@ class Restored(NamedTuple):
     checkpoint: bytes | None  # the world's state
     checkpoint_tick: int
     windows: set[str]
+    seals: Seals
 
 
 def loop_state(mind: Mind) -> bytes:
@@ -50,10 +52,12 @@ def restore(ledger: HostLedger, mind: Mind) -> Restored:
     """Fill `mind` with what the ledger holds; a new run is empty.
 
     Raises:
-        Unreadable: when somebody has damaged it.
+        Unreadable: when somebody has damaged it; Altered, when it can be read and is not what its host wrote.
     """
     try:
         return _restore(ledger, mind)
+    except LedgerError:
+        raise
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError) as error:
         raise Unreadable(ledger.run, f"{type(error).__name__}: {error}") from error
 
@@ -65,18 +69,20 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.open.update(load_open_jobs(client, prefix))
     mind.latencies.load(client, prefix, mind.open)
     if int(tick) == 0:
-        return Restored(0, "", "", None, 0, set())
+        return Restored(0, "", "", None, 0, set(), Seals())
     loop = msgspec.json.decode(kept, type=LoopState)
     owners: Any = client.hgetall(prefix + "owners")
     mind.profiles = {o.decode(): msgspec.json.decode(raw, type=Profile) for o, raw in sorted(owners.items())}
     mind.streams = load_streams(client, prefix, mind.profiles)
+    mind.retired = {owner.decode() for owner in client.hkeys(prefix + "retired")}  # type: ignore[union-attr]
+    facts: Any = client.hgetall(prefix + "facts")
+    mind.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
+    seals = Seals()
+    seals.check(client, prefix, mind, int(tick))
     mind.left_out = list(unreadable(mind.streams.values()))
     for one in mind.left_out:
         check_kind_wrote(client, prefix, one.owner, mind.streams[one.owner].entries[one.number])
         leave_out(mind.streams[one.owner], (one.number,), int(tick) + 1)
-    mind.retired = {owner.decode() for owner in client.hkeys(prefix + "retired")}  # type: ignore[union-attr]
-    facts: Any = client.hgetall(prefix + "facts")
-    mind.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
     mind.facts = _with_models(mind.facts_at[loop.facts_version], mind.facts.models)
     mind.facts_version = loop.facts_version
     mind.deferred = list(loop.deferred)
@@ -92,7 +98,7 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.steering.load(client, prefix)
     windows: Any = client.smembers(prefix + "windows")
     world, at = load_world(client, prefix)
-    return Restored(int(tick), digest, chain, world, at, {window.decode() for window in windows})
+    return Restored(int(tick), digest, chain, world, at, {window.decode() for window in windows}, seals)
 
 
 def _with_models(kept: Facts, models: tuple[Model, ...]) -> Facts:

@@ -6,7 +6,7 @@ if it were whole. It grows with owners, kinds and open jobs, not with ticks (`fo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -170,6 +170,12 @@ class Standing(msgspec.Struct, kw_only=True):
     def _count(self, kind: str, fact: str, value: str) -> None:
         counts = self.jobs.setdefault(kind, {name: {} for name in FACTS})[fact]
         counts[value] = counts.get(value, 0) + 1
+
+
+def wrong_facts(kept: Mapping[int, Facts], standing: Standing) -> bool:
+    """Return whether the facts that are kept are not those that the journal says."""
+    said = standing.facts
+    return max(said, default=0) not in kept or any(said.get(version) != facts for version, facts in kept.items())
 
 
 def same_figures(one: Standing, other: Standing) -> bool:

@@ -117,7 +117,6 @@ def test_a_schema_that_is_no_number_is_refused(client: Redis) -> None:
         lambda c, p, j: c.hset(p + "heads", OWNER, "[]"),
         lambda c, p, j: c.hset(p + "entries:" + OWNER, 1, "[" * 50_000),
         lambda c, p, j: c.hset(p + "owners", OWNER, "\xff"),
-        lambda c, p, j: c.delete(p + "facts"),
         lambda c, p, j: (c.delete(p + "jobs"), c.set(p + "jobs", "x")),
         lambda c, p, j: c.hset(j, "job", "{"),
         lambda c, p, j: c.delete(j),

@@ -1,0 +1,62 @@
+"""A seal: sums over what a stream holds, kept up with each change, to find out whether a copy is still that.
+
+Whoever holds the stream adds and takes away what changed; whoever reads it back sums it up anew. Each sum is over
+hashes of its parts, modulo 2^128, so the order in which parts came does not count. It finds damage, not forgery.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from memory.entry import Archived, Entry, Head, Marks
+
+PARTS = ("entries", "archive", "marks", "heads")
+
+_MODULUS = 1 << 128
+_encode = msgspec.json.Encoder().encode
+
+
+class Seal:
+    """The sums of one stream."""
+
+    __slots__ = ("_archived", "_entries", "_marks")
+
+    def __init__(self) -> None:
+        self._entries = self._archived = self._marks = 0
+
+    def entry(self, entry: Entry, sign: int) -> None:
+        """Add an entry (`sign` 1), or take it away (-1)."""
+        self._entries += sign * _hashed(entry.number, entry)
+
+    def archived(self, number: int, record: Archived, sign: int) -> None:
+        """Add the record of an archived entry, or take it away."""
+        self._archived += sign * _hashed(number, record)
+
+    def marks(self, number: int, marks: Marks, sign: int) -> None:
+        """Add the marks of an entry, or take them away."""
+        self._marks += sign * _hashed(number, marks)
+
+    def text(self, head: Head) -> str:
+        """Return the seal with this head: a word for each of `PARTS`."""
+        sums = [f"{value % _MODULUS:x}" for value in (self._entries, self._archived, self._marks)]
+        return " ".join((*sums, digest_of(head)))
+
+
+def digest_of(value: Any) -> str:
+    """Return the hash of a value that is written whole."""
+    return hashlib.blake2b(_encode(value), digest_size=16).hexdigest()
+
+
+def broken_parts(found: str, expected: str) -> list[str]:
+    """Return the parts in which a seal differs from the one that was kept; all of them if that is none."""
+    words = expected.split(" ")
+    if len(words) != len(PARTS):
+        return list(PARTS)
+    return [part for part, one, other in zip(PARTS, found.split(" "), words, strict=True) if one != other]
+
+
+def _hashed(number: int, value: Any) -> int:
+    return int.from_bytes(hashlib.blake2b(b"%d " % number + _encode(value), digest_size=16).digest())

@@ -1,0 +1,186 @@
+"""A run whose memory somebody has changed or removed in Redis: no host goes on with it, and the error says why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from cogitate import Observation, Profile, Settings, TickLoop
+from scheduler.audit import audit
+from scheduler.ledger_errors import Altered
+from scheduler.summary import prefix_of
+from workers.embedded import EmbeddedServer
+
+ADA, BEN = "agent:ada", "agent:ben"
+OWNERS = {ADA: Profile(name="Ada Smith"), BEN: Profile(name="Ben Cole")}
+TICKS, MORE = 420, 10  # the morning's plans are made by then
+
+Harm = Callable[[Any, str], object]  # client, prefix
+Dumped = dict[bytes, bytes]
+
+
+def live(client: Redis, ticks: int, *, resume: bool = False) -> TickLoop:
+    """Ada and Ben see something every twenty minutes, and the same thing again."""
+    settings = Settings(max_observations=12)
+    with TickLoop(
+        run="town", owners=OWNERS, settings=settings, ticks=ticks, inline=True, client=client, resume=resume
+    ) as loop:
+        for tick in loop:
+            if tick.number % 20 == 0:
+                for owner in OWNERS:
+                    seen = f"It is {tick.number} now." if tick.number % 40 else "The clock strikes."
+                    loop.observe(owner, Observation(text=seen, minute=tick.minute, importance=3))
+            if tick.number % 50 == 0:
+                loop.request("reflect", ADA)
+            loop.checkpoint(b"%d" % tick.number)
+    return loop
+
+
+@pytest.fixture(scope="module")
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Redis, Dumped]]:
+    """A server, and all the keys of a run on it."""
+    with EmbeddedServer(tmp_path_factory.mktemp("data")) as server, server.client() as client:
+        live(client, TICKS)
+        keys: Any = list(client.scan_iter(count=1000))
+        yield client, {key: client.dump(key) for key in keys}  # type: ignore[misc]
+
+
+@pytest.fixture(params=["sealed", "before seals"])
+def run(whole: tuple[Redis, Dumped], request: pytest.FixtureRequest) -> tuple[Redis, str]:
+    """The same run, as it was left by this version, or by one that wrote no seals; and its prefix."""
+    client, keys = whole
+    client.flushdb()
+    for key, value in keys.items():
+        client.restore(key, 0, value)  # type: ignore[arg-type]
+    prefix = prefix_of(client, "town")
+    if request.param == "before seals":
+        client.delete(prefix + "seals")
+        client.hdel(prefix + "state", "sealed")
+    return client, prefix
+
+
+def change(key: str, field: str | None = None, **values: Any) -> Harm:
+    """Change fields of a value that is JSON; without a field those of the first one."""
+
+    def harm(client: Any, prefix: str) -> None:
+        name = prefix + key
+        at = field.encode() if field is not None else min(client.hkeys(name), key=lambda found: (len(found), found))
+        before = json.loads(client.hget(name, at))
+        after = json.dumps(before | values)
+        assert json.loads(after) != before
+        client.hset(name, at, after)
+
+    return harm
+
+
+def remove(key: str) -> Harm:
+    """Remove the first field of a hash, or the first member of a sorted set."""
+
+    def harm(client: Any, prefix: str) -> None:
+        name = prefix + key
+        if client.type(name) == b"zset":
+            assert client.zpopmin(name)
+        else:
+            assert client.hdel(name, min(client.hkeys(name)))
+
+    return harm
+
+
+def delete(key: str) -> Harm:
+    return lambda client, prefix: client.delete(prefix + key)
+
+
+def put(key: str, field: str, value: Any) -> Harm:
+    return lambda client, prefix: client.hset(prefix + key, field, json.dumps(value))
+
+
+ENTRY = {"type": "observation", "text": "I was never seen.", "minute": 7, "number": 900, "tick": 7}
+
+
+@pytest.mark.parametrize(
+    ("harm", "part"),
+    [
+        (remove(f"entries:{ADA}"), "entries"),
+        (delete(f"entries:{ADA}"), "entries"),
+        (change(f"entries:{ADA}", text="The clock was silent."), "entries"),
+        (change(f"entries:{ADA}", importance=9), "entries"),
+        (put(f"entries:{ADA}", "900", ENTRY), "entries"),
+        (remove(f"archive:{ADA}"), "entries"),
+        (change(f"archive:{ADA}", minute=3), "entries"),
+        (delete(f"archive:{ADA}"), "entries"),
+        (remove(f"archived:{ADA}"), "archive"),
+        (lambda c, p: c.zincrby(f"{p}archived:{ADA}", 5, c.zrange(f"{p}archived:{ADA}", 0, 0)[0]), "archive"),
+        (delete(f"archived:{ADA}"), "archive"),
+        (delete(f"into:{ADA}"), "archive"),
+        (change("heads", ADA, last_number=2), "head"),
+        (change("heads", ADA, summary="Nothing happened."), "head"),
+        (change("heads", ADA, counters={}), "head"),
+        (lambda c, p: c.hdel(p + "heads", ADA), "head"),
+        (delete("heads"), "head"),
+        (change(f"marks:{ADA}", accesses=77), "marks"),
+        (remove(f"marks:{ADA}"), "marks"),
+        (delete(f"marks:{ADA}"), "marks"),
+        (put(f"marks:{ADA}", "900", {"accesses": 1}), "marks"),
+        (change("facts", minutes_per_tick=9), "facts"),
+        (delete("facts"), "facts"),
+        (change("owners", ADA, occupation="thief"), "owners"),
+        (remove("owners"), "owners"),
+        (delete("owners"), "owners"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_no_host_goes_on_with_what_was_altered(run: tuple[Redis, str], harm: Harm, part: str) -> None:
+    client, prefix = run
+    harm(client, prefix)
+    with pytest.raises(Altered, match=rf"run 'town' cannot go on: .*up to tick {TICKS}.*{part}.*cogitate audit town"):
+        live(client, TICKS + MORE, resume=True)
+    assert audit(client, "town") != []
+
+
+def test_an_altered_owner_is_named(run: tuple[Redis, str]) -> None:
+    client, prefix = run
+    change(f"entries:{BEN}", text="It never was.")(client, prefix)
+    with pytest.raises(Altered, match=BEN) as refused:
+        live(client, TICKS + MORE, resume=True)
+    assert ADA not in str(refused.value)
+
+
+def test_an_untouched_run_goes_on_to_the_digest_of_one_that_was_never_left(run: tuple[Redis, str]) -> None:
+    client, _ = run
+    resumed = live(client, TICKS + MORE, resume=True).digest
+    assert audit(client, "town") == []
+    client.flushdb()
+    assert live(client, TICKS + MORE).digest == resumed
+
+
+def test_seals_that_were_removed_or_changed_hide_nothing(run: tuple[Redis, str]) -> None:
+    client, prefix = run
+    live(client, TICKS + 1, resume=True)
+    assert client.hexists(prefix + "seals", ADA), "a host that goes on with a run of before seals writes them"
+    client.hset(prefix + "seals", ADA, "0 0 0 0")
+    with pytest.raises(Altered, match=f"entries of {ADA}"):
+        live(client, TICKS + MORE, resume=True)
+    client.hdel(prefix + "seals", ADA)
+    with pytest.raises(Altered, match=f"entries of {ADA}"):
+        live(client, TICKS + MORE, resume=True)
+    client.delete(prefix + "seals")
+    change(f"entries:{ADA}", text="It never was.")(client, prefix)
+    with pytest.raises(Altered, match=f"{ADA}: entries"):
+        live(client, TICKS + MORE, resume=True)
+
+
+def test_a_run_that_an_older_version_went_on_with_is_not_accused(run: tuple[Redis, str]) -> None:
+    """It commits ticks without sealing them."""
+    client, prefix = run
+    sealed: Any = client.hgetall(prefix + "seals")
+    live(client, TICKS + 20, resume=True)
+    client.delete(prefix + "seals")
+    if sealed:
+        client.hset(prefix + "seals", mapping=sealed)
+    client.hset(prefix + "state", "sealed", TICKS)
+    live(client, TICKS + 20 + MORE, resume=True)
+    assert audit(client, "town") == []
