@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from statistics import fmean as mean
 from statistics import median
 from typing import Any, NamedTuple
@@ -164,9 +165,14 @@ class Latencies:
         return late > max(int(len(samples) >= ENOUGH), len(samples) // TOLERATED)  # one may be bad luck
 
     def slow_for(self, kind: str, model: str, most: int) -> int:
-        """How many ticks before its newest job a kind's last answer was learned that took no more than `most`."""
+        """Return how many ticks before its newest job a kind was last fast: two answers in turn took at most `most`.
+
+        One alone may be luck: of a model that usually takes too long some answers come soon.
+        """
         samples = self.samples(kind, model)
-        good = (sample.at for sample in reversed(samples) if sample.ticks <= most)
+        good = (
+            later.at for earlier, later in reversed(list(pairwise(samples))) if max(earlier.ticks, later.ticks) <= most
+        )
         return max(0, self.since(kind, model) - next(good, samples[0].at if samples else 0))
 
     def is_answered(self, key: JobKey) -> bool:

@@ -115,6 +115,17 @@ def test_a_kind_that_is_too_slow_is_tried_again_after_a_pause_that_grows() -> No
     assert 4 * PAUSE <= LONGEST_PAUSE
 
 
+def test_one_lucky_answer_does_not_shorten_the_pause() -> None:
+    case = Case()
+    case.learn(*[100] * 20, at=1_000)
+    last = 1_000 + 2 * PAUSE
+    case.known.asked("act", MODEL, last)
+    case.learn(30, 100, at=last + 100)
+    case.known.asked("act", MODEL, last + 100)
+    assert case.asked(last + 100 + PAUSE) is None
+    assert case.asked(last + 100 + 2 * PAUSE + 100) is not None
+
+
 def test_never_two_tries_at_a_time_and_the_next_one_as_soon_as_one_went_well() -> None:
     case = Case()
     case.learn(*[100] * 20, at=1_000)
