@@ -1,12 +1,19 @@
-"""A line while a run goes on, once for each cause, when its endpoint is not to be reached or must not be asked."""
+"""Warnings of endpoints that do not answer: once for each cause while a run goes on, and at its end what that cost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import structlog
+from redis import Redis
+from redis.exceptions import RedisError
 
+from ops.shortfall_words import shortfall_lines
+from scheduler.ledger_errors import LedgerError
+from scheduler.settings import Settings
+from scheduler.summary import summarise_run
 from scheduler.turn import Outcome
+from workers.llm_address import servers_of
 from workers.verdict import WHAT_TO_CHECK
 
 AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK})  # the rest may be one slow call: told when the breaker opens
@@ -43,3 +50,13 @@ class EndpointWatch:
             return
         self._said.add((endpoint, why))
         log.warning(event, run=self._run, **({"endpoint": endpoint} if endpoint else {}), why=why, tick=tick, then=then)
+
+
+def tell_shortfalls(client: Redis, run: str, settings: Settings) -> None:
+    """Warn of each endpoint that left jobs without an answer: since when, and what it cost in thoughts."""
+    try:
+        shortfalls = summarise_run(client, run).shortfalls
+    except (RedisError, LedgerError):
+        return  # who leaves a run without a ledger has been told so
+    for line in shortfall_lines(shortfalls, servers_of(settings)):
+        log.warning("models.unanswered", run=run, said=line)

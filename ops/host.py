@@ -76,6 +76,8 @@ class TickLoop(NarratedLoop):
         RunHeld: when a host is at work on the run that is to be resumed or replaced, and `take_over` is not given.
     """
 
+    tells_shortfalls = True  # when it is closed; `cogitate run` has them in its summary
+
     def __init__(
         self,
         *,
@@ -175,11 +177,12 @@ class TickLoop(NarratedLoop):
             if settings.metrics_port is not None:
                 self._serve_metrics(client)
             if settings.llm == "openai":
-                from ops.endpoint_watch import EndpointWatch
+                from ops.endpoint_watch import EndpointWatch, tell_shortfalls
 
                 endpoints = {model.name: model.endpoint for model in settings.asked_models()}
                 said = readiness.unreachable if readiness is not None else set()
                 self.watchers.append(EndpointWatch(run, endpoints, said).committed)
+                self._resources.callback(lambda: self.tells_shortfalls and tell_shortfalls(client, run, settings))
             self._readiness = readiness
             self._begins_without_workers = inline or settings.wait_seconds() >= PATIENT
             if readiness is not None:

@@ -87,6 +87,26 @@ def test_an_endpoint_that_is_not_there_is_named_with_what_it_cost(client: Redis,
     assert record.because == "connection"
 
 
+def test_a_host_of_ones_own_is_told_at_its_end(client: Redis, tmp_path: Path, nobody: str) -> None:
+    settings = Settings(
+        data_dir=tmp_path, llm="openai", limit_tokens=10_000_000, limits={}, base_url=nobody, api_key="any", model="m"
+    )
+    with (
+        capture_logs() as logs,
+        TickLoop(run="own", owners=OWNERS, settings=settings, inline=True, client=client) as loop,
+    ):
+        ticks = iter(loop)
+        for owner in OWNERS:
+            next(ticks)
+            loop.request("plan", owner)
+        while loop.mind.open:
+            next(ticks)
+    (told,) = [entry for entry in logs if entry["event"] == "models.unanswered"]
+    assert told["run"] == "own"
+    assert "could not be reached" in told["said"]
+    assert "4 by heuristic for that: 4 plan" in told["said"]
+
+
 def test_a_spent_real_day_is_called_that(client: Redis, tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         summary, lines, warned = live(client, tmp_path, endpoint.url, real_day_tokens=100)
@@ -138,5 +158,6 @@ def test_the_command_says_it_at_the_end_meanwhile_and_in_status(tmp_path: Path, 
     server = nobody.replace("user:pass@", "")
     assert f"Endpoint default ({server}) could not be reached: " in ended.stdout
     assert ended.stderr.count("endpoint.unreachable") == 1
+    assert "models.unanswered" not in ended.stderr, "the summary says it"
     shown = cogitate("status", "town", data_dir=folder, **model)
     assert f"Endpoint default ({server}) could not be reached: " in shown.stdout
