@@ -36,12 +36,12 @@ from scheduler.timed import Timed
 from tasks.job import JobKey
 
 WINDOW = 64  # samples of one kind and model
-PASSED = 33  # of so many answers one may take longer than what is needed: 97% are in time
+PASSED = 64  # of so many answers one may take longer than what is needed
 TOLERATED = 25  # of so many answers one may come too late: otherwise the model is too slow
 TWICE = 2  # times the usual are too long for a kind of whose model nothing else is known
 ENOUGH = 5  # samples of a kind's own; with fewer it borrows from the model's other kinds
 BORROWED = 16  # newest samples of each of them
-RECENT = 6  # answers that must all be faster than three quarters of those before, which are then forgotten
+RECENT = 6  # answers in turn that must all be faster than three quarters of those before, which are then forgotten
 OLD = 3  # samples, below which nothing is forgotten
 CROWD = 8  # jobs ahead, from which a sample says something of the queue
 CROWDS = 4  # such samples, before the queue is judged by them
@@ -133,14 +133,27 @@ class Latencies:
     def _add(self, pair: tuple[str, str], sample: Sample) -> None:
         samples = self._known.setdefault(pair, Known()).samples
         samples.append(sample)
-        older, recent = samples[:-RECENT], samples[-RECENT:]
-        if len(older) >= OLD and not any(one.awaited for one in recent):
-            usual_least = sorted(one.ticks for one in older)[len(older) // 4]
-            if all(one.ticks < usual_least for one in recent):
-                del samples[:-RECENT]
+        self._forget_slower(samples)
         del samples[:-WINDOW]
         self._changed.add(pair)
         self._needs.clear()
+
+    @staticmethod
+    def _forget_slower(samples: list[Sample]) -> None:
+        """Forget what was known of a model that has become faster.
+
+        Only answers that were asked for one after the other say so: of a crowd the fastest come first.
+        """
+        begin, in_turn, recent = samples[-1].at, 0, len(samples)
+        while recent and in_turn < RECENT:
+            recent -= 1
+            if samples[recent].at <= begin:
+                begin, in_turn = samples[recent].at - samples[recent].ticks, in_turn + 1
+        older = sorted(one.ticks for one in samples[:recent])
+        if in_turn == RECENT and len(older) >= OLD:
+            usual_least = older[len(older) // 4]
+            if all(one.ticks < usual_least and not one.awaited for one in samples[recent:]):
+                del samples[:recent]
 
     # -- what is known -------------------------------------------------------------------------------
 

@@ -144,7 +144,7 @@ def test_a_kind_is_trusted_again_after_a_few_good_tries() -> None:
     case = Case()
     case.learn(*[100] * 64, at=1_000)
     for at in range(6):
-        case.learn(20, at=2_000 + at)
+        case.learn(20, at=2_000 + 20 * at)
     assert case.asked(3_000) is not None
     case.due.admitted("act", MODEL, 3_000)
     assert case.asked(3_000) is not None

@@ -111,8 +111,15 @@ def test_a_model_that_is_faster_again_is_believed_after_a_few_answers() -> None:
     known = learned(*[200] * WINDOW)
     for at in range(RECENT):
         assert need(known) == 251
-        learn(known, 20, 2_000 + at)
+        learn(known, 20, 2_000 + 20 * at)
     assert need(known) == math.ceil(20 * (1 + 2 / math.sqrt(RECENT))) + 1
+
+
+def test_the_fastest_of_a_crowd_do_not_say_that_a_model_is_faster() -> None:
+    known = learned(*[200] * WINDOW)
+    for ticks in range(20, 20 + 2 * RECENT):  # all asked for at 2,000
+        learn(known, ticks, 2_000 + ticks)
+    assert need(known) == 251
 
 
 def test_a_model_that_is_slower_is_believed_at_the_second_late_job() -> None:
