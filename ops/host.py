@@ -177,12 +177,12 @@ class TickLoop(NarratedLoop):
             if settings.metrics_port is not None:
                 self._serve_metrics(client)
             if settings.llm == "openai":
-                from ops.endpoint_watch import EndpointWatch, tell_shortfalls
+                from ops.endpoint_watch import EndpointWatch
 
                 endpoints = {model.name: model.endpoint for model in settings.asked_models()}
                 said = readiness.unreachable if readiness is not None else set()
                 self.watchers.append(EndpointWatch(run, endpoints, said).committed)
-                self._resources.callback(lambda: self.tells_shortfalls and tell_shortfalls(client, run, settings))
+                self._resources.callback(self._tell_shortfalls, client)
             self._readiness = readiness
             self._begins_without_workers = inline or settings.wait_seconds() >= PATIENT
             if readiness is not None:
@@ -205,6 +205,12 @@ class TickLoop(NarratedLoop):
         self._resources.callback(server.server_close)
         self._resources.callback(server.shutdown)
         self.watchers.append(metrics.committed)
+
+    def _tell_shortfalls(self, client: Redis) -> None:
+        from ops.endpoint_watch import tell_shortfalls
+
+        if self.tells_shortfalls:
+            tell_shortfalls(client, self.ledger.run, self.settings)
 
     def close(self, *, commit: bool = True) -> None:
         """Leave the run, and stop what this loop started. The run stays in the data folder, to be resumed or replayed.
