@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +20,7 @@ from ops.host import TickLoop
 from ops.real_day_words import real_day_json, real_day_line
 from scheduler.history import read_journal
 from scheduler.keys import real_day_key
-from scheduler.real_day import UNLIMITED, Held, RealDay
+from scheduler.real_day import UNLIMITED, Held, RealDay, utc_date
 from scheduler.settings import Settings
 from scheduler.summary import prefix_of
 from tasks.job import Cost
@@ -135,3 +136,45 @@ def test_what_one_run_spent_another_does_not_find(tmp_path: Path, monkeypatch: p
     assert second["heuristic", "real_day_spent"] >= 1
     assert spending.refused == 12 - calls
     assert 0 < spending.spent.tokens <= 4_000
+
+
+def _date_in_utc() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
+@pytest.mark.parametrize("zone", ["EAST-14", "WEST+12"])
+def test_the_date_is_that_of_utc_wherever_a_worker_runs(monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+    """In one of these zones it is another date at any time of the day."""
+    try:
+        with monkeypatch.context() as patch:
+            patch.setenv("TZ", zone)
+            time.tzset()
+            before, said, after = _date_in_utc(), utc_date(), _date_in_utc()
+    finally:
+        time.tzset()
+    assert said in (before, after)
+
+
+def test_a_day_may_be_spent_to_the_last_token_and_dollar() -> None:
+    for settings in (Settings(real_day_tokens=100), Settings(real_day_usd=0.0001)):
+        day = RealDay(FakeRedis(), settings, lambda: "2026-03-01")
+        most = Cost(tokens=60, usd_micros=60)
+        first = day.reserve(most)
+        assert isinstance(first, Held)
+        assert day.reserve(Cost(tokens=41, usd_micros=41)) == "real_day_spent"
+        day.settle(first, Cost(tokens=59, usd_micros=59))
+        assert isinstance(day.reserve(Cost(tokens=41, usd_micros=41)), Held)
+        seen = day.spending()
+        assert (seen.refused, seen.reserved.tokens, seen.spent.usd_micros, seen.overrun) == (1, 41, 59, Cost())
+        assert seen.limited
+
+
+def test_a_day_is_kept_for_forty_days_after_its_last_call_refused_ones_included() -> None:
+    client = FakeRedis()
+    day = RealDay(client, Settings(real_day_tokens=100), lambda: "2026-03-01")
+    for tokens in (101, 100):
+        day.reserve(Cost(tokens=tokens))
+        assert client.ttl(real_day_key("2026-03-01")) in (40 * 86_400 - 1, 40 * 86_400)
+        client.expire(real_day_key("2026-03-01"), 9)
+    day.settle(Held("2026-03-01", "never taken"), Cost(tokens=5))
+    assert day.spending().spent == Cost(), "what was not taken is not settled"

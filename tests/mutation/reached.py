@@ -171,8 +171,8 @@ class Reached:
     def tests(self, path: str, first: int, last: int, name: str = "") -> list[str]:
         """Return the tests that run one of these lines, the fastest first.
 
-        What runs when the module is imported is reached by all tests that reach the module, and so is a Lua script;
-        those whose file mentions the module, and of these those that mention the name, come first.
+        What runs when the module is imported is reached by all tests that reach the module or whose file mentions it:
+        the latter, and of these those that mention the name, come first. A Lua script is reached by all that call it.
         """
         if path not in self._lines:
             self._lines[path] = [
@@ -184,8 +184,9 @@ class Reached:
         wanted = ((1 << (last + 1)) - 1) ^ ((1 << first) - 1)
         found = {test for test, mask in self._lines[path] if mask & wanted}
         if not found and not self._is_in_function(path, first):
-            found = {test for test, _ in self._lines[path]}
             module = path.removesuffix(".py").replace("/", ".")
+            found = {test for test, _ in self._lines[path]}
+            found |= {test for test in self.seconds if module in self._text(test.partition("::")[0])}
         else:
             module = name = ""
 

@@ -10,7 +10,8 @@ from scheduler_case import Thinker, fixed_ticks
 
 from scheduler.admission import DEFER_TICKS, MAX_TRIALS, Decided, admit, degrade
 from scheduler.budget import BudgetView, Cell
-from scheduler.due_ticks import TOO_SLOW
+from scheduler.due_ticks import TOO_SLOW, Bounds, DueTicks
+from scheduler.latencies import Latencies, LatencyPrior
 from scheduler.limits import LimitTable
 from scheduler.tiers import Offer
 from tasks.job import Cost, JobKey, Request
@@ -133,3 +134,59 @@ def test_successors_are_named_as_they_will_be_decided() -> None:
     assert successors == [JobKey(7 + DEFER_TICKS, "muse", "agent:a", ordinal, 1) for ordinal in (0, 1)]
     again = [Request(kind="muse", owner="agent:a", priority=p, params={"p": p}, trial=1) for p in (1, 2)]
     assert [(d.key.ordinal, d.key.trial, d.request.params["p"]) for d in decide(again, 0)] == [(0, 1, 2), (1, 1, 1)]
+
+
+def test_who_is_admitted_to_a_model_waits_behind_those_of_its_kind_that_are_in_flight() -> None:
+    known = Latencies()
+    known.prior = LatencyPrior(usual={"small": 4.0, "large": 4.0}, queue={"small": 2.0, "large": 2.0})
+    due = DueTicks(
+        fixed=lambda kind: 3, bounds_of=lambda kind: Bounds(1, 500), models_of=lambda kind: (), known=known, jobs={}
+    )  # fmt: skip
+    asked = [Request(kind=kind, owner=f"agent:{n}") for kind in ("plan", "muse") for n in range(3)]
+    view = BudgetView(LimitTable({}), retry_share=0.0, guarantees={})
+    decided = admit(
+        asked,
+        tick=7,
+        minute=7,
+        view=view,
+        kind_of=KINDS.__getitem__,
+        offers_of=lambda request: [Offer("small" if request.owner != "agent:2" else "large", 9, Cost(calls=1))],
+        last_served=lambda kind, owner: -1,
+        due=due,
+    )
+    assert [(d.key.kind, d.model, d.ahead) for d in decided] == [
+        (kind, model, ahead) for kind in ("plan", "muse") for model, ahead in (("small", 0), ("small", 1), ("large", 0))
+    ]
+    waits = [d.due - 7 for d in decided]
+    assert waits[1] == waits[0] + 2, "one more in the queue"
+    assert waits[2] == waits[0]
+    assert known.since("plan", "small") == 7
+
+
+def test_an_offer_that_would_come_too_late_is_passed_over_for_one_that_does_not() -> None:
+    known = Latencies()
+    known.prior = LatencyPrior(usual={"slow": 900.0, "quick": 1.0})
+    due = DueTicks(
+        fixed=lambda kind: 3, bounds_of=lambda kind: Bounds(1, 50), models_of=lambda kind: (), known=known, jobs={}
+    )  # fmt: skip
+    known.asked("plan", "slow", 6)
+
+    def decided(*models: str) -> Decided:
+        view = BudgetView(LimitTable({}), retry_share=0.0, guarantees={})
+        (one,) = admit(
+            [Request(kind="plan", owner="agent:a")],
+            tick=7,
+            minute=7,
+            view=view,
+            kind_of=KINDS.__getitem__,
+            offers_of=lambda request: [Offer(model, 9, Cost(calls=1)) for model in models],
+            last_served=lambda kind, owner: -1,
+            due=due,
+        )
+        return one
+
+    slow = decided("slow")
+    assert (slow.decision, slow.refused, slow.model, slow.due) == ("heuristic", TOO_SLOW, "slow", 8)
+    quick = decided("slow", "quick")
+    assert (quick.decision, quick.refused, quick.model) == ("admitted", "", "quick")
+    assert decided("slow", "").decision == "admitted", "who asks no model is never too slow"

@@ -14,8 +14,8 @@ from memory.effects import Append, Archive, Effect, SetCounter, Tell
 from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
-from scheduler.boundary import Closing, close_due
-from scheduler.claims import Result
+from scheduler.boundary import Closing, apply_late, cancelled, close_due
+from scheduler.claims import PromptCount, Result
 from scheduler.ledger_answers import JobState, Row
 from scheduler.open_jobs import OpenJob
 from scheduler.repairs import FAILED
@@ -177,3 +177,45 @@ def test_a_repair_without_a_result_of_its_own_changes_nothing() -> None:
     (closing,) = close([Row(job.job.key, "open", None, 1)], [repair], on)
     assert closing.ended.effects == (SetCounter(owner=ANN, name=FAILED, value=1),)
     assert on[ANN].live("reflection") == []
+
+
+def test_a_repair_with_a_result_of_its_own_is_applied() -> None:
+    job = open_job("first")
+    repair = msgspec.structs.replace(job, job=msgspec.structs.replace(job.job, params={"replaces": 1}))
+    on = streams()
+    (closing,) = close([Row(job.job.key, "staged", result(thought(ANN, "better")), 1)], [repair], on)
+    assert (closing.ended.end, closing.ended.reason) == ("applied", "none")
+    assert [entry.text for entry in on[ANN].live("reflection")] == ["better"]
+
+
+def test_all_that_is_known_of_a_result_is_in_the_note_of_its_end() -> None:
+    known = result(
+        thought(ANN, "poor"), reason="failed", model="small", prompt="v7", failure="server", because="auth",
+        refusal="no effects", count=PromptCount(70, 61), unreported=True, saved=True,
+    )  # fmt: skip
+    job = open_job("first")
+    (closing,) = close([Row(job.job.key, "staged", known, 3, arrival=4)], [job])
+    note = msgspec.structs.asdict(closing.note)
+    in_common = {name: value for name, value in msgspec.structs.asdict(known).items() if name in note}
+    assert {name: note[name] for name in in_common} == in_common
+    assert {"source", "usage", "model", "prompt", "failure", "because", "refusal", "count", "unreported", "saved"} <= {
+        *in_common
+    }
+    assert (note["attempts"], note["arrival"], note["key"]) == (3, 4, job.job.key)
+    late = apply_late(job.job.key, known, (), streams(), 5)
+    assert msgspec.structs.asdict(late.note) == note | {"attempts": 0, "arrival": 0, "appended": ()}
+    assert (late.ended.end, late.ended.reason, late.counts_as) == ("dropped", "none", Cost())
+
+
+def test_a_late_answer_that_still_changes_something_is_applied_and_counts_nothing_more() -> None:
+    on = streams()
+    late = apply_late(JobKey(1, "first", ANN, 0, 0), result(), (thought(ANN, "at last"),), on, 5)
+    assert (late.ended.end, late.counts_as, late.note.appended) == ("applied", Cost(), (4,))
+    assert not on[ANN].entries[4].provisional
+
+
+def test_a_job_that_was_cancelled_counts_its_reservation_and_changes_nothing() -> None:
+    job = open_job("first")
+    closing = cancelled(job)
+    assert (closing.ended.end, closing.ended.reason, closing.note.source) == ("cancelled", "cancelled", "none")
+    assert (closing.counts_as, closing.changes) == (job.job.reserved, ())

@@ -56,6 +56,7 @@ def test_a_pool_is_a_part_of_its_limit(limit: int, share: float) -> None:
     pool = retry_pool("calls", limit, share)
     assert 0 <= pool <= limit
     assert pool < limit or limit == 0 or share > 0.99
+    assert pool == (int(limit * share) if limit > 1 else 0)
     assert retry_pool("jobs", limit, share) == 0
     assert retry_pool("calls", limit, share, least=1) == (max(1, pool) if limit > 1 and share else 0)
 

@@ -276,3 +276,21 @@ def test_a_throttle_asks_again_for_those_it_lets_through_later() -> None:
     assert asked("agent:a") == ([plan], ["agent:a"])
     assert asked("agent:b") == ([plan, Request(kind="reflect", owner="agent:a", priority=7)], ["agent:b"])
     assert throttle.state.postponed == 2
+
+
+def test_nobody_waits_beyond_the_last_hour_of_the_day_unless_an_operator_says_so() -> None:
+    def thinks(minute: int, *, pinned: bool = False, auto: bool = True) -> bool:
+        throttle = Throttle(ThrottleRules(auto=auto))
+        throttle.set(SetCadence("reflect", 1, pinned))
+        due = [Request(kind="reflect", owner="agent:a")]
+        requests, postponed = throttle.sift(
+            due, {"agent:a": Stream("agent:a")}, minute=minute, interval=720, again=lambda kind, owner: ()
+        )
+        assert len(requests) + len(postponed) == 1
+        assert throttle.state.postponed == len(postponed)
+        return bool(requests)
+
+    hours = (1379, 1380, 1439, 1440, 1440 + 1379, 1440 + 1380)
+    assert [thinks(minute) for minute in hours] == [False, True, True, False, False, True]
+    assert not thinks(1380, pinned=True)
+    assert not thinks(1380, auto=False)

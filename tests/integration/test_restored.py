@@ -1,0 +1,135 @@
+"""Who resumes a run holds what the host before it held: every part of a mind, whatever the run has been through."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+
+from memory.entry import Entry
+from memory.profile import Profile
+from ops.fake_llm import FakeEndpoint
+from ops.host import TickLoop
+from scheduler.controls import SetCadence, SetLimit
+from scheduler.mind import Mind
+from scheduler.operators import ask
+from scheduler.settings import Settings
+from workers.inline import InlinePublisher
+
+OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora", "eve")}
+CONTROLS = {8: SetCadence("reflect", 300, True), 12: SetLimit("day.run.jobs", 400), 60: SetLimit("day.run.jobs", 1)}
+
+#: What a resumed host finds out anew, was given by its settings, or has written already.
+LEFT_OUT = {
+    "rules", "cadence", "_remembering", "_rules", "_names", "_kept", "_needs", "_told", "_rest", "changes", "_tick",
+    "_flight", "_oldest", "_bounds_of", "_models_of", "_timed", "_fixed", "_changed", "warnings",
+}  # fmt: skip
+
+
+def shown(value: Any, seen: frozenset[int] = frozenset()) -> Any:
+    """All that an object holds, as values that can be compared and printed."""
+    if value is None or isinstance(value, str | bytes | int | float):
+        return value
+    if callable(value) or id(value) in seen:
+        return "…"
+    inner = functools.partial(shown, seen=seen | {id(value)})
+    if isinstance(value, Mapping):
+        return {str(key): inner(found) for key, found in value.items()}
+    if isinstance(value, Set):
+        return sorted(map(str, value))
+    if isinstance(value, msgspec.Struct):
+        held = {name: getattr(value, name) for name in value.__struct_fields__}
+    elif is_dataclass(value):
+        held = {field.name: getattr(value, field.name) for field in fields(value)}
+    elif isinstance(value, list | tuple):
+        return [inner(found) for found in value]
+    else:
+        held = vars(value) if hasattr(value, "__dict__") else {}
+        slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+        held = held | {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return {name: inner(found) for name, found in held.items() if name not in LEFT_OUT}
+
+
+@pytest.fixture(autouse=True)
+def lost(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """While the first is set, hints are lost: their jobs end late."""
+    are, publish = [False], InlinePublisher.publish
+    monkeypatch.setattr(InlinePublisher, "publish", lambda self, job: are[0] or publish(self, job))
+    return are
+
+
+def live(
+    tmp_path: Path, client: FakeRedis, url: str, until: int, *, lost: list[bool], resume: bool = False
+) -> TickLoop:
+    """A crowded hour: a model and limits that bind, owners that leave and join, a cadence that operators slow down."""
+    settings = Settings(
+        data_dir=tmp_path, llm="openai", base_url=url, api_key="any", limit_tokens=10_000_000, rate_share=0.3,
+        act_interval=7, reflection_interval=40, reflection_trigger="either", reflection_trigger_max=60,
+        limits={"day.kind:plan.calls": 2, "tick.run.calls": 2, "day.owner:*.calls": 40}, wait=0.0, max_observations=30,
+        tick_rate=10_000,
+    )  # fmt: skip
+    with TickLoop(
+        run="crowded", owners=OWNERS, settings=settings, ticks=until, start_minute=480, inline=True, client=client,
+        resume=resume,
+    ) as loop:  # fmt: skip
+        for tick in loop:
+            here = {*OWNERS} - ({"agent:eve"} if tick.number > 20 else set())
+            for place, owner in enumerate(sorted(here | ({"agent:fay"} if tick.number > 33 else set()))):
+                what = ("a fire", "tea", "two dogs", "a quarrel")[(tick.number + place) % 4]
+                text = f"Saw {what} at door {tick.number % 9}."
+                loop.observe(owner, Entry(type="observation", text=text, minute=tick.minute))
+            if tick.number == 20:
+                loop.leave("agent:eve")
+            if tick.number == 33:
+                loop.join("agent:fay", Profile(name="Fay"))
+            if tick.number % 15 == 10:
+                loop.request("reflect", "agent:ann")
+            if tick.number % 10 == 5:
+                loop.checkpoint(str(tick.number).encode())
+            lost[0] = tick.number % 20 >= 10
+            if tick.number in CONTROLS and not tick.replayed:
+                ask(client, "crowded", [CONTROLS[tick.number]], wait=0)
+    return loop
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with FakeEndpoint() as endpoint:
+        yield endpoint.url
+
+
+@pytest.mark.parametrize("stopped", [1, 9, 21, 37, 47, 62])
+def test_a_resumed_host_holds_what_the_one_before_it_held(
+    tmp_path: Path, url: str, lost: list[bool], stopped: int
+) -> None:
+    client = FakeRedis()
+    before = shown(live(tmp_path, client, url, stopped, lost=lost).mind)
+    # It takes the run and leaves it at once: the tick that it was opened for has passed.
+    after = shown(live(tmp_path, client, url, stopped, lost=lost, resume=True).mind)
+    assert after == before
+
+
+def test_the_run_has_been_through_all_of_it(tmp_path: Path, url: str, lost: list[bool]) -> None:
+    """Otherwise the test above would compare what is empty."""
+    client = FakeRedis()
+    seen: dict[str, bool] = {}
+
+    def look(mind: Mind) -> None:
+        steering = mind.steering
+        parts = {
+            "retired": mind.retired, "open": mind.open, "held": mind.view.held, "profiles": mind.profiles,
+            "learned": mind.estimates._seen, "texts": mind.rater._ratings.state.texts,
+            "postponed": steering.throttle.postponing.waiting, "pinned": steering.throttle.state.pinned,
+            "limits": steering._limits.changes, "latencies": mind.latencies._known,
+        }  # fmt: skip
+        seen.update({name: seen.get(name, False) or bool(part) for name, part in parts.items()})
+
+    for stopped in (9, 37, 62):
+        look(live(tmp_path, client, url, stopped, lost=lost, resume=stopped > 9).mind)
+    assert [name for name, there in seen.items() if not there] == []
