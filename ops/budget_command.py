@@ -10,16 +10,17 @@ import typer
 
 from ops import logs
 from ops.asking import NoWait, RunName, ask_run
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.run_report import budget_lines_table
+from ops.budget_words import budget_table, limit_lines
+from ops.options import AsJson, DataDir, EveryOwner, Verbose, read_settings
 from ops.state import open_state
 from ops.terminal import Terminal
+from scheduler.budget_lines import budget_lines, limits_in_force, pools_of
 from scheduler.controls import SetLimit
 from scheduler.intake import InputError, check_owners
 from scheduler.limit_history import normal_name
 from scheduler.limits import MAX_LIMIT, LimitError, parse_limit_name
 from scheduler.settings import ConfigurationError
-from scheduler.summary import budget_lines, limits_of, prefix_of
+from scheduler.summary import limits_of, prefix_of
 
 EXAMPLE = """
 Example: cogitate budget town-1 set day.tokens 200000
@@ -37,6 +38,7 @@ def budget(
         str | None, typer.Argument(metavar="[NAME]", help="period.scope.unit, such as day.tokens.", show_default=False)
     ] = None,
     value: Annotated[int | None, typer.Argument(metavar="[VALUE]", min=0, max=MAX_LIMIT, show_default=False)] = None,
+    every_owner: EveryOwner = False,
     no_wait: NoWait = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -50,7 +52,7 @@ def budget(
     if (name is None) != (action == "show") or (value is None) != (action != "set"):
         raise ConfigurationError("give `set NAME VALUE`, `unset NAME`, or `show` alone")
     if name is None:
-        return _show(run, data_dir, as_json)
+        return _show(run, data_dir, every_owner=every_owner, as_json=as_json)
     try:
         control = SetLimit(normal_name(name), value)
         limited = parse_limit_name(control.name)
@@ -69,22 +71,24 @@ def _say_if_unknown(run: str, owner: str, data_dir: DataDir) -> None:
             Terminal(stderr=True).print(f"{owner} is not in run {run}: the limit holds once it joins", highlight=False)
 
 
-def _show(run: str, data_dir: DataDir, as_json: bool) -> int:
+def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> int:
     with open_state(read_settings(data_dir=data_dir)) as client:
         prefix = prefix_of(client, run)
         limits = limits_of(client, prefix)
+        in_force = limits_in_force(limits.now, pools_of(client, prefix))
         lines = [line for line in budget_lines(client, prefix, limits.now) if line.limit is not None]
     console = Terminal(stderr=as_json)
-    for limit, amount in limits.now:
-        console.print(f"{limit.text()} = {amount:,}", highlight=False)
+    for line_of_limit in limit_lines(in_force):
+        console.print(line_of_limit, highlight=False)
     for change in limits.changes:
         console.print(f"changed at tick {change.tick:,}", highlight=False)
     if lines:
-        console.print(budget_lines_table(lines))
+        console.print(budget_table(lines, in_force, fold=not every_owner))
     if as_json:
         found = {
             "run": run,
-            "limits": {limit.text(): amount for limit, amount in limits.now},
+            "limits": {one.name: one.limit for one in in_force},
+            "for_retries": {one.name: one.for_retries for one in in_force if one.for_retries},
             "changed": [change.tick for change in limits.changes],
             "budget": msgspec.to_builtins(lines),
         }

@@ -114,8 +114,9 @@ def bar_chart(
     y: str,
     y_label: Label = figure,
     limit: float | None = None,
+    limit_label: str = "",
 ) -> Markup:
-    """Stacked bars, one a column; `parts` are (name, a value for each column), drawn from below."""
+    """Draw stacked bars, one a column; `parts` are (name, a value for each column), drawn from below."""
     totals = [sum(values[n] for _, values in parts) for n in range(len(columns))]
     axis = Axis.over(0.0, max([limit or 0.0, *totals, 0.0]))
     frame = _Frame(title, y, [name for name, _ in parts], Axis(0, max(1, len(columns)), ()), axis, bars=True)
@@ -144,7 +145,7 @@ def bar_chart(
     if limit is not None:
         at = frame.y(limit)
         drawn.append(Markup('<path class="limit" d="M{} {:.1f}H{}"/>').format(_LEFT, at, WIDTH - _RIGHT))
-        drawn.append(_text(WIDTH - _RIGHT, at - 3, f"limit {y_label(limit)}", "end", "small"))
+        drawn.append(_text(WIDTH - _RIGHT, at - 3, f"limit {limit_label or y_label(limit)}", "end", "small"))
     return frame.svg(drawn)
 
 

@@ -19,7 +19,9 @@ from ops.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, u
 from ops.state import open_state
 from ops.terminal import Terminal
 from ops.worlds import DEFAULT_AGENTS
+from scheduler.budget import limit_in_words, retry_pool
 from scheduler.kinds import load_kinds
+from scheduler.limits import parse_limit_name
 from scheduler.rules import check_limits, check_models
 from scheduler.settings import Settings
 from tasks.registry import kinds
@@ -71,7 +73,7 @@ def estimate_run(
     console.print(f"{agents} agents, {days} game day{'s' * (days > 1)}, thinking by {_thinker(settings)}")
     for title, rows in [("The first day", found.first), ("Each further day", found.later)][: min(days, 2)]:
         console.print(_table(title, rows))
-    for line in words(found):
+    for line in words(found, settings):
         console.print(line, highlight=False, soft_wrap=True)
     for line in fit_lines(fits, settings.tick_rate or 0):
         console.print(line, highlight=False, soft_wrap=True)
@@ -87,8 +89,8 @@ def estimate_json(found: Estimate) -> dict[str, Any]:
     return facts | {"total": msgspec.to_builtins(totals)}
 
 
-def words(found: Estimate) -> list[str]:
-    """The whole run, what budgets refuse, and where the figures are from."""
+def words(found: Estimate, settings: Settings) -> list[str]:
+    """Say the whole run, what budgets refuse, and where the figures are from."""
     jobs, calls, tokens, money = (found.total(what) for what in ("jobs", "calls", "tokens", "usd_micros"))
     lines = [f"In all {_span(jobs)} jobs"]
     if calls.high:
@@ -99,7 +101,7 @@ def words(found: Estimate) -> list[str]:
             if one.limits:
                 lines.append(
                     f"On {name} about {one.refused:.0f} of {one.requests.likely:.0f} {one.kind} jobs would be refused "
-                    f"by {', '.join(dict.fromkeys(one.limits))}"
+                    f"by {', '.join(_limit(name, settings) for name in dict.fromkeys(one.limits))}"
                 )
     origins = {one.kind: (one.origin, one.tokens_origin) for rows in every.values() for one in rows}
     for kind, (origin, tokens_origin) in sorted(origins.items()):
@@ -108,6 +110,14 @@ def words(found: Estimate) -> list[str]:
             said += f"; tokens of a call: {_ORIGINS.get(tokens_origin, f'measured in {tokens_origin}')}"
         lines.append(f"{kind}: {said}")
     return lines
+
+
+def _limit(name: str, settings: Settings) -> str:
+    period, scope, unit = parse_limit_name(name)
+    limit = settings.limit_table().of(period, scope, unit)
+    if limit is None:
+        return name
+    return f"{name} = {limit_in_words(limit, retry_pool(unit, limit, settings.retry_share))}"
 
 
 _ORIGINS = {

@@ -11,16 +11,18 @@ import typer
 
 from ops import logs
 from ops.amounts import by_unit, in_words
+from ops.budget_words import refusal_in_words
 from ops.effect_words import effects_in_words
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.run_report import MEANING
 from ops.shortfall_words import failure_in_words
 from ops.state import open_state
 from ops.terminal import Terminal
-from scheduler.budget import cell_in_words
+from scheduler.budget import cell_in_words, empty_pool_in_words
+from scheduler.budget_lines import pools_of
 from scheduler.intake import InputError
 from scheduler.job_history import JobHistory, JobRecord, LateAnswer
-from scheduler.summary import prefix_of
+from scheduler.summary import limits_of, prefix_of
 from tasks.job import Cost, split_job_id
 from workers.capture import Captured, captured_of
 
@@ -53,9 +55,11 @@ def job(
     settings = read_settings(data_dir=data_dir)
     with open_state(settings) as client:
         found = JobHistory(client, run).find(key)
-        texts = captured_of(client, settings, prefix_of(client, run), key) if prompt else []
+        prefix = prefix_of(client, run)
+        refusal = refusal_in_words(found.refused, limits_of(client, prefix), pools_of(client, prefix))
+        texts = captured_of(client, settings, prefix, key) if prompt else []
     console = Terminal(stderr=as_json)
-    for name, text in _life(found):
+    for name, text in _life(found, refusal):
         console.print(f"{name:<10} {text}", highlight=False, soft_wrap=True)
     for name, text in _texts(texts) if prompt else ():
         console.print(f"\n{name}\n{text}", highlight=False, soft_wrap=True)
@@ -74,10 +78,10 @@ def job_json(one: JobRecord) -> dict[str, Any]:
     return facts | {name: by_unit(cost) for name, cost in costs.items()}
 
 
-def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
+def _life(one: JobRecord, refusal: str) -> Iterator[tuple[str, str]]:
     yield "job", one.id
     yield "asked for", f"{one.kind} for {one.owner} at tick {one.tick:,}"
-    yield "decision", one.decision + (f": refused by {cell_in_words(one.refused)}" if one.refused else "")
+    yield "decision", one.decision + (f": refused by {refusal}" if refusal else "")
     if one.successor:
         yield "next try", one.successor
     if one.due:
@@ -93,7 +97,7 @@ def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
     else:
         yield "state", f"{one.state}: {_STATES[one.state]}"
     if one.reason != "none":
-        meaning = failure_in_words(one.failure) if one.reason == "failed" else MEANING.get(one.reason, "")
+        meaning = reason_in_words(one)
         yield "reason", one.reason + (f": {meaning}" if meaning else "")
     if one.failure:
         yield "failure", one.failure + (f" ({one.because})" if one.because else "")
@@ -112,6 +116,21 @@ def _life(one: JobRecord) -> Iterator[tuple[str, str]]:
         yield would, line
     if one.late is not None:
         yield from _late(one.late)
+
+
+def reason_in_words(one: JobRecord) -> str:
+    """Why a job got less than was asked for; "" where the reason says it all."""
+    if one.reason == "failed":
+        return failure_in_words(one.failure)
+    return given_up_in_words(one) if one.reason == "dead" else MEANING.get(one.reason, "")
+
+
+def given_up_in_words(one: JobRecord) -> str:
+    """Why a dead job was not tried again."""
+    if one.empty:
+        return empty_pool_in_words(one.empty)
+    lost = "" if one.failure else ", the last of them by a worker that was lost"
+    return f"given up after {one.claims} attempts{lost}"
 
 
 def used_in_words(one: JobRecord) -> str:

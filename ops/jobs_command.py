@@ -10,7 +10,7 @@ import typer
 
 from ops import logs
 from ops.amounts import in_words
-from ops.job_command import job_json
+from ops.job_command import given_up_in_words, job_json
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
 from ops.terminal import Terminal
@@ -66,7 +66,8 @@ def _lines(found: list[JobRecord]) -> Iterator[str]:
         at = f"{one.ended:,}" if one.ended else f"due {one.due:,}"
         used = (in_words(one.spent) if one.settled else "not known") if one.ended else "-"
         source, reason = ("-" if value == "none" else value for value in (one.source, one.reason))
-        rows.append((one.id, one.state, at, source, reason, used, one.failure))
+        failure = "; ".join(filter(None, (one.failure, given_up_in_words(one) if one.reason == "dead" else "")))
+        rows.append((one.id, one.state, at, source, reason, used, failure))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(f"{value:<{width}}" for value, width in zip(row, widths, strict=True)).rstrip()

@@ -19,8 +19,10 @@ from scheduler.budget import window_of
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.journal import JournalError
 from scheduler.ledger_errors import LedgerError
+from scheduler.limits import LimitName, parse_limit_name
 from scheduler.turn import Outcome
 from scheduler.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
+from workers.metrics import RunHosts
 
 STATES = ("waiting", "running", "staged", "dead", "held")
 
@@ -39,6 +41,10 @@ class HostMetrics:
             "cogitate_requests", "Requests for jobs, by what was decided.", ["run", "kind", "decision"],
             registry=self.registry,
         )  # fmt: skip
+        self._refused = Counter(
+            "cogitate_limit_refused", "Requests that a limit refused; owners together.",
+            ["run", "period", "scope", "unit"], registry=self.registry,
+        )  # fmt: skip
         self._seconds = Histogram(
             "cogitate_host_tick_seconds",
             "The host's own work at a tick; waiting and the world's turn excluded.",
@@ -49,6 +55,7 @@ class HostMetrics:
         self._tick = Gauge("cogitate_tick", "The last tick that is committed.", ["run"], registry=self.registry)
         self._run = run
         self.registry.register(_Ledger(client, run))
+        self.registry.register(RunHosts(client))
 
     def committed(self, tick: int, outcome: Outcome, seconds: float) -> None:
         """Count a tick that was committed."""
@@ -58,8 +65,21 @@ class HostMetrics:
             ).inc()  # fmt: skip
         for decided in outcome.core.decided:
             self._decided.labels(self._run, decided.key.kind, decided.decision).inc()
+            limit = _limit(decided.refused)
+            if limit is not None:
+                self._refused.labels(self._run, *limit).inc()
         self._seconds.labels(self._run).observe(seconds)
         self._tick.labels(self._run).set(tick)
+
+
+def _limit(refused: str) -> LimitName | None:
+    """Return the limit behind a refusing cell such as "day:3 owner:agent:ada calls"; None if it was something else."""
+    window, space, rest = refused.partition(" ")
+    if not space:
+        return None
+    scope, _, unit = rest.rpartition(" ")
+    scope = "owner:*" if scope.startswith("owner:") else scope
+    return parse_limit_name(f"{window.partition(':')[0]}.{scope}.{unit}")
 
 
 class _Ledger(Collector):
@@ -93,8 +113,11 @@ def _budget(vitals: BudgetVitals) -> Iterator[Metric]:
         name: GaugeMetricFamily(f"cogitate_budget_{name}", meaning, labels=labels)
         for name, meaning in (
             ("limit", "The limit of the present window."),
-            ("reserved", "Held by attempts whose usage is not known yet."),
+            ("for_retries", "Of the limit: what only further attempts may use."),
+            ("reserved", "In flight: held by attempts whose usage is not known yet."),
             ("spent", "Really spent in the present window."),
+            ("retried", "Of these two: by attempts before a job's newest one, out of what is for retries."),
+            ("held", "Neither, and counted by admission until it is known what ended jobs used."),
             ("overrun", "Spent above reservations."),
         )
     }

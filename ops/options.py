@@ -18,6 +18,9 @@ DataDir = Annotated[
     typer.Option("--data-dir", metavar="DIR", help="Where runs and the embedded server are kept.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="The last line on stdout is one JSON object.")]
+EveryOwner = Annotated[
+    bool, typer.Option("--all", help="List owners one by one where each has the same limit of the budget.")
+]
 Verbose = Annotated[
     int,
     typer.Option("-v", "--verbose", count=True, help="Say more on stderr; -vv says everything.", show_default=False),

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from memory.clock import clock_time, day_number
-from scheduler.budget import BudgetView, Cell, window_of
+from scheduler.budget import BudgetView, Cell, limit_in_words, window_of
 from scheduler.loop import Tick, TickLoop
 
 PLAIN_EVERY = 240  # game minutes between two lines where no bar can be drawn
@@ -81,12 +81,12 @@ def jobs_line(ended: Counter[tuple[str, str, str]]) -> str:
 def budget_left(view: BudgetView, tick: Tick) -> list[str]:
     """What admission can still give out of each limit of the day and of the run, in words."""
     periods: dict[str, list[str]] = {}
-    for name, _ in view.table:
+    for name, limit in view.table:
         if name.period == "tick" or name.scope.startswith("owner:") or name.scope.endswith(":*"):
             continue
         cell = Cell(window_of(name.period, tick.number, tick.minute), name.scope)
         room = view.room(name.period, name.scope, name.unit) or 0
-        left = max(0, room - view.get(cell, name.unit))
+        left, whole = max(0, room - view.get(cell, name.unit)), limit_in_words(limit, limit - room)
         scope = "all jobs " if name.scope == "run" else name.scope.partition(":")[2] + " "
-        periods.setdefault(name.period, []).append(f"{scope}{left:,} of {room:,} {name.unit}")
+        periods.setdefault(name.period, []).append(f"{scope}{left:,} of {whole} {name.unit}")
     return [f"left of the {period}: {' · '.join(parts)}" for period, parts in periods.items()]

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from markupsafe import Markup
 
 from memory.clock import DAY
-from ops.axes import Axis
+from ops.axes import Axis, figure
+from ops.budget_words import COLUMNS as BUDGET_COLUMNS
+from ops.budget_words import budget_rows
 from ops.charts import Series, bar_chart, line_chart
 from ops.endpoint_report import breaker_in_words
 from ops.report_page import Cell, Section, Table
 from ops.run_figures import BOUNDARY, RunFigures
 from ops.run_report import degraded_lines
 from ops.steering_words import cadence_in_words, pace_in_words
-from scheduler.budget import window_in_words
+from scheduler.budget import limit_in_words
+from scheduler.budget_lines import BudgetLine
 from scheduler.endpoint_vitals import EndpointVitals
-from scheduler.summary import BudgetLine, RunSummary
+from scheduler.summary import RunSummary
 from tasks.job import Cost
 
 Key = TypeVar("Key")
@@ -35,20 +38,16 @@ MOST = 12  # rows of who and what costs most
 def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
     """What was spent on each day, and the windows that have a limit."""
     days = list(range(_first_day(figures), _end(figures) // DAY + 1)) if figures.last else []
-    charts: list[tuple[str, str, Mapping[int, Mapping[str, float]], float | None]] = []
+    charts: list[tuple[str, str, Mapping[int, Mapping[str, float]], _Limit | None]] = []
     for name, unit, scale in (("Tokens", "tokens", 1), ("Dollars", "usd_micros", 1e6), ("Calls of models", "calls", 1)):
         amounts = {
             day: {kind: getattr(cost, unit) / scale for kind, cost in kinds.items()}
             for day, kinds in figures.spent.items()
         }
-        limit = _limit(summary.budget, unit)
-        charts.append((name, "$" if scale > 1 else unit, amounts, limit / scale if limit is not None else None))
+        charts.append((name, "$" if scale > 1 else unit, amounts, _limit(summary.budget, unit, scale)))
     charts.append(("Jobs given to workers", "jobs", figures.admitted, _limit(summary.budget, "jobs")))
-    limited = [line for line in summary.budget if line.limit is not None and not line.window.startswith("tick:")]
-    rows = [
-        (window_in_words(line.window), line.scope, line.unit, line.spent, line.reserved, line.limit, line.overrun)
-        for line in limited
-    ]
+    limited = [line for line in summary.budget if not line.window.startswith("tick:")]
+    rows = budget_rows(limited, summary.limits)
     return Section(
         "Budget",
         ["Charged to the day that asked: every attempt, as soon as it was known what it used."],
@@ -57,7 +56,7 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
             for name, unit, amounts, limit in charts
             if any(amount for kinds in amounts.values() for amount in kinds.values())
         ],
-        tables=[Table(("window", "scope", "unit", "spent", "reserved", "limit", "overrun"), rows, "Limited windows")],
+        tables=[Table(BUDGET_COLUMNS, rows, "Limited windows")],
     )
 
 
@@ -180,24 +179,41 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
         failed = [(kind, failure, count) for (kind, failure), count in figures.failures.most_common()]
         tables.append(Table(("kind", "failure", "jobs"), failed, "Failures by class"))
     if summary.refused:
-        tables.append(Table(("limit", "requests refused"), list(summary.refused.items()), "What refused"))
+        tables.append(Table(("limit", "requests refused"), _refusals(summary), "What refused"))
     return Section("Warnings", [] if tables else ["There were none."], tables=tables)
 
 
+def _refusals(summary: RunSummary) -> list[Sequence[Cell]]:
+    known = {one.name: limit_in_words(one.limit, one.for_retries) for one in summary.limits}
+    return [(f"{name} = {known[name]}" if name in known else name, count) for name, count in summary.refused.items()]
+
+
 def _by_day(
-    title: str, unit: str, days: list[int], amounts: Mapping[int, Mapping[str, float]], limit: float | None
+    title: str, unit: str, days: list[int], amounts: Mapping[int, Mapping[str, float]], limit: _Limit | None
 ) -> Markup:
     kinds = sorted({kind for found in amounts.values() for kind in found})
     parts = [(kind, [float(amounts.get(day, {}).get(kind, 0)) for day in days]) for kind in kinds]
     most = max((sum(values[n] for _, values in parts) for n in range(len(days))), default=0.0)
-    shown = limit if limit is not None and limit <= 3 * most else None
-    return bar_chart(title, [f"day {day + 1}" for day in days], parts, y=unit, limit=shown)
+    shown = limit if limit is not None and limit.amount <= 3 * most else None
+    return bar_chart(
+        title, [f"day {day + 1}" for day in days], parts, y=unit, limit=shown.amount if shown else None,
+        limit_label=shown.words if shown else "",
+    )  # fmt: skip
 
 
-def _limit(budget: Sequence[BudgetLine], unit: str) -> float | None:
-    """The limit of a day of the whole run."""
+class _Limit(NamedTuple):
+    """A limit as a chart shows it."""
+
+    amount: float
+    words: str
+
+
+def _limit(budget: Sequence[BudgetLine], unit: str, scale: float = 1) -> _Limit | None:
+    """Return the limit of a day of the whole run."""
     found = [
-        line.limit for line in budget if line.window.startswith("day:") and (line.scope, line.unit) == ("run", unit)
+        _Limit(line.limit / scale, limit_in_words(line.limit, line.for_retries, lambda amount: figure(amount / scale)))
+        for line in budget
+        if line.limit is not None and line.window.startswith("day:") and (line.scope, line.unit) == ("run", unit)
     ]
     return found[-1] if found else None
 

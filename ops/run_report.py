@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from memory.clock import day_and_time
+from ops.budget_words import budget_table, refused_in_words
 from ops.shortfall_words import shortfall_lines
 from ops.steering_words import cadence_in_words, mode_in_words, pace_in_words
-from scheduler.budget import window_in_words
 from scheduler.due_ticks import TOO_SLOW
-from scheduler.summary import BudgetLine, RunSummary
+from scheduler.summary import RunSummary
 
 DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
 MEANING = {
@@ -25,7 +25,7 @@ MEANING = {
     "too_slow": "the model takes longer than the result is worth: it was not asked",
     "late": "not done when due",
     "failed": "no usable answer of a model",
-    "dead": "given up after too many attempts",
+    "dead": "given up: too many attempts, or nothing left for another in a retry pool",
 }
 
 
@@ -90,9 +90,9 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or put off."]
     for reason, times in reasons.items():
         line = f"  {times} {reason}: {MEANING[reason]}"
-        refused = [f"{name} {n}×" for name, n in summary.refused.items() if name != TOO_SLOW]
+        refused = refused_in_words({k: n for k, n in summary.refused.items() if k != TOO_SLOW}, summary.limits)
         if reason == "denied" and refused:
-            line += f" ({', '.join(refused)})"
+            line += f" ({'; '.join(refused)})"
         lines.append(line)
     lines += shortfall_lines(summary.shortfalls, servers or {})
     replaced = sum(ends.get("applied", 0) for ends in summary.late_answers.values())
@@ -102,9 +102,18 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
 
 
 def print_summary(
-    console: Console, summary: RunSummary, took: Took | None = None, servers: Mapping[str, str] | None = None
+    console: Console,
+    summary: RunSummary,
+    took: Took | None = None,
+    servers: Mapping[str, str] | None = None,
+    *,
+    every_owner: bool = False,
 ) -> None:
-    """Tables and sentences on what a run did; `servers` as `degraded_lines` has it."""
+    """Print tables and sentences on what a run did; `servers` as `degraded_lines` has it.
+
+    Args:
+        every_owner: list owners one by one where each has the same limit.
+    """
     until = day_and_time(summary.minute)
     stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
     console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
@@ -118,7 +127,7 @@ def print_summary(
     console.print(jobs_table(summary))
     for line in degraded_lines(summary, servers):
         console.print(line, highlight=False, soft_wrap=True)
-    budget = budget_table(summary)
+    budget = run_budget_table(summary, fold=not every_owner)
     if budget.row_count:
         console.print(budget)
     console.print(_memories_table(summary))
@@ -146,23 +155,10 @@ def jobs_table(summary: RunSummary) -> Table:
     return table
 
 
-def budget_table(summary: RunSummary) -> Table:
+def run_budget_table(summary: RunSummary, *, fold: bool = True) -> Table:
     """Windows that have a limit; those of single ticks are too many to list."""
-    return budget_lines_table(line for line in summary.budget if not line.window.startswith("tick:"))
-
-
-def budget_lines_table(lines: Iterable[BudgetLine]) -> Table:
-    """Those of the lines that have a limit."""
-    table = Table(title="Budget", title_justify="left")
-    for name in ("window", "scope", "unit"):
-        table.add_column(name)
-    for name in ("spent", "reserved", "limit", "overrun"):
-        table.add_column(name, justify="right")
-    for line in lines:
-        if line.limit is not None:
-            figures = (line.spent, line.reserved, line.limit, line.overrun)
-            table.add_row(window_in_words(line.window), line.scope, line.unit, *(f"{figure:,}" for figure in figures))
-    return table
+    lines = [line for line in summary.budget if not line.window.startswith("tick:")]
+    return budget_table(lines, summary.limits, fold=fold)
 
 
 def _memories_table(summary: RunSummary) -> Table:

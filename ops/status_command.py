@@ -10,7 +10,7 @@ import typer
 
 from ops import logs
 from ops.endpoint_report import endpoints_table
-from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.options import AsJson, DataDir, EveryOwner, Verbose, read_settings
 from ops.real_day_words import real_day_json, real_day_line
 from ops.run_report import print_summary
 from ops.runs_command import show_runs
@@ -37,6 +37,7 @@ def status(
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on until the run ends; a line per change where nothing can be redrawn.")
     ] = False,
+    every_owner: EveryOwner = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
@@ -54,7 +55,7 @@ def status(
         summary = watch_run(client, run, console) if watch else summarise_run(client, run)
         day = RealDay(client, settings).spending()
         endpoints = endpoint_vitals(client)
-    print_summary(console, summary, servers=servers_of(settings))
+    print_summary(console, summary, servers=servers_of(settings), every_owner=every_owner)
     if endpoints:
         console.print(endpoints_table(endpoints))
     if day.limited:

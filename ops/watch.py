@@ -11,7 +11,7 @@ from rich.text import Text
 
 from memory.clock import day_and_time
 from ops.amounts import in_words
-from ops.run_report import budget_table, degraded, jobs_table
+from ops.run_report import degraded, jobs_table, run_budget_table
 from ops.runs_command import ended_jobs
 from scheduler.summary import RunReader, RunSummary
 
@@ -63,5 +63,5 @@ def state_of(summary: RunSummary) -> str:
 
 def _drawn(summary: RunSummary) -> RenderableType:
     parts: list[RenderableType] = [Text(one_line(summary)), jobs_table(summary)]
-    budget = budget_table(summary)
+    budget = run_budget_table(summary)
     return Group(*parts, budget) if budget.row_count else Group(*parts)

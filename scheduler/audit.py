@@ -20,6 +20,7 @@ from scheduler.audit_jobs import wrong_attempts, wrong_lists
 from scheduler.audit_keys import stray_keys
 from scheduler.audit_late_answers import wrong_late_answers
 from scheduler.audit_streams import UNREADABLE, wrong_streams
+from scheduler.budget_lines import BudgetLine, budget_lines, jobs_of, lines_of
 from scheduler.facts import Facts
 from scheduler.history import JournalTrimmed, pass_journal, redo
 from scheduler.journal import JournalError, ReadLine
@@ -30,7 +31,7 @@ from scheduler.restore import LoopState
 from scheduler.snapshot import Snapshot, take_snapshot
 from scheduler.standing import Standing, same_figures, wrong_facts
 from scheduler.streams import load_streams
-from scheduler.summary import BudgetLine, budget_lines, jobs_of, limits_of, lines_of, prefix_of
+from scheduler.summary import limits_of, prefix_of
 from tasks.job import Cost, JobKey
 
 

@@ -9,11 +9,11 @@ import msgspec
 
 from memory.clock import day_of
 from scheduler.budget import Cell, amounts, cell_in_words
+from scheduler.budget_lines import BudgetLine
 from scheduler.commit import KEPT_DAYS
 from scheduler.limits import UNITS
 from scheduler.snapshot import Snapshot
 from scheduler.standing import Standing
-from scheduler.summary import BudgetLine
 from tasks.job import Cost, Job
 
 Account = tuple[str, str, str]  # window, scope, unit

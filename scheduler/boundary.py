@@ -104,7 +104,7 @@ def _close(
     elif result.reason != "none" and kind.output_cap:  # a kind that never asks a model has said what it could
         effects = provisional(effects)
     ended = Ended(key=row.key, end="applied", reason=result.reason, effects=effects)
-    note = _note(row.key, result, row.claims, row.arrival)
+    note = msgspec.structs.replace(_note(row.key, result, row.claims, row.arrival), empty=row.empty)
     return _applied(ended, note, counts_as, streams, tick)
 
 

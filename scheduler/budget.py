@@ -10,7 +10,7 @@ its cells, for good; that is in the view alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from memory.clock import DAY, day_of
@@ -72,6 +72,13 @@ def cell_in_words(cell: str) -> str:
     return window_in_words(window) + space + rest
 
 
+def empty_pool_in_words(cell: str) -> str:
+    """Return that the retry pool of a cell, such as "tick:5 run calls", had no room for another attempt."""
+    window, _, rest = cell.partition(" ")
+    scope, _, unit = rest.rpartition(" ")
+    return f"retry refused: {window.partition(':')[0]}.{scope}.{unit} retry pool is empty"
+
+
 def retry_pool(unit: LimitUnit, limit: int, share: float, least: int = 0) -> int:
     """Return how much of a limit is kept for further attempts: of jobs nothing, as attempts are of a job.
 
@@ -79,6 +86,20 @@ def retry_pool(unit: LimitUnit, limit: int, share: float, least: int = 0) -> int
         least: of any limit above 1, unless the share is 0.
     """
     return 0 if unit == "jobs" or limit < 2 or share == 0 else max(least, int(limit * share))
+
+
+def least_pool(created: bytes | None) -> int:
+    """Return the least pool of a limit, by the schema that a run was created with: before 5 its state has none."""
+    return 0 if created is not None else 1
+
+
+def limit_in_words(limit: int, for_retries: int, figure: Callable[[int], str] = "{:,}".format) -> str:
+    """Return a limit as people read it: "10", or "8 + 2 for retries" where a part of it is only for further attempts.
+
+    Args:
+        figure: how an amount is written.
+    """
+    return f"{figure(limit - for_retries)} + {figure(for_retries)} for retries" if for_retries else figure(limit)
 
 
 class BudgetView:

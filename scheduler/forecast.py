@@ -1,8 +1,9 @@
 """When a budget window runs out, if spending goes on as it has so far.
 
 Everything is in game time: a window's pace compares the share of its room that is used with the share of its time that
-has passed, so 1.0 lasts exactly to its end. Room is what first attempts may take, the limit without its retry pool:
-where it ends, jobs begin to be refused, and that is what an operator wants to see coming.
+has passed, so 1.0 lasts exactly to its end. Room is what first attempts may take, the limit without its retry pool, and
+used is what admission counts: where the room ends, jobs begin to be refused, and that is what an operator wants to see
+coming.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from typing import Literal
 import msgspec
 
 from memory.clock import DAY
-from scheduler.budget import retry_pool
-from scheduler.limits import LimitUnit
+from scheduler.budget_lines import BudgetLine
 
 Outlook = Literal["full", "runs out", "lasts"]
 
@@ -23,27 +23,24 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
     room: int  # of the limit, what first attempts may take
     share: float  # reserved and spent, of the limit; above 1 by what was overrun
-    rate: float  # reserved and spent, an hour of game time
+    rate: float  # what admission counts, an hour of game time
     pace: float | None  # None: the window is a tick, or the run, whose end is not known
     out_at: int | None  # game time in total minutes at which the room is used up; None: not within the window
     outlook: Outlook
 
 
-def forecast(
-    window: str, unit: LimitUnit, used: int, limit: int, *, retry_share: float, minute: int, start: int
-) -> Forecast:
-    """The forecast of one limit.
+def forecast(line: BudgetLine, *, minute: int, start: int) -> Forecast | None:
+    """Return the forecast of one cell of the accounts; None where it has no limit.
 
     Args:
-        window: such as "day:3", "run:0" or "tick:420".
-        used: reserved and spent.
-        retry_share: part of each limit kept for further attempts.
         minute: game time now, total minutes.
         start: game time at which the run began.
     """
-    period, _, index = window.partition(":")
-    room = limit - retry_pool(unit, limit, retry_share)
-    share = used / limit if limit else float(used > 0)
+    if line.limit is None:
+        return None
+    period, _, index = line.window.partition(":")
+    room, used, gone = line.room, line.counted, line.reserved + line.spent
+    share = gone / line.limit if line.limit else float(gone > 0)
     began, end = start, None
     if period == "day":
         began, end = max(start, int(index) * DAY), (int(index) + 1) * DAY

@@ -71,6 +71,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
+    empty: str = ""  # the cell whose retry pool had no room for another attempt
     because: str = ""  # where that is "breaker_open": class of the failure that opened it
     refusal: str = ""  # why what its kind made without a model could not be used
     effects: tuple[Effect, ...] = ()  # for `stale`: what it would have changed
@@ -210,13 +211,13 @@ class JobHistory:
         pipeline = self._client.pipeline(transaction=True)
         pipeline.hgetall(self._prefix + "attempts")
         for text in keys:
-            pipeline.hmget(f"{self._prefix}job:{text}", "job", "state", "claims", "cells")
+            pipeline.hmget(f"{self._prefix}job:{text}", "job", "state", "claims", "cells", "failure", "empty")
         attempts, *rows = pipeline.execute()
         running: dict[str, list[str]] = {}
         for attempt in map(msgspec.json.decode, attempts.values()):
             running.setdefault(attempt["job"], []).append(attempt["worker"])
         found = []
-        for text, (raw, state, claims, cells) in zip(keys, rows, strict=True):
+        for text, (raw, state, claims, cells, failure, empty) in zip(keys, rows, strict=True):
             if raw is None:
                 continue  # closed since the keys were read
             job = _JOB.decode(raw)
@@ -225,7 +226,8 @@ class JobHistory:
             found.append(
                 self._record(
                     job.key, state=state.decode(), reason=reason, claims=int(claims), model=job.model,
-                    reserved=job.reserved, workers=tuple(sorted(running.get(text, ()))),
+                    failure=(failure or b"").decode(), empty=(empty or b"").decode(), reserved=job.reserved,
+                    workers=tuple(sorted(running.get(text, ()))),
                     cells=tuple(f"{flat[i]} {flat[i + 1]}" for i in range(0, len(flat), 2)),
                 )
             )  # fmt: skip
@@ -235,7 +237,7 @@ class JobHistory:
         return self._record(
             ended.key, state=ended.end, ended=tick, reason=ended.reason, source=note.source,
             claims=note.attempts, **self._usage(ended, note), model=note.model, prompt=note.prompt,
-            failure=note.failure, because=note.because, refusal=note.refusal, effects=ended.effects,
+            failure=note.failure, empty=note.empty, because=note.because, refusal=note.refusal, effects=ended.effects,
             appended=note.appended, late=self._late.get(ended.key),
         )  # fmt: skip
 

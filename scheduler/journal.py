@@ -130,6 +130,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt: str = ""
     failure: str = ""
     because: str = ""  # where that is "breaker_open": class of the failure that opened it
+    empty: str = ""  # the cell whose retry pool had no room for another attempt
     refusal: str = ""  # why what its kind made could not be used: it has changed nothing
     count: PromptCount | None = None
     unreported: bool = False  # the usage is an estimate

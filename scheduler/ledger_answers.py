@@ -28,6 +28,7 @@ class Row(NamedTuple):
     claims: int
     arrival: int = 0  # staged as the n-th result of the run; 0: not staged
     failure: str = ""  # class of the failure of the last attempt that had no result
+    empty: str = ""  # the cell whose retry pool had no room for another attempt
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -89,6 +90,7 @@ class Advanced(NamedTuple):
 
 
 MOST_FAILURE = 64  # characters of a class of failures
+MOST_CELL = 200  # of a cell's window, scope and unit
 
 _STATES = frozenset(get_args(JobState))
 _RESULT = msgspec.json.Decoder(Result)
@@ -113,7 +115,7 @@ _RETRY = msgspec.json.Decoder(_Retry)
 def read_rows(raw: list[bytes]) -> list[Row]:
     """What is due. A result that cannot be read is none: its job is dead, and its heuristic applies."""
     rows = []
-    for i in range(0, len(raw), 6):
+    for i in range(0, len(raw), 7):
         try:
             key = JobKey.parse(raw[i].decode())
         except ValueError as error:
@@ -128,7 +130,8 @@ def read_rows(raw: list[bytes]) -> list[Row]:
             log.warning("ledger.unreadable", what="a result", job=key.text(), error=str(error)[:200])
             state = "dead"
         failure = raw[i + 5].decode("ascii", "replace")[:MOST_FAILURE]
-        rows.append(Row(key, state if state in _STATES else "dead", result, claims, arrival, failure))
+        empty = raw[i + 6].decode("utf-8", "replace")[:MOST_CELL]
+        rows.append(Row(key, state if state in _STATES else "dead", result, claims, arrival, failure, empty))
     return rows
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
+from scheduler.budget import empty_pool_in_words
 from scheduler.journal import Correction, EndNote, JournalError, Retried, reason_of, unpack_line
 from scheduler.limits import LimitTable
 from scheduler.spending import spending
@@ -45,6 +46,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
     ended: int  # the tick that ended it
     failure: str  # class of the failure: the model's, or late or dead
     attempts: int
+    why: str = ""  # nothing else was tried, if it is that a retry pool was empty
 
 
 class Recent(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +151,7 @@ def _tally(lines: Iterable[_Line], run: str, limits: LimitTable) -> Recent:
                     Failed(
                         id=f"{run}/{ended.key.text()}", kind=ended.key.kind, owner=ended.key.owner,
                         tick=ended.key.tick, ended=last, failure=failure, attempts=note.attempts,
+                        why=empty_pool_in_words(note.empty) if note.empty else "",
                     )
                 )  # fmt: skip
         for spent in spending(line.notes, line.v):

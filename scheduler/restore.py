@@ -9,6 +9,7 @@ from redis.exceptions import ResponseError
 
 from memory.profile import Profile
 from memory.unreadable import leave_out, unreadable
+from scheduler.budget import least_pool
 from scheduler.endpoints import Model
 from scheduler.facts import Facts
 from scheduler.ledger import HostLedger
@@ -88,8 +89,8 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.deferred = list(loop.deferred)
     mind.triggers = list(loop.triggers)
     view: Any = client.hgetall(prefix + "view")
-    if not client.hexists(prefix + "state", "created"):  # of before 5: what its pools were, they remain
-        mind.view.least_pool = 1
+    created: Any = client.hget(prefix + "state", "created")
+    mind.view.least_pool = least_pool(created)  # what the pools of an older run were, they remain
     mind.view.held = {field.decode(): int(value) for field, value in view.items()}
     mind.rater.load(client, prefix)
     mind.estimates.load(client, prefix)

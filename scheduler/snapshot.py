@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from scheduler.summary import Accounts, accounts_of
+from scheduler.budget_lines import Accounts, accounts_of
 
 TRIES = 50  # the run would have to advance between two reads as often
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from redis import Redis
@@ -13,12 +12,13 @@ from redis import Redis
 from memory.entry import ENTRY_TYPES
 from memory.unreadable import UnreadableEntry
 from scheduler.budget import window_of
+from scheduler.budget_lines import BudgetLine, LimitInForce, budget_lines, limits_in_force, pools_of
 from scheduler.history import read_journal
 from scheduler.journal_checkpoint import load_base
 from scheduler.keys import RUNS, incarnation_key, run_prefix
 from scheduler.ledger_errors import NewerSchema, RunMissing, Unreadable
 from scheduler.limit_history import LimitHistory
-from scheduler.limits import LIMIT_UNITS, UNITS, LimitTable, LimitUnit
+from scheduler.limits import UNITS, LimitTable
 from scheduler.presence import host_of, state_in_words
 from scheduler.rules import kept_settings
 from scheduler.standing import Standing
@@ -28,21 +28,7 @@ from scheduler.streams import load_streams
 from scheduler.versions import SCHEMA
 from tasks.job import Cost
 
-Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
-
 WHOLE_RUN = window_of("run", 0, 0)
-
-
-class BudgetLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell of the accounts."""
-
-    window: str
-    scope: str
-    unit: LimitUnit
-    limit: int | None
-    reserved: int
-    spent: int
-    overrun: int
 
 
 class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +67,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     late_answers: dict[str, dict[str, int]]  # kind -> end -> answers that came after their job's end
     shortfalls: list[ShortfallLine]  # jobs that no model answered, by endpoint and class of failure
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
+    limits: list[LimitInForce]
     budget: list[BudgetLine]
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
@@ -142,13 +129,6 @@ def _kept_limits(settings: bytes) -> LimitTable:
     return kept_settings(settings).limit_table()
 
 
-class Limits(Protocol):
-    """What says the limit of a cell: a table, or a history of tables."""
-
-    def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """The limit of a cell of the accounts; None where there is none."""
-
-
 class RunReader:
     """A run in figures, again and again: each time only the ticks that are new are read from its journal.
 
@@ -207,6 +187,7 @@ class RunReader:
             late_answers={kind: dict(sorted(ends.items())) for kind, ends in sorted(standing.late_answers.items())},
             shortfalls=_shortfall_lines(standing),
             refused=dict(sorted(refused.items())),
+            limits=limits_in_force(limits.now, pools_of(self._client, self._prefix)),
             budget=budget_lines(self._client, self._prefix, limits.now),
             memories=memories,
             warnings=dict(sorted(warnings.items())),
@@ -267,55 +248,6 @@ def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
     for line in read_journal(client, prefix, standing.tick + 1, int(tick)):
         standing.add(line)
     return dict(sorted(standing.usage.items()))
-
-
-def budget_lines(client: Redis, prefix: str, limits: Limits) -> list[BudgetLine]:
-    """The accounts of every window that is kept, and how many jobs admission has given out of it."""
-    listed: Any = client.smembers(prefix + "windows")
-    view: Any = client.hgetall(prefix + "view")
-    windows = sorted(raw.decode() for raw in listed)
-    accounts = accounts_of({window: client.hgetall(f"{prefix}window:{window}") for window in windows})
-    return lines_of(accounts | jobs_of({field.decode(): int(value) for field, value in view.items()}), limits)
-
-
-def jobs_of(view: Mapping[str, int]) -> Accounts:
-    """Return the jobs that admission has given out, by its view, as if they were accounts."""
-    found: Accounts = {}
-    for field, count in view.items():
-        window, scope, unit = field.split("|", 1)[0], *field.split("|", 1)[1].rsplit("|", 1)
-        if unit == "jobs":
-            found[window, scope, unit] = {"spent": count}
-    return found
-
-
-def accounts_of(windows: Mapping[str, Any]) -> Accounts:
-    """The accounts in the hashes of some windows."""
-    accounts: Accounts = {}
-    for window, fields in windows.items():
-        for field, value in fields.items():
-            scope, unit, account = field.decode().rsplit("|", 2)
-            accounts.setdefault((window, scope, unit), {})[account] = int(value)
-    return accounts
-
-
-def lines_of(accounts: Accounts, limits: Limits) -> list[BudgetLine]:
-    """Accounts as lines, in order."""
-    order: dict[str, int] = {unit: index for index, unit in enumerate(LIMIT_UNITS)}
-    lines: list[BudgetLine] = []
-    for (window, scope, unit), account in sorted(accounts.items(), key=lambda i: (i[0][0], i[0][1], order[i[0][2]])):
-        unit_name: Any = unit
-        lines.append(
-            BudgetLine(
-                window=window,
-                scope=scope,
-                unit=unit_name,
-                limit=limits.limit_of(window, scope, unit_name),
-                reserved=account.get("reserved", 0),
-                spent=account.get("spent", 0),
-                overrun=account.get("overrun", 0),
-            )
-        )
-    return lines
 
 
 def limit_name(limits: LimitTable, cell: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
+from scheduler.budget_lines import BudgetLine, budget_lines
 from scheduler.forecast import Forecast, forecast
 from scheduler.ledger_errors import NewerSchema, RunMissing
 from scheduler.presence import HELD, host_of, state_in_words
@@ -21,7 +22,7 @@ from scheduler.recent import Recent, recent_ticks
 from scheduler.rules import kept_settings
 from scheduler.settings import Settings
 from scheduler.steering_vitals import SteeringVitals, steering_of
-from scheduler.summary import BudgetLine, budget_lines, limits_of, prefix_of, run_names
+from scheduler.summary import limits_of, prefix_of, run_names
 from tasks.job import JobKey
 
 RECENT = 240  # ticks
@@ -117,21 +118,10 @@ def budget_vitals(client: Redis, run: str) -> BudgetVitals:
     recent = recent_ticks(client, prefix, run, limits.ever, RECENT)
     start = recent.minute - recent.last * settings.minutes_per_tick
 
-    def outlook(line: BudgetLine) -> Forecast | None:
-        if line.limit is None:
-            return None
-        used = line.reserved + line.spent
-        return forecast(
-            line.window,
-            line.unit,
-            used,
-            line.limit,
-            retry_share=settings.retry_share,
-            minute=recent.minute,
-            start=start,
-        )
-
-    windows = [Window(line=line, forecast=outlook(line)) for line in budget_lines(client, prefix, limits.now)]
+    windows = [
+        Window(line=line, forecast=forecast(line, minute=recent.minute, start=start))
+        for line in budget_lines(client, prefix, limits.now)
+    ]
     return BudgetVitals(run=run, status=status, tick=tick, minute=recent.minute, windows=windows, recent=recent)
 
 

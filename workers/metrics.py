@@ -6,13 +6,21 @@ threads pool, which is the default here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import structlog
 from celery import signals
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, start_http_server
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from redis import Redis
+from redis.exceptions import RedisError
 
+from scheduler.connect import connect
+from scheduler.presence import HELD
 from scheduler.settings import ConfigurationError, Settings
+from scheduler.vitals import run_heads
 
 REGISTRY = CollectorRegistry(auto_describe=True)
 ProcessCollector(registry=REGISTRY)
@@ -38,6 +46,27 @@ _TOKENS = Counter(
 )
 
 log = structlog.get_logger()
+
+
+class RunHosts(Collector):
+    """Whether the runs of a server have a host, read from Redis at each scrape. A host that is gone cannot say it."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield a gauge with the runs that no host has left, or nothing where Redis does not answer."""
+        hosts = GaugeMetricFamily(
+            "cogitate_run_has_host", "Whether a host is at work on a run that none has left.", labels=["run"]
+        )
+        try:
+            for head in run_heads(self._client):
+                if head.status in HELD:
+                    hosts.add_metric([head.run], head.held)
+        except RedisError as error:
+            log.warning("metrics.no_ledger", error=type(error).__name__)
+            return
+        yield hosts
 
 
 def attempted(kind: str, source: str, failure: str, seconds: float, model: str, tokens: int) -> None:
@@ -76,6 +105,8 @@ def _start(**_: Any) -> None:
     if settings.metrics_port is None:
         return
     try:
+        runs = RunHosts(connect(settings.state_url(), settings.socket_timeout))
+        REGISTRY.register(runs)
         server = serve(settings, REGISTRY)
     except ConfigurationError as error:  # a worker without metrics is better than none
         log.error("metrics.not_served", error=str(error))

@@ -14,8 +14,10 @@ from redis import Redis
 
 from memory.clock import day_and_time
 from ops.endpoint_report import breaker_in_words
+from scheduler.budget import limit_in_words
 from scheduler.connect import connect
 from scheduler.endpoint_vitals import endpoint_vitals
+from scheduler.limits import LimitUnit
 from scheduler.settings import Settings
 from scheduler.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
 
@@ -100,9 +102,15 @@ def _first(heads: list[RunHead]) -> str | None:
     return heads[0].run if heads else None
 
 
+def _figure(unit: LimitUnit) -> Callable[[int], str]:
+    return (lambda amount: f"{amount / 1e6:.4f}") if unit == "usd_micros" else "{:,}".format
+
+
 def _flat(window: Window) -> dict[str, Any]:
     forecast = window.forecast
     out: dict[str, Any] = msgspec.structs.asdict(window.line)
+    if window.line.limit is not None:
+        out["limit_words"] = limit_in_words(window.line.limit, window.line.for_retries, _figure(window.line.unit))
     out["forecast"] = None if forecast is None else msgspec.structs.asdict(forecast)
     if forecast is not None and forecast.out_at is not None:
         out["forecast"]["out_clock"] = day_and_time(forecast.out_at)

@@ -4,7 +4,8 @@
 --   <run>attempts         hash  token -> JSON record of an attempt whose usage has not arrived
 --   <run>lost             hash  token -> the same of an attempt given up: booked in full until its usage arrives
 --   <run>alone            hash  worker -> token of the attempt that it runs alone, see claim.lua
---   <run>job:<key>        hash  an open job; losses: its attempts whose worker was lost
+--   <run>job:<key>        hash  an open job; losses: its attempts whose worker was lost; empty: the cell
+--                                whose retry pool had no room for another
 --   <run>state            hash  settings: JSON of the settings that the run keeps
 --   <run>unclaimed        set   keys of open jobs without a running attempt
 --   <run>waiting          hash  due tick -> admitted jobs whose result is still out

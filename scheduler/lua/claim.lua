@@ -54,6 +54,7 @@ if job[2] ~= token then  -- otherwise this very claim was made and its reply los
     for _, pool in ipairs(cjson.decode(job[11])) do  -- {window, scope, unit index, limit of the pool}
       local held = tonumber(redis.call('HGET', run .. 'window:' .. pool[1], pool[2] .. '|' .. UNITS[pool[3]] .. '|pool') or 0)
       if held + last[pool[3]] > pool[4] then
+        redis.call('HSET', name, 'empty', pool[1] .. ' ' .. pool[2] .. ' ' .. UNITS[pool[3]])
         give_up(run, key, name)
         return {'dead'}
       end

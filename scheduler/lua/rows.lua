@@ -5,17 +5,19 @@
 --   <run>job:<key>   hash  an open job; at: tick before which its result is not wanted
 --   <run>timed       list  when answers were there, as settle.lua has noted it, the oldest first
 
--- {key, state, result JSON or '', claims, arrival, class of the last attempt's failure or '', …} of the jobs due at `tick`, and in mode 'ready' of all staged ones.
+-- {key, state, result JSON or '', claims, arrival, class of the last attempt's failure or '', cell whose retry pool had no
+-- room for another or '', …} of the jobs due at `tick`, and in mode 'ready' of all staged ones.
 local function rows_due(run, tick, mode)
   local rows = {}
   local function add(key)
-    local job = redis.call('HMGET', run .. 'job:' .. key, 'state', 'result', 'claims', 'arrival', 'failure')
+    local job = redis.call('HMGET', run .. 'job:' .. key, 'state', 'result', 'claims', 'arrival', 'failure', 'empty')
     rows[#rows + 1] = key
     rows[#rows + 1] = job[1] or ''
     rows[#rows + 1] = job[2] or ''
     rows[#rows + 1] = job[3] or '0'
     rows[#rows + 1] = job[4] or '0'
     rows[#rows + 1] = job[5] or ''
+    rows[#rows + 1] = job[6] or ''
   end
   for _, key in ipairs(redis.call('SMEMBERS', run .. 'due:' .. tick)) do add(key) end
   if mode == 'ready' then

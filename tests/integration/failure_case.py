@@ -18,13 +18,14 @@ from cogitate import Profile, Settings, TickLoop
 from memory.scopes import WORLD
 from ops import logs
 from scheduler.audit import audit
+from scheduler.budget_lines import budget_lines
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.endpoints import Endpoint, ModelSettings
 from scheduler.history import read_journal
 from scheduler.journal import EndNote
 from scheduler.limits import UNITS
 from scheduler.replay import replay
-from scheduler.summary import budget_lines, limits_of, prefix_of, summarise_run
+from scheduler.summary import limits_of, prefix_of, summarise_run
 from tasks.job import Cost, Job
 from tasks.registry import kinds
 from workers.inline import InlinePublisher

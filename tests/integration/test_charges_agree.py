@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pytest
 from command import typed
 from pydantic import SecretStr
+from redis import Redis
 
 from memory.profile import Profile
 from ops.fake_llm import FakeEndpoint
+from ops.fake_stats import Stats
 from ops.host import TickLoop
 from ops.run_figures import run_figures
 from scheduler.audit import audit
@@ -68,8 +71,17 @@ def live(loop: TickLoop, endpoint: FakeEndpoint, eventually: Eventually) -> None
             loop.request(*ASKED[tick.number])
 
 
-def test_everybody_tells_the_same_sum(tmp_path: Path, eventually: Eventually) -> None:
-    data_dir = tmp_path / "data"
+class Lived(NamedTuple):
+    """The run after its last tick, while its host is there."""
+
+    client: Redis
+    data_dir: Path
+    served: Stats
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory, eventually: Eventually) -> Iterator[Lived]:
+    data_dir = tmp_path_factory.mktemp("charged") / "data"
     with FakeEndpoint() as endpoint:
         settings = Settings(
             data_dir=data_dir, workers=1, llm="openai", base_url=endpoint.url, api_key=SecretStr("any"), wait=0,
@@ -77,54 +89,72 @@ def test_everybody_tells_the_same_sum(tmp_path: Path, eventually: Eventually) ->
         )  # fmt: skip
         with TickLoop(run=RUN, owners=OWNERS, settings=settings, ticks=60) as loop:
             live(loop, endpoint, eventually)
-            client = loop.ledger.client
-            served = endpoint.stats()
-            tokens = served.prompt_tokens + served.completion_tokens
-            assert (served.requests, served.answers) == (5, 5)
-            assert audit(client, RUN) == []
+            yield Lived(loop.ledger.client, data_dir, endpoint.stats())
 
-            jobs = told("jobs", RUN, "--last", "0", data_dir=data_dir)["jobs"]
-            asked = {(one["kind"], one["owner"]): one for one in jobs}
-            facts = {owner: (one["reason"], one["claims"]) for (_, owner), one in asked.items()}
-            assert facts == {
-                "agent:ann": ("none", 1), "agent:ben": ("failed", 2), "agent:cid": ("dead", 1),
-                "agent:dora": ("late", 1),
-            }  # fmt: skip
-            assert asked["plan", "agent:ben"]["retried"]["tokens"] > 0, "the attempt before the last"
-            assert asked["plan", "agent:dora"]["late"] is not None
 
-            by_kind: Counter[str] = Counter()
-            by_owner: Counter[str] = Counter()
-            done = typed("export", RUN, "--what", "jobs", data_dir=data_dir)
-            for line in done.stdout.splitlines():
-                one = json.loads(line)
-                by_kind[one["kind"]] += one["spent"]["tokens"]
-                by_owner[one["owner"]] += one["spent"]["tokens"]
-            by_kind, by_owner = +by_kind, +by_owner
-            assert by_kind.total() == by_owner.total() == tokens
-            for one in jobs:
-                alone = told("job", one["id"], data_dir=data_dir)
-                assert {name: alone[name] for name in ("usage", "retried", "spent")} == {
-                    name: one[name] for name in ("usage", "retried", "spent")
-                }  # fmt: skip
-            assert Counter({owner: cost.tokens for owner, cost in usage_by_owner(client, RUN).items()}) == by_owner
+def test_everybody_tells_the_same_sum(lived: Lived, tmp_path: Path) -> None:
+    client, data_dir, served = lived
+    tokens = served.prompt_tokens + served.completion_tokens
+    assert (served.requests, served.answers) == (5, 5)
+    assert audit(client, RUN) == []
 
-            lines = told("status", RUN, data_dir=data_dir)["budget"]
-            spent = {(x["window"], x["scope"], x["unit"]): x["spent"] for x in lines}
-            assert spent["run:0", "run", "tokens"] == spent["day:0", "run", "tokens"] == tokens
-            assert spent["run:0", "run", "calls"] == served.requests
-            for kind, amount in by_kind.items():
-                assert spent["day:0", f"kind:{kind}", "tokens"] == amount
-            assert summarise_run(client, RUN).spent.tokens == tokens
-            recent = budget_vitals(client, RUN).recent
-            assert {kind: one.spent.tokens for kind, one in recent.kinds.items() if one.spent.tokens} == by_kind
-            assert {owner: cost.tokens for owner, cost in recent.owners.items()} == by_owner
+    jobs = told("jobs", RUN, "--last", "0", data_dir=data_dir)["jobs"]
+    asked = {(one["kind"], one["owner"]): one for one in jobs}
+    facts = {owner: (one["reason"], one["claims"]) for (_, owner), one in asked.items()}
+    assert facts == {
+        "agent:ann": ("none", 1), "agent:ben": ("failed", 2), "agent:cid": ("dead", 1),
+        "agent:dora": ("late", 1),
+    }  # fmt: skip
+    assert asked["plan", "agent:ben"]["retried"]["tokens"] > 0, "the attempt before the last"
+    assert asked["plan", "agent:dora"]["late"] is not None
 
-            figures = run_figures(client, RUN, data_dir)
-            assert {kind: cost.tokens for kind, cost in figures.spent[0].items()} == by_kind
-            typed("report", RUN, "--out", str(tmp_path / "report.html"), data_dir=data_dir)
-            page = (tmp_path / "report.html").read_text()
-            chart = re.search(r"<svg[^>]*>(?:(?!</svg>).)*Tokens by day.*?</svg>", page, re.DOTALL)
-            assert chart is not None
-            drawn = re.findall(r"<title>day 1, (\w+): ([\d,]+)</title>", chart[0])
-            assert {kind: int(amount.replace(",", "")) for kind, amount in drawn} == by_kind
+    by_kind: Counter[str] = Counter()
+    by_owner: Counter[str] = Counter()
+    done = typed("export", RUN, "--what", "jobs", data_dir=data_dir)
+    for line in done.stdout.splitlines():
+        one = json.loads(line)
+        by_kind[one["kind"]] += one["spent"]["tokens"]
+        by_owner[one["owner"]] += one["spent"]["tokens"]
+    by_kind, by_owner = +by_kind, +by_owner
+    assert by_kind.total() == by_owner.total() == tokens
+    for one in jobs:
+        alone = told("job", one["id"], data_dir=data_dir)
+        assert {name: alone[name] for name in ("usage", "retried", "spent")} == {
+            name: one[name] for name in ("usage", "retried", "spent")
+        }  # fmt: skip
+    assert Counter({owner: cost.tokens for owner, cost in usage_by_owner(client, RUN).items()}) == by_owner
+
+    lines = told("status", RUN, data_dir=data_dir)["budget"]
+    spent = {(x["window"], x["scope"], x["unit"]): x["spent"] for x in lines}
+    assert spent["run:0", "run", "tokens"] == spent["day:0", "run", "tokens"] == tokens
+    assert spent["run:0", "run", "calls"] == served.requests
+    for kind, amount in by_kind.items():
+        assert spent["day:0", f"kind:{kind}", "tokens"] == amount
+    assert summarise_run(client, RUN).spent.tokens == tokens
+    recent = budget_vitals(client, RUN).recent
+    assert {kind: one.spent.tokens for kind, one in recent.kinds.items() if one.spent.tokens} == by_kind
+    assert {owner: cost.tokens for owner, cost in recent.owners.items()} == by_owner
+
+    figures = run_figures(client, RUN, data_dir)
+    assert {kind: cost.tokens for kind, cost in figures.spent[0].items()} == by_kind
+    typed("report", RUN, "--out", str(tmp_path / "report.html"), data_dir=data_dir)
+    page = (tmp_path / "report.html").read_text()
+    chart = re.search(r"<svg[^>]*>(?:(?!</svg>).)*Tokens by day.*?</svg>", page, re.DOTALL)
+    assert chart is not None
+    drawn = re.findall(r"<title>day 1, (\w+): ([\d,]+)</title>", chart[0])
+    assert {kind: int(amount.replace(",", "")) for kind, amount in drawn} == by_kind
+
+
+def test_a_dead_job_names_its_failure_and_the_pool_that_was_empty(lived: Lived) -> None:
+    client, data_dir, _ = lived
+    refused = "retry refused: run.kind:reflect.calls retry pool is empty"
+    job = f"{RUN}/12/reflect/agent:cid/0/0"
+    told = typed("job", job, data_dir=data_dir).stdout
+    assert f"reason     dead: {refused}" in told
+    assert "failure    wrong_schema" in told
+    (line,) = [
+        line for line in typed("jobs", RUN, "--state", "dead", data_dir=data_dir).stdout.splitlines() if job in line
+    ]
+    assert line.endswith(f"wrong_schema; {refused}")
+    (failed,) = [one for one in budget_vitals(client, RUN).recent.failed if one.id == job]
+    assert (failed.failure, failed.why) == ("wrong_schema", refused)

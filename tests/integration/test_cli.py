@@ -44,7 +44,9 @@ def test_a_run_ends_with_one_json_object_of_stable_names(finished: tuple[Path, d
     assert list(report["tick_ms"]) == ["p50", "p99", "max"]
     assert set(report["memories"]["plan"]) == {"live", "archived"}
     for line in report["budget"]:
-        assert list(line) == ["window", "scope", "unit", "limit", "reserved", "spent", "overrun"]
+        assert list(line) == [
+            "window", "scope", "unit", "limit", "reserved", "spent", "overrun", "for_retries", "retried", "held",
+        ]  # fmt: skip
     everybody = [line for line in report["budget"] if (line["window"], line["scope"]) == ("day:0", "run")]
     assert everybody[0]["spent"] == sum(sum(facts["decision"].values()) for facts in report["jobs"].values())
 
@@ -162,7 +164,7 @@ def test_the_demo_shows_degradation_and_which_limit_it_was(tmp_path: Path) -> No
     share = re.search(r"jobs \(([\d.]+)%\) were degraded", done.stdout)
     assert share is not None
     assert float(share[1]) >= 5
-    assert re.search(r"\d+ denied: refused by a limit of the budget \(.*tick\.run\.jobs \d+×", done.stdout)
+    assert re.search(r"\d+ denied: refused by a limit of the budget \(.*tick\.run\.jobs = \d+, \d+×", done.stdout)
 
 
 def test_a_run_cannot_be_made_twice(finished: tuple[Path, dict[str, Any], str]) -> None:

@@ -15,6 +15,7 @@ import scheduler.corrections
 import scheduler.standing
 from ops.run_figures import run_figures
 from scheduler.audit import audit
+from scheduler.budget_lines import BudgetLine
 from scheduler.claims import Result
 from scheduler.history import read_journal
 from scheduler.job_history import JobHistory
@@ -22,7 +23,7 @@ from scheduler.journal import Correction
 from scheduler.limits import LimitTable
 from scheduler.recent import recent_ticks
 from scheduler.replay import replay
-from scheduler.summary import usage_by_owner
+from scheduler.summary import summarise_run, usage_by_owner
 from tasks.job import Cost, Job
 from workers.embedded import EmbeddedServer
 
@@ -46,6 +47,14 @@ def corrected(host: Host) -> list[tuple[int, Correction]]:
     """The corrections in the journal, with their ticks."""
     lines = read_journal(host.client, host.ledger.prefix, 1, host.loop.tick)
     return [(line.core.tick, one) for line in lines for one in line.notes.corrected]
+
+
+def shown(host: Host) -> BudgetLine:
+    """The run's tokens as a person is shown them."""
+    return next(
+        line for line in summarise_run(host.client, "r").budget
+        if (line.window, line.scope, line.unit) == ("run:0", "run", "tokens")
+    )  # fmt: skip
 
 
 def held(host: Host, window: str = "run:0") -> int:
@@ -191,6 +200,25 @@ def test_who_looks_at_a_late_job_sees_what_it_used(client: Redis, tmp_path: Path
     assert (recent.kinds["think"].spent, recent.owners) == (SPENT, {OWNER: SPENT})
     figures = run_figures(client, "r", tmp_path)
     assert (figures.spent, figures.owners) == ({0: {"think": SPENT}}, {OWNER: SPENT}), "on the day that asked"
+
+
+def test_what_is_in_flight_held_and_spent_is_shown_apart(client: Redis) -> None:
+    host, job = begun(client, limits={"run.run.tokens": 100}, retry_share=0.4)
+    first = claimed(worker(client), job)
+    settle(worker(client), first, None, Cost(calls=1, tokens=7))
+    claim = claimed(worker(client), job)
+    host.until(job.due + 2)
+    line = shown(host)
+    assert (line.limit, line.for_retries, line.room) == (100, 40, 60)
+    assert (line.reserved, line.spent, line.retried, line.held) == (30, 7, 7, 0), "the second attempt is in flight"
+    settle(worker(client), claim, used=SPENT)
+    line = shown(host)
+    assert (line.reserved, line.spent, line.retried, line.held) == (0, 18, 7, 19), "no boundary knows it yet"
+    assert line.counted == held(host) == 30
+    host.until(job.due + 4)
+    line = shown(host)
+    assert (line.reserved, line.spent, line.retried, line.held) == (0, 18, 7, 0)
+    assert line.counted == held(host) == 11
 
 
 @pytest.mark.parametrize("known", ["before the end", "after the end"])

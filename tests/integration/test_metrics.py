@@ -13,15 +13,24 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from pydantic import SecretStr
+from redis import Redis
 
+from memory.profile import Profile
 from ops.drive import drive
 from ops.fake_llm import FakeEndpoint
 from ops.host import TickLoop
 from ops.worlds import WorldChoice
+from scheduler.claims import Claim, Claims
+from scheduler.ledger import HostLedger
+from scheduler.presence import this_process
 from scheduler.settings import ConfigurationError, Settings
 from scheduler.summary import summarise_run
+from tasks.job import Cost
+from workers.inline import InlinePublisher
+from workers.metrics import RunHosts
 
 Eventually = Callable[..., None]
 SHIPPED = Path(__file__).parents[2] / "ops" / "prometheus"
@@ -149,6 +158,145 @@ def test_the_shipped_rules_and_configuration_are_accepted(tmp_path: Path) -> Non
     for arguments in (["rules", "alerts.yml"], ["config", "prometheus.yml"]):
         done = subprocess.run([tool, "check", *arguments], cwd=SHIPPED, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+LIMIT = 'run="town",period="run",scope="run",unit="tokens"'
+ROOM = {"limit": 1000, "for_retries": 200, "retried": 10}
+
+
+def check_alert(tmp_path: Path, series: dict[str, str], name: str, firing: list[str]) -> None:
+    """Check for whom an alert fires at the end of series of sixty scrapes, by `promtool test rules`.
+
+    Args:
+        firing: labels of each.
+    """
+    tool = shutil.which("promtool")
+    if tool is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        pytest.skip("no promtool on this machine")
+    (tmp_path / "alerts.yml").write_bytes((SHIPPED / "alerts.yml").read_bytes())
+    alert = f'ALERTS{{alertname="{name}",alertstate="firing"'
+    expected = [{"labels": f"{alert},{labels}}}", "value": 1} for labels in firing]
+    case = {
+        "interval": "5s",
+        "input_series": [{"series": one, "values": values} for one, values in series.items()],
+        "promql_expr_test": [{"expr": alert + "}", "eval_time": "300s", "exp_samples": expected}],
+    }
+    rules = {"rule_files": ["alerts.yml"], "evaluation_interval": "5s", "tests": [case]}
+    (tmp_path / "test.yml").write_text(json.dumps(rules))
+    done = subprocess.run(
+        [tool, "test", "rules", "test.yml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def budget(**gauges: int) -> dict[str, str]:
+    """Series of the gauges of one limit, each with one value."""
+    return {f"cogitate_budget_{name}{{{LIMIT}}}": f"{value}x60" for name, value in (ROOM | gauges).items()}
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("spent", "reserved", "refused", "firing"),
+    [
+        (400, 100, "_x40 1x20", 1),  # its first refusal
+        (400, 100, "2x40 3x20", 1),
+        (400, 100, "3x60", 0),  # it refused long ago
+        (600, 60, "2x40 3x20", 0),  # most of what admission may give out is gone
+    ],
+)
+def test_an_alert_says_that_jobs_are_refused_while_much_is_unspent(
+    tmp_path: Path, spent: int, reserved: int, refused: str, firing: int
+) -> None:
+    series = budget(spent=spent, reserved=reserved) | {f"cogitate_limit_refused_total{{{LIMIT}}}": refused}
+    check_alert(tmp_path, series, "CogitateRefusedUnspent", [LIMIT] * firing)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("spent", "firing"), [(720, 0), (731, 1)])
+def test_an_alert_says_that_nearly_all_is_spent_but_what_is_for_retries(
+    tmp_path: Path, spent: int, firing: int
+) -> None:
+    check_alert(tmp_path, budget(spent=spent, reserved=0), "CogitateBudgetNearlySpent", [LIMIT] * firing)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("host", "worker", "firing"),
+    [
+        ("1x20 stale", "1x20 0x40", 1),  # killed: only workers are left to say so
+        ("1x60", "1x60", 0),
+        ("1x20 stale", "1x20 stale", 0),  # it left its run
+    ],
+)
+def test_an_alert_says_that_a_run_has_no_host(tmp_path: Path, host: str, worker: str, firing: int) -> None:
+    series = {
+        'cogitate_run_has_host{run="town",job="cogitate-host"}': host,
+        'cogitate_run_has_host{run="town",job="cogitate-worker"}': worker,
+    }
+    check_alert(tmp_path, series, "CogitateNoHost", ['run="town"'] * firing)
+
+
+def scraped(port: int) -> dict[str, float]:
+    """What stands at a metrics port."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    found = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, _, value in found}
+
+
+def test_what_the_alerts_need_is_exported(tmp_path: Path, client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(InlinePublisher, "publish", lambda publisher, jobs: len(jobs))  # nobody takes them
+    owners = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
+    settings = Settings(
+        data_dir=tmp_path, llm="openai", base_url="http://127.0.0.1:9/v1", api_key=SecretStr("any"), wait=0,
+        adaptive_latency=False, rate_share=0, metrics_port=free_ports(1),
+        limits={"run.run.tokens": 6_000, "tick.run.jobs": 9},
+    )  # fmt: skip
+    found: dict[int, dict[str, float]] = {}
+    claims = Claims(client, worker="w")
+    with TickLoop(run="town", owners=owners, settings=settings, ticks=21, inline=True, client=client) as loop:
+        for tick in loop:
+            if tick.number == 1:
+                for owner in owners:
+                    loop.request("plan", owner)
+            if tick.number == 2:
+                claim = claims.claim("town/1/plan/agent:ann/0/0")
+                assert isinstance(claim, Claim)
+                reserved = claim.job.reserved.tokens
+            if tick.number == 19:
+                claims.settle(claim, None, Cost(calls=1, tokens=500), "timeout")
+            if tick.number in (2, 18, 19, 21):
+                found[tick.number] = scraped(settings.metrics_port or 0)
+
+    def at(tick: int, name: str) -> float | None:
+        return found[tick].get(f"cogitate_{name}{{{','.join(sorted(LIMIT.split(',')))}}}")
+
+    assert reserved > 3_000
+    assert at(2, "limit_refused_total") == 1, "Ben's"
+    assert (at(2, "budget_limit"), at(2, "budget_for_retries")) == (6_000, 1_200)
+    assert [at(18, f"budget_{name}") for name in ("reserved", "spent", "held")] == [reserved, 0, 0], "late, in flight"
+    assert [at(19, f"budget_{name}") for name in ("reserved", "spent", "held")] == [0, 500, reserved - 500]
+    assert [at(21, f"budget_{name}") for name in ("reserved", "spent", "held")] == [0, 500, 0]
+
+
+def test_whether_runs_have_a_host_is_exported(client: Redis) -> None:
+    prefix = HostLedger.create(client, "town", state={}).prefix
+
+    def told() -> list[float]:
+        (gauge,) = RunHosts(client).collect()
+        assert all(one.labels == {"run": "town"} for one in gauge.samples)
+        return [one.value for one in gauge.samples]
+
+    here = this_process()
+    gone = msgspec.structs.replace(here, began="before")  # its process id is another's by now
+    client.hset(prefix + "state", "status", "running")
+    assert told() == [0], "none has ever said so"
+    for host, expected in ((here, 1), (gone, 0)):
+        client.set(prefix + "host", msgspec.json.encode(host))
+        assert told() == [expected]
+    client.hset(prefix + "state", "status", "stopped")
+    assert told() == [], "it was left"
 
 
 def test_a_port_that_is_taken_is_said_before_anything_runs(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_a_job_shows_its_whole_life(facts_of: Facts, cogitate: Typed, plans: lis
     one = next(one for one in plans if one["decision"] == "heuristic")
     shown = cogitate("job", one["id"])
     life = dict(line.split(maxsplit=1) for line in reversed(shown.stdout.splitlines()))
-    assert life["decision"] == "heuristic: refused by tick 360 run jobs"
+    assert life["decision"] == "heuristic: refused by tick 360 run jobs = 1"
     assert life["end"] == "applied at tick 365"
     assert life["reason"] == "denied: refused by a limit of the budget"
     assert (

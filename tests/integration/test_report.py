@@ -67,7 +67,7 @@ def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
         "Estimate and what came of it",
     ]  # fmt: skip
     assert page.count("<svg class") >= 4
-    assert "tick.run.jobs" in parts.words, "what refused is named"
+    assert "tick.run.jobs = 1" in parts.words, "what refused is named"
     assert "It was made when the run began" in page
     plan = {one["what"]: one for one in facts["estimate"] if one["kind"] == "plan"}
     assert (plan["requests"]["actual"], plan["requests"]["within"]) == (3, True)

@@ -80,6 +80,15 @@ def test_an_operator_steers_a_run(
     shown = facts(server, "budget", RUN, "show")
     assert "day.run.tokens" not in shown["limits"]
     assert shown["changed"][0] == first
+    stranger = typed("budget", RUN, "set", "day.owner:agent:nobody.calls", 10, data_dir=server.data_dir)
+    assert stranger.returncode == 0
+    assert f"agent:nobody is not in run {RUN}: the limit holds once it joins" in stranger.stderr
+    with server.client() as client:
+        known = min(client.hkeys(prefix_of(client, RUN) + "owners")).decode()
+    member = typed("budget", RUN, "set", f"day.owner:{known}.calls", 10, data_dir=server.data_dir)
+    assert (member.returncode, member.stderr) == (0, "")
+    said = typed("budget", RUN, data_dir=server.data_dir).stdout
+    assert "day.owner:agent:nobody.calls = 8 + 2 for retries" in said
 
     applied(server, "throttle", RUN, "reflect", 0.25, "--pin")
     cadence = facts(server, "throttle", RUN)

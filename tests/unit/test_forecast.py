@@ -8,14 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scheduler.budget_lines import Pools, lines_of
 from scheduler.forecast import Forecast, forecast
+from scheduler.limits import LimitTable
 
 NOON, DAY = 720, 1440
 
 
 def of(window: str, used: int, limit: int, **given: Any) -> Forecast:
-    figures: dict[str, Any] = {"unit": "tokens", "retry_share": 0.0, "minute": NOON, "start": 0} | given
-    return forecast(window, figures.pop("unit"), used, limit, **figures)
+    times = {name: given.pop(name, usual) for name, usual in (("minute", NOON), ("start", 0))}
+    pools = Pools(given.pop("retry_share", 0.0))
+    accounts = {(window, "run", given.pop("unit", "tokens")): {"spent": used} | given}
+    (line,) = lines_of(accounts, LimitTable({f"{window.partition(':')[0]}.{next(iter(accounts))[2]}": limit}), pools)
+    found = forecast(line, **times)
+    assert found is not None
+    return found
 
 
 def test_half_a_day_and_half_the_limit_is_a_pace_of_one_and_lasts() -> None:
@@ -33,6 +40,12 @@ def test_the_retry_pool_is_no_room_for_first_attempts() -> None:
     found = of("day:0", 80, 100, retry_share=0.2)
     assert (found.room, found.share, found.outlook) == (80, 0.8, "full")
     assert of("day:0", 80, 100, retry_share=0.2, unit="jobs").room == 100, "no attempt takes a job of it"
+
+
+def test_what_retries_took_leaves_the_room_as_it_was() -> None:
+    found = of("day:0", 85, 100, retry_share=0.2, pool=10)
+    assert (found.share, found.outlook) == (0.85, "runs out")
+    assert of("day:0", 85, 100, retry_share=0.2, pool=5).outlook == "full"
 
 
 def test_a_day_that_the_run_entered_late_counts_from_there() -> None:

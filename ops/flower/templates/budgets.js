@@ -16,16 +16,16 @@ function used(line) {
   const {share, outlook} = line.forecast;
   const made = element("div", "cogitate-used");
   const bar = element("div", "cogitate-bar" + (outlook === "full" ? " full" : ""));
-  bar.title = "spent " + amount(line, line.spent) + ", reserved " + amount(line, line.reserved);
-  const whole = Math.max(line.limit, line.spent + line.reserved, 1);
-  for (const part of ["spent", "reserved"]) {
+  bar.title = "spent " + amount(line, line.spent) + ", in flight " + amount(line, line.reserved) + ", held " + amount(line, line.held);
+  const whole = Math.max(line.limit, line.spent + line.reserved + line.held, 1);
+  for (const part of ["spent", "reserved", "held"]) {
     const piece = element("span", part);
     piece.style.width = 100 * line[part] / whole + "%";
     bar.append(piece);
   }
   made.append(bar, element("span", "number", percent(share)));
   const cell = element("div");
-  cell.append(made, element("span", "narrow", amount(line, line.spent) + " of " + amount(line, line.limit) + " " + UNIT[line.unit]));
+  cell.append(made, element("span", "narrow", amount(line, line.spent) + " of " + line.limit_words + " " + UNIT[line.unit]));
   return cell;
 }
 
@@ -49,13 +49,21 @@ const money = (name, take) => [name, "number minor", (line) => {
   return made;
 }];
 
+function limit(line) {
+  if (line.limit === null) { return "—"; }
+  const made = element("span", "", line.limit_words);
+  made.dataset.value = line.limit;
+  return made;
+}
+
 const columns = (scoped, minute) => [
   ["Window", "", (line) => periodOf(line.window)],
   ...(scoped ? [["Scope", "", (line) => line.scope.startsWith("kind:") ? kindLink(line.scope.slice(5)) : line.scope.slice(6)]] : []),
   ["Unit", "minor", (line) => UNIT[line.unit]],
   ["Used", "", used],
-  money("Limit", (line) => line.limit),
-  money("Reserved", (line) => line.reserved),
+  ["Limit", "number minor", limit],
+  money("In flight", (line) => line.reserved),
+  money("Held", (line) => line.held),
   money("Spent", (line) => line.spent),
   money("Overrun", (line) => line.overrun),
   ["Pace", "number minor", pace],

@@ -98,7 +98,7 @@ function draw(reading) {
   byId("classes").textContent = Object.entries(reading.recent.failures).map(([name, times]) => name + " " + times + "×").join(" · ");
   table("failed", [
     ["Job", "", (job) => jobLink(reading, job.id, job.kind + " · " + job.owner.replace(/^agent:/, "") + " · tick " + job.tick)],
-    ["Class", "", (job) => job.failure],
+    ["Class", "", (job) => job.why ? job.failure + "; " + job.why : job.failure],
     ["Ended", "number", (job) => "tick " + figure(job.ended)],
     ["Attempts", "number minor", (job) => job.attempts],
   ], reading.recent.failed, "Nothing failed.", (job) => job.id);
