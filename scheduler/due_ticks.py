@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scheduler.open_jobs import OpenJob
 
 TOO_SLOW = "too_slow"  # what refused a request, and the reason of its job's end
-PAUSE, LONGEST_PAUSE = 360, 1_440  # ticks after which a kind that is too slow is tried again
+PAUSE, LONG_PAUSE = 360, 1_440  # ticks after which a kind that is too slow is tried again
 
 
 class Bounds(NamedTuple):
@@ -125,7 +125,7 @@ class DueTicks:
         if ahead or most < bounds.most:
             return True
         since = self._known.since(kind, model)
-        pause = min(max(PAUSE, self._known.slow_for(kind, model, most)), LONGEST_PAUSE)
+        pause = PAUSE if self._known.tries_in_vain(kind, model, most) < 2 else LONG_PAUSE
         return bool(since) and tick - since < pause and not self._known.is_fast(kind, model, most)
 
     def _count(self, tick: int) -> None:

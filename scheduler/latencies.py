@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from statistics import fmean as mean
 from statistics import median
 from typing import Any, NamedTuple
@@ -177,16 +176,15 @@ class Latencies:
         late = sum(sample.ticks + queue * (ahead - sample.ahead) > most for sample in samples)
         return late > max(int(len(samples) >= ENOUGH), len(samples) // TOLERATED)  # one may be bad luck
 
-    def slow_for(self, kind: str, model: str, most: int) -> int:
-        """Return how many ticks before its newest job a kind was last fast: two answers in turn took at most `most`.
-
-        One alone may be luck: of a model that usually takes too long some answers come soon.
-        """
-        samples = self.samples(kind, model)
-        good = (
-            later.at for earlier, later in reversed(list(pairwise(samples))) if max(earlier.ticks, later.ticks) <= most
-        )
-        return max(0, self.since(kind, model) - next(good, samples[0].at if samples else 0))
+    def tries_in_vain(self, kind: str, model: str, most: int) -> int:
+        """Return how many of a kind's newest answers, asked for one after the other, took longer than `most` ticks."""
+        found, begin = 0, None
+        for sample in reversed(self.samples(kind, model)):
+            if sample.ticks <= most:
+                break
+            if begin is None or sample.at <= begin:
+                found, begin = found + 1, sample.at - sample.ticks
+        return found
 
     def is_answered(self, key: JobKey) -> bool:
         """Whether the answer to an open job is there."""
