@@ -42,6 +42,7 @@ class Cluster:
         self.finished = False
         self.broken: Exception | None = None
         self.restarts = 0
+        self._signed = 0  # the epoch of the host that gave the last sign of life
         self.coverage: Coverage = Counter()
         self.tried: Counter[str] = Counter()  # claims of each job that may have been granted
         self.tokens: dict[str, list[str]] = {}  # of each job, in the order in which they were handed out
@@ -87,6 +88,15 @@ class Cluster:
         plain = self.server.plain
         told: Any = plain.hmget(prefix_of(plain, RUN) + "state", "status", "epoch")
         return told[0].decode(), int(told[1])
+
+    def check_sign(self) -> None:
+        """Look at whose sign of life there is: never that of a host before the one that has signed."""
+        plain = self.server.plain
+        sign: Any = plain.get(prefix_of(plain, RUN) + "host")
+        if sign is not None:
+            if int(sign) < self._signed and not self.restarts:
+                raise Broken(f"the host of epoch {int(sign)} gives signs of life, and that of epoch {self._signed} did")
+            self._signed = int(sign)
 
     def clock(self) -> float:
         """The hosts' monotonic clock."""

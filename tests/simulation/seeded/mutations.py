@@ -301,6 +301,10 @@ MUTATIONS: dict[str, Mutation] = {
     "further attempts are free": script("claim", ("book(run, cells, 'reserved', reserved)", "")),
     "further attempts have no pool": script("claim", ("if held + last[pool[3]] > pool[4] then", "if false then")),
     "leases follow the wall clock": leases_by_wall_clock,
+    "a fenced host gives signs of life": script("present", ("at[1] ~= ARGV[2] or at[2] ~= ARGV[3] or ", "")),
+    "a host that is gone gives signs of life": script(
+        "present", (" or (at[3] ~= 'running' and at[3] ~= 'paused')", "")
+    ),
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
 }  # fmt: skip
 
@@ -311,6 +315,7 @@ FOCUS: dict[str, tuple[str, ...]] = {
     "who is answered is forgotten on resume": ("host killed",),
     "host steps have no sequence": ("server restarted",),
     "leases follow the wall clock": ("wall clock jumped",),
+    "a fenced host gives signs of life": ("host stopped", "second host"),
     "any attempt may settle": ("worker stopped",),
     "a result after collect keeps its job open": ("host stopped", "request slow"),
     "further attempts have no pool": ("request failed",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
@@ -13,8 +13,10 @@ from ops.host import TickLoop
 from scheduler.claims import Claim, Claims, Refusal, Result, Settled
 from scheduler.journal import JournalError
 from scheduler.keys import incarnation_key
+from scheduler.ledger import HostLedger
 from scheduler.ledger_answers import Collected
 from scheduler.ledger_errors import LedgerError
+from scheduler.presence import SIGNS_A_LEASE
 from scheduler.versions import SCHEMA
 from scheduler.waiting import Leases, Waiting
 from seeded.actors import NEVER, Process, current
@@ -26,6 +28,9 @@ from workers.runner import Runner
 
 if TYPE_CHECKING:
     from seeded.cluster import Cluster
+
+
+SIGN = 3_600.0  # seconds that a sign of life is good for: the server's clock is a real one
 
 
 class Broken(AssertionError):
@@ -82,11 +87,23 @@ class HostProcess(Process):
         )  # fmt: skip
         waiting._leases = WatchedLeases(cluster)
         loop._waiting = waiting
+        self.spawn(lambda: self._be_present(loop.ledger))
         if loop.restored is not None:
             world.load(loop.restored)
         for tick in loop:
             world.live(loop, tick)
         return loop
+
+    def _be_present(self, ledger: HostLedger) -> None:
+        """Give signs of life, as `scheduler.presence.Presence` does in a thread."""
+        actor = current()
+        assert actor is not None
+        has_run = True
+        while has_run and self.main:
+            with suppress(RedisError):
+                has_run = ledger.present(b"%d" % ledger.epoch, SIGN)
+                self._cluster.check_sign()
+            actor.sleep(LEASE / SIGNS_A_LEASE)
 
 
 class WatchedLeases(Leases):

@@ -65,6 +65,8 @@ class Trials:
         tick, digest = (raw.decode() for raw in told)
         if int(tick) != cluster.scene.ticks:
             raise Broken(f"the host has finished the run at tick {tick}")
+        if plain.exists(prefix + "host"):
+            raise Broken("the run is over, and its host's sign of life is there")
         if problems := audit(plain, RUN):
             raise Broken("; ".join(problems[:3]))
         lines = list(read_journal(plain, prefix, 1, cluster.scene.ticks))
