@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -17,8 +18,10 @@ from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
 from ops.terminal import Terminal
 from scheduler.audit import audit, audit_budget
+from scheduler.ledger import HostLedger
 from scheduler.left_out import left_out_of
 from scheduler.loop import Tick
+from scheduler.outage import Pause
 
 EXAMPLE = "Example: cogitate audit town-1"
 
@@ -57,23 +60,32 @@ def auditing(loop: TickLoop) -> Callable[[Tick], None]:
 
     Raises (when called):
         AuditFailed: when a window holds more than its limit.
+        LedgerAway: when the ledger is away for longer than the host waits for it. One that goes on without it looks
+            again once it is back.
     """
 
+    def read(ledger: HostLedger) -> list[str] | None:
+        look = partial(audit_budget, ledger.client, ledger.prefix)
+        return look() if ledger.outage is None else ledger.outage.read(look)
+
     def check(tick: Tick) -> None:
-        if loop.ledger.away:
-            return  # nothing can be read; once the ledger is back, the next tick looks
-        refuse(audit_budget(loop.ledger.client, loop.ledger.prefix), f"after tick {tick.number - 1}")
+        if not loop.ledger.away:
+            refuse(read(loop.ledger) or [], f"after tick {tick.number - 1}")
 
     return check
 
 
-def audit_whole(client: Redis, run: str) -> None:
+def audit_whole(client: Redis, run: str, wait: float) -> None:
     """Check everything once a run is left.
+
+    Args:
+        wait: seconds that a server that is away is waited for.
 
     Raises:
         AuditFailed: naming the first finding.
+        LedgerAway: when the server was not back in time.
     """
-    refuse(audit(client, run), "at the end")
+    refuse(Pause(run, wait).read(lambda: audit(client, run)), "at the end")
 
 
 def refuse(findings: list[str], when: str) -> None:

@@ -118,7 +118,7 @@ def run(
                         if name is not None:
                             raise  # otherwise another process was given the same free name: take the next
                 if audit:
-                    audit_whole(client, made.name)
+                    audit_whole(client, made.name, settings.outage_wait)
                 summary = _with_warnings(summarise_run(client, made.name), made.world)
                 day = RealDay(client, loop.settings).spending()
         except KeyboardInterrupt as stopped:

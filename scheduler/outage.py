@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import structlog
 from redis.exceptions import ClusterDownError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
@@ -29,6 +29,7 @@ from scheduler.settings import Settings
 log = structlog.get_logger()
 
 Step = Callable[[], list[Any]]
+T = TypeVar("T")
 
 REFUSALS = ("MISCONF", "NOREPLICAS", "MASTERDOWN", "TRYAGAIN")  # how servers begin to refuse what they may take later
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
@@ -41,6 +42,13 @@ class Outage(Protocol):
 
     def send(self, step: Step, size: int) -> list[Any] | None:
         """The answer to a step of `size` bytes; None: it is kept for later. Called again, `step` sends the same bytes.
+
+        Raises:
+            LedgerAway: when the host has to stop.
+        """
+
+    def read(self, look: Callable[[], T]) -> T | None:
+        """Return what a look at the ledger that changes nothing says; None: it is away, and nobody waits.
 
         Raises:
             LedgerAway: when the host has to stop.
@@ -90,11 +98,15 @@ class Pause:
         self.lost = 0.0
 
     def send(self, step: Step, size: int) -> list[Any]:
-        """Send until it is taken; a connection that was merely closed costs nothing but a second try."""
+        """Send until it is taken."""
+        return self.read(step)
+
+    def read(self, look: Callable[[], T]) -> T:
+        """Ask until there is an answer; a connection that was merely closed costs nothing but a second try."""
         began, tries, pause = self._clock(), 0, FIRST_PAUSE
         while True:
             try:
-                answer = step()
+                answer = look()
             except RedisError as error:
                 if not is_outage(error):
                     raise
@@ -163,6 +175,15 @@ class CarryOn:
             raise self._gives_up(f"what it carried on with is more than {self._buffer} bytes (outage_buffer)")
         return None
 
+    def read(self, look: Callable[[], T]) -> T | None:
+        """Ask once."""
+        if self.back():
+            try:
+                return _twice(look)
+            except RedisError as error:
+                self.missed(error)
+        return None
+
     def back(self) -> bool:
         """Write what is kept, if the server answers again; at most one call of it fails."""
         if not self._answers.is_set():
@@ -222,7 +243,7 @@ class CarryOn:
             return
 
 
-def _twice(step: Step) -> list[Any]:
+def _twice(step: Callable[[], T]) -> T:
     """A connection that was merely closed costs nothing but a second try; a timeout is never waited for twice."""
     try:
         return step()

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
+from typing import Literal
 
+import pytest
 from command import cogitate, summary, typed
 
+from cogitate import Observation, Profile, Settings, TickLoop
+from ops.audit_command import audit_whole, auditing
+from scheduler.audit import audit
+from scheduler.outage import outage_of
 from scheduler.summary import prefix_of
 from workers.embedded import EmbeddedServer
+from workers.server_keeper import ServerKeeper
 
 RUN = ("run", "--town", 3, "--ticks", 380, "--run", "watched", "--workers", 1)
 
@@ -33,3 +42,31 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = typed("audit", "nobody", data_dir=tmp_path / "data")
     assert done.returncode == 2
     assert "nobody" in done.stderr
+
+
+@pytest.mark.parametrize("policy", ["pause", "carry_on"])
+def test_an_audited_run_outlasts_an_outage_as_any_other(tmp_path: Path, policy: Literal["pause", "carry_on"]) -> None:
+    settings = Settings(data_dir=tmp_path, on_outage=policy)
+
+    def kill(server: EmbeddedServer) -> None:
+        before = server.pid
+        assert before is not None
+        os.kill(before, signal.SIGKILL)
+
+    with EmbeddedServer(tmp_path) as server, server.client() as client:
+        with TickLoop(
+            run="r", owners={"agent:ada": Profile(name="Ada")}, settings=settings, ticks=20, inline=True, client=client
+        ) as loop, ServerKeeper(server):  # fmt: skip
+            outage = loop.ledger.outage = outage_of(settings, "r", client.ping)
+            check = auditing(loop)
+            for tick in loop:
+                loop.observe("agent:ada", Observation(text=f"It is {tick.number} now.", minute=tick.minute))
+                if tick.number == 8:
+                    kill(server)
+                check(tick)
+        assert loop.tick == 20
+        assert outage.lost > 0 or policy == "carry_on"
+        with ServerKeeper(server):
+            kill(server)
+            audit_whole(client, "r", settings.outage_wait)
+        assert audit(client, "r") == []
