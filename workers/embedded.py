@@ -1,7 +1,8 @@
 """The embedded Valkey: a private server in a run's data folder, for when no `COGITATE_REDIS_URL` is given.
 
 It listens on a unix socket only, writes every change to disk before it answers, and is stopped by the last process
-that uses the folder. If that process is killed (SIGKILL), the server stays and the next start adopts it.
+that uses the folder. If that process is killed (SIGKILL), a guard stops the server (`workers.server_guard`), unless the
+next start adopts it before.
 
 Limits: POSIX only, and one machine: the folder must not be on a network file system, since its locks are the kernel's.
 """
@@ -14,8 +15,10 @@ import hashlib
 import json
 import os
 import re
+import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -30,6 +33,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from scheduler.settings import SERVER_FILE, ConfigurationError
+from workers import server_guard
 from workers.last_words import last_words
 
 LOG_FILE = "server.log"
@@ -47,6 +51,7 @@ PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
 
 log = structlog.get_logger()
 
+_guards: dict[Path, subprocess.Popen[bytes]] = {}  # by folder; one that ends sees to it that no server is left
 _children: dict[Path, subprocess.Popen[bytes]] = {}  # servers this process started, by folder; who stops one reaps it
 
 
@@ -217,6 +222,28 @@ class EmbeddedServer:
             process.wait()
             raise
         _children[self.data_dir] = process
+        self._guard()
+
+    def _guard(self) -> None:
+        """Have the server stopped if this process is killed."""
+        guard = _guards.get(self.data_dir)
+        if guard is not None and guard.poll() is None:
+            return
+        with contextlib.ExitStack() as opened:
+            lock, users = (opened.enter_context((self.data_dir / name).open("ab")) for name in (LOCK_FILE, USERS_FILE))
+            server = opened.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            server.connect(str(self.socket))
+            handed = [file.fileno() for file in (lock, users, server)]
+            named = (*handed, self.data_dir / SERVER_FILE, self.socket)
+            _guards[self.data_dir] = subprocess.Popen(
+                [sys.executable, "-I", "-S", server_guard.__file__, *map(str, named)],
+                stdin=subprocess.PIPE,  # it ends when this process does, and no child of it has the other end
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=handed,
+                cwd="/",
+                start_new_session=True,
+            )
 
     def _await_answer(self, process: subprocess.Popen[bytes] | None = None, log_start: int = 0) -> None:
         """Wait until the server answers; as long as it takes while it loads its data."""
@@ -258,6 +285,9 @@ class EmbeddedServer:
             log.error("server.unstoppable", pid=self.pid, data_dir=str(self.data_dir))
             return
         _children.pop(self.data_dir, None)
+        if (guard := _guards.pop(self.data_dir, None)) is not None:
+            guard.kill()
+            guard.communicate()
         (self.data_dir / SERVER_FILE).unlink(missing_ok=True)
         if self.socket.parent != self.data_dir:
             with contextlib.suppress(OSError):

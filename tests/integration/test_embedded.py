@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command import left_behind
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from scheduler.settings import SERVER_FILE, Settings
@@ -28,6 +30,20 @@ with EmbeddedServer(Path(sys.argv[1])) as server:
     print(server.pid, flush=True)
     sys.stdin.read()
 """
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from cogitate import Profile, Settings, TickLoop
+settings = Settings(data_dir=Path(sys.argv[1]), workers=1)
+with TickLoop(run="r", owners={"agent:ada": Profile(name="Ada")}, settings=settings) as loop:
+    for tick in loop:
+        if tick.number == 370:  # the morning's plan was made by its worker
+            print("ready", flush=True)
+"""
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads from /proc what is left")
 
 
 def start_host(folder: Path) -> tuple[subprocess.Popen[str], int]:
@@ -118,15 +134,73 @@ def test_two_hosts_share_one_server_and_the_last_stops_it(tmp_path: Path) -> Non
     assert refuses(server)
 
 
-def test_the_server_of_a_killed_host_is_adopted(tmp_path: Path) -> None:
+def test_the_server_of_a_killed_host_is_adopted_while_somebody_is_connected(tmp_path: Path) -> None:
     host, pid = start_host(tmp_path)
+    with EmbeddedServer(tmp_path).client() as worker:
+        worker.ping()
+        host.kill()
+        host.communicate()
+        (tmp_path / SERVER_FILE).unlink()  # killed before it could note where the server is
+        with EmbeddedServer(tmp_path) as server, server.client() as client:
+            assert server.pid == pid
+            assert client.get("hosts") == b"1"
+    assert refuses(server)
+
+
+@linux
+def test_the_server_of_a_killed_host_ends_and_keeps_what_it_had(
+    tmp_path: Path, eventually: Callable[..., None]
+) -> None:
+    host, _ = start_host(tmp_path)
     host.kill()
     host.communicate()
-    (tmp_path / SERVER_FILE).unlink()  # killed before it could note where the server is
+    eventually(lambda: not left_behind(tmp_path), "server and guard to end")
+    assert not (tmp_path / SERVER_FILE).exists()
     with EmbeddedServer(tmp_path) as server, server.client() as client:
-        assert server.pid == pid
         assert client.get("hosts") == b"1"
-    assert refuses(server)
+
+
+@linux
+def test_a_server_whose_folder_is_removed_after_its_host_was_killed_ends(
+    tmp_path: Path, eventually: Callable[..., None]
+) -> None:
+    folder = tmp_path / "data"
+    host, _ = start_host(folder)
+    with EmbeddedServer(folder).client() as worker:
+        worker.ping()
+        host.kill()
+        host.communicate()
+        shutil.rmtree(folder)
+    eventually(lambda: not left_behind(folder), "server and guard to end")
+
+
+@linux
+def test_who_adopted_a_server_keeps_it_and_is_watched_too(tmp_path: Path, eventually: Callable[..., None]) -> None:
+    host, pid = start_host(tmp_path)
+    other, adopted = start_host(tmp_path)
+    assert adopted == pid
+    host.kill()
+    host.communicate()
+    with EmbeddedServer(tmp_path).client() as client:
+        assert client.get("hosts") == b"2"
+    other.kill()
+    other.communicate()
+    eventually(lambda: not left_behind(tmp_path), "server and guard to end")
+
+
+@linux
+def test_a_script_that_is_killed_leaves_neither_server_nor_workers(
+    tmp_path: Path, eventually: Callable[..., None]
+) -> None:
+    script = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=tmp_path.parent
+    )
+    assert script.stdout is not None
+    assert next(line for line in script.stdout if line == "ready\n")
+    assert len(left_behind(tmp_path)) >= 4, "the script, its server, the guard and a worker"
+    script.kill()
+    script.communicate()
+    eventually(lambda: not left_behind(tmp_path), "everything to end")
 
 
 def test_starters_do_not_race(tmp_path: Path) -> None:
