@@ -10,6 +10,8 @@ from typing import NamedTuple
 from mutation import lua
 from mutation.operators import variants
 
+_LONG, _AROUND = 160, 24  # characters of a text that is shown
+
 
 class Mutant(NamedTuple):
     """One planted bug."""
@@ -53,7 +55,7 @@ def mutants_of(root: Path, path: str) -> list[Mutant]:
     found = []
     for index, (place, node, changed) in enumerate(_changes(tree)):
         first, last = getattr(node, "lineno", place.statement.lineno), getattr(node, "end_lineno", None)
-        texts = _text(node), _text(changed), _target(place.statement)
+        texts = *_shown(_text(node), _text(changed)), _target(place.statement)
         found.append(Mutant(path, index, place.function, first, last or first, *texts))
     return found
 
@@ -128,6 +130,23 @@ def _is_left_out(node: ast.AST) -> bool:
     return False
 
 
+def _shown(before: str, after: str) -> tuple[str, str]:
+    """Return the two texts, of long ones what differs with a little of what is around it."""
+    if len(before) <= _LONG or after == "pass":
+        return before[:_LONG], after
+    same = _in_common(before, after)
+    rest = before[same:], after[same:]
+    tail = _in_common(rest[0][::-1], rest[1][::-1])
+    around = before[max(0, same - _AROUND) : same]
+    shown = [f"…{around}{text[: max(0, len(text) - tail) + _AROUND]}…" for text in rest]
+    return shown[0], shown[1]
+
+
+def _in_common(one: str, other: str) -> int:
+    """Return how many characters two texts begin with in common."""
+    return next((n for n in range(min(len(one), len(other))) if one[n] != other[n]), min(len(one), len(other)))
+
+
 def _target(statement: ast.stmt) -> str:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
@@ -142,4 +161,4 @@ def _text(node: ast.AST) -> str:
         )
     else:
         text = ast.unparse(node)
-    return " ".join(text.split())[:200]
+    return " ".join(text.split())

@@ -6,7 +6,7 @@ import pytest
 from scheduler_case import ANN, BOB, open_job
 
 from scheduler.due_ticks import LONG_PAUSE, PAUSE, TOO_SLOW, Bounds, DueTicks
-from scheduler.latencies import Latencies
+from scheduler.latencies import Latencies, LatencyPrior
 from scheduler.open_jobs import OpenJob
 from scheduler.rules import rules_of
 from scheduler.settings import Settings
@@ -227,3 +227,29 @@ def test_bounds_are_game_time_and_a_fixed_kind_has_none() -> None:
     assert found["act"] == Bounds(1, 3)  # half of its interval
     assert found["reflect"] is None
     assert rules.latency("reflect") == 4
+
+
+def test_who_may_wait_long_enough_is_asked_however_long_another_has_waited() -> None:
+    case = Case()
+    case.learn(*[20] * 64)
+    case.opens(1, BOB)
+    due = case.asked(500)
+    assert due is not None
+    assert due - 500 < BOUNDS.most
+
+
+@pytest.mark.parametrize("first", [1, 50])
+def test_before_anything_is_known_the_job_that_has_waited_longest_counts(first: int) -> None:
+    case = Case()
+    for tick, owner in ((first, ANN), (51 - first, BOB)):
+        case.opens(tick, owner)
+    assert case.asked(61) is not None, "sixty ticks are not too long"
+    assert case.asked(62) is None
+
+
+@pytest.mark.parametrize("crowd", [1, 2, 9])
+def test_the_last_of_a_crowd_has_all_others_ahead_of_it(crowd: int) -> None:
+    case = Case(Bounds(2, 480))
+    case.known.prior = LatencyPrior(usual={MODEL: 20.0}, queue={MODEL: 3.0})
+    assert case.due.lead("act", crowd) == case.known.need("act", MODEL, crowd - 1)
+    assert case.due.lead("act", 10_000) == 480

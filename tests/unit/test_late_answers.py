@@ -206,3 +206,15 @@ def test_a_host_that_resumes_awaits_the_same_in_the_same_order(run: Run) -> None
     run.streams[ANN].archive(4, 6)
     with pytest.raises(ValueError, match="not provisional"):
         LateAnswers().load(client, PREFIX, run.streams)
+
+
+def test_a_job_that_has_had_its_answer_is_not_awaited(run: Run) -> None:
+    """Its answer was of no use, so that what stands in its place is provisional all the same."""
+    key = JOB.job.key
+    failed = msgspec.structs.replace(answer(), source="heuristic", reason="failed")
+    closings = close_due(
+        [Row(key, "staged", failed, 1)], {key: JOB}, run.streams, tick=5, kind_of=Thinker, case_of=lambda item: None
+    )  # type: ignore[arg-type, return-value]
+    assert [change.entry.provisional for change in closings[0].changes if change.entry] == [True]
+    run.late.expect(closings, {key: JOB.job}, run.streams, 60)
+    assert run.late.awaited == {}

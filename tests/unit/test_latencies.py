@@ -247,3 +247,23 @@ def test_workers_note_times_only_while_they_are_wanted() -> None:
 def test_what_cannot_be_read_is_passed_over(raw: bytes) -> None:
     good = b"9 " + msgspec.json.encode(("4/act/agent:ann/0/0", MODEL, 0))
     assert read_timed([raw, good]) == [None, Timed(key(4), MODEL, 0, 6)]
+
+
+def test_that_a_model_was_asked_is_kept_before_it_has_answered() -> None:
+    client, known = FakeRedis(), Latencies()
+    known.asked("act", MODEL, 7)
+    written(known, client)
+    again = Latencies()
+    again.load(client, "run:", ())
+    assert (again.since("act", MODEL), again.samples("act", MODEL)) == (7, ())
+
+
+def test_what_a_host_knew_before_the_run_is_known_after_a_resume() -> None:
+    client = FakeRedis()
+    prior = LatencyPrior(usual={MODEL: 4.5}, queue={MODEL: 0.5}, slots=3)
+    client.hset("run:state", mapping={"latency_prior": msgspec.json.encode(prior), "times": "1"})
+    again = Latencies()
+    again.want(True)
+    again.load(client, "run:", ())
+    assert again.prior == prior
+    assert again.writes() == []

@@ -294,3 +294,20 @@ def test_nobody_waits_beyond_the_last_hour_of_the_day_unless_an_operator_says_so
     assert [thinks(minute) for minute in hours] == [False, True, True, False, False, True]
     assert not thinks(1380, pinned=True)
     assert not thinks(1380, auto=False)
+
+
+def test_a_pinned_cadence_stays_pinned_until_it_is_said_otherwise() -> None:
+    throttle = Throttle(ThrottleRules())
+    throttle.set(SetCadence("reflect", 300, True))
+    throttle.set(SetCadence("reflect", 200))
+    assert lived(throttle, [("none", 9), ("late", 9)]) == [200, 200]
+    throttle.set(SetCadence("reflect", None, True))
+    assert throttle.state.factor == 200
+
+
+def test_pressure_that_cannot_make_it_slower_is_journalled_all_the_same() -> None:
+    throttle = Throttle(ThrottleRules(least=FULL))
+    throttle.see(ended("late", 9, 9), 9)
+    line = throttle.step(FREE, HOUR, HOUR - 1)
+    assert line is not None
+    assert (line.before, line.factor, line.late) == (FULL, FULL, 9)
