@@ -24,7 +24,7 @@ SUMMARY_TOKENS = 250  # of a summary that is made without a model
 
 def cells(stream: Stream) -> list[Entry]:
     """The cells, newest first."""
-    return stream.live(*sorted(OBSERVED_TYPES))[::-1]
+    return stream.live(*OBSERVED_TYPES)[::-1]
 
 
 def has_space(stream: Stream, limits: MemoryLimits) -> bool:

@@ -119,7 +119,7 @@ def enforce_limits(
     elif policy == "tokens":
         effects += window.enforce(stream, limits, names)
     elif stream.observed() > limits.max_observations:
-        effects += _cut_observed(owner, stream.live(*sorted(OBSERVED_TYPES)), limits, minute, names)
+        effects += _cut_observed(owner, stream.live(*OBSERVED_TYPES), limits, minute, names)
     if stream.count("reflection") > limits.max_reflections:
         effects += _cut_reflections(owner, _surplus_reflections(stream.live("reflection"), limits), limits, names)
     if stream.count("plan") > limits.max_plans:

@@ -285,3 +285,48 @@ def test_a_request_that_is_sent_again_because_its_reply_was_lost_is_there_once(t
     for _ in range(2):
         script(client, "control")(keys=[incarnation_key(RUN)], args=[run_base(RUN), nonce, 100, line])
     assert client.llen(prefix_of(client, RUN) + "controls") == 1
+
+
+def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Path) -> None:
+    off: Script = {ASKED: [SetMode("draining")], ASKED + 3: [SetMode("running")]}
+    client = FakeRedis()
+    loop = live(tmp_path, client, off)
+    assert loop.tick == TICKS, "it was not left: jobs were open until it was called off"
+    lines = journal(client, loop)
+    assert {line.core.tick: line.core.controls for line in lines if line.core.controls} == {
+        ASKED + 1: (SetMode("draining"),), ASKED + 4: (SetMode("running"),),
+    }  # fmt: skip
+    decided = {line.core.tick: {d.decision for d in line.core.decided} for line in lines}
+    assert decided[ASKED + 10] == {"admitted"}
+    assert steering_of(client, prefix_of(client, RUN)).mode == "running"
+    proven(client, loop)
+    stopped = FakeRedis()
+    live(tmp_path, stopped, off, until=ASKED + 2)
+    assert live(tmp_path, stopped, off, resume=True).digest == loop.digest, "a resumed host knows that it drains"
+
+
+@pytest.mark.parametrize(
+    ("control", "decides"),
+    [
+        (SetLimit("day.run.jobs", 100_000), True),
+        (SetCadence("reflect", 1000), True),
+        (SetCadence("reflect", None, True), True),
+        (SetMode("running"), False),
+        (SetLimit("day.run.jobs", -1), False),
+    ],
+)
+def test_what_changes_decisions_is_part_of_the_digest_even_where_it_changed_none_yet(
+    tmp_path: Path, control: Control, decides: bool
+) -> None:
+    without = live(tmp_path, FakeRedis(), {}, until=12).digest
+    assert (live(tmp_path, FakeRedis(), {10: [control]}, until=12).digest != without) is decides
+
+
+def test_a_limit_that_operators_lifted_stays_lifted_for_who_resumes(tmp_path: Path) -> None:
+    client = FakeRedis()
+    live(tmp_path, client, {5: [SetLimit("day.run.jobs", 0)], 8: [SetLimit("day.run.jobs", None)]}, until=20)
+    loop = live(tmp_path, client, {}, resume=True)
+    assert loop.mind.view.table.of("day", "run", "jobs") is None
+    assert [change.tick for change in limits_of(client, prefix_of(client, RUN)).changes] == [6, 9]
+    assert summarise_run(client, RUN).refused == {}
+    proven(client, loop)

@@ -10,8 +10,10 @@ import difflib
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
@@ -98,10 +100,8 @@ def record(root: Path, folder: Path, tests: Sequence[str], processes: int, *, af
     if not stale:
         return
     print(f"recording which test of {len(stale)} files reaches which line …", flush=True)
-    raw = folder / "raw"
-    raw.mkdir(parents=True, exist_ok=True)
-    for old in raw.iterdir():
-        old.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    raw = Path(tempfile.mkdtemp(prefix="raw-", dir=folder))
     command = [
         sys.executable, "-m", "pytest", "-q", "-p", "mutation.reached", "-p", "no:cacheprovider", "--timeout", "120",
         *(("--numprocesses", str(processes), "--dist", "worksteal") if processes > 1 else ()), *stale,
@@ -115,6 +115,7 @@ def record(root: Path, folder: Path, tests: Sequence[str], processes: int, *, af
     combined.combine([str(path) for path in raw.glob("lines*")])
     combined.save()
     keep(root, folder, raw, stale, sources)
+    shutil.rmtree(raw)
 
 
 def keep(root: Path, folder: Path, raw: Path, stale: Iterable[str], sources: dict[str, str]) -> None:

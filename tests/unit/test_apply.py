@@ -13,13 +13,16 @@ from memory.effects import (
     Append,
     Archive,
     Effect,
+    ForgetWaiting,
     MarkAccessed,
+    Rate,
     ReplaceSummary,
     SetCounter,
     SetPlanStatus,
+    TakeWaiting,
     Tell,
 )
-from memory.entry import Entry, PlanItem
+from memory.entry import INTO_SUMMARY, Archived, Entry, Marks, PlanItem
 from memory.stream import Stream
 
 
@@ -114,3 +117,101 @@ def test_a_plan_item_that_is_as_wanted_already_is_no_obstacle(streams: dict[str,
     streams[ANN].set_plan_status("1-0", "completed")
     assert unmet(streams, (SetPlanStatus(owner=ANN, item="1-0", status="completed", expects="active"),)) is None
     assert unmet(streams, (SetPlanStatus(owner=ANN, item="1-0", status="active", expects="pending"),)) is not None
+
+
+def waiting(streams: dict[str, Stream], count: int) -> None:
+    for i in range(count):
+        streams[ANN].wait(seen(f"waits {i}"))
+
+
+@pytest.mark.parametrize(
+    ("why", "effects"),
+    [
+        ("3 entries wait, not 4", (TakeWaiting(ANN, 4),)),
+        ("1 entries wait, not 2", (TakeWaiting(ANN, 2), TakeWaiting(ANN, 2))),
+        ("1 entries wait, not 2", (TakeWaiting(ANN, 2), ForgetWaiting(ANN, 1, start=1))),
+        ("1 entries wait, not 2", (ForgetWaiting(ANN, 2, start=0), TakeWaiting(ANN, 2))),
+        ("3 entries wait, not 4", (ForgetWaiting(ANN, 3, start=1),)),
+        ("3 entries wait", (TakeWaiting(ANN, -1),)),
+        ("3 entries wait", (ForgetWaiting(ANN, 1, start=-1),)),
+        ("entry 8 is not live", (TakeWaiting(ANN, 2), Archive(owner=ANN, numbers=(8,)))),
+        ("entry 6 is not live", (Archive(owner=ANN, numbers=(6,)), TakeWaiting(ANN, 2))),
+        ("entry 6 is not live", (TakeWaiting(ANN, 2), Archive(owner=ANN, numbers=(6, 6)))),
+        ("entry 6 is not live", (TakeWaiting(BOB, 0), Archive(owner=ANN, numbers=(6,)))),
+    ],
+)
+def test_no_more_is_taken_forgotten_or_archived_than_waits(
+    streams: dict[str, Stream], why: str, effects: tuple[Effect, ...]
+) -> None:
+    waiting(streams, 3)
+    assert why in (unmet(streams, effects) or "")
+
+
+def test_what_waited_is_appended_in_order_and_may_be_archived_at_once(streams: dict[str, Stream]) -> None:
+    waiting(streams, 4)
+    effects: tuple[Effect, ...] = (
+        TakeWaiting(ANN, 2),
+        Archive(owner=ANN, numbers=(1, 7), into_summary=True),
+        ForgetWaiting(ANN, 1, start=1),
+    )
+    assert unmet(streams, effects) is None
+    assert apply(streams, effects, 9) == []
+    stream = streams[ANN]
+    assert [(stream.entries[n].text, stream.entries[n].tick, stream.is_live(n)) for n in (6, 7)] == [
+        ("waits 0", 9, True), ("waits 1", 9, False)
+    ]  # fmt: skip
+    assert {number: stream.archived[number] for number in (1, 7)} == {
+        1: Archived(9, INTO_SUMMARY), 7: Archived(9, INTO_SUMMARY)
+    }  # fmt: skip
+    assert [entry.text for entry in stream.head.waiting] == ["waits 2"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "ratings", "good"),
+    [((1,), (1,), True), ((1,), (10,), True), ((1,), (0,), False), ((1,), (11,), False), ((1, 2), (5, 11), False),
+     ((1, 2), (5,), False), ((1,), (5, 5), False), ((), (), True)],
+)  # fmt: skip
+def test_a_rating_is_of_one_entry_each_and_from_1_to_10(
+    streams: dict[str, Stream], numbers: tuple[int, ...], ratings: tuple[int, ...], good: bool
+) -> None:
+    rated = (Rate(owner=ANN, numbers=numbers, ratings=ratings),)
+    assert (unmet(streams, rated) is None) is good
+
+
+def test_what_is_archived_goes_where_its_effect_says(streams: dict[str, Stream]) -> None:
+    """Into the entry that was appended last for its owner, into the summary, or into nothing."""
+    effects: tuple[Effect, ...] = (
+        GOOD,
+        Append(owner=BOB, entry=seen("another's")),
+        Archive(owner=ANN, numbers=(1,), into_appended=True),
+        Archive(owner=ANN, numbers=(2,)),
+        ReplaceSummary(owner=ANN, text="all that was", version=0),
+        Archive(owner=BOB, numbers=(), into_appended=True),
+    )
+    assert unmet(streams, effects) is None
+    apply(streams, effects, 7)
+    archived = streams[ANN].archived
+    assert (archived[1], archived[2]) == (Archived(7, 6), Archived(7, 0))
+    head = streams[ANN].head
+    assert (head.summary, head.summary_version, streams[ANN].changes.head) == ("all that was", 1, True)
+    nothing = "nothing was appended"
+    assert nothing in (unmet(streams, (GOOD, Archive(owner=BOB, numbers=(1,), into_appended=True))) or "")
+    replaced = (
+        Append(owner=ANN, entry=seen("better"), replaces=4),
+        Archive(owner=ANN, numbers=(2,), into_appended=True),
+    )
+    assert nothing in (unmet(streams, replaced[1:]) or "")
+    streams[ANN] = Stream(ANN, entries=[e for n, e in streams[ANN].entries.items() if n in (2, 4)])
+    assert unmet(streams, replaced) is None, "what replaces another is appended as well"
+
+
+def test_who_is_recalled_twice_is_counted_twice(streams: dict[str, Stream]) -> None:
+    for minute in (30, 90):
+        apply(streams, (MarkAccessed(owner=ANN, numbers=(1, 99), minute=minute),), 2)
+    assert streams[ANN].marks == {1: Marks(accesses=2, last_accessed=90)}
+
+
+def test_only_what_nobody_has_rated_is_rated(streams: dict[str, Stream]) -> None:
+    apply(streams, (Rate(owner=ANN, numbers=(1, 99), ratings=(4, 5)),), 2)
+    apply(streams, (Rate(owner=ANN, numbers=(1, 2), ratings=(9, 8)),), 3)
+    assert [(streams[ANN].entries[n].importance, streams[ANN].entries[n].rated) for n in (1, 2)] == [(4, 2), (8, 3)]

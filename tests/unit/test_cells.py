@@ -10,10 +10,11 @@ from policy_cases import HENDERSON, KIND, OGILVY, Host
 from pydantic import ValidationError
 
 from memory.apply import unmet
-from memory.cells import cells, has_space, leaving
+from memory.cells import SUMMARY_TOKENS, cells, has_space, leaving, retell
 from memory.effects import Archive, ForgetWaiting, ReplaceSummary, TakeWaiting
 from memory.entry import Entry
 from memory.limits import MemoryLimits
+from memory.long_term import estimate_tokens
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
@@ -143,3 +144,15 @@ def test_no_more_can_be_taken_or_forgotten_than_waits() -> None:
     assert unmet(streams, (TakeWaiting(OGILVY, 1), ForgetWaiting(OGILVY, 1))) == "0 entries wait, not 1"
     assert unmet(streams, (Archive(OGILVY, (1,)),)) == "entry 1 is not live"
     assert unmet(streams, (TakeWaiting(OGILVY, 1), Archive(OGILVY, (1,)))) is None
+
+
+def test_a_summary_without_a_model_keeps_what_stood_and_tells_what_is_gone() -> None:
+    gone = [Entry(type="observation", text="Elara found the silver dagger.", minute=1, number=1)]
+    told = retell("Borin promised to guard the old bridge.", gone, {})
+    assert "Borin promised to guard the old bridge" in told
+    assert "silver dagger" in told
+    endless = [Entry(type="observation", text="north " * 1_000, minute=1, number=1)]
+    cut = retell("", endless, {})
+    assert cut, "where not one sentence fits, the oldest part is cut"
+    assert estimate_tokens(cut) <= SUMMARY_TOKENS
+    assert retell("", [], {}) == ""

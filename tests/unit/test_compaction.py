@@ -15,6 +15,7 @@ from memory.compaction import (
     by_place,
     carry_out,
     choose,
+    deserves_summary,
     enforce_limits,
     keeping_score,
     rating,
@@ -217,3 +218,118 @@ def test_a_summary_of_a_crowd_names_those_of_most_of_its_entries() -> None:
     often = [observation(f"Maria did {minute}.", minute, subjects=(KLAUS, MARIA)) for minute in (90, 91)]
     summary = summary_entry(stream_of(*seen, *often).live(), "Many were there.", 3)
     assert summary.subjects == (KLAUS, *crowd[: MOST_SUBJECTS - 2], MARIA)
+
+
+def reflection(number: int, importance: int) -> Entry:
+    return Entry(type="reflection", text=f"Maria keeps promise {number}.", minute=number, importance=importance)
+
+
+def test_a_reflection_whose_importance_is_exactly_the_threshold_is_told_on() -> None:
+    """It is in one of two lists: those that go into one reflection, and those that just go."""
+    stream = stream_of(*(reflection(i, 5 - i % 2) for i in range(51)))
+    surplus = [number for number, entry in stream.entries.items() if entry.minute < 4]
+    apply({KLAUS: stream}, enforce_limits(stream, MemoryLimits(importance_threshold=5), NOW), 2)
+    assert {number: bool(stream.archived[number].into) for number in surplus} == {1: True, 2: False, 3: True, 4: False}
+    merged = stream.latest("reflection")
+    assert merged is not None
+    assert (merged.importance, merged.evidence, stream.count("reflection")) == (5, (1, 3), 48)
+
+
+def test_reflections_below_the_threshold_leave_nothing_in_their_place() -> None:
+    stream = stream_of(*(reflection(i, 4) for i in range(51)))
+    apply({KLAUS: stream}, enforce_limits(stream, MemoryLimits(importance_threshold=5), NOW), 2)
+    assert sorted(stream.archived) == [1, 2, 3]
+    assert (stream.count("reflection"), len(stream.entries)) == (48, 51)
+
+
+def test_at_their_limits_nothing_is_cut_and_one_more_is() -> None:
+    limits = MemoryLimits(max_observations=20, max_reflections=20, max_plans=20)
+    kinds = (
+        [observation(f"Event {i}.", i) for i in range(21)],
+        [reflection(i, 3) for i in range(21)],
+        [Entry(type="plan", text=f"Plan {i}.", minute=i, valid_until=9_999) for i in range(21)],
+    )
+    for entries in kinds:
+        assert enforce_limits(stream_of(*entries[:20]), limits, NOW) == ()
+        (archive,) = enforce_limits(stream_of(*entries), limits, NOW)
+        assert isinstance(archive, Archive)
+        assert len(archive.numbers) == 2, "one in twenty below the limit"
+        assert archive.owner == KLAUS
+        assert (archive.into_appended, archive.into_summary) == (False, False)
+
+
+def test_an_observation_of_exactly_the_threshold_is_never_dropped() -> None:
+    entries = [observation(f"Event {i}.", i, importance=5 if i < 20 else 4) for i in range(21)]
+    stream = stream_of(*entries)
+    apply({KLAUS: stream}, enforce_limits(stream, MemoryLimits(max_observations=20, importance_threshold=5), NOW), 2)
+    assert {number: bool(record.into) for number, record in stream.archived.items()} == {21: False, 1: True, 2: True}
+    assert stream.observed() == 19
+
+
+def test_pruning_begins_at_85_percent_and_aims_at_75() -> None:
+    limits = MemoryLimits(max_observations=100, importance_threshold=5)
+
+    def routine(count: int, importance: int = 2) -> int:
+        entries = stream_of(*(observation(f"Event {i}.", i, importance=importance) for i in range(count))).live()
+        return len(choose(KLAUS, entries, limits, NOW).routine)
+
+    assert [routine(count) for count in (84, 85, 86)] == [0, 11, 12]
+    assert [routine(85, importance) for importance in (4, 5, 6)] == [11, 0, 0]
+
+
+@pytest.mark.parametrize(("spare", "taken"), [(2, 0), (3, 3), (4, 4)])
+def test_a_summary_of_fewer_than_three_routine_entries_saves_nothing(spare: int, taken: int) -> None:
+    important = [observation(f"Event {i}.", i, importance=9) for i in range(90)]
+    routine = [observation(f"Tea {i}.", i, importance=2) for i in range(spare)]
+    cut = choose(KLAUS, stream_of(*important, *routine).live(), MemoryLimits(max_observations=100), NOW)
+    assert len(cut.routine) == taken
+
+
+@pytest.mark.parametrize(
+    ("size", "importance", "worth"),
+    [(4, 9, False), (5, 5.9, False), (5, 6, True), (9, 5, False), (10, 1, True)],
+)
+def test_a_conversation_is_worth_a_model_if_long_enough_and_very_long_or_valuable(
+    size: int, importance: float, worth: bool
+) -> None:
+    assert deserves_summary(size, importance, MemoryLimits(summary_threshold=5)) is worth
+
+
+@pytest.mark.parametrize(("age", "settled"), [(36 * 60 - 1, False), (36 * 60, True)])
+def test_a_conversation_is_settled_after_a_day_and_a_half(age: int, settled: bool) -> None:
+    talk = [message("Hello.", NOW - age), message("Bye.", NOW - age + 1)]
+    cut = choose(KLAUS, stream_of(*talk).live(), MemoryLimits(), NOW)
+    assert cut.talks == (((1, 2),) if settled else ())
+
+
+def test_a_summary_of_one_day_takes_no_talk_of_another() -> None:
+    talks = [message("Hello.", minute) for minute in (10, 11, 900, 1_500, 1_501)]
+    cut = choose(KLAUS, stream_of(*talks).live(), MemoryLimits(), 9_999)
+    assert cut.talks == ((1, 2, 3), (4, 5)), "two talks of the first day, one of the second"
+
+
+def test_what_the_boundary_summarises_is_told_with_the_names_of_those_who_spoke() -> None:
+    talk = [message(f"I promise {i} chairs.", i, importance=8) for i in range(21)]
+    effects = enforce_limits(stream_of(*talk), MemoryLimits(max_observations=20), NOW, {MARIA: "Maria Lopez"})
+    (told,) = [effect.entry.text for effect in effects if isinstance(effect, Append)]
+    assert "Maria Lopez" in told
+    assert MARIA not in told
+
+
+def test_an_unrated_entry_counts_as_ordinary() -> None:
+    assert [rating(observation("Tea.", 1, importance=importance)) for importance in (0, 1, 10)] == [3, 1, 10]
+
+
+def test_a_cut_that_was_overtaken_takes_what_is_left_of_it() -> None:
+    entries = [observation(f"Tea {i}.", i, importance=2) for i in range(86)] + [
+        message("Hello.", 1),
+        message("Bye.", 2),
+    ]
+    stream = stream_of(*entries, *(reflection(i, 7) for i in range(51)))
+    cut = choose(KLAUS, stream.live(), MemoryLimits(max_observations=100), NOW)
+    assert cut.talks
+    assert cut.reflections
+    gone = {*cut.talks[0], *cut.routine[1:], *cut.reflections[2:]}
+    effects = carry_out(KLAUS, cut, [e for e in stream.live() if e.number not in gone], MemoryLimits(), WORLD.names)
+    archived = [number for effect in effects if isinstance(effect, Archive) for number in effect.numbers]
+    assert sorted(archived) == [cut.routine[0], *cut.reflections[:2]]

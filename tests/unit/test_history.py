@@ -8,6 +8,7 @@ from kind_cases import moment_of
 
 from memory.apply import apply, unmet
 from memory.compaction import enforce_limits
+from memory.effects import Archive
 from memory.entry import Entry
 from memory.history import is_shared, length, trim
 from memory.limits import MemoryLimits
@@ -94,3 +95,14 @@ def test_the_limit_holds_after_every_statement_and_order_is_kept(sizes: list[int
         assert numbers == list(range(numbers[0], minute + 2))
         if numbers[0] > 1:
             assert length(stream) + sizes[numbers[0] - 2] > LIMITS.max_history
+
+
+def test_where_nothing_must_leave_nothing_is_done_and_what_leaves_is_named_in_order() -> None:
+    assert trim(spoken(500, 500), LIMITS) == ()
+    assert trim(spoken(500, 501), LIMITS) == (Archive(owner=GROUP, numbers=(1,)),)
+    stream = Stream(GROUP)
+    for minute in range(22):
+        stream.append(Entry(type="summary", text="Told.", minute=minute), 1)
+    for minute in range(12):
+        stream.append(statement(100, minute), 1)
+    assert trim(stream, LIMITS) == (Archive(owner=GROUP, numbers=(1, 2, 23, 24)),)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scope_case import ANSWER, BOB, EVE, INN, PROFILES, TALK, Realm
 
-from memory.scopes import WORLD, messages_since
+from memory.entry import Entry
+from memory.scopes import WORLD, around_mentions, mentions, messages_since
 from scheduler.triggers import location_left, story_event
 
 # -- the cases that the spec lists -----------------------------------------------------------------
@@ -210,3 +211,32 @@ def test_no_interleaving_tells_a_message_twice_or_loses_one(steps: list[tuple[st
     for npc in (BOB, EVE):
         assert set(realm.told.get(npc, [])) <= set(everything)
         assert [m.since_number for m in realm.memories(npc)] == sorted(m.since_number or 0 for m in realm.memories(npc))
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "found"),
+    [
+        ("J ran home.", "J", True),
+        ("Jack ran home.", "J", False),
+        ("Go, j!", "J", True),
+        ("王先生来了", "王", True),
+        ("Borin Stone slept.", "Borin", True),
+        ("Borinson slept.", "Borin", False),
+        ("Borin saw a stone.", "Borin Stone", False),
+        ("Nobody.", "", False),
+        ("Nobody.", "!", False),
+    ],
+)
+def test_who_is_named_is_named_in_whole_words(text: str, name: str, found: bool) -> None:
+    assert mentions(text, name) is found
+
+
+def test_around_each_mention_one_message_before_and_one_after_are_told() -> None:
+    def told(*named: int) -> list[int]:
+        texts = ["Borin slept." if number in named else "It rained." for number in range(7)]
+        messages = [Entry(type="message", text=text, minute=0, number=number) for number, text in enumerate(texts)]
+        return [message.number for message in around_mentions(messages, "npc:borin", "Borin")]
+
+    assert [told(), told(0), told(3), told(6), told(1, 3), told(0, 6)] == [
+        [], [0, 1], [2, 3, 4], [5, 6], [0, 1, 2, 3, 4], [0, 1, 5, 6]
+    ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from kind_cases import ISABELLA, KLAUS, MARIA, message, observation, stream_of
 from memory import snapshot
 from memory.entry import ENTRY_TYPES, Entry, Marks, PlanItem
 from memory.stream import Stream
+from memory.unreadable import UnreadableEntry
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
@@ -71,3 +73,18 @@ def test_a_stream_is_asked_by_type_time_and_subject() -> None:
         "observation": 2, "message": 1, "reflection": 1, "plan": 0, "summary": 0, "archived": 1, "unrated": 1,
         "provisional": 1,
     }  # fmt: skip
+
+
+def test_where_one_entry_cannot_be_read_the_rest_of_the_stream_is_there() -> None:
+    stream = stream_of(observation("Read.", 600), observation("Wrote.", 610), observation("Slept.", 620))
+    stream.archive(1, 5, 2)
+    stream.mark(2, Marks(accesses=2, last_accessed=7))
+    stream.set_counter("reflect.minute", 9)
+    document = msgspec.json.decode(snapshot.dump(stream))
+    document["entries"][2]["minute"] = "noon"
+    again = snapshot.load(msgspec.json.encode(document))
+    assert (again.owner, again.archived, again.marks, again.head) == (
+        stream.owner, stream.archived, stream.marks, stream.head
+    )  # fmt: skip
+    assert [again.entries[n] for n in (1, 2)] == [stream.entries[n] for n in (1, 2)]
+    assert isinstance(again.entries[3], UnreadableEntry)

@@ -6,15 +6,20 @@ import pytest
 from policy_cases import BORIN, HENDERSON, OGILVY, Host
 from window_case import KNOWN, LIMITS, at_length, briefly, stream_of, ten_words
 
-from memory.entry import Entry
+from memory.entry import Character, Entry
 from memory.limits import MemoryLimits
 from memory.long_term import estimate_tokens
 from memory.window import (
     buffer_tokens,
     compressible,
+    enforce,
+    fitting_character,
     format_character,
     is_near_limit,
     is_over_limit,
+    near,
+    summary_room,
+    to_compress,
     total_tokens,
 )
 
@@ -128,3 +133,64 @@ def test_context_manager_validates_after_compression() -> None:
     host.live()
     assert host.ends == {"applied": 1}
     assert not is_over_limit(host.streams[OGILVY], LIMITS)
+
+
+# -- thresholds that are met exactly ----------------------------------------------------------------
+
+EXACT = MemoryLimits(policy="tokens", token_limit=130)  # 80% of it are eight times ten words
+
+
+def words(count: int) -> str:
+    return " ".join(["north"] * count)
+
+
+def test_exactly_eighty_percent_are_enough_and_a_word_less_is_not() -> None:
+    exact, less = stream_of(words(50), words(30)), stream_of(words(50), words(29))
+    assert (buffer_tokens(exact.live()), near(EXACT)) == (104, 104)
+    assert (is_near_limit(exact, EXACT), is_near_limit(less, EXACT)) == (True, False)
+
+
+def test_what_fills_the_limit_exactly_is_not_over_it() -> None:
+    full, over = stream_of(words(60), summary=words(40)), stream_of(words(60), summary=words(41))
+    assert total_tokens(full) == 130
+    assert (is_over_limit(full, EXACT), is_over_limit(over, EXACT)) == (False, True)
+    assert enforce(full, EXACT, {}) == ()
+    assert enforce(over, EXACT, {}) != ()
+
+
+def test_because_of_the_total_entries_go_that_are_a_tenth_of_the_limit_or_more() -> None:
+    def due(leaving: int, summary: int) -> list[int]:
+        stream = stream_of(words(leaving), "a", "b", "c", summary=words(summary))
+        return [entry.number for entry in to_compress(stream, EXACT)]
+
+    assert due(10, 70) == [1], "thirteen tokens are a tenth of the limit"
+    assert due(9, 71) == []
+    tokens = [total_tokens(stream_of(words(10), "a", "b", "c", summary=words(count))) for count in (66, 67)]
+    assert tokens[0] < near(EXACT) <= tokens[1]
+    assert (due(10, 66), due(10, 67)) == ([], [1])
+
+
+def test_all_but_the_newest_three_may_be_compressed() -> None:
+    numbers = [[entry.number for entry in compressible(stream_of(*"abcde"[:n]).live(), LIMITS)] for n in range(6)]
+    assert numbers == [[], [], [], [], [1], [1, 2]]
+
+
+def test_a_summary_gets_what_is_aimed_at_and_a_tenth_of_the_limit_at_least() -> None:
+    nobody = Character()
+    assert summary_room([], nobody, EXACT) == 78, "60% of the limit"
+    assert summary_room(stream_of(words(10)).live(), nobody, EXACT) == 78 - 13
+    assert summary_room(stream_of(words(50)).live(), nobody, EXACT) == 13
+    assert summary_room(stream_of(words(95)).live(), nobody, EXACT) == 130 - 124
+    assert summary_room(stream_of(words(200)).live(), nobody, EXACT) == 0
+    assert summary_room([], nobody, MemoryLimits(policy="tokens", token_limit=4_000)) == 600
+
+
+def test_of_a_character_as_much_is_kept_as_fits_exactly() -> None:
+    whole = estimate_tokens(format_character(KNOWN))
+    assert fitting_character(KNOWN, whole) == KNOWN
+    less = fitting_character(KNOWN, whole - 1)
+    assert (less.objectives, less.names) == (KNOWN.objectives, KNOWN.names)
+    assert less.inventory == KNOWN.inventory[:1], "what is named last goes first"
+    only = fitting_character(KNOWN, estimate_tokens(format_character(Character(objectives=KNOWN.objectives))))
+    assert only == Character(objectives=KNOWN.objectives)
+    assert fitting_character(KNOWN, 0) == Character()
