@@ -11,7 +11,7 @@ from redis import Redis
 from ops.finding import Finding, ok, warning
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.latencies import Latencies
-from scheduler.latency_prior import prior_of
+from scheduler.latency_prior import ASSUMED, prior_of
 from scheduler.rules import rules_of
 from scheduler.settings import Settings
 from tasks.kind import Kind
@@ -39,7 +39,7 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
         """Such as "plan: 1.4 s = 28 ticks of 2 to 480: asked 28 ticks before the morning"."""
         room = f"{self.least} to {self.most}" if self.least != self.most else f"{self.most}, fixed"
         if self.ticks is None or self.seconds is None:
-            return f"{self.kind}: nothing is known of {self.model} yet; due after {room} ticks"
+            return f"{self.kind}: nothing is known of {self.model} yet ({ASSUMED:g} s assumed); due after {room} ticks"
         needs = f"{self.kind}: {self.seconds:.3g} s = {self.ticks} ticks of {room}"
         match self.verdict:
             case "too slow":
@@ -72,7 +72,7 @@ def pace_fit(
         bounds, fixed = rules.bounds_of(kind), rules.latency(kind.name)
         least, most = (fixed, fixed) if bounds is None else bounds
         ahead = agents - 1 if kind.name == PLAN and bounds is not None else 0
-        need = known.need(kind.name, model, max(0, ahead))
+        need = None if known.is_assumed(model) else known.need(kind.name, model, max(0, ahead))
         verdict = _verdict(known, kind.name, model, ahead, need, most, bounds is None)
         seconds = None if need is None else need / tick_rate
         found.append(

@@ -69,6 +69,7 @@ class LatencyPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     usual: dict[str, float] = msgspec.field(default_factory=dict)  # model -> ticks that a call usually takes
     queue: dict[str, float] = msgspec.field(default_factory=dict)  # model -> ticks that each job ahead adds
     slots: int = 1  # calls that the run's workers make at once
+    assumed: list[str] = msgspec.field(default_factory=list)  # models whose `usual` is a guess
 
 
 class Latencies:
@@ -167,6 +168,10 @@ class Latencies:
             self._needs[pair] = self._line(kind, model)
         line = self._needs[pair]
         return None if line is None else max(1, math.ceil(line[0] + line[1] * ahead) + 1)
+
+    def is_assumed(self, model: str) -> bool:
+        """Return whether what is known of a model is only the prior's guess."""
+        return model in self.prior.assumed and not any(samples for _, samples in self._of_model(model))
 
     def is_too_slow(self, kind: str, model: str, ahead: int, most: int) -> bool:
         """Whether more answers than may be would take longer than `most` ticks; not where nothing is known."""

@@ -1,0 +1,47 @@
+"""What a host goes by before its run has seen a model's answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler.latencies import Latencies
+from scheduler.latency_prior import ASSUMED, prior_of
+from scheduler.settings import Settings
+from scheduler.timed import Timed
+from tasks.job import JobKey
+
+MODEL = "default"
+
+
+def settings_of(**changed: Any) -> Settings:
+    return Settings(**({"llm": "openai", "limit_tokens": 1_000, "tick_rate": 20.0} | changed))
+
+
+@pytest.mark.parametrize("rate", [1.0, 20.0])
+def test_an_endpoint_that_was_called_before_takes_as_long_as_it_did(rate: float) -> None:
+    prior = prior_of(settings_of(tick_rate=rate, workers=2, concurrency=16), {"default": 0.8})
+    assert (prior.usual, prior.slots, prior.assumed) == ({MODEL: 0.8 * rate}, 32, [])
+    assert prior.queue == {MODEL: 0.8 * rate / 32}
+
+
+@pytest.mark.parametrize("rate", [1.0, 20.0])
+def test_of_one_that_nobody_called_a_guess_is_kept_and_said_to_be_one(rate: float) -> None:
+    known = Latencies()
+    known.prior = prior_of(settings_of(tick_rate=rate), {"another": 0.8})
+    assert known.prior.usual == {MODEL: ASSUMED * rate}
+    assert known.is_assumed(MODEL)
+    key = JobKey(5, "act", "agent:ann", 0, 0)
+    known.take([Timed(key, MODEL, 0, 3)], 8, {key: None})
+    assert not known.is_assumed(MODEL), "one answer says more"
+
+
+def test_a_rate_limit_makes_a_queue() -> None:
+    limited = {"default": {"requests_per_minute": 30}}
+    assert prior_of(settings_of(endpoints=limited), {"default": 0.8}).queue == {MODEL: 40.0}
+
+
+def test_without_a_clock_nothing_is_guessed() -> None:
+    prior = prior_of(settings_of(tick_rate=None), {"default": 0.8})
+    assert (prior.usual, prior.queue, prior.assumed) == ({}, {}, [])
