@@ -15,6 +15,7 @@ from scheduler.settings import Settings
 from tasks.registry import kinds
 from workers import import_paths
 from workers.broker_url import kombu_url, tls
+from workers.model_lane import SPARE
 
 
 def __getattr__(name: str) -> Any:
@@ -53,9 +54,9 @@ task_ignore_result = True
 task_create_missing_queues = False  # see task_queues above
 
 # Pool: a job waits for a model most of its time, so threads. They ignore Celery's time limits, which is why none are
-# set: the job's deadline is kept by its HTTP client.
+# set: the job's deadline is kept by its HTTP client. One slot more is for jobs that ask no model (workers.model_lane).
 worker_pool = "threads"
-worker_concurrency = _settings.concurrency
+worker_concurrency = _settings.concurrency + SPARE
 worker_prefetch_multiplier = 1  # what a worker holds without running it, no other worker can run
 
 # Acknowledged when it starts. A job whose worker dies is found by its lease and hinted again; late acknowledgement

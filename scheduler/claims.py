@@ -77,6 +77,12 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         return self.case.job
 
 
+class _Asks(msgspec.Struct):
+    """What is read of a job to know whether it asks a model."""
+
+    model: str = ""
+
+
 class _Overtaken(Exception):
     """The job was closed, or its claim forgotten in a loss of power, before all was read: its facts are gone."""
 
@@ -134,6 +140,23 @@ class Claims:
             self._unanswered.append((run, key, token))
             self._withdraw()
             return self._unreadable(job_id, error)
+
+    def asks_model(self, job_id: str) -> bool:
+        """Return whether a job is open that is to ask a model.
+
+        Raises:
+            ValueError: when `job_id` is not a job id.
+            RedisError: when the ledger cannot be reached.
+        """
+        run, key = split_job_id(job_id)
+        incarnation: Any = self._client.get(incarnation_key(run))
+        if incarnation is None:
+            return False
+        raw: Any = self._client.hget(f"{run_prefix(run, incarnation.decode())}job:{key.text()}", "job")
+        try:
+            return bool(raw) and bool(msgspec.json.decode(raw, type=_Asks).model)
+        except msgspec.DecodeError:
+            return False  # a claim says so
 
     def _unreadable(self, job_id: str, error: Exception) -> Refusal:
         log.warning("ledger.unreadable", what="a job", job=job_id[:200], error=str(error)[:200])

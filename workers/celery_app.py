@@ -19,7 +19,7 @@ from celery import Celery, signals
 
 from scheduler.settings import ConfigurationError
 from tasks.registry import kinds
-from workers import about, flower_broker, lifeline, metrics, transport
+from workers import about, flower_broker, lifeline, metrics, model_lane, transport
 from workers.broker_url import kombu_url, tls
 from workers.event_batches import EventBatches
 
@@ -28,6 +28,7 @@ transport.register()
 flower_broker.register()
 lifeline.register()
 metrics.register()
+model_lane.register()
 
 FLOWER_PAGES = "cogitate.flower"  # entry points that complete Flower: what they load must not be imported from here
 

@@ -34,6 +34,7 @@ from workers.kept_results import KeptResults
 from workers.llm_clients import ModelClients
 from workers.llm_dialect_store import DialectStore
 from workers.metrics import attempted
+from workers.model_lane import SPARE, ModelLane, slots_of_worker
 
 log = structlog.get_logger()
 
@@ -135,8 +136,8 @@ class Runner:
 
 
 @cache
-def _runner(pid: int) -> Runner:
-    """This process's runner; a forked child makes its own."""
+def _lane(pid: int) -> ModelLane:
+    """Return this process's lane, with its runner; a forked child makes its own."""
     tune()
     settings = Settings()
     use_prompts(settings)
@@ -145,9 +146,15 @@ def _runner(pid: int) -> Runner:
     claims = Claims(client, worker=worker)
     beat_every = settings.lease / 5
     runner = Runner(client, claims, Heartbeat(claims.beat, beat_every), settings, KeptResults(claims, beat_every))
-    signals.worker_shutting_down.connect(lambda **_: runner.stop(), weak=False)
+    lane = ModelLane(slots_of_worker(settings.concurrency + SPARE), claims.asks_model, runner.run)
+
+    def stop(**_: object) -> None:
+        lane.close()
+        runner.stop()
+
+    signals.worker_shutting_down.connect(stop, weak=False)
     signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # sent when no job runs any more
-    return runner
+    return lane
 
 
 _lock = threading.Lock()
@@ -156,7 +163,7 @@ _lock = threading.Lock()
 def warm_up() -> None:
     """Make this process's runner now: the first job is not to wait for what it loads."""
     with _lock:
-        _runner(os.getpid())
+        _lane(os.getpid())
 
 
 def run_job(job_id: str) -> None:
@@ -167,5 +174,5 @@ def run_job(job_id: str) -> None:
         log.warning("message.refused", error=str(error)[:200])
         return
     with _lock:
-        runner = _runner(os.getpid())
-    runner.run(job_id)
+        lane = _lane(os.getpid())
+    lane.run(job_id)

@@ -83,7 +83,7 @@ def test_workers_outlast_their_broker(config: ModuleType) -> None:
 
 
 def test_the_pool_is_threads_by_our_settings(config: ModuleType) -> None:
-    assert (config.worker_pool, config.worker_concurrency, config.worker_prefetch_multiplier) == ("threads", 5, 1)
+    assert (config.worker_pool, config.worker_concurrency, config.worker_prefetch_multiplier) == ("threads", 6, 1)
     assert config.worker_hijack_root_logger is False
     assert config.worker_send_task_events is True
     assert config.enable_utc is True

@@ -1,0 +1,61 @@
+"""While all that asks a model waits for its endpoint, what asks none is done: real Valkey, real worker, real HTTP."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from memory.profile import Profile
+from ops.fake_llm import FakeEndpoint
+from ops.host import TickLoop
+from scheduler.audit import audit
+from scheduler.claims import Claims
+from scheduler.endpoints import Endpoint
+from scheduler.settings import Settings
+
+Eventually = Callable[..., None]
+
+OWNERS = {f"agent:{name}": Profile(name=name) for name in ("ann", "ben", "cid", "dora", "eve", "fay")}
+RUN = "town"
+
+
+def test_waiting_for_a_rate_limit_takes_no_slot_from_what_asks_no_model(tmp_path: Path, eventually: Eventually) -> None:
+    """Two places for a model, and six plans for an endpoint that takes one in half a minute."""
+    with FakeEndpoint() as endpoint:
+        settings = Settings(
+            data_dir=tmp_path / "data", workers=1, concurrency=2, wait=0, adaptive_latency=False, rate_share=0,
+            llm="openai", limit_tokens=1_000_000, limits={}, latency={"plan": 50, "prune": 50}, job_deadline=200,
+            endpoints={"slow": Endpoint(base_url=endpoint.url, api_key="any", requests_per_minute=2, burst=0)},
+            models={"m": {"endpoint": "slow", "model": "m"}}, tiers={"routine": "m"},
+        )  # fmt: skip
+        with TickLoop(run=RUN, owners=OWNERS, settings=settings, ticks=60) as loop:
+            client, prefix = loop.ledger.client, loop.ledger.prefix
+
+            def jobs(kind: str) -> Counter[str]:
+                """The open jobs of a kind by state; "running": a worker has it."""
+                found: Counter[str] = Counter()
+                for key in client.smembers(prefix + "jobs"):
+                    if key.split(b"/")[1].decode() == kind:
+                        state, token = client.hmget(prefix + "job:" + key.decode(), "state", "token")
+                        found["running" if token else state.decode()] += 1
+                return found
+
+            for tick in loop:
+                match tick.number:
+                    case 1:
+                        for owner in OWNERS:
+                            loop.request("plan", owner)
+                    case 2:
+                        eventually(lambda: jobs("plan") == {"staged": 1, "running": 2, "open": 3}, "all places taken")
+                        for owner in OWNERS:
+                            loop.request("prune", owner)
+                    case 3:
+                        eventually(lambda: jobs("prune") == {"staged": 6}, "what asks no model to be done")
+                        assert jobs("plan") == {"staged": 1, "running": 2, "open": 3}, "all places were taken meanwhile"
+                        asks = Claims(client, worker="me").asks_model
+                        assert asks(f"{RUN}/1/plan/agent:ann/0/0")
+                        assert not asks(f"{RUN}/2/prune/agent:ann/0/0")
+                        assert not asks(f"{RUN}/1/plan/agent:nobody/0/0")
+                        break
+            assert audit(client, RUN) == []

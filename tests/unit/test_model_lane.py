@@ -1,0 +1,112 @@
+"""A worker's places for jobs that ask a model, and the slot that is left for the others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from workers.model_lane import ModelLane
+
+
+class Slots:
+    """A process with threads for its slots, and jobs that end when they are told to. "m…" ask a model."""
+
+    def __init__(self, slots: int) -> None:
+        self.began: list[str] = []
+        self._changed = threading.Condition()
+        self._ends: dict[str, threading.Event] = {}
+        self._pool = ThreadPoolExecutor(slots)
+        self.lane = ModelLane(slots, lambda job: job.startswith("m"), self._run)
+
+    def hint(self, job: str) -> Future[None]:
+        return self._pool.submit(self.lane.run, job)
+
+    def wait_for(self, *jobs: str) -> None:
+        """Wait until these have begun, and no other."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.began) >= len(jobs), 30), self.began
+            assert sorted(self.began) == sorted(jobs)
+
+    def end(self, job: str) -> None:
+        self._ends[job].set()
+
+    def close(self) -> None:
+        self.lane.close()
+        for event in [*self._ends.values()]:
+            event.set()
+        self._pool.shutdown()
+
+    def _run(self, job: str) -> None:
+        event = threading.Event()
+        with self._changed:
+            self._ends[job] = event
+            self.began.append(job)
+            self._changed.notify_all()
+        assert event.wait(30)
+        if job.endswith("!"):
+            raise RuntimeError(job)
+
+
+@pytest.fixture
+def slots() -> Iterator[Slots]:
+    made = Slots(3)
+    yield made
+    made.close()
+
+
+def test_a_job_that_asks_no_model_finds_a_slot_however_many_wait_for_one(slots: Slots) -> None:
+    running = [slots.hint(job) for job in ("m1", "m2")]
+    slots.wait_for("m1", "m2")
+    for job in ("m3", "m4", "m3"):
+        slots.hint(job).result(30)  # its slot is free at once
+    plain = slots.hint("prune")
+    slots.wait_for("m1", "m2", "prune")
+    slots.end("prune")
+    plain.result(30)
+    slots.end("m1")
+    slots.wait_for("m1", "m2", "prune", "m3")
+    slots.end("m3")
+    slots.wait_for("m1", "m2", "prune", "m3", "m4")
+    slots.end("m4")
+    running[0].result(30)
+    assert slots.began.count("m3") == 1, "hinted twice, and run once"
+    later = slots.hint("m5")
+    slots.wait_for("m1", "m2", "prune", "m3", "m4", "m5")
+    slots.end("m5")
+    later.result(30)
+
+
+def test_a_job_that_fails_leaves_its_place(slots: Slots) -> None:
+    other, failing = slots.hint("m1"), slots.hint("m2!")
+    slots.wait_for("m1", "m2!")
+    slots.end("m2!")
+    with pytest.raises(RuntimeError, match="m2!"):
+        failing.result(30)
+    slots.hint("m3")
+    slots.wait_for("m1", "m2!", "m3")
+    slots.end("m1")
+    other.result(30)
+
+
+def test_what_was_put_aside_is_not_begun_any_more_once_the_process_ends(slots: Slots) -> None:
+    running = [slots.hint(job) for job in ("m1", "m2")]
+    slots.wait_for("m1", "m2")
+    slots.hint("m3").result(30)
+    slots.lane.close()
+    slots.hint("m4").result(30)
+    for job in ("m1", "m2"):
+        slots.end(job)
+    for one in running:
+        one.result(30)
+    slots.wait_for("m1", "m2")
+
+
+def test_a_single_slot_is_a_place() -> None:
+    ran: list[str] = []
+    lane = ModelLane(1, lambda job: True, ran.append)
+    lane.run("m1")
+    lane.run("m2")
+    assert ran == ["m1", "m2"]
