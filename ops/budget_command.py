@@ -14,6 +14,7 @@ from ops.budget_words import budget_table, limit_lines
 from ops.options import AsJson, DataDir, EveryOwner, Verbose, read_settings
 from ops.state import open_state
 from ops.terminal import Terminal
+from scheduler.budget import limit_in_words
 from scheduler.budget_lines import budget_lines, limits_in_force, pools_of
 from scheduler.controls import SetLimit
 from scheduler.intake import InputError, check_owners
@@ -59,16 +60,15 @@ def budget(
         check_owners([limited])
     except (LimitError, InputError) as error:
         raise ConfigurationError(str(error)) from error
-    if limited.owner:
-        _say_if_unknown(run, limited.owner, data_dir)
-    named = f"limit {control.name} " + ("lifted" if value is None else f"{value:,}")
-    return ask_run(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
-
-
-def _say_if_unknown(run: str, owner: str, data_dir: DataDir) -> None:
     with open_state(read_settings(data_dir=data_dir)) as client:
-        if not client.hexists(prefix_of(client, run) + "owners", owner):
-            Terminal(stderr=True).print(f"{owner} is not in run {run}: the limit holds once it joins", highlight=False)
+        prefix = prefix_of(client, run)
+        if limited.owner and not client.hexists(prefix + "owners", limited.owner):
+            said = f"{limited.owner} is not in run {run}: the limit holds once it joins"
+            Terminal(stderr=True).print(said, highlight=False)
+        pools = pools_of(client, prefix)
+    words = "lifted" if value is None else limit_in_words(value, pools.of(limited.unit, value))
+    named = f"limit {control.name} {words}"
+    return ask_run(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
 
 
 def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> int:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.table import Table
 
-from scheduler.budget import cell_in_words, limit_in_words, window_in_words
-from scheduler.budget_lines import BudgetLine, LimitInForce, Limits, Pools
-from scheduler.limits import LIMIT_UNITS
+from scheduler.budget import limit_in_words, window_in_words
+from scheduler.budget_lines import BudgetLine, LimitInForce
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
 NAMED = 3  # owners of one limit for each of them, in one line
@@ -20,16 +19,6 @@ def refused_in_words(refused: Mapping[str, int], limits: Iterable[LimitInForce])
     """Return what refused requests, each limit with what it is now, and how often it did."""
     known = {one.name: limit_in_words(one.limit, one.for_retries) for one in limits}
     return [f"{name}{f' = {known[name]}' if name in known else ''}, {count}×" for name, count in refused.items()]
-
-
-def refusal_in_words(cell: str, limits: Limits, pools: Pools) -> str:
-    """Return the cell that refused a request, such as "day:0 run tokens", in words and with its limit."""
-    window, _, rest = cell.partition(" ")
-    scope, _, unit = rest.rpartition(" ")
-    if unit not in LIMIT_UNITS:
-        return cell_in_words(cell)
-    limit = limits.limit_of(window, scope, unit)
-    return cell_in_words(cell) + (f" = {limit_in_words(limit, pools.of(unit, limit))}" if limit is not None else "")
 
 
 def limit_lines(limits: Iterable[LimitInForce]) -> list[str]:

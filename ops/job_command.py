@@ -11,14 +11,13 @@ import typer
 
 from ops import logs
 from ops.amounts import by_unit, in_words
-from ops.budget_words import refusal_in_words
 from ops.effect_words import effects_in_words
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.run_report import MEANING
 from ops.shortfall_words import failure_in_words
 from ops.state import open_state
 from ops.terminal import Terminal
-from scheduler.budget import cell_in_words, empty_pool_in_words
+from scheduler.budget import cell_in_words, empty_pool_in_words, refusal_in_words
 from scheduler.budget_lines import pools_of
 from scheduler.intake import InputError
 from scheduler.job_history import JobHistory, JobRecord, LateAnswer
@@ -56,7 +55,7 @@ def job(
     with open_state(settings) as client:
         found = JobHistory(client, run).find(key)
         prefix = prefix_of(client, run)
-        refusal = refusal_in_words(found.refused, limits_of(client, prefix), pools_of(client, prefix))
+        refusal = refusal_in_words(found.refused, limits_of(client, prefix).limit_of, pools_of(client, prefix).of)
         texts = captured_of(client, settings, prefix, key) if prompt else []
     console = Terminal(stderr=as_json)
     for name, text in _life(found, refusal):

@@ -102,6 +102,25 @@ def limit_in_words(limit: int, for_retries: int, figure: Callable[[int], str] = 
     return f"{figure(limit - for_retries)} + {figure(for_retries)} for retries" if for_retries else figure(limit)
 
 
+def refusal_in_words(
+    cell: str,
+    limit_of: Callable[[str, str, LimitUnit], int | None],
+    pool_of: Callable[[LimitUnit, int], int],
+) -> str:
+    """Return the cell that refused a request, such as "day:0 run tokens", in words and with its limit.
+
+    Args:
+        limit_of: the limit of a window, scope and unit.
+        pool_of: how much of a limit is kept for retries.
+    """
+    window, _, rest = cell.partition(" ")
+    scope, _, unit = rest.rpartition(" ")
+    limit = limit_of(window, scope, unit) if unit in LIMIT_UNITS else None
+    if unit not in LIMIT_UNITS or limit is None:
+        return cell_in_words(cell)
+    return f"{cell_in_words(cell)} = {limit_in_words(limit, pool_of(unit, limit))}"
+
+
 class BudgetView:
     """What admission believes is held of each limit."""
 
@@ -157,6 +176,10 @@ class BudgetView:
                 if room is not None and self._demand(cell, unit, key.kind, minute, amount, room) > room:
                     return f"{cell.window} {cell.scope} {unit}"
         return None
+
+    def in_words(self, cell: str) -> str:
+        """Return a cell that refused, in words and with its limit."""
+        return refusal_in_words(cell, self.table.limit_of, self._pool)
 
     def _demand(self, cell: Cell, unit: LimitUnit, kind: str, minute: int, amount: int, room: int) -> int:
         """What would be held or promised of a limit if `amount` were added for `kind`.

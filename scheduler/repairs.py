@@ -131,7 +131,7 @@ def admit_retry(
     if fit.refused == TOO_SLOW:
         raise NotPossible(f"the model takes too long for a {request.kind} at present: try again when it is faster")
     if fit.refused:
-        raise NotPossible(f"the limit {fit.refused} has no room for it")
+        raise NotPossible(f"the limit {view.in_words(fit.refused)} has no room for it")
     return hold(view, key, minute, request, fit, due)
 
 

@@ -248,7 +248,10 @@ def test_a_retry_asks_again_about_what_was_denied(tmp_path: Path, model: dict[st
     assert "the run is finished" in outcomes[0].detail
     loop = live(tmp_path, client, {}, until=70, resume=True, **model)
     told = {answer.control: answer for answer in answers(client, loop)}
-    assert [told[retry].refused for retry in retries] == ["", *["the limit tick:56 run calls has no room for it"] * 2]
+    assert [told[retry].refused for retry in retries] == [
+        "",
+        *["the limit tick 56 run calls = 1 has no room for it"] * 2,
+    ]
     (line,) = [line for line in journal(client, loop) if line.core.tick == 56]
     assert [decided.key.text() for decided in line.core.decided] == [told[retries[0]].job]
     stream = loop.mind.streams[denied[0].owner]

@@ -82,6 +82,7 @@ def test_an_operator_steers_a_run(
     assert shown["changed"][0] == first
     stranger = typed("budget", RUN, "set", "day.owner:agent:nobody.calls", 10, data_dir=server.data_dir)
     assert stranger.returncode == 0
+    assert "limit day.owner:agent:nobody.calls 8 + 2 for retries: took effect" in stranger.stdout
     assert f"agent:nobody is not in run {RUN}: the limit holds once it joins" in stranger.stderr
     with server.client() as client:
         known = min(client.hkeys(prefix_of(client, RUN) + "owners")).decode()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ops.budget_words import COLUMNS, budget_rows, limit_lines, refusal_in_words, refused_in_words
-from scheduler.budget import limit_in_words
+from ops.budget_words import COLUMNS, budget_rows, limit_lines, refused_in_words
+from scheduler.budget import limit_in_words, refusal_in_words
 from scheduler.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
 from scheduler.limits import LimitTable
 
@@ -36,11 +36,13 @@ def test_what_refused_is_said_with_its_limit() -> None:
     assert refused_in_words({"tick.run.calls": 3, "draining": 1}, LIMITS) == [
         "tick.run.calls = 8 + 2 for retries, 3×", "draining, 1×",
     ]  # fmt: skip
-    assert refusal_in_words("day:0 owner:agent:ann calls", TABLE, POOLS) == (
+    assert refusal_in_words("day:0 owner:agent:ann calls", TABLE.limit_of, POOLS.of) == (
         "day 1 owner:agent:ann calls = 16 + 4 for retries"
     )
-    assert refusal_in_words("day:0 kind:plan calls", TABLE, POOLS) == "day 1 kind:plan calls", "lifted since"
-    assert refusal_in_words("draining", TABLE, POOLS) == "draining"
+    assert refusal_in_words("day:0 kind:plan calls", TABLE.limit_of, POOLS.of) == "day 1 kind:plan calls", (
+        "lifted since"
+    )
+    assert refusal_in_words("draining", TABLE.limit_of, POOLS.of) == "draining"
 
 
 def test_owners_with_the_same_limit_are_one_row_that_names_the_fullest() -> None:
