@@ -20,6 +20,7 @@ from tasks.job import Job, JobKey
 from workers import transport
 from workers.broker_url import kombu_url
 from workers.embedded import EmbeddedServer
+from workers.model_lane import SPARE
 from workers.publish import Publisher
 from workers.supervisor import worker_environment
 
@@ -81,7 +82,8 @@ def test_a_busy_worker_survives_the_loss_of_its_broker(tmp_path: Path, eventuall
     try:
         # More jobs than threads: some wait in the worker's hands, unacknowledged.
         assert publisher.publish([job(f"agent:{number}") for number in range(6)]) == 6
-        eventually(lambda: len(list(tmp_path.glob("*.begun"))) == 2, "two jobs to begin")
+        slots = settings.concurrency + SPARE
+        eventually(lambda: len(list(tmp_path.glob("*.begun"))) == slots, "as many jobs to begin as it has slots")
         assert server.pid is not None
         os.kill(server.pid, signal.SIGKILL)
         eventually(
