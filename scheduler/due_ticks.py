@@ -107,6 +107,8 @@ class DueTicks:
         bounds, models = self._bounds_of(kind), self._models_of(kind)
         if bounds is None or not any(models):
             return 0
+        if any(self._known.is_assumed(model) for model in models):
+            return bounds.most
         needs = [self._known.need(kind, model, max(0, crowd - 1)) or bounds.most for model in models]
         return min(max(*needs, bounds.least), bounds.most)
 

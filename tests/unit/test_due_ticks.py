@@ -186,6 +186,15 @@ def test_an_answered_job_is_nobodys_queue() -> None:
     assert case.due.ahead("act", MODEL, 104) == 0
 
 
+def test_of_a_model_that_is_only_assumed_the_lead_is_as_long_as_may_be() -> None:
+    case = Case(Bounds(2, 480))
+    case.known.prior = LatencyPrior(usual={MODEL: 40.0}, queue={MODEL: 1.0}, assumed=[MODEL])
+    assert case.asked(100) == 221
+    assert case.due.lead("act", 25) == 480
+    case.learn(100)
+    assert case.due.lead("act", 25) < 480
+
+
 def test_the_lead_is_what_the_last_of_a_crowd_needs() -> None:
     case = Case(Bounds(2, 480))
     assert case.due.lead("plan", 25) == 480
