@@ -200,10 +200,9 @@ class Stream:
         if self._seal is not None:
             self._seal.archived(entry.number, record, 1)
         self.changes.archived.append(entry.number)
-        if entry.type == "plan" and entry.items:
-            for item in entry.items:
-                if self.head.plan_status.pop(item.id, None) is not None:
-                    self.changes.head = True
+        for item in entry.items:
+            if self.head.plan_status.pop(item.id, None) is not None:
+                self.changes.head = True
 
     def wait(self, entry: Entry) -> None:
         """Keep an entry in the head, behind those that wait there already."""

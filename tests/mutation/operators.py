@@ -76,7 +76,9 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
 def _called_otherwise(node: ast.Call) -> Iterator[ast.AST]:
     """Yield the call with its first two arguments swapped, and without each named one that goes by its own name."""
     match node.args:
-        case [ast.Name() | ast.Attribute() as first, ast.Name() | ast.Attribute() as second, *rest]:
+        case [ast.Name() | ast.Attribute() as first, ast.Name() | ast.Attribute() as second, *rest] if ast.dump(
+            first
+        ) != ast.dump(second):
             yield _with(node, args=[second, first, *rest])
     for place, keyword in enumerate(node.keywords):
         if keyword.arg not in (None, "key", "maxlen"):

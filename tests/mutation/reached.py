@@ -24,6 +24,7 @@ import pytest
 from redis.commands.core import Script
 
 FOLDER = "COGITATE_REACHED"  # where a session's processes write what they saw
+_FAST = 1.0  # seconds: a test that takes longer is tried after all that do not
 PRODUCT = ("memory", "tasks", "scheduler", "workers", "ops", "prompts")
 
 
@@ -166,11 +167,15 @@ class Reached:
         self._now: dict[str, dict[int, list[int]]] = {}
         self._texts: dict[str, str] = {}
         self.seconds: dict[str, float] = {}
+        self._all_lines: dict[str, int] = defaultdict(int)
         for record in self._records:
             self.seconds |= record["seconds"]
+            for of in record["lines"].values():
+                for test, mask in of.items():
+                    self._all_lines[test] += max(0, int(mask, 16)).bit_count()
 
     def tests(self, path: str, first: int, last: int, name: str = "") -> list[str]:
-        """Return the tests that run one of these lines, the fastest first.
+        """Return the tests that run one of these lines: first the fast ones, by how much of this module alone they run.
 
         What runs when the module is imported is reached by all tests that reach the module or whose file mentions it:
         the latter, and of these those that mention the name, come first. A Lua script is reached by all that call it.
@@ -191,9 +196,12 @@ class Reached:
         else:
             module = name = ""
 
-        def order(test: str) -> tuple[int, float, str]:
+        own = {test: mask.bit_count() if mask > 0 else 1 for test, mask in self._lines[path]}
+
+        def order(test: str) -> tuple[int, bool, float, float, str]:
             text = self._text(test.partition("::")[0]) if module else ""
-            return -(module in text) - bool(name and name in text), self.seconds.get(test, 0), test
+            seconds, share = self.seconds.get(test, 0), own.get(test, 0) / self._all_lines.get(test, 1)
+            return -(module in text) - bool(name and name in text), seconds > _FAST, -share, seconds, test
 
         return sorted((test for test in found if self.seconds.get(test, 0) < 60), key=order)
 

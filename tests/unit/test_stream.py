@@ -54,8 +54,8 @@ def test_a_stream_that_forgets_what_it_takes_in_takes_no_more_room_in_the_end() 
             stream.archive(number, tick)
             stream.mark(number, Marks(repeats=1))
         stream.delete([n for n, archived in stream.archived.items() if archived.tick <= tick - 75])
-    for held in (stream.entries, stream.archived, stream.marks):
-        assert len(held) == 750
+    assert [len(held) for held in (stream.entries, stream.archived, stream.marks, stream._live)] == [750, 750, 750, 0]
+    for held in (stream.entries, stream.archived, stream.marks, stream._live):
         assert sys.getsizeof(held) == sys.getsizeof(dict.fromkeys(held))
 
 
@@ -110,3 +110,85 @@ def test_strings_that_entries_have_in_common_are_held_once() -> None:
         assert other.text is ann.text
         assert other.location is ann.location
         assert other.subjects is ann.subjects
+
+
+def held(stream: Stream) -> dict[str, object]:
+    """All that a stream says of itself."""
+    kinds = ("observation", "message", "summary", "reflection", "plan")
+    return {
+        "live": stream.live(), "by type": [stream.live(kind) for kind in kinds], "stats": stream.stats(),
+        "counts": [stream.count(kind) for kind in kinds], "all": stream.count(), "observed": stream.observed(),
+        "latest": [stream.latest(kind) for kind in kinds], "unrated": stream.unrated(), "guesses": stream.provisional(),
+        "flags": [(stream.is_live(n), stream.is_unrated(n), stream.is_provisional(n)) for n in range(40)],
+        "seal": stream.seal(), "past": [stream.as_of(40, tick) for tick in range(9)],
+    }  # fmt: skip
+
+
+@st.composite
+def lived(draw: st.DrawFn) -> Stream:
+    stream = Stream(ANN)
+    for tick in range(1, 8):
+        for _ in range(draw(st.integers(0, 3))):
+            entry = Entry(
+                type=draw(st.sampled_from(["observation", "message", "summary", "reflection", "plan"])), text="seen",
+                minute=draw(st.integers(0, 5)), importance=draw(st.integers(0, 2)), provisional=draw(st.booleans()),
+            )  # fmt: skip
+            stream.append(entry, tick)
+        for entry in stream.live():
+            match draw(st.integers(0, 5)):
+                case 0:
+                    stream.archive(entry.number, tick, draw(st.integers(0, 1)))
+                case 1:
+                    stream.mark(entry.number, Marks(accesses=tick))
+                case 2 if stream.is_unrated(entry.number):
+                    stream.rate(entry.number, 4, tick)
+        if draw(st.booleans()):
+            stream.delete([number for number, record in stream.archived.items() if record.tick < tick - 1])
+    return stream
+
+
+@given(lived())
+def test_a_stream_that_is_read_back_says_the_same_of_itself(stream: Stream) -> None:
+    again = Stream(
+        ANN, entries=stream.entries.values(), archived=stream.archived, marks=stream.marks, head=stream.head
+    )  # fmt: skip
+    assert held(again) == held(stream)
+    again.note_all()
+    changes = again.take_changes()
+    assert (changes.appended, changes.archived, changes.marked) == (
+        [*stream.entries], sorted(stream.archived), set(stream.marks)
+    )  # fmt: skip
+    assert changes.head
+
+
+def test_each_change_is_noted_for_the_ledger() -> None:
+    stream = Stream(ANN)
+    for minute in range(4):
+        stream.append(Entry(type="observation", text="seen", minute=minute), 1)
+    stream.archive(1, 2, into=4)
+    stream.archive(2, 2)
+    stream.mark(1, Marks(accesses=1))
+    stream.take_changes()
+    stream.delete([1, 2])
+    changes = stream.take_changes()
+    assert (changes.deleted, changes.deleted_into, changes.deleted_marks) == ([1, 2], [1], [1])
+    stream.rate(3, 7, 3)
+    assert stream.take_changes().rated == {3}
+    assert (stream.entries[3].importance, stream.entries[3].rated, stream.live()[0]) == (7, 3, stream.entries[3])
+    stream.archive(3, 4, into=4)
+    stream.take_changes()
+    stream.forget_target(3)
+    assert stream.take_changes().deleted_into == [3]
+    assert (stream.archived[3].tick, stream.archived[3].into) == (4, 0)
+    stream.wait(seen("later"))
+    assert stream.take_changes().head
+    stream.forget_waiting(0, 1)
+    assert stream.take_changes().head
+    assert stream.head.waiting == []
+
+
+def test_what_is_asked_by_time_is_from_the_first_minute_and_before_the_last() -> None:
+    stream = Stream(ANN)
+    for minute in (9, 10, 19, 20):
+        stream.append(seen("seen", minute), 1)
+    assert [entry.minute for entry in stream.between(10, 20)] == [10, 19]
