@@ -391,3 +391,52 @@ def test_where_the_breaker_is_closed_nothing_is_tried(gate_of: MakeGate, client:
 
     gate.probe(NAME, never, time.monotonic() + 20)
     assert endpoint_vitals(client) == [], "and nothing is noted"
+
+
+@pytest.mark.parametrize("kind", ["connection", "timeout", "auth", "rate_limited", "server", "empty", "model_missing"])
+def test_a_call_that_failed_gives_back_its_slot_and_the_tokens_it_did_not_use(
+    gate_of: MakeGate, client: Redis, kind: FailureKind
+) -> None:
+    gate = gate_of({"breaker_failures": 9}, concurrency=1, tokens_per_minute=60_000)
+    one = entered(gate, tokens=30_000)
+    gate.leave(one, answer(kind, tokens=0))
+    gate.close()
+    assert client.zcard(endpoint_keys(NAME)[1]) == 0, "nobody is in flight"
+    state: Any = client.hgetall(endpoint_keys(NAME)[0])
+    assert float(state[b"tokens.free"]) <= one.left + 1_000_000, "the tokens' clock is where it was before the call"
+    assert vitals(client).failures == {kind: 1}
+
+
+def test_of_a_call_that_nobody_knows_the_end_of_the_slot_comes_back_and_the_tokens_do_not(
+    gate_of: MakeGate, client: Redis
+) -> None:
+    gate = gate_of(concurrency=1, tokens_per_minute=60_000)
+    one = entered(gate, tokens=30_000)
+    gate.leave(one, None)
+    gate.close()
+    assert client.zcard(endpoint_keys(NAME)[1]) == 0
+    state: Any = client.hgetall(endpoint_keys(NAME)[0])
+    assert float(state[b"tokens.free"]) >= one.left + 29_000_000
+    assert vitals(client).failures == {}
+
+
+def test_a_call_that_used_more_tokens_than_were_taken_is_made_up_for(gate_of: MakeGate, client: Redis) -> None:
+    gate = gate_of(tokens_per_minute=60_000)
+    one = entered(gate, tokens=1_000)
+    gate.leave(one, answer(tokens=11_000))
+    gate.close()
+    state: Any = client.hgetall(endpoint_keys(NAME)[0])
+    assert float(state[b"tokens.free"]) >= one.left + 10_900_000
+    assert vitals(client).tokens == 11_000
+
+
+def test_a_shorter_retry_after_does_not_shorten_a_longer_one_and_other_failures_hold_nobody(
+    gate_of: MakeGate, client: Redis
+) -> None:
+    gate = gate_of()
+    first, second, third = (entered(gate) for _ in range(3))
+    gate.leave(first, answer("rate_limited", retry_after=40.0))
+    gate.leave(second, answer("rate_limited", retry_after=3.0))
+    gate.leave(third, answer("server", retry_after=900.0))
+    gate.close()
+    assert 30 < refused(gate_of(), within=1).wait <= 40

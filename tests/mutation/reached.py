@@ -198,10 +198,12 @@ class Reached:
 
         own = {test: mask.bit_count() if mask > 0 else 1 for test, mask in self._lines[path]}
 
-        def order(test: str) -> tuple[int, bool, float, float, str]:
-            text = self._text(test.partition("::")[0]) if module else ""
+        def order(test: str) -> tuple[bool, int, bool, float, float, str]:
+            file = test.partition("::")[0]
+            text = self._text(file) if module else ""
             seconds, share = self.seconds.get(test, 0), own.get(test, 0) / self._all_lines.get(test, 1)
-            return -(module in text) - bool(name and name in text), seconds > _FAST, -share, seconds, test
+            named = Path(path).stem in Path(file).stem  # a file of tests that is called as the module is
+            return not named, -(module in text) - bool(name and name in text), seconds > _FAST, -share, seconds, test
 
         return sorted((test for test in found if self.seconds.get(test, 0) < 60), key=order)
 

@@ -6,6 +6,8 @@ import pytest
 from policy_cases import BORIN, HENDERSON, OGILVY, Host
 from window_case import KNOWN, LIMITS, at_length, briefly, stream_of, ten_words
 
+from memory.apply import apply, unmet
+from memory.effects import Archive, ReplaceSummary
 from memory.entry import Character, Entry
 from memory.limits import MemoryLimits
 from memory.long_term import estimate_tokens
@@ -194,3 +196,36 @@ def test_of_a_character_as_much_is_kept_as_fits_exactly() -> None:
     only = fitting_character(KNOWN, estimate_tokens(format_character(Character(objectives=KNOWN.objectives))))
     assert only == Character(objectives=KNOWN.objectives)
     assert fitting_character(KNOWN, 0) == Character()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [((30, 30, 30), 3), ((30, 30, 31), 2), ((1, 60, 29), 3), ((20, 50, 40), 2), ((5, 50, 41), 1), ((1, 1, 95), 0)],
+)
+def test_as_many_of_the_newest_three_are_kept_as_leave_a_summary_a_tenth_of_the_limit(
+    sizes: tuple[int, ...], kept: int
+) -> None:
+    stream = stream_of("Borin promised to guard the old bridge.", "It rained.", *map(words, sizes), summary=words(70))
+    effects = enforce(stream, EXACT, {})
+    archived = next(effect for effect in effects if isinstance(effect, Archive))
+    assert archived == Archive(owner=OGILVY, numbers=tuple(range(1, 6 - kept)), into_summary=True)
+    assert unmet({OGILVY: stream}, effects) is None
+    apply({OGILVY: stream}, effects, 9)
+    assert total_tokens(stream) <= 130
+    assert len(stream.live()) == kept
+    assert stream.head.summary, "it has room for something"
+
+
+def test_what_is_cut_off_a_summary_is_counted_and_what_is_told_shorter_is_not() -> None:
+    def replaced(summary: str) -> ReplaceSummary:
+        stream = stream_of("a", summary=summary)
+        (effect,) = enforce(stream, EXACT, {})
+        assert isinstance(effect, ReplaceSummary)
+        assert effect.version == stream.head.summary_version
+        return effect
+
+    shorter = replaced(" ".join(f"Elara walked {number} miles north." for number in range(30)))
+    assert (shorter.cut, shorter.text != "") == (0, True)
+    cut = replaced(words(150))
+    assert cut.cut == estimate_tokens(words(150)) - estimate_tokens(cut.text) > 0
+    assert cut.text
