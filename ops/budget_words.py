@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from rich.table import Table
 
@@ -12,7 +13,19 @@ from scheduler.budget_lines import BudgetLine, LimitInForce
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
 NAMED = 3  # owners of one limit for each of them, in one line
 
-Row = tuple[str, str, str, int, int, int, str, int]
+
+class Row(NamedTuple):
+    """One limit, in the order of `COLUMNS`, and who has used most of it."""
+
+    window: str
+    scope: str
+    unit: str
+    spent: int
+    in_flight: int
+    held: int
+    limit: str
+    overrun: int
+    most: str = ""  # of owners that have the same limit each
 
 
 def refused_in_words(refused: Mapping[str, int], limits: Iterable[LimitInForce]) -> list[str]:
@@ -27,17 +40,19 @@ def limit_lines(limits: Iterable[LimitInForce]) -> list[str]:
 
 
 def budget_table(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> Table:
-    """Return the lines that have a limit as a table."""
-    table = Table(title="Budget", title_justify="left")
+    """Return the lines that have a limit as a table, with who has used most beneath it."""
+    rows = budget_rows(lines, limits, fold=fold)
+    named = [f"{row.window}, {row.scope}, {row.unit}: most by {row.most}" for row in rows if row.most]
+    table = Table(title="Budget", title_justify="left", caption="\n".join(named) or None, caption_justify="left")
     for name in COLUMNS:
-        table.add_column(name, justify="left" if name in COLUMNS[:3] else "right")
-    for row in budget_rows(lines, limits, fold=fold):
-        table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in row))
+        table.add_column(name, justify="left" if name in COLUMNS[:3] else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in row[: len(COLUMNS)]))
     return table
 
 
 def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> list[Row]:
-    """Return the lines that have a limit, in the order of `COLUMNS`.
+    """Return the lines that have a limit.
 
     Args:
         fold: make one row of owners that have the same limit each; its figures are those of whoever has used most.
@@ -51,19 +66,17 @@ def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, 
         if fold and scope.startswith("owner:") and f"{period}.{scope}.{line.unit}" not in own:
             scope = "owner:*"
         groups.setdefault((line.window, scope, line.unit), []).append(line)
-    return [_row(scope, found) for (_, scope, _), found in groups.items()]
+    return [_row(found) for found in groups.values()]
 
 
-def _row(scope: str, lines: Sequence[BudgetLine]) -> Row:
-    first = lines[0]
-    if len(lines) == 1:
-        scope = first.scope
-    else:
+def _row(lines: Sequence[BudgetLine]) -> Row:
+    first, most = lines[0], ""
+    scope = first.scope
+    if len(lines) > 1:
         fullest = sorted(lines, key=lambda line: (-line.counted, line.scope))
-        first = fullest[0]
-        named = ", ".join(f"{line.scope.removeprefix('owner:')} {line.counted:,}" for line in fullest[:NAMED])
-        scope = f"{scope}: {len(lines)}, most {named}"
-    return (
+        first, scope = fullest[0], f"owner:* ({len(lines)})"
+        most = ", ".join(f"{line.scope.removeprefix('owner:')} {line.counted:,}" for line in fullest[:NAMED])
+    return Row(
         window_in_words(first.window), scope, first.unit, first.spent, first.reserved, first.held,
-        limit_in_words(first.limit or 0, first.for_retries), first.overrun,
+        limit_in_words(first.limit or 0, first.for_retries), first.overrun, most,
     )  # fmt: skip

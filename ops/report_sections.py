@@ -47,7 +47,10 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
         charts.append((name, "$" if scale > 1 else unit, amounts, _limit(summary.budget, unit, scale)))
     charts.append(("Jobs given to workers", "jobs", figures.admitted, _limit(summary.budget, "jobs")))
     limited = [line for line in summary.budget if not line.window.startswith("tick:")]
-    rows = budget_rows(limited, summary.limits)
+    rows = [
+        (row.window, f"{row.scope}: most by {row.most}" if row.most else row.scope, *row[2 : len(BUDGET_COLUMNS)])
+        for row in budget_rows(limited, summary.limits)
+    ]
     return Section(
         "Budget",
         ["Charged to the day that asked: every attempt, as soon as it was known what it used."],

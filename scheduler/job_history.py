@@ -236,10 +236,16 @@ class JobHistory:
     def _ended_record(self, tick: int, ended: Ended, note: EndNote) -> JobRecord:
         return self._record(
             ended.key, state=ended.end, ended=tick, reason=ended.reason, source=note.source,
-            claims=note.attempts, **self._usage(ended, note), model=note.model, prompt=note.prompt,
+            claims=note.attempts, **self._usage(ended, note), model=note.model or self._asked_model(ended.key, note),
+            prompt=note.prompt,
             failure=note.failure, empty=note.empty, because=note.because, refusal=note.refusal, effects=ended.effects,
             appended=note.appended, late=self._late.get(ended.key),
         )  # fmt: skip
+
+    def _asked_model(self, key: JobKey, note: EndNote) -> str:
+        """Return the model that a job without a result of one was given, if a worker had it."""
+        opening = self._opening(key)
+        return opening.decided.model if note.attempts and opening is not None else ""
 
     def _usage(self, ended: Ended, note: EndNote) -> dict[str, Any]:
         """What its attempts used, as far as it was read."""

@@ -107,6 +107,7 @@ def test_everybody_tells_the_same_sum(lived: Lived, tmp_path: Path) -> None:
     }  # fmt: skip
     assert asked["plan", "agent:ben"]["retried"]["tokens"] > 0, "the attempt before the last"
     assert asked["plan", "agent:dora"]["late"] is not None
+    assert {one["model"] for one in jobs} == {"default"}
 
     by_kind: Counter[str] = Counter()
     by_owner: Counter[str] = Counter()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
-from ops.budget_words import COLUMNS, budget_rows, limit_lines, refused_in_words
+from rich.console import Console
+
+from ops.budget_words import Row, budget_rows, budget_table, limit_lines, refused_in_words
 from scheduler.budget import limit_in_words, refusal_in_words
 from scheduler.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
 from scheduler.limits import LimitTable
@@ -48,17 +51,15 @@ def test_what_refused_is_said_with_its_limit() -> None:
 def test_owners_with_the_same_limit_are_one_row_that_names_the_fullest() -> None:
     lines = [line(f"owner:agent:{name}", spent) for name, spent in (("ann", 3), ("bob", 9), ("cid", 1), ("dan", 4))]
     lines += [line("owner:agent:eve", 5, held=2), line("run", 40)]
-    rows = budget_rows(lines, LIMITS)
-    assert [dict(zip(COLUMNS, row, strict=True)) for row in rows] == [
-        {
-            "window": "day 1", "scope": "owner:*: 4, most agent:bob 9, agent:dan 4, agent:ann 3", "unit": "calls",
-            "spent": 9, "in flight": 0, "held": 0, "limit": "16 + 4 for retries", "overrun": 0,
-        },
-        {
-            "window": "day 1", "scope": "owner:agent:eve", "unit": "calls", "spent": 5, "in flight": 0, "held": 2,
-            "limit": "4 + 1 for retries", "overrun": 0,
-        },
-    ]  # fmt: skip
+    assert budget_rows(lines, LIMITS) == [
+        Row("day 1", "owner:* (4)", "calls", 9, 0, 0, "16 + 4 for retries", 0, "agent:bob 9, agent:dan 4, agent:ann 3"),
+        Row("day 1", "owner:agent:eve", "calls", 5, 0, 2, "4 + 1 for retries", 0),
+    ]
+    console = Console(width=80, file=io.StringIO())
+    console.print(budget_table(lines, LIMITS))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "day 1, owner:* (4), calls: most by agent:bob 9, agent:dan 4, agent:ann 3" in " ".join(shown.split())
+    assert "agent:cid" not in shown
     assert [row[1] for row in budget_rows(lines, LIMITS, fold=False)] == [
         f"owner:agent:{name}" for name in ("ann", "bob", "cid", "dan", "eve")
     ]
@@ -67,9 +68,8 @@ def test_owners_with_the_same_limit_are_one_row_that_names_the_fullest() -> None
 
 def test_whose_reservation_counts_most_comes_first() -> None:
     lines = [line("owner:agent:ann", 3), line("owner:agent:bob", 1, reserved=1, held=4)]
-    assert budget_rows(lines, LIMITS)[0][:6] == (
-        "day 1", "owner:*: 2, most agent:bob 6, agent:ann 3", "calls", 1, 1, 4,
-    )  # fmt: skip
+    (row,) = budget_rows(lines, LIMITS)
+    assert (row.spent, row.in_flight, row.held, row.most) == (1, 1, 4, "agent:bob 6, agent:ann 3")
 
 
 def test_a_limit_in_force_is_named_as_in_the_settings() -> None:
