@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 import msgspec
+from redis.exceptions import RedisError
 from rich.table import Table
 from rich.text import Text
 
@@ -67,21 +68,31 @@ def examine_configuration(settings: Settings) -> list[Finding]:
 def _examine_servers(settings: Settings) -> list[Finding]:
     from workers.celery_app import make_app  # here: it reads the whole configuration when it is imported
 
+    findings: list[Finding] = []
     try:
         with open_state(settings, create=True) as client:
             findings = [*examine_redis(client, "state")]
+            if len(findings) == 1:
+                return findings  # it does not answer
             url = settings.messages_url()
             with connect(url, settings.socket_timeout) as broker:
-                findings += examine_redis(broker, "broker")
+                of_broker = [*examine_redis(broker, "broker")]
+                findings += of_broker
             heads = run_heads(client)
             findings += examine_runs(heads)
             going_on = any(head.status == "running" and head.held for head in heads)
-            with make_app(url) as app:
-                findings += examine_workers(app, [kind.name for kind in kinds()], expected=going_on)
+            if any(finding.what == "broker" for finding in of_broker):
+                advice = "look again when the broker takes messages"
+                findings.append(warning("workers", "cannot be asked: see what is said of the broker", advice))
+            else:
+                with make_app(url) as app:
+                    findings += examine_workers(app, [kind.name for kind in kinds()], expected=going_on)
             findings += examine_endpoints(settings, client)
             findings += examine_pace(settings, client, DEFAULT_AGENTS)
     except ConfigurationError as error:
         return [failed("state", str(error), "correct redis_url, or unset it to use the embedded server")]
+    except RedisError as error:
+        return [*findings, failed("state", f"stopped answering: {error}", "look at its log, then again")]
     return findings
 
 

@@ -11,6 +11,7 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from ops.finding import Finding, failed, ok, warning
+from ops.redis_trouble import trouble
 
 OLDEST = (6, 2)  # of Redis; Valkey began above it
 PINGS = 20
@@ -25,11 +26,19 @@ def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
     Args:
         name: what it is for, "state" or "broker".
     """
+    wrong = trouble(client)
+    if any("does not answer" in what for what in wrong):
+        yield failed(name, wrong[0], "start it, or correct redis_url and broker_url (`cogitate config` shows them)")
+        return
+    for what in wrong:
+        yield failed(
+            name, what, "until then runs wait, or go on without it (on_outage); see its configuration and its log"
+        )
     try:
         info: Any = client.info()
     except RedisError as error:
-        advice = "start it, or correct redis_url and broker_url (`cogitate config` shows them)"
-        yield failed(name, f"does not answer: {error}", advice)
+        if not wrong:
+            yield failed(name, f"cannot be asked: {error}", "see its log")
         return
     yield _version(name, info)
     yield _eviction(name, client)
@@ -109,7 +118,7 @@ def _latency(name: str, client: Redis) -> Finding:
     took = []
     for _ in range(PINGS):
         began = time.perf_counter()
-        client.ping()
+        client.time()
         took.append(time.perf_counter() - began)
     usual = median(took)
     found = f"{1000 * usual:.2f} ms a round trip"

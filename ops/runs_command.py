@@ -12,6 +12,7 @@ from memory.clock import day_and_time
 from ops import logs
 from ops.amounts import by_unit, in_words
 from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.redis_trouble import trouble
 from ops.state import open_state
 from ops.terminal import Terminal
 from scheduler.summary import RunSummary, run_names, summarise_run
@@ -35,8 +36,11 @@ def show_runs(client: Redis, as_json: bool) -> None:
         console.print(_table(found))
     else:
         console.print("no runs yet; make one with: cogitate run", highlight=False)
+    wrong = trouble(client)
+    for what in wrong:
+        console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
     if as_json:
-        print(json.dumps({"runs": [_json(one) for one in found]}), flush=True)
+        print(json.dumps({"runs": [_json(one) for one in found], **({"redis": wrong} if wrong else {})}), flush=True)
 
 
 def ended_jobs(summary: RunSummary) -> int:

@@ -12,6 +12,7 @@ from ops import logs
 from ops.endpoint_report import endpoints_table
 from ops.options import AsJson, DataDir, EveryOwner, Verbose, read_settings
 from ops.real_day_words import real_day_json, real_day_line
+from ops.redis_trouble import trouble
 from ops.run_report import print_summary
 from ops.runs_command import show_runs
 from ops.state import open_state
@@ -55,14 +56,19 @@ def status(
         summary = watch_run(client, run, console) if watch else summarise_run(client, run)
         day = RealDay(client, settings).spending()
         endpoints = endpoint_vitals(client)
+        wrong = trouble(client)
     print_summary(console, summary, servers=servers_of(settings), every_owner=every_owner)
     if endpoints:
         console.print(endpoints_table(endpoints))
     if day.limited:
         console.print(real_day_line(day), highlight=False, soft_wrap=True)
+    for what in wrong:
+        console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
     if as_json:
         found = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
         if endpoints:
             found["endpoints"] = msgspec.to_builtins(endpoints)
+        if wrong:
+            found["redis"] = wrong
         print(json.dumps(found), flush=True)
     return 0

@@ -6,9 +6,11 @@ from urllib.parse import urlsplit
 
 from redis import Redis
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import AuthenticationError, RedisError
+from redis.exceptions import AuthenticationError, RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
+from scheduler.outage import is_outage
 from scheduler.settings import ConfigurationError
 
 MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails
@@ -57,7 +59,13 @@ def check(client: Redis, url: str) -> None:
         client.ping()
     except AuthenticationError as error:
         raise ConfigurationError(f"Redis at {shown(url)} refuses the credentials: {error}") from error
+    except RedisTimeoutError as error:
+        raise ConfigurationError(
+            f"Redis at {shown(url)} does not answer: it is paused, stopped or busy, or the way there is slow ({error})"
+        ) from error
     except RedisError as error:
+        if isinstance(error, ResponseError) and is_outage(error):
+            return  # one that cannot write to its disk refuses even this, and can be read
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             raise ConfigurationError(
                 f"the certificate of Redis at {shown(url)} is not one to trust: {error}; name the file of its "

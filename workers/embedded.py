@@ -28,7 +28,7 @@ from typing import IO, Any, Literal
 import structlog
 from redis import Redis
 from redis.backoff import NoBackoff
-from redis.exceptions import BusyLoadingError, RedisError
+from redis.exceptions import BusyLoadingError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
@@ -177,6 +177,8 @@ class EmbeddedServer:
                 return "loading"
             except RedisTimeoutError:
                 return "silent"
+            except ResponseError:  # one that cannot write to its disk refuses even this
+                return "ready"
             except (RedisError, OSError):
                 return "absent"
         return "ready"
