@@ -317,3 +317,61 @@ def test_the_auditor_finds(client: Redis, key: str, field: str | None, value: An
     else:
         client.hset(host.ledger.prefix + key, job.key.text() if field == "job" else field, value)
     assert any(finding in line for line in audit(client, "r")), audit(client, "r")
+
+
+PRICED = Cost(calls=2, tokens=30, usd_micros=9)
+
+
+@pytest.mark.parametrize(
+    "used", [Cost(), Cost(calls=1), Cost(tokens=25), Cost(usd_micros=7), Cost(calls=2, tokens=25, usd_micros=7)]
+)
+def test_what_a_late_job_came_to_is_known_in_every_unit(client: Redis, used: Cost) -> None:
+    host = Host(client, cost=PRICED)
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    host.until(job.due + 1)
+    known = host.loop.tick
+    settle(worker(client), claim, used=used)
+    host.turn()
+    host.turn()
+    assert corrected(host) == [(known + 2, Correction(key=job.key, usage=used, at=known))]
+    for unit in ("calls", "tokens", "usd_micros"):
+        assert host.loop.mind.view.held.get(f"run:0|run|{unit}", 0) == getattr(used, unit)
+    sound(host)
+
+
+@pytest.mark.parametrize("shared", [Cost(calls=1), Cost(tokens=25), Cost(calls=2, tokens=25, usd_micros=7)])
+def test_a_shared_call_counts_in_every_unit(client: Redis, shared: Cost) -> None:
+    host = Host(client, cost=PRICED)
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    host.until(job.due + 1)
+    saved = Result(effects=(thought(job, "an answer"),), source="cached", usage=shared, saved=True)
+    worker(client).settle(claim, saved, Cost())
+    host.until(job.due + 3)
+    assert [(one.usage, one.spent) for _, one in corrected(host)] == [(shared, Cost())]
+    sound(host)
+
+
+@pytest.mark.parametrize("known", ["before the end", "after the end"])
+@pytest.mark.parametrize("used", [Cost(calls=1), Cost(tokens=7), Cost(usd_micros=3), Cost(1, 7, 3), Cost()])
+def test_what_an_earlier_attempt_used_is_charged_in_every_unit(client: Redis, used: Cost, known: str) -> None:
+    host = Host(client, cost=PRICED, retry_share=0.9, limits={"run.run.tokens": 400})
+    (job,) = host.turn(("think", OWNER))
+    first = claimed(worker(client), job)
+    if known == "before the end":
+        settle(worker(client), first, None, used)
+    else:
+        host.ledger.collect(host.tick.number, "due", [first.token])
+    settle(worker(client), claimed(worker(client), job), used=SPENT)
+    host.until(job.due + 2)
+    if known == "after the end":
+        settle(worker(client), first, None, used)
+    host.until(job.due + 4)
+    found = JobHistory(client, "r").find(job.key)
+    assert (found.usage, found.retried) == (SPENT, used)
+    for unit in ("calls", "tokens", "usd_micros"):
+        window = host.window("run:0", unit=unit)
+        assert window.get("spent", 0) == getattr(SPENT, unit) + getattr(used, unit)
+        assert window.get("pool", 0) == getattr(used, unit)
+    sound(host)
