@@ -11,7 +11,7 @@ from scheduler_case import ANN, BOB, open_job
 
 from scheduler.ledger_answers import Attempt, Collected, Row
 from scheduler.open_jobs import OpenJob
-from scheduler.waiting import LOOKS_A_LEASE, Leases, Waiting
+from scheduler.waiting import LOOKS_A_LEASE, Hints, Leases, SignsOfLife, Waiting
 from tasks.job import Job, JobKey
 
 LEASE = 15.0
@@ -282,3 +282,60 @@ def test_a_host_that_cannot_ask_calls_what_is_due_late() -> None:
     rows = waiting(ledger, 60.0)[0].gather(due, None, JOBS)
     assert {(row.key, row.state) for row in rows} == {(FIRST, "open"), (SECOND, "open")}
     assert ledger.now == 0.0
+
+
+# -- hints and signs of life -------------------------------------------------------------------------
+
+
+def test_a_hint_is_repeated_after_one_interval_then_two_four_eight_and_sixteen() -> None:
+    hints = Hints(10.0)
+    hints.published([FIRST], 0.0)
+    assert [now for now in range(0, 700, 5) if hints.repeat([FIRST], float(now))] == [10, 30, 70, 150, 310, 470, 630]
+
+
+def test_a_hint_that_this_host_did_not_publish_is_repeated_at_once() -> None:
+    hints = Hints(10.0)
+    assert [now for now in range(5, 80, 5) if hints.repeat([SECOND], float(now))] == [5, 15, 35, 75]
+
+
+def test_a_job_that_was_claimed_meanwhile_begins_anew() -> None:
+    hints = Hints(10.0)
+    hints.published([FIRST, SECOND], 0.0)
+    assert hints.repeat([FIRST, SECOND], 10.0) == [FIRST, SECOND]
+    assert hints.repeat([SECOND], 20.0) == []
+    assert hints.repeat([FIRST, SECOND], 25.0) == [FIRST], "its attempt was lost"
+
+
+def test_a_claim_a_heartbeat_and_a_result_are_signs_of_life_once() -> None:
+    life = SignsOfLife()
+
+    def silence(collected: Collected) -> float:
+        life.silence = 5.0
+        life.look(collected)
+        return life.silence
+
+    staged = Collected(rows=[Row(FIRST, "staged", None, 1)], attempts={}, beats={}, unclaimed=[])
+    seen = (
+        look({"w": 3}),
+        look({"w": 3}),
+        look({"w": 4}),
+        look({"w": 4}, t="w"),
+        look({"w": 4}, t="w"),
+        look({"w": 4}),
+    )
+    assert [silence(one) for one in seen] == [0.0, 5.0, 0.0, 0.0, 5.0, 5.0]
+    assert [silence(one) for one in (staged, staged)] == [0.0, 5.0]
+    assert silence(look({"w": 4}, t="w")) == 0.0, "a claim after a while is one again"
+    open_row = Collected(rows=[Row(SECOND, "open", None, 1)], attempts={}, beats={}, unclaimed=[])
+    assert silence(open_row) == 5.0
+
+
+def test_without_its_ledger_a_host_knows_what_is_due_by_itself() -> None:
+    held = open_job("think", BOB, due=4, ordinal=2, admitted=False)
+    later = open_job("think", ANN, due=6, ordinal=3)
+    jobs = {**JOBS, held.job.key: held, later.job.key: later}
+    ledger = FakeLedger({})
+    ledger.collect = lambda *args: None  # type: ignore[method-assign, assignment, misc]
+    rows = waiting(ledger, 0.0)[0].gather(5, None, jobs)
+    assert {row.key: row.state for row in rows} == {FIRST: "open", SECOND: "open", held.job.key: "held"}
+    assert rows == sorted(rows, key=lambda row: row.key)
