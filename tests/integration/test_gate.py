@@ -440,3 +440,55 @@ def test_a_shorter_retry_after_does_not_shorten_a_longer_one_and_other_failures_
     gate.leave(third, answer("server", retry_after=900.0))
     gate.close()
     assert 30 < refused(gate_of(), within=1).wait <= 40
+
+
+def test_how_long_a_missing_model_and_an_open_breaker_are_left_alone_is_said(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0, "breaker_longest_pause": 900.0})
+    gate.leave(entered(gate, model="misspelt"), answer("model_missing"))
+    eventually(lambda: vitals(client).missing_models == ["misspelt"], "the model to be marked")
+    assert 800 < refused(gate, model="misspelt").wait <= 900
+    call(gate, "server")
+    eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
+    assert 50 < refused(gate).wait <= 60
+    with capture_logs() as logs:
+        gate.probe(NAME, lambda _: None, time.monotonic() + 20)
+    (closed,) = [entry for entry in logs if entry["event"] == "endpoint.closed"]
+    assert 0 <= closed["seconds"] < 60, "so long it was open"
+
+
+def test_who_tries_an_endpoint_keeps_to_its_limit(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0}, requests_per_minute=2)
+    call(gate, "auth")
+    eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
+    tried: list[float] = []
+
+    def find(deadline: float) -> None:
+        tried.append(deadline)
+
+    gate.probe(NAME, find, time.monotonic() + 0.3)
+    assert tried == [], "a request has left just now"
+    client.hset(endpoint_keys(NAME)[0], "requests.free", 0)
+    gate.probe(NAME, find, time.monotonic() + 0.3)
+    assert len(tried) == 1
+    assert refused(gate, within=1).why == "rate_limited_here", "the trial was a request as well"
+
+
+def test_after_a_retry_after_nobody_tries_before_its_time(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    gate = gate_of({"breaker_failures": 1, "breaker_pause": 60.0})
+    one = entered(gate)
+    call(gate, "server")
+    eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
+    gate.leave(one, answer("rate_limited", retry_after=40.0))
+    gate.close()
+
+    def never(deadline: float) -> None:
+        raise AssertionError("the endpoint has asked to be left alone")
+
+    gate_of().probe(NAME, never, time.monotonic() + 20)
+    assert vitals(client).breaker == "open"
