@@ -9,7 +9,7 @@ from ledger_case import OTHER, OWNER, Host, Think, claimed, observe, settle, sou
 from redis import Redis
 from redis.exceptions import ConnectionError as Disconnected
 
-from memory.effects import Archive
+from memory.effects import Append, Archive, Rate
 from memory.entry import Entry
 from memory.profile import Profile
 from scheduler.keys import incarnation_key, new_nonce
@@ -155,6 +155,25 @@ def test_a_worker_reads_what_the_host_would(client: Redis) -> None:
         case = claimed(worker(client), job).case
         assert [entry.number for entry in case.entries] == expected
         assert case == host.loop.mind.case_of(host.loop.mind.open[job.key])
+
+
+@pytest.mark.parametrize("numbers", [None, (1, 2)])
+def test_a_worker_reads_no_rating_that_came_after_its_job_was_admitted(
+    client: Redis, numbers: tuple[int, ...] | None
+) -> None:
+    host = Host(client, kinds=(Think(name="think", latency=9),))
+    for text in ("seen first", "seen then"):
+        host.loop.ask(Append(owner=OWNER, entry=Entry(type="observation", text=text, minute=host.tick.minute)))
+    host.loop.mind.rater.rate = lambda *args: ()  # type: ignore[method-assign]  # as if a model were to be asked
+    host.turn()
+    host.loop.ask(Rate(owner=OWNER, numbers=(1,), ratings=(3,)))
+    (job,) = host.turn(("think", OWNER), numbers=numbers)
+    host.loop.ask(Rate(owner=OWNER, numbers=(2,), ratings=(9,)))
+    host.turn()
+    assert [entry.importance for entry in host.loop.mind.streams[OWNER].live()] == [3, 9]
+    case = claimed(worker(client), job).case
+    assert [(entry.number, entry.importance) for entry in case.entries] == [(1, 3), (2, 0)]
+    assert case == host.loop.mind.case_of(host.loop.mind.open[job.key])
 
 
 def test_owners_may_have_any_name(client: Redis) -> None:
