@@ -179,6 +179,15 @@ def test_without_a_model_the_plan_goes_on() -> None:
     }  # fmt: skip
 
 
+def test_without_a_model_what_a_rule_says_goes_before_the_plan() -> None:
+    stream = lived(plan())
+    ((tick, params),) = turn(stream)
+    hungry = {**params, "status": {"hunger": 5, "energy": 90, "mood": "glad"}}
+    (told,) = KIND.heuristic(case_of(KIND, stream, tick, params=hungry, world=ACTING))
+    assert isinstance(told, Tell)
+    assert (told.data["type"], told.data["location"]) == ("move_to", "cafe")
+
+
 def test_without_a_plan_company_is_sought_where_it_is_remembered() -> None:
     stream = stream_of(message("Maria: Hello!", 650, speaker=MARIA))
     told, marked = KIND.heuristic(act(stream, location="library"))

@@ -46,6 +46,21 @@ def test_near_the_limit_it_does_not_wait_for_its_turn() -> None:
     assert len([t for t in range(600, 700) if list(KIND.due(moment_of(crowded(182), 2000, tick=t)))]) == 100 // SOON
 
 
+@pytest.mark.parametrize(("count", "times"), [(179, 1), (180, 100 // SOON)])
+def test_at_nine_tenths_of_the_limit_it_waits_no_longer(count: int, times: int) -> None:
+    asked = [tick for tick in range(600, 700) if list(KIND.due(moment_of(crowded(count), 2000, tick=tick)))]
+    assert len(asked) == times
+    wakes = {KIND.wake(moment_of(crowded(count), 2000, tick=tick)) for tick in range(600, 700)}
+    assert len(wakes) in (times, times + 1)
+
+
+@pytest.mark.parametrize(("age", "soon"), [(42 * 60 - 1, False), (42 * 60, True)])
+def test_an_ordinary_conversation_waits_for_its_turn_until_it_is_overdue(age: int, soon: bool) -> None:
+    talk = stream_of(message("Maria: Hello!", 10_000 - age), message("Klaus: Bye.", 10_000 - age + 1))
+    asked = [tick for tick in range(600, 700) if list(KIND.due(moment_of(talk, 10_000, tick=tick)))]
+    assert len(asked) == (100 // SOON if soon else 1)
+
+
 def test_it_is_not_due_when_there_is_nothing_to_prune() -> None:
     assert due_turn(KIND, crowded(100), 600) == []
     assert due_turn(KIND, crowded(175, importance=5), 600) == []
