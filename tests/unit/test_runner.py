@@ -1,0 +1,185 @@
+"""Running a job: as often as its attempts are freed, and settled whatever the ledger does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from redis.exceptions import ConnectionError as Away
+from structlog.testing import capture_logs
+
+from memory.profile import Profile
+from scheduler.claims import Claim, Result
+from scheduler.readiness import endpoint_hints, trial_hints
+from scheduler.settings import Settings
+from tasks.job import Cost, Job, JobKey
+from tasks.kind import Case, World
+from workers import runner as module
+from workers.attempt import NEW, Lesson, Outcome
+from workers.runner import SETTLE_BACKOFF, Runner
+
+JOB = Job(run="town", key=JobKey(3, "plan", "agent:a", 0, 0), minute=3, due=9, reads=(), model="default")
+USED = Cost(calls=1, tokens=7)
+ANSWER = Result(effects=(), source="llm", usage=USED)
+FREED = Outcome(None, USED, 0.0, "server")
+
+
+def claim(number: int) -> Claim:
+    case = Case(job=JOB, profile=Profile(name="A"), world=World(), memories={})
+    return Claim(incarnation="now", token=f"t{number}", number=number, cap=4, case=case)
+
+
+class Ledger:
+    """Claims that a test gives out, and what was settled with them."""
+
+    def __init__(self, gives: list[Any], settles: list[Any]) -> None:
+        self.gives, self.settles = gives, settles
+        self.settled: list[tuple[str, Result | None, Cost, str]] = []
+        self.trials: dict[str, str] = {}
+
+    def claim(self, job_id: str) -> Any:
+        return self.gives.pop(0)
+
+    def settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Any:
+        self.settled.append((claim.token, result, used, failure))
+        answer = self.settles.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def mark_trial(self, run: str, key: JobKey, *, was: str, now: str) -> bool:
+        if self.trials.get(key.owner, "asked") != was:
+            return False
+        self.trials[key.owner] = now
+        return True
+
+
+class Worker:
+    """A runner whose attempts end as a test says."""
+
+    def __init__(self, gives: list[Any], settles: list[Any], *outcomes: Outcome) -> None:
+        self.ledger = Ledger(gives, settles)
+        self.outcomes = list(outcomes)
+        self.lessons: list[Lesson] = []
+        self.kept: list[Result] = []
+        self.beating: list[tuple[str, str]] = []
+        self.probed: list[str] = []
+        made: Any = self
+        self.runner = Runner(FakeRedis(), made.ledger, made, Settings(), made)
+        self.runner._attempts = made
+
+    @contextmanager
+    def of(self, run: str, incarnation: str) -> Iterator[None]:
+        self.beating.append((run, incarnation))
+        yield
+        self.beating.pop()
+
+    def make(self, claim: Claim, deadline: float, lesson: Lesson) -> Outcome:
+        assert self.beating == [("town", "now")]
+        self.lessons.append(lesson)
+        return self.outcomes.pop(0)
+
+    def keep(self, claim: Claim, result: Result, used: Cost) -> None:
+        self.kept.append(result)
+
+    def probe(self, endpoint: str) -> None:
+        assert self.ledger.trials == {f"readiness:{endpoint}": "taken"}
+        self.probed.append(endpoint)
+
+    def run(self) -> Any:
+        return self.runner.run(JOB.id)
+
+
+@pytest.fixture(autouse=True)
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    found: list[float] = []
+    monkeypatch.setattr(module.time, "sleep", found.append)
+    return found
+
+
+def test_a_job_that_is_settled_is_claimed_once() -> None:
+    worker = Worker([claim(1)], ["staged"], Outcome(ANSWER, USED))
+    assert worker.run() == "staged"
+    assert worker.ledger.settled == [("t1", ANSWER, USED, "")]
+    assert worker.lessons == [NEW]
+    assert worker.kept == [ANSWER]
+
+
+def test_a_job_that_is_freed_is_tried_again_with_what_was_learned() -> None:
+    lesson = Lesson(halved=True)
+    worker = Worker([claim(1), claim(2)], ["freed", "staged"], FREED._replace(lesson=lesson), Outcome(ANSWER, USED))
+    assert worker.run() == "staged"
+    assert [(token, failure) for token, _, _, failure in worker.ledger.settled] == [("t1", "server"), ("t2", "")]
+    assert worker.lessons == [NEW, lesson]
+
+
+def test_a_process_that_is_about_to_end_leaves_the_next_attempt_to_others() -> None:
+    worker = Worker([claim(1)], ["freed"], FREED._replace(pause=60.0))
+    worker.runner.stop()
+    assert worker.run() == "freed"
+
+
+@pytest.mark.parametrize(
+    ("settled", "result", "kept"),
+    [
+        ("staged", ANSWER, True),
+        ("staged", Result(effects=(), source="cached", usage=USED, saved=True), True),
+        ("staged", Result(effects=(), source="heuristic"), False),
+        ("accounted", ANSWER, False),
+        ("freed", None, False),
+    ],
+)
+def test_results_of_models_are_kept_that_a_ledger_may_forget(settled: str, result: Result | None, kept: bool) -> None:
+    worker = Worker([claim(1)], [settled], Outcome(result, USED))
+    worker.runner.stop()
+    assert worker.run() == settled
+    assert worker.kept == ([result] if kept else [])
+
+
+@pytest.mark.parametrize("why", ["gone", "paused", "closed", "claimed", "late", "dead", "alone"])
+def test_what_is_refused_is_not_run(why: str) -> None:
+    worker = Worker([why], [])
+    assert worker.run() == why
+    assert worker.lessons == []
+
+
+def test_of_a_run_of_a_newer_version_it_is_told_once() -> None:
+    worker = Worker(["newer", "newer"], [])
+    with capture_logs() as logs:
+        assert [worker.run(), worker.run()] == ["newer", "newer"]
+    assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == ["run.newer_schema"]
+
+
+@pytest.mark.parametrize("times", range(len(SETTLE_BACKOFF) + 1))
+def test_what_was_spent_is_settled_however_often_the_ledger_is_away(times: int, slept: list[float]) -> None:
+    worker = Worker([claim(1)], [*[Away("away")] * times, "staged"], Outcome(ANSWER, USED))
+    assert worker.run() == "staged"
+    assert worker.ledger.settled == [("t1", ANSWER, USED, "")] * (times + 1)
+    assert slept == list(SETTLE_BACKOFF[:times])
+
+
+def test_a_ledger_that_stays_away_is_an_error() -> None:
+    worker = Worker([claim(1)], [Away("away")] * 9, Outcome(ANSWER, USED))
+    with pytest.raises(Away):
+        worker.run()
+    assert worker.beating == [("town", "now")], "it was left by the error"
+    assert worker.kept == []
+
+
+def test_a_trial_hint_is_answered_and_is_no_job() -> None:
+    worker = Worker([], [])
+    (hint,) = trial_hints("town", ["plan"])
+    assert worker.runner.run(hint.id) == "ready"
+    assert worker.ledger.trials == {"readiness": "answered"}
+    assert worker.probed == []
+
+
+def test_an_endpoint_is_tried_by_the_one_who_takes_the_hint() -> None:
+    worker = Worker([], [])
+    (hint,) = endpoint_hints("town", "plan", ["ours"])
+    assert [worker.runner.run(hint.id) for _ in range(2)] == ["ready", "ready"]
+    assert worker.probed == ["ours"]
+    assert worker.ledger.trials == {"readiness:ours": "answered"}
