@@ -15,10 +15,12 @@ from redis import Redis
 from memory.clock import day_and_time
 from ops.endpoint_report import breaker_in_words
 from scheduler.budget import limit_in_words
+from scheduler.budget_lines import limits_in_force, pools_of
 from scheduler.connect import connect
 from scheduler.endpoint_vitals import endpoint_vitals
-from scheduler.limits import LimitUnit
+from scheduler.limits import LimitUnit, parse_limit_name
 from scheduler.settings import Settings
+from scheduler.summary import limits_of, prefix_of
 from scheduler.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
 
 MOST_OWNERS = 20
@@ -41,7 +43,7 @@ class Readings:
         return connect(self._settings.messages_url(), self._settings.socket_timeout)
 
     def budgets(self, run: str | None) -> dict[str, Any]:
-        """One run's budget: "windows" of the run and its kinds, "owners", "recent".
+        """One run's budget: "windows" of the run and its kinds, "owners", "limits" in words, "recent".
 
         Without a name it is the first that is running. Where there is no run at all, only "runs" is there.
 
@@ -56,6 +58,11 @@ class Readings:
             own = sorted(filter(_of_owner, vitals.windows), key=_share, reverse=True)
             own = [window for window in own if window.forecast is not None]
             found: dict[str, Any] = msgspec.to_builtins(vitals)
+            prefix = prefix_of(self._state, chosen)
+            found["limits"] = {
+                one.name: limit_in_words(one.limit, one.for_retries, _figure(parse_limit_name(one.name).unit))
+                for one in limits_in_force(limits_of(self._state, prefix).now, pools_of(self._state, prefix))
+            }
             found["windows"] = [_flat(window) for window in rest]
             found["owners"] = {"all": len(own), "fullest": [_flat(window) for window in own[:MOST_OWNERS]]}
             return found

@@ -96,7 +96,14 @@ def test_the_accounts_are_those_of_the_status(server: EmbeddedServer, address: s
 
 def test_what_was_refused_and_degraded_is_counted_as_in_the_status(server: EmbeddedServer, address: str) -> None:
     status = figures(server)
-    recent = reading(address, "budgets", "?run=town-1")["recent"]
+    found = reading(address, "budgets", "?run=town-1")
+    assert found["limits"] == {
+        "day.owner:*.calls": "8 + 1 for retries", "day.run.calls": "10 + 2 for retries", "tick.run.jobs": "2",
+        "run.run.tokens": "800,000 + 200,000 for retries", "tick.kind:act.calls": "4 + 1 for retries",
+    }  # fmt: skip
+    (day,) = [x for x in found["windows"] if (x["window"], x["scope"], x["unit"]) == ("day:0", "run", "calls")]
+    assert (day["limit_words"], day["for_retries"]) == ("10 + 2 for retries", 2)
+    recent = found["recent"]
     assert (recent["first"], recent["last"]) == (1, 100)  # the whole run, so that the two can be compared
     assert recent["refused"] == status["refused"] != {}
     for kind, facts in status["jobs"].items():

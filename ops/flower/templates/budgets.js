@@ -107,7 +107,7 @@ function draw(reading) {
     ["dropped", "number", count("decisions", "dropped")],
   ], rows, "No job ended.", ([kind]) => kind);
   table("limits", [
-    ["Limit", "", ([name]) => name],
+    ["Limit", "", ([name]) => name in reading.limits ? name + " = " + reading.limits[name] : name],
     ["Refused", "number", ([, times]) => times],
   ], Object.entries(reading.recent.refused).sort((a, b) => b[1] - a[1]), "No request was refused.", ([name]) => name);
   table("spenders", [
