@@ -135,13 +135,14 @@ def accounts(page: Any) -> dict[str, dict[str, int]]:
 
 def expected(status: dict[str, Any]) -> dict[str, dict[str, int]]:
     """The same from `cogitate status --json`, with what the page leaves out: owners, and cells without any figure."""
-    names = ("limit", "reserved", "spent", "overrun")
+    names = {"limit": "limit", "in flight": "reserved", "held": "held", "spent": "spent", "overrun": "overrun"}
     return {
         f"{line['window']} {line['scope']} {line['unit']}": {
-            name: line[name] for name in names if line[name] is not None
+            shown: line[name] for shown, name in names.items() if line[name] is not None
         }
         for line in status["budget"]
-        if not line["scope"].startswith("owner:") and any(line[name] or line["limit"] is not None for name in names)
+        if not line["scope"].startswith("owner:")
+        and any(line[name] or line["limit"] is not None for name in names.values())
     }
 
 
