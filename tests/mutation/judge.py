@@ -79,11 +79,17 @@ class Jury:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Try each mutant in a fork of this session."""
         items = {item.nodeid: item for item in session.items}
+        files: dict[str, list[str]] = {}
+        for test in items:
+            files.setdefault(test.partition("::")[0], []).append(test)
         for trial in self._trials:
             mutant, scripted = trial.mutant, trial.mutant.path.endswith(".lua")
             changed = {} if scripted else hook.codes(self._root, mutant.path, mutant.index)
             assert changed is not None, mutant
-            tests = [test for test in self._in_order(trial) if test in items and test not in self.fails]
+            known = [
+                test for name in self._in_order(trial) for test in ([name] if "::" in name else files.get(name, ()))
+            ]
+            tests = [test for test in dict.fromkeys(known) if test in items and test not in self.fails]
             if not tests:
                 self._heard(mutant, "unreached", "")
                 continue

@@ -163,6 +163,8 @@ class Reached:
             for name in files_of(root, tests)
             if (path := _record_of(folder, name)).exists()
         ]
+        #: Files of tests that have changed since: what they import counts as reached by all of their tests.
+        self._unrecorded = [name for name in files_of(root, tests) if not _is_recorded(root, folder, name)]
         self._lines: dict[str, list[tuple[str, int]]] = {}
         self._now: dict[str, dict[int, list[int]]] = {}
         self._texts: dict[str, str] = {}
@@ -205,7 +207,9 @@ class Reached:
             named = Path(path).stem in Path(file).stem  # a file of tests that is called as the module is
             return not named, -(module in text) - bool(name and name in text), seconds > _FAST, -share, seconds, test
 
-        return sorted((test for test in found if self.seconds.get(test, 0) < 60), key=order)
+        recorded = sorted((test for test in found if self.seconds.get(test, 0) < 60), key=order)
+        written_since = [file for file in self._unrecorded if _imports(self._text(file), path)]
+        return [*written_since, *recorded]
 
     def _text(self, file: str) -> str:
         if file not in self._texts:
@@ -239,6 +243,11 @@ class Reached:
             self._now[source] = moved
         moved = self._now[source]
         return sum(1 << line for line in {now for was in _bits(mask) for now in moved.get(was, ())})
+
+
+def _imports(text: str, path: str) -> bool:
+    module = path.removesuffix(".py").replace("/", ".")
+    return f"from {module} import" in text or f"import {module}\n" in text
 
 
 def _bits(mask: int) -> list[int]:
