@@ -24,6 +24,7 @@ class Mutant(NamedTuple):
     before: str
     after: str
     assigned: str = ""  # the name that the statement gives a value to
+    line: str = ""  # of the source, as it begins there
 
     @property
     def name(self) -> str:
@@ -33,7 +34,7 @@ class Mutant(NamedTuple):
     @property
     def change(self) -> str:
         """What identifies the mutant while other lines of its module change."""
-        return f"{self.path} {self.function}: {self.before} -> {self.after}"
+        return f"{self.path} {self.function}: {self.before} -> {self.after} | {self.line}"
 
 
 class _Place(NamedTuple):
@@ -48,15 +49,15 @@ def mutants_of(root: Path, path: str) -> list[Mutant]:
     """Return every mutant of a module or a Lua script."""
     if path.endswith(".lua"):
         return [
-            Mutant(path, index, "", line, line, before.strip(), after.strip() or "(deleted)")
+            Mutant(path, index, "", line, line, before.strip(), after.strip() or "(deleted)", "", before.strip())
             for index, (line, before, after) in enumerate(_changed_lines((root / path).read_text()))
         ]
-    tree = ast.parse((root / path).read_text())
-    found = []
+    source = (root / path).read_text()
+    tree, lines, found = ast.parse(source), source.splitlines(), []
     for index, (place, node, changed) in enumerate(_changes(tree)):
         first, last = getattr(node, "lineno", place.statement.lineno), getattr(node, "end_lineno", None)
         texts = *_shown(_text(node), _text(changed)), _target(place.statement)
-        found.append(Mutant(path, index, place.function, first, last or first, *texts))
+        found.append(Mutant(path, index, place.function, first, last or first, *texts, lines[first - 1].strip()))
     return found
 
 
@@ -127,6 +128,8 @@ def _is_left_out(node: ast.AST) -> bool:
             return True
         case ast.FunctionDef(name="__repr__" | "__str__"):
             return True
+        case ast.Assert() | ast.Raise(exc=ast.Call(func=ast.Name(id="AssertionError"))):
+            return True  # what says that something cannot happen
     return False
 
 

@@ -245,7 +245,15 @@ class Reached:
         return sum(1 << line for line in {now for was in _bits(mask) for now in moved.get(was, ())})
 
 
+_CALLERS = {
+    "scheduler": ("ledger", "scheduler.real_day"),
+    "workers": ("workers.gate", "workers.kept_texts"),
+}  # of scripts
+
+
 def _imports(text: str, path: str) -> bool:
+    if path.endswith(".lua"):
+        return any(f"from {caller}" in text for caller in _CALLERS[path.partition("/")[0]])
     module = path.removesuffix(".py").replace("/", ".")
     return f"from {module} import" in text or f"import {module}\n" in text
 

@@ -6,6 +6,7 @@ import ast
 import importlib
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,12 @@ def test_tests_are_found_again_where_lines_have_moved(tmp_path: Path) -> None:
 def test_no_mutant_has_a_number_beyond_the_last() -> None:
     with pytest.raises(LookupError, match="99"):
         mutated(SOURCE, 99)
+
+
+def test_what_is_explained_is_planted_still() -> None:
+    root = Path(__file__).resolve().parents[2]
+    listed = tomllib.loads((root / "tests" / "mutation" / "explained.toml").read_text())["survivor"]
+    for item in listed:
+        assert item["why"].strip()
+        path = item["change"].partition(" ")[0]
+        assert item["change"] in {mutant.change for mutant in mutants_of(root, path)}, item["change"]

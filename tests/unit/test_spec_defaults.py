@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from memory.limits import MemoryLimits
-from memory.trigger import DEFAULT_TRIGGER
 from scheduler.settings import Settings
 
 
@@ -37,7 +36,7 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> Settings:
         ("reflection_interval", 12 * 60),
         ("summary_threshold", 5),
         ("morning", 6 * 60),
-        ("reflection_trigger_max", DEFAULT_TRIGGER),
+        ("reflection_trigger_max", 150),  # Generative Agents: `importance_trigger_max`
         ("retain", 3),  # Memory compression
         ("passes", 2),
         ("recount_on_failure", "unchanged"),  # Scoped memories: failure handling
