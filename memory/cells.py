@@ -70,7 +70,7 @@ def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], coun
     head, owner = stream.head, stream.owner
     arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting[:count], start=1)]
     all_cells = [(entry.number, entry) for entry in reversed(cells(stream))] + arriving
-    surplus = all_cells[: max(0, len(all_cells) - limits.cells)]
+    surplus = all_cells[: len(all_cells) - limits.cells]
     text = retell(head.summary, [entry for _, entry in surplus], names)
     effects: list[Effect] = [TakeWaiting(owner, count)] if count else []
     effects.append(Archive(owner=owner, numbers=tuple(number for number, _ in surplus), into_summary=True))

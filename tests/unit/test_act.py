@@ -90,6 +90,11 @@ def test_where_no_rule_decides_there_is_something_to_choose(situation: dict[str,
     assert by_rule(situation, NOON, home="dorm", food="cafe") is None
 
 
+def test_a_status_that_is_no_number_rules_nothing() -> None:
+    for status in ({"hunger": "low"}, {"energy": None}, {"hunger": [1]}, {}):
+        assert by_rule({"status": status, "location": "cafe"}, NOON, home="dorm", food="cafe") is None
+
+
 def test_an_agent_is_asked_at_its_own_turns_only() -> None:
     stream = lived(plan())
     ((tick, params),) = turn(stream)

@@ -88,3 +88,13 @@ def test_where_one_entry_cannot_be_read_the_rest_of_the_stream_is_there() -> Non
     )  # fmt: skip
     assert [again.entries[n] for n in (1, 2)] == [stream.entries[n] for n in (1, 2)]
     assert isinstance(again.entries[3], UnreadableEntry)
+
+
+def test_what_was_archived_and_recalled_first_does_not_show() -> None:
+    one, other = (stream_of(observation("Read.", 600), observation("Wrote.", 610)) for _ in range(2))
+    for stream, numbers in ((one, (1, 2)), (other, (2, 1))):
+        for number in numbers:
+            stream.mark(number, Marks(accesses=number))
+            stream.archive(number, 5, number - 1)
+    assert snapshot.dump(one) == snapshot.dump(other)
+    assert one.seal() == other.seal()

@@ -53,6 +53,22 @@ def test_the_catch_all_leaves_time_for_the_job_even_when_ticks_are_long() -> Non
     assert 30 * (first + KIND.latency) < LATEST
 
 
+@pytest.mark.parametrize("minutes_per_tick", [1, 5, 20, 30])
+@pytest.mark.parametrize("lead", [0, 12])
+def test_whoever_it_is_about_and_however_long_its_model_takes_the_summary_is_there_in_time(
+    minutes_per_tick: int, lead: int
+) -> None:
+    world, ticks = World(names=WORLD.names, minutes_per_tick=minutes_per_tick), LATEST // minutes_per_tick
+    for number in range(10):  # each has turns of its own
+        stream = stream_of(*talk(1, 1, start=0), owner=f"agent:{number}")
+        first = next(
+            tick
+            for tick in range(ticks // 3, ticks + 50)
+            if list(KIND.due(moment_of(stream, minutes_per_tick * tick, tick=tick, world=world, lead=lead)))
+        )
+        assert minutes_per_tick * (first + max(lead, KIND.latency)) < LATEST
+
+
 def test_one_request_for_each_conversation_and_none_for_what_an_open_job_reads() -> None:
     stream = stream_of(*talk(10), *talk(10, speaker=ISABELLA))
     minute = START + SETTLED + 20

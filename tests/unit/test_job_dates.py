@@ -1,0 +1,30 @@
+"""Of which time a job writes, and which entry it writes anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tasks.job import Job, JobKey
+from tasks.recall import dated, replaced
+
+
+def job(**params: Any) -> Job:
+    return Job(run="r", key=JobKey(9, "plan", "agent:a", 0, 0), minute=600, due=12, reads=(), params=params)
+
+
+@pytest.mark.parametrize(
+    ("params", "entry", "minute"),
+    [
+        ({}, 0, 600),
+        ({"minute": 5}, 0, 600),
+        ({"replaces": 3}, 3, 600),
+        ({"replaces": 3, "minute": 5}, 3, 5),
+        ({"replaces": 3, "minute": "noon"}, 3, 600),
+        ({"replaces": "3", "minute": 5}, 0, 600),
+        ({"replaces": 0, "minute": 5}, 0, 600),
+    ],
+)
+def test_only_a_repair_writes_of_the_time_of_what_it_repairs(params: dict[str, Any], entry: int, minute: int) -> None:
+    assert (replaced(job(**params)), dated(job(**params))) == (entry, minute)
