@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -208,8 +209,16 @@ class Reached:
             return not named, -(module in text) - bool(name and name in text), seconds > _FAST, -share, seconds, test
 
         recorded = sorted((test for test in found if self.seconds.get(test, 0) < 60), key=order)
-        written_since = [file for file in self._unrecorded if _imports(self._text(file), path)]
+        written_since = [file for file in self._unrecorded if _imports(self._text_with_cases(file), path)]
         return [*written_since, *recorded]
+
+    def _text_with_cases(self, file: str) -> str:
+        """Return the text of a file of tests with those of the modules that it shares with others."""
+        text = self._text(file)
+        shared = [
+            f"{Path(file).parent}/{name}.py" for name in re.findall(r"^from (\w+_case) import", text, re.MULTILINE)
+        ]
+        return "".join([text, *map(self._text, shared)])
 
     def _text(self, file: str) -> str:
         if file not in self._texts:
