@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mutation import hook
-from mutation.judge import PLAIN, FirstExample, Jury, Trial, Verdict, preload, try_cold
+from mutation.judge import HANGS, PLAIN, FirstExample, Jury, Trial, Verdict, preload, try_cold
 from mutation.mutants import Mutant, mutants_of
 from mutation.reached import Reached, record
 
@@ -66,7 +66,7 @@ class Count:
         if outcome in ("survived", "unreached"):
             where = f"{mutant.path}:{mutant.first} {mutant.function}"
             print(f"{outcome.upper():9} {where}: {mutant.before}  ->  {mutant.after}", flush=True)
-        elif os.environ.get("MUTATION_SHOW"):
+        elif os.environ.get("MUTATION_SHOW") or found_by == HANGS:
             print(f"{outcome:9} {mutant.change}  by {found_by}", flush=True)
 
     def table(self) -> float:

@@ -29,7 +29,9 @@ from mutation.mutants import Mutant
 Verdict = Literal["found", "survived", "unreached"]
 Heard = Callable[[Mutant, Verdict, str], None]  # the last: what found it
 
-PATIENCE = 30.0  # seconds beyond five times what the tests take without it, after which a mutant hangs: it is found
+HANGS = "(hangs)"
+PATIENCE = 60.0  # seconds beyond the last test's begin, after which a mutant hangs: it is found
+_SLOWER = 3  # times that tests may take longer than when they were recorded: others use the machine too
 PLAIN = ("-q", "-s", "--assert", "plain", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore")
 
 
@@ -135,13 +137,13 @@ class Jury:
             code = 1
             try:
                 os.setpgid(0, 0)
-                code = _try(session, items, plant, own, self._root)
+                code = _try(session, items, plant, own, self._root, _SLOWER * self._most)
             finally:
                 os._exit(code)
-        seconds = sum(self._seconds.get(item.nodeid, 0) for item in items)
+        longest = max(self._seconds.get(item.nodeid, 0) for item in items)
         try:
-            if not _ended(child, time.monotonic() + 5 * seconds + PATIENCE):
-                return "(hangs)"
+            if not _ended(child, time.monotonic() + _SLOWER * (self._most + longest) + PATIENCE):
+                return HANGS
             said = own / "failed"
             return said.read_text() or "(ends the process)" if said.exists() else None
         finally:
@@ -185,13 +187,35 @@ class _FirstFailure:
             self.test = report.nodeid
 
 
-def _try(session: pytest.Session, items: list[pytest.Item], plant: Callable[[], None], own: Path, root: Path) -> int:
+class _Limit:
+    """A pytest plugin that begins no further test after so many seconds."""
+
+    def __init__(self, session: pytest.Session, seconds: float) -> None:
+        self._session = session
+        self._until = time.monotonic() + seconds
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logfinish(self) -> None:
+        """Look at the clock between two tests."""
+        if time.monotonic() > self._until:
+            self._session.shouldstop = "there is no time for more"
+
+
+def _try(
+    session: pytest.Session,
+    items: list[pytest.Item],
+    plant: Callable[[], None],
+    own: Path,
+    root: Path,
+    seconds: float,
+) -> int:
     said = own / "failed"
     said.touch()
     _silence()
     _prepare(root)
     first = _FirstFailure()
-    session.config.pluginmanager.register(first)
+    for plugin in (first, _Limit(session, seconds)):
+        session.config.pluginmanager.register(plugin)
     session.config.option.basetemp = str(own / "tmp")
     session.config.option.maxfail = 1
     with contextlib.suppress(AttributeError):
@@ -200,10 +224,10 @@ def _try(session: pytest.Session, items: list[pytest.Item], plant: Callable[[], 
     session.items = items
     with contextlib.suppress(session.Failed, session.Interrupted):
         _pytest.main.pytest_runtestloop(session)
+    with contextlib.suppress(BaseException):
+        session._setupstate.teardown_exact(None)
     if first.test:
         said.write_text(first.test)
-        with contextlib.suppress(BaseException):
-            session._setupstate.teardown_exact(None)
         return 1
     if session.testsfailed == 0:
         said.unlink()
@@ -235,8 +259,8 @@ def try_cold(root: Path, trial: Trial, most: float, seconds: dict[str, float]) -
         finally:
             os._exit(code)
     try:
-        if not _ended(child, time.monotonic() + 5 * total + PATIENCE):
-            return "(hangs)"
+        if not _ended(child, time.monotonic() + _SLOWER * total + PATIENCE):
+            return HANGS
         said = own / "failed"
         code, test = json.loads(said.read_text()) if said.exists() else (1, "")
         return None if code == 0 else test or "(cannot be imported)"
