@@ -107,3 +107,15 @@ def test_tiers_are_for_kinds_that_there_are(kind: str) -> None:
     check_models(Settings(kind_tiers={"plan": {"routine": "default"}}), kinds())
     with pytest.raises(ConfigurationError, match=kind):
         check_models(Settings(kind_tiers={kind: {"routine": "default"}}), kinds())
+
+
+@pytest.mark.parametrize(("spare", "fits"), [(999, False), (1_000, True)])
+def test_a_model_must_leave_a_kind_a_thousand_tokens_for_its_prompt(spare: int, fits: bool) -> None:
+    most = max(kind.output_cap for kind in kinds())
+    models = {"small": {"model": "small", "context": most + spare}}
+    settings = Settings(**MODEL, models=models, tiers={"routine": "small", "strong": "small"})
+    if fits:
+        check_models(settings, kinds())
+        return
+    with pytest.raises(ConfigurationError, match="'small' has a context of"):
+        check_models(settings, kinds())

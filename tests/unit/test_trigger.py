@@ -54,3 +54,7 @@ def test_recorded_reflections_are_reproduced(recordings: Path) -> None:
         times, left = replay(agent, record.trigger)
         assert tuple(times) == record.times, f"{run.name}, {record.agent}"
         assert record.final_counter in (None, left), f"{run.name}, {record.agent}"
+
+
+def test_the_usual_trigger_is_that_of_generative_agents() -> None:
+    assert Trigger() == Trigger.fresh(150)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from policy_cases import BORIN, HENDERSON, OGILVY, Host
 from window_case import KNOWN, LIMITS, at_length, briefly, stream_of, ten_words
@@ -229,3 +231,9 @@ def test_what_is_cut_off_a_summary_is_counted_and_what_is_told_shorter_is_not() 
     cut = replaced(words(150))
     assert cut.cut == estimate_tokens(words(150)) - estimate_tokens(cut.text) > 0
     assert cut.text
+
+
+def test_a_character_is_told_in_one_order_whatever_order_it_was_learned_in() -> None:
+    bonds = {"Elara": "friend", "Borin": "rival", "Anna": "sister"}
+    told = {format_character(Character(relationships=dict(order))) for order in itertools.permutations(bonds.items())}
+    assert told == {"Relationships: Anna (sister), Borin (rival), Elara (friend)"}
