@@ -91,8 +91,9 @@ def limits_in_force(table: LimitTable, pools: Pools) -> list[LimitInForce]:
 def budget_lines(client: Redis, prefix: str, limits: Limits) -> list[BudgetLine]:
     """Return the accounts of every window that is kept, and how many jobs admission has given out of it.
 
-    What is held beyond what is reserved and spent are the reservations of jobs that ended before it was known what they
-    used, until a boundary learns it; and what calls would have cost that an identical one has saved.
+    What is held beyond what is reserved and spent are reservations of jobs whose results wait for their due ticks, or
+    that ended before it was known what they used, until a boundary learns it; and what calls would have cost that an
+    identical one has saved.
     """
     listed: Any = client.smembers(prefix + "windows")
     kept: Any = client.hgetall(prefix + "view")

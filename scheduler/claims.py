@@ -228,7 +228,7 @@ class Claims:
         payload = msgspec.json.encode(result) if result is not None else b""
         job, note = claim.job, b""
         if result is not None and result.source == "llm" and job.model:
-            note = note_of(job.key, job.model, job.ahead)
+            note = note_of(job.key, job.model, job.ahead, result.usage)
         return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
 
     def states(self, claims: Sequence[Claim]) -> list[str]:

@@ -11,7 +11,7 @@ from memory.clock import DAY, day_of
 from scheduler.journal import Notes, OpenNote, write_line
 from scheduler.ledger import Commit, HostLedger, Write
 from scheduler.mind import Mind
-from scheduler.open_jobs import job_writes
+from scheduler.open_jobs import answered_writes, job_writes
 from scheduler.restore import loop_state
 from scheduler.seals import Seals
 from scheduler.streams import chunked, stream_writes
@@ -45,6 +45,7 @@ class Committer:
         """Everything that this tick writes. `digest` and `chain` are those of the tick before."""
         mind, core = self._mind, outcome.core
         writes = stream_writes(outcome.streams) + job_writes(outcome.opened, mind.view)
+        writes += answered_writes(mind.answered_now())
         self.windows |= {cell.window for item in outcome.opened if item.admitted for cell in item.cells}
         named = {key.tick for key in mind.open}
         windows = [(window, *span) for window in sorted(self.windows) if (span := self._over(window, number, named))]

@@ -20,7 +20,7 @@ from scheduler.controls import Asked, Control
 from scheduler.facts import Facts
 from scheduler.journal import Core, Correction, EndNote, Postponed, Stepped
 from scheduler.ledger_answers import Learned, Offered, Retry, Row
-from scheduler.open_jobs import OpenJob, open_job, whole
+from scheduler.open_jobs import OpenJob, counted, open_job
 from scheduler.opening import job_of, line_of
 from scheduler.remembering import Remembering
 from scheduler.repairs import admit_repairs, is_time
@@ -29,7 +29,7 @@ from scheduler.tiers import Offer
 from scheduler.timed import Timed
 from scheduler.triggers import Trigger, recounts
 from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
-from tasks.job import JobKey, Request
+from tasks.job import Cost, JobKey, Request
 from tasks.recount import Recount
 
 
@@ -83,7 +83,7 @@ class Mind(RunState):
             item = self.open.pop(key)
             jobs[key] = item.job
             self.latencies.ended(key)
-            self.view.move(item.cells, whole(item), closing.counts_as)
+            self.view.move(item.cells, counted(item), closing.counts_as)
             self.corrections.charge(closing, item, tick, waits=self.rules.waits)
             self.cadence.touch(key.owner)
             if closing.ended.end == "stale":
@@ -105,6 +105,7 @@ class Mind(RunState):
                 self.warnings["job.late_answer_unused"] += 1
         self.late.expect(self._closings, jobs, self.streams, minute)
         self._corrected = self.corrections.take(learned, self.view)
+        self._count_answers()
         return [change for closing in (*self._closings, *self._late) for change in closing.changes]
 
     def end(self, tick: int, turn: WorldTurn) -> Outcome:
@@ -215,6 +216,7 @@ class Mind(RunState):
         closings = [cancelled(self.open[key]) for key in sorted(keys)]
         for closing in closings:
             item = self.open.pop(closing.ended.key)
+            self.view.move(item.cells, counted(item), closing.counts_as)
             self.corrections.charge(closing, item, tick, waits=self.rules.waits)
             self.latencies.ended(closing.ended.key)
             self.cadence.touch(closing.ended.key.owner)
@@ -232,6 +234,19 @@ class Mind(RunState):
         if self.steering.mode == "cancelled":
             gone, self.deferred = self._cancel(self.open, tick), []
         return Steered(controls, stepped, gone)
+
+    def _count_answers(self) -> None:
+        """Count jobs whose answers wait for their due ticks as what these used."""
+        for fact in self._timed:
+            item = self.open.get(fact.key)
+            if item is not None and item.admitted and fact.used != Cost():
+                self.view.move(item.cells, counted(item), fact.used)
+                self.open[fact.key] = msgspec.structs.replace(item, answered=fact.used)
+
+    def answered_now(self) -> list[OpenJob]:
+        """Return the open jobs of which this tick's boundary has learned what their calls used."""
+        found = {fact.key: self.open[fact.key] for fact in self._timed if fact.key in self.open}
+        return [item for item in found.values() if item.answered is not None]
 
     def _learn_usage(self, note: EndNote, item: OpenJob) -> None:
         if note.count is not None:

@@ -16,6 +16,7 @@ from scheduler.versions import SCHEMA
 from tasks.job import Cost, Job, JobKey
 
 _JOB = msgspec.json.Decoder(Job)
+_USED = "used"  # field of a job's record
 
 
 class OpenJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +25,7 @@ class OpenJob(msgspec.Struct, frozen=True, kw_only=True):
     job: Job
     admitted: bool  # otherwise budget refused it: it waits, without a reservation, for its heuristic
     cells: tuple[Cell, ...]
+    answered: Cost | None = None  # what its call used, once it is known that its answer waits for the due tick
 
 
 def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
@@ -75,15 +77,16 @@ def load_open_jobs(client: Redis, prefix: str) -> dict[JobKey, OpenJob]:
     keys = sorted(raw.decode() for raw in members)
     pipeline = client.pipeline(transaction=False)
     for text in keys:
-        pipeline.hmget(f"{prefix}job:{text}", "job", "state", "cells")
+        pipeline.hmget(f"{prefix}job:{text}", "job", "state", "cells", _USED)
     found: dict[JobKey, OpenJob] = {}
-    for raw, state, cells in pipeline.execute():
+    for raw, state, cells, answered in pipeline.execute():
         job = _JOB.decode(raw)
         flat = msgspec.json.decode(cells, type=list[str])
         found[job.key] = OpenJob(
             job=job,
             admitted=state != b"held",
             cells=tuple(Cell(flat[i], flat[i + 1]) for i in range(0, len(flat), 2)),
+            answered=msgspec.json.decode(answered, type=Cost) if answered is not None else None,
         )
     return found
 
@@ -101,5 +104,15 @@ def read_numbers(jobs: Iterable[OpenJob], owner: str) -> tuple[int, ...]:
 
 
 def whole(item: OpenJob) -> Cost:
-    """What an open job counts as in admission's view."""
+    """Return the reservation of an open job."""
     return item.job.reserved if item.admitted else Cost()
+
+
+def counted(item: OpenJob) -> Cost:
+    """Return what an open job counts as in admission's view: its reservation, until it is known what it used."""
+    return whole(item) if item.answered is None else item.answered
+
+
+def answered_writes(items: Iterable[OpenJob]) -> list[Write]:
+    """Return the commands that note of open jobs what their calls used."""
+    return [Write("HSET", f"job:{item.job.key.text()}", (_USED, msgspec.json.encode(item.answered))) for item in items]

@@ -19,6 +19,7 @@ from scheduler.journal import Correction, DecidedLine, EndNote, OpenNote, ReadLi
 from scheduler.limits import UNITS
 from scheduler.shortfalls import Shortfalls, note_shortfall
 from scheduler.spending import spending
+from scheduler.timed import Timed
 from scheduler.versions import CORRECTS_VIEW, COUNTS_JOBS
 from tasks.job import Cost, JobKey, added
 
@@ -32,6 +33,12 @@ class Opening(msgspec.Struct, frozen=True):
 
     decided: DecidedLine
     note: OpenNote | None  # of an admitted one
+    answered: Cost | None = None  # what its call used, if its answer waits for the due tick
+
+    @property
+    def counted(self) -> Cost:
+        """What admission's view counts."""
+        return self.answered if self.answered is not None else self.note.reserved if self.note is not None else Cost()
 
 
 class Charge(msgspec.Struct, frozen=True):
@@ -85,6 +92,8 @@ class Standing(msgspec.Struct, kw_only=True):
             self._close(ended.key, ended.reason, note, line)
         for correction in notes.corrected:
             self._correct(correction)
+        for timed in notes.timed:
+            self._count_answer(timed)
         for spent in spending(notes, line.schema):
             self.usage[spent.key.owner] = added(self.usage.get(spent.key.owner, Cost()), spent.cost)
         if len(self.charged) > MOST:
@@ -140,14 +149,25 @@ class Standing(msgspec.Struct, kw_only=True):
         if opening is None or opening.note is None:
             return  # budget had refused it
         cells, reserved = opening.note.cells, opening.note.reserved
+        _book(self.view, cells, opening.counted, -1)
         if reason in WITHOUT_RESULT:
+            _book(self.view, cells, reserved)
             _book(self.unknown, cells, reserved)
             if line.schema >= CORRECTS_VIEW and reserved != Cost():
                 self.charged[key.text()] = Charge(line.core.tick, opening.note)
         else:
             _book(self.known, cells, note.spent)
             _book(self.view, cells, note.usage)
-            _book(self.view, cells, reserved, -1)
+
+    def _count_answer(self, timed: Timed) -> None:
+        """Count a job whose answer waits for its due tick as what that used."""
+        text = timed.key.text()
+        opening = self.open.get(text)
+        if opening is None or opening.note is None or timed.used == Cost():
+            return
+        _book(self.view, opening.note.cells, opening.counted, -1)
+        _book(self.view, opening.note.cells, timed.used)
+        self.open[text] = msgspec.structs.replace(opening, answered=timed.used)
 
     def _correct(self, correction: Correction) -> None:
         """Count a job as what it came to, in those of its windows that were not forgotten."""

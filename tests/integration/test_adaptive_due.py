@@ -15,12 +15,14 @@ from scheduler.due_ticks import PAUSE, Bounds
 from scheduler.history import read_journal
 from scheduler.latencies import Latencies
 from scheduler.replay import replay
+from scheduler.standing import Standing
 from scheduler.timed import Timed
 from tasks.job import Cost, Job
 from workers.embedded import EmbeddedServer
 
 MODEL = "m"
 BOUNDS = Bounds(2, 20)
+USED = Cost(calls=1, tokens=11)
 
 
 @pytest.fixture
@@ -66,13 +68,83 @@ def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> 
     settle(worker(client), claim)
     assert client.llen(host.ledger.prefix + "timed") == 1
     host.until(job.key.tick + 7)
-    assert timed(host) == [(job.key.tick + 6, Timed(job.key, MODEL, 0, 5))]
+    assert timed(host) == [(job.key.tick + 6, Timed(job.key, MODEL, 0, 5, Cost(calls=1)))]
     assert client.llen(host.ledger.prefix + "timed") == 0
     assert host.loop.mind.latencies.is_answered(job.key)
     host.until(job.due + 1)
     assert host.ended()[job.key] == ("applied", "none")
     sound(client)
     assert replayed(host)
+
+
+def held(host: Host) -> tuple[int, int]:
+    """The tokens that admission counts: by the host, and as the ledger keeps it."""
+    kept: Any = host.client.hget(host.ledger.prefix + "view", "run:0|run|tokens")
+    return host.loop.mind.view.held["run:0|run|tokens"], int(kept)
+
+
+def held_by_journal(host: Host, tick: int) -> int:
+    """The tokens that admission counted after a tick, as the journal says."""
+    standing = Standing()
+    for line in read_journal(host.client, host.ledger.prefix, 1, tick):
+        standing.add(line)
+    return standing.view["run:0|run|tokens"]
+
+
+def test_an_answer_that_waits_for_its_due_tick_counts_what_it_used(client: Redis) -> None:
+    host = host_of(client)
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    host.until(job.key.tick + 5)
+    settle(worker(client), claim, used=USED)
+    assert held(host) == (30, 30)
+    host.until(job.key.tick + 8)
+    assert host.loop.tick < job.due - 1
+    assert held(host) == (11, 11)
+    sound(client)
+    host = Host(client, resume=True, model=MODEL, bounds=BOUNDS, cost=Cost(calls=1, tokens=30))
+    assert held(host) == (11, 11)
+    host.until(job.due + 2)
+    assert host.ended()[job.key] == ("applied", "none")
+    assert held(host) == (11, 11)
+    sound(client)
+    assert replayed(host)
+
+
+def test_what_it_used_makes_room_before_it_is_applied(client: Redis) -> None:
+    host = host_of(client, limits={"run.run.tokens": 50}, retry_share=0.0)
+    (job,) = host.turn(("think", OWNER))
+    refused = host.tick.number
+    host.turn(("think", OTHER))
+    (line,) = read_journal(client, host.ledger.prefix, refused, refused)
+    assert [one.refused for one in line.core.decided] == ["run:0 run tokens"]
+    settle(worker(client), claimed(worker(client), job), used=USED)
+    host.turn()
+    (admitted,) = host.turn(("think", OTHER))
+    assert host.loop.tick < job.due
+    assert admitted.reserved.tokens == 30
+    sound(client)
+
+
+@pytest.mark.parametrize("how", ["its owner leaves", "its result is forgotten"])
+def test_an_answer_that_is_not_applied_after_all_counts_in_full_again(client: Redis, how: str) -> None:
+    host = host_of(client)
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    settle(worker(client), claim, used=USED)
+    host.turn()
+    host.turn()
+    assert held(host)[0] == 11
+    if how == "its owner leaves":
+        host.loop.leave(OWNER)
+    else:  # as by a server that was set back, and nobody settles again
+        client.hset(f"{host.ledger.prefix}job:{job.key.text()}", mapping={"state": "dead", "result": ""})
+        client.srem(host.ledger.prefix + "staged", job.key.text())
+        host.until(job.due)
+    host.turn()
+    assert held_by_journal(host, host.loop.tick) == 30, "with its end"
+    assert held(host) == (11, 30), "and the next boundary has learned what it came to"
+    sound(client)
 
 
 def test_the_next_job_is_due_when_its_answer_will_be_there(client: Redis) -> None:

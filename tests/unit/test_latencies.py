@@ -13,7 +13,7 @@ from fakeredis import FakeRedis
 from scheduler.latencies import RECENT, SAYING, WINDOW, Latencies, LatencyPrior
 from scheduler.ledger import Write
 from scheduler.timed import Timed, note_of, read_timed
-from tasks.job import JobKey
+from tasks.job import Cost, JobKey
 
 MODEL = "default"
 
@@ -210,7 +210,7 @@ def test_what_was_taken_is_removed_with_the_tick() -> None:
     known.want(True)
     written(known, client)
     for at in range(3):
-        client.rpush("run:timed", b"%d " % at + note_of(key(at), MODEL, at))
+        client.rpush("run:timed", b"%d " % at + note_of(key(at), MODEL, at, Cost()))
     facts = read_timed(client.lrange("run:timed", 0, 1))
     assert facts == [Timed(key(0), MODEL, 0, 1), Timed(key(1), MODEL, 1, 1)]
     known.take(facts, 4, {key(0): None, key(1): None})
