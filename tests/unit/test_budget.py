@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.budget import NOTHING, BudgetView, Cell, Guarantee, Pool, retry_pool, window_of
+from scheduler.budget import (
+    NOTHING,
+    BudgetView,
+    Cell,
+    Guarantee,
+    Pool,
+    least_pool,
+    refusal_in_words,
+    retry_pool,
+    window_of,
+)
 from scheduler.limits import LimitTable
 from tasks.job import Cost, JobKey
 
@@ -218,3 +228,24 @@ def test_a_closed_window_is_forgotten_whole() -> None:
     assert view.forget("tick:7") == []
     assert [field for field, _ in view.take_changes() if field.startswith("tick:7|")] == []
     assert view.get(Cell("tick:70", "run"), "calls") == 1
+
+
+def test_runs_of_before_their_schema_was_kept_have_a_pool_of_one_of_every_limit() -> None:
+    assert (least_pool(None), least_pool(b"5")) == (1, 0)
+    assert [retry_pool("calls", limit, 0.1, least_pool(None)) for limit in (1, 2, 9, 10, 30)] == [0, 1, 1, 1, 3]
+    assert [retry_pool("calls", limit, 0.1, least_pool(b"7")) for limit in (1, 2, 9, 10, 30)] == [0, 0, 0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("day:0 run tokens", "day 1 run tokens = 8 + 2 for retries"),
+        ("run:0 run tokens", "whole run run tokens"),
+        ("day:0 run dreams", "day 1 run dreams"),
+        ("draining", "draining"),
+    ],
+)
+def test_what_refused_is_told_with_its_limit_where_there_is_one(cell: str, words: str) -> None:
+    limits = {("day:0", "run", "tokens"): 10}
+    said = refusal_in_words(cell, lambda *of: limits.get(of), lambda unit, limit: limit // 5)
+    assert said == words
