@@ -62,6 +62,19 @@ def test_an_unanswered_claim_is_given_back(client: Redis) -> None:
     sound(client)
 
 
+def test_a_claim_that_cannot_be_used_is_given_back_at_once(client: Redis) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    record, attempts = f"{host.ledger.prefix}job:{job.key.text()}", host.ledger.prefix + "attempts"
+    kept: Any = client.hget(record, "job")
+    for damaged in (b"{", kept.replace(b'"think"', b'"muse"')):
+        client.hset(record, "job", damaged)
+        assert worker(client).claim(job.id) == "unreadable"
+        assert not client.exists(attempts), "nobody has it"
+    client.hset(record, "job", kept)
+    assert claimed(worker(client, "another"), job).number == 3
+
+
 def test_what_does_not_exist_is_refused(client: Redis) -> None:
     claims = worker(client)
     assert claims.claim("nowhere/1/think/agent:ann/0/0") == "gone"
