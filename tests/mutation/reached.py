@@ -165,7 +165,11 @@ class Reached:
             if (path := _record_of(folder, name)).exists()
         ]
         #: Files of tests that have changed since: what they import counts as reached by all of their tests.
-        self._unrecorded = [name for name in files_of(root, tests) if not _is_recorded(root, folder, name)]
+        self._unrecorded = [
+            name
+            for name in files_of(root, tests)
+            if not name.startswith("tests/simulation") and not _is_recorded(root, folder, name)
+        ]
         self._lines: dict[str, list[tuple[str, int]]] = {}
         self._now: dict[str, dict[int, list[int]]] = {}
         self._texts: dict[str, str] = {}
@@ -209,8 +213,12 @@ class Reached:
             return not named, -(module in text) - bool(name and name in text), seconds > _FAST, -share, seconds, test
 
         recorded = sorted((test for test in found if self.seconds.get(test, 0) < 60), key=order)
-        written_since = [file for file in self._unrecorded if _imports(self._text_with_cases(file), path)]
-        return [*written_since, *recorded]
+        stem = Path(path).stem
+        written_since = sorted(
+            (file for file in self._unrecorded if _imports(self._text_with_cases(file), path)),
+            key=lambda file: (stem not in Path(file).stem, "integration" in file, file),
+        )
+        return [*recorded, *written_since]
 
     def _text_with_cases(self, file: str) -> str:
         """Return the text of a file of tests with those of the modules that it shares with others."""
