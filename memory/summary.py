@@ -56,9 +56,13 @@ def choose_units(candidates: Sequence[Unit], room: int, brevity: float) -> list[
     chosen: list[int] = []
 
     def value(unit: Unit) -> float:
-        new = sum(weight for key, weight in unit.weights.items() if key not in covered)
-        return float(new / unit.size**brevity * _SAME_LINE ** told[unit.line])
+        new = 0.0  # and no `sum`, which adds floats in another way since Python 3.12
+        for key, weight in unit.weights.items():
+            if key not in covered:
+                new += weight
+        return new / worth[unit.size] * _SAME_LINE ** told.get(unit.line, 0)
 
+    worth = {size: float(size**brevity) for size in {unit.size for unit in candidates}}
     queue = [(-value(unit), at) for at, unit in enumerate(candidates)]
     heapify(queue)
     while queue:

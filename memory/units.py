@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -115,7 +116,7 @@ def _told(clause: str, speaker: str, speakers: Speakers, names: Collection[str])
     if is_small_talk(text, speakers):
         return ""
     said = _WORD.findall(text)
-    named = any(w in names or any(c.isdigit() for c in w) for w in said if w not in speakers)
+    named = any(w in names or _has_digit(w) for w in said if w not in speakers)
     if text.endswith("?"):
         return f'{speaker} asked "{text[0].upper()}{text[1:]}"' if named and len(said) > 2 else ""
     verbal = has_verb([w.lower() for w in _TOKEN.findall(text)])
@@ -131,14 +132,38 @@ def _weights(
 ) -> dict[str, float]:
     weights: dict[str, float] = {}
     for written in _WORD.findall(text):
-        for word in words(written):
-            if word in FUNCTION_WORDS or word in own or word in _REPORTING:
+        for part in _parts(written):
+            if part.word in own:
                 continue
-            key = stem(word)
-            weight: float = max(lines_with[key], 0.25) ** 0.5
-            if written in names or any(c.isdigit() for c in written):
+            weight: float = max(lines_with.get(part.key, 0), 0.25) ** 0.5
+            if part.numeral or written in names:
                 weight += style.name
-            elif is_number(word) or is_time(word):
+            elif part.figure:
                 weight += 0.3 * style.name
-            weights[key] = max(weight, weights.get(key, 0.0))
+            if weight > weights.get(part.key, 0.0):
+                weights[part.key] = weight
     return weights
+
+
+class _Part(NamedTuple):
+    """A word that may weigh something, of a run of letters and digits: two characters of one that has no spaces."""
+
+    word: str
+    key: str
+    numeral: bool  # it is written with digits
+    figure: bool  # it tells a number or a time
+
+
+@lru_cache(maxsize=65_536)
+def _parts(written: str) -> tuple[_Part, ...]:
+    numeral = _has_digit(written)
+    return tuple(
+        _Part(word, stem(word), numeral, is_number(word) or is_time(word))
+        for word in words(written)
+        if word not in FUNCTION_WORDS and word not in _REPORTING
+    )
+
+
+@lru_cache(maxsize=65_536)
+def _has_digit(written: str) -> bool:
+    return any(char.isdigit() for char in written)
