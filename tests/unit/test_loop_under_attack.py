@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import math
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from decimal import Decimal
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from fakeredis import FakeRedis
+from hostile_values import ADA, BEN, HOSTILE, START, Odd
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -40,59 +38,22 @@ from cogitate import (
     TickLoop,
 )
 from scheduler.audit import audit
+from scheduler.history import read_journal
 from scheduler.job_history import JobHistory
 from scheduler.replay import replay
-from scheduler.summary import summarise_run
-from tasks.job import Reads
+from scheduler.summary import prefix_of, summarise_run
+from scheduler.turn import WorldTurn
+from tasks.job import Reads, Request
+from tasks.registry import kind_names
 
-ADA, BEN, INN, WORLD = "agent:ada", "agent:ben", "location:inn", "world"
+INN, WORLD = "location:inn", "world"
 OWNERS = {
     ADA: Profile(name="Ada"), BEN: Profile(name="Ben", traits=("kind",)), "npc:bob": Profile(name="Bob"),
     "group:council": Profile(name="The council"), INN: Profile(name="The inn"), WORLD: Profile(name="The valley"),
 }  # fmt: skip
-START, TICKS, MORE = 357, 6, 9  # before the morning's plans; ticks of the first host, and of the second
+TICKS, MORE = 6, 9  # before the morning's plans; ticks of the first host, and of the second
 
 
-class Colour(StrEnum):
-    """A string that is none of the plain ones."""
-
-    RED = "red"
-
-
-class Odd:
-    """An object that says nothing of itself."""
-
-    def __repr__(self) -> str:
-        raise RuntimeError("no words")
-
-
-def nested(depth: int, kind: Callable[[Any], Any]) -> Any:
-    value: Any = kind(0)
-    for _ in range(depth):
-        value = kind(value)
-    return value
-
-
-def itself() -> list[Any]:
-    found: list[Any] = []
-    found.append(found)
-    return found
-
-
-HOSTILE: tuple[Callable[[], Any], ...] = (
-    lambda: None, lambda: True, lambda: -1, lambda: 0, lambda: 2**53, lambda: 2**63, lambda: -(2**64),
-    lambda: 10**5_000, lambda: 1.5, lambda: math.nan, lambda: math.inf, lambda: 1e308, lambda: 3 + 4j,
-    lambda: Decimal("NaN"), lambda: "", lambda: "   ", lambda: "\ud800", lambda: "a\udfffb", lambda: "\x00",
-    lambda: "x" * 100_000, lambda: "\x1b[2J", lambda: "}{:/", lambda: b"bytes", lambda: bytearray(b"x"),
-    lambda: Colour.RED, Odd, object, lambda: len, lambda: Profile, lambda: Profile(name="A"),
-    lambda: Profile(name=5),  # type: ignore[arg-type]
-    lambda: Entry(type="observation", text="x", minute=START), lambda: Reads(ADA, 0), lambda: {ADA}, lambda: {},
-    lambda: {1: 2}, lambda: {"x": 5}, lambda: {"\ud800": "\ud800"}, lambda: {None: math.nan}, lambda: [],
-    lambda: [None], lambda: ["a", 5], lambda: (ADA, BEN), lambda: ["\ud800"], lambda: itertools.count(),
-    lambda: iter("abc"), lambda: (n for n in range(3)), lambda: deque([1]), lambda: nested(60, lambda v: [v]),
-    lambda: nested(60, lambda v: {"x": v}), lambda: nested(20_000, lambda v: (v,)), itself, lambda: range(10**9),
-    lambda: memoryview(b"state"), lambda: {"self": 1, "text": "x", "minute": START},
-)  # fmt: skip
 TEXT = st.text(st.characters(exclude_categories=()), max_size=30)  # halves of characters too
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
@@ -353,3 +314,104 @@ def test_a_run_with_any_argument_is_refused_or_can_be_kept(name: str, tmp_path: 
     if failed is not None:
         assert "brief('agent:" in failed
     is_kept_well(mine, tmp_path, run)
+
+
+SEEN = {"type": "observation", "text": "A cart went by.", "minute": START}
+HEARD = {"kind": "discussion_statement", "text": "It rains.", "speaker": BEN}
+#: What each call is usually given; every argument is attacked alone, and every field of those that are dicts.
+USUAL: dict[str, dict[str, Any]] = {
+    "observe": {"owner": ADA, "entry": SEEN},
+    "request": {"kind": "plan", "owner": ADA, "numbers": (1,), "reads": (), "priority": 0, "params": {}, "within": 9},
+    "ask": {"effect": SetCounter(ADA, "mine", 1)},
+    "join": {"owner": "npc:guard", "profile": Profile(name="Guard")},
+    "leave": {"owner": "npc:bob"},
+    "checkpoint": {"data": b"state"},
+    "event": {"owner": ADA, "event": HEARD},
+    "left_location": {"location": "inn", "present": ["npc:bob"]},
+    "story_event": {"kind": "quest_completed", "tags": ["a"], "related": {"quest_id": "q7"}},
+    "scope_context": {"location": "inn", "present": ["npc:bob"], "count": 3},
+}  # fmt: skip
+FIELDS_OF: dict[tuple[str, str], tuple[str, ...]] = {
+    ("observe", "entry"): Entry.__struct_fields__,
+    ("event", "event"): tuple(Event.model_fields),
+    ("story_event", "related"): ("quest_id", "encounter_id", "location_id", "npc_ids", "anything"),
+    ("request", "params"): (
+        "replaces", "minute", "status", "unfinished", "since", "start", "end", "policy", "location", "activity", "size",
+        "estimates", "routine", "room", "pass", "anything",
+    ),
+}  # fmt: skip
+
+
+def one_at_a_time(name: str) -> Iterator[dict[str, Any]]:
+    """The arguments of calls, each with one value that is wrong or odd; those of a request for every kind."""
+    usual = USUAL[name]
+    kinds = kind_names() if name == "request" else [None]
+    for argument in usual:
+        for make in HOSTILE:
+            yield {**usual, argument: make()}
+        for field in FIELDS_OF.get((name, argument), ()):
+            for make in HOSTILE:
+                for kind in kinds:
+                    yield {**usual, argument: usual[argument] | {field: make()}} | ({"kind": kind} if kind else {})
+
+
+def told(turn: WorldTurn) -> list[list[Any]]:
+    """What the world has said in its turn so far, as it will be written."""
+    parts = (turn.observed, turn.requests, turn.asked, turn.triggers, turn.joins.items(), turn.leaves)
+    return [list(part) for part in parts]
+
+
+def as_json(value: Any) -> Any:
+    """The value as JSON has it; what has no such form is no value that could be kept as it is."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return NotImplemented
+    with suppress(TypeError, ValueError, OverflowError, RecursionError):
+        return msgspec.json.decode(msgspec.json.encode(value))
+    return NotImplemented
+
+
+def is_as_given(given: dict[str, Any], kept: Any) -> None:
+    """What was accepted can be read back, and is what was given."""
+    for part in kept if isinstance(kept, tuple) else (kept,):
+        if isinstance(part, msgspec.Struct):
+            assert msgspec.json.decode(msgspec.json.encode(part), type=type(part)) == part
+        if isinstance(part, Entry) and isinstance(given.get("entry"), dict):
+            fields = {name: value for name, value in given["entry"].items() if as_json(value) is not NotImplemented}
+            assert as_json({name: getattr(part, name) for name in fields}) == as_json(fields)
+        if isinstance(part, Request) and isinstance(given["params"], dict):
+            assert as_json(part.params) == as_json(given["params"])
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_each_argument_alone_is_refused_or_can_be_read_as_it_was_given(name: str, tmp_path: Path) -> None:
+    client, calls = FakeRedis(), list(one_at_a_time(name))
+    accepted: list[Any] = []
+    with opened(client, tmp_path) as loop:
+        for tick in loop:
+            for given in calls[tick.number - 1 :: TICKS]:
+                before = told(loop._turn)
+                try:
+                    getattr(loop, name)(**given)
+                except CogitateError as error:
+                    is_clear(str(error))
+                    assert told(loop._turn) == before, "what is refused leaves nothing behind"
+                    continue
+                for part, was in zip(told(loop._turn), before, strict=True):
+                    for kept in part[len(was) :]:
+                        is_as_given(given, kept)
+                        accepted.append(kept)
+            if tick.number == TICKS:
+                loop.checkpoint(b"all")
+    lines = list(read_journal(client, prefix_of(client, "test"), 1, TICKS))
+    written = [one for line in lines for one in (*line.core.observed, *line.core.waiting)]
+    repeats = sum(len(line.core.repeated) for line in lines)
+    seen = [one for one in accepted if isinstance(one, tuple) and isinstance(one[1], Entry)]
+    assert len(seen) == len(written) + repeats
+    assert [one for one in written if (one[0], plain_entry(one[1])) not in [(o, plain_entry(e)) for o, e in seen]] == []
+    is_kept_well(client, tmp_path)
+    assert "job.effects_refused" not in summarise_run(client, "test").warnings, "a kind could not use what was accepted"
+
+
+def plain_entry(entry: Entry) -> Entry:
+    """The entry as its owner was told of it: without number and tick."""
+    return msgspec.structs.replace(entry, number=0, tick=0)
