@@ -26,10 +26,13 @@ from memory.entry import INTO_SUMMARY, UNRATED, Entry, Marks
 from memory.stream import Stream
 
 
-def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | None:
-    """The first precondition that does not hold, in words, or None when all hold.
+def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect], *, same_status: bool = True) -> str | None:
+    """Return the first precondition that does not hold, in words, or None when all hold.
 
     Each effect is judged as it will find the streams: after those before it.
+
+    Args:
+        same_status: whether an item of a plan may be given the status that it has.
     """
     appending: set[str] = set()
     archiving: set[tuple[str, int]] = set()
@@ -75,7 +78,7 @@ def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | Non
                     taken[effect.owner] += effect.count
             case SetPlanStatus():
                 present = statuses.get((effect.owner, effect.item)) or _plan_status(stream, effect.item)
-                if present not in (effect.expects, effect.status):
+                if present != effect.expects and not (same_status and present == effect.status):
                     return f"plan item {effect.item} is {present or 'gone'}, not {effect.expects}"
                 statuses[effect.owner, effect.item] = effect.status
             case Rate() if len(effect.ratings) != len(effect.numbers) or not all(1 <= r <= 10 for r in effect.ratings):

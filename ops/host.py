@@ -12,7 +12,7 @@ from redis import Redis
 from memory.profile import Location, Profile
 from memory.routing import EventRule, Strategy
 from ops import logs
-from ops.opening import Exist, Opening, check_opening, description_of, open_run
+from ops.opening import Exist, Opening, check_opening, description_of, open_run, prior_now
 from scheduler.arguments import check_arguments
 from scheduler.briefs import Brief
 from scheduler.endpoint_vitals import unreachable_endpoints
@@ -76,7 +76,7 @@ class TickLoop(NarratedLoop):
         RunHeld: when a host is at work on the run that is to be resumed or replaced, and `take_over` is not given.
     """
 
-    tells_shortfalls = True  # when it is closed; `cogitate run` has them in its summary
+    tells = True  # of what does not fit at its start, of shortfalls at its end; `cogitate run` shows these itself
 
     def __init__(
         self,
@@ -169,6 +169,10 @@ class TickLoop(NarratedLoop):
                 journal_keep=settings.journal_keep,
                 exported=_exported(settings, ledger),
             )
+            if resumed and settings.adapts():
+                prior = prior_now(client, settings)
+                if prior.tick_rate != self.mind.latencies.prior.tick_rate:
+                    self.mind.latencies.begin_anew(prior)
             self.settings = settings
             self.routing = settings.routing().with_types(given.event_types)
             if resumed:
@@ -192,9 +196,18 @@ class TickLoop(NarratedLoop):
 
     def __iter__(self) -> Iterator[Tick]:
         ticks = super().__iter__()
+        if self.tells:
+            self._tell_pace()
         if self._readiness is not None:
             self._readiness.wait(lambda: self.stopping, for_workers=not self._begins_without_workers)
         return ticks
+
+    def _tell_pace(self) -> None:
+        from ops.pace_fit import is_paced, tell_pace, usual_seconds
+
+        if is_paced(self.settings):
+            usual = usual_seconds(self.ledger.client)
+            tell_pace(self.ledger.run, self.settings, self.mind.latencies, len(self.mind.streams), usual)
 
     def _serve_metrics(self, client: Redis) -> None:
         from ops.metrics import HostMetrics
@@ -209,7 +222,7 @@ class TickLoop(NarratedLoop):
     def _tell_shortfalls(self, client: Redis) -> None:
         from ops.endpoint_watch import tell_shortfalls
 
-        if self.tells_shortfalls:
+        if self.tells:
             tell_shortfalls(client, self.ledger.run, self.settings)
 
     def close(self, *, commit: bool = True) -> None:

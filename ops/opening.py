@@ -15,6 +15,7 @@ from scheduler.deletion import delete_run
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.exported_journal import remove_exported
 from scheduler.keys import incarnation_key
+from scheduler.latencies import LatencyPrior
 from scheduler.latency_prior import prior_of
 from scheduler.leaving import let_go
 from scheduler.ledger import HostLedger, Value
@@ -98,9 +99,13 @@ def open_run(
         remove_exported(settings.data_dir, run)
     state: dict[str, Value] = {"settings": keep_settings(settings), "describe": json.dumps(dict(describe))}
     if settings.adapts():
-        usual = {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None}
-        state["latency_prior"] = msgspec.json.encode(prior_of(settings, usual))
+        state["latency_prior"] = msgspec.json.encode(prior_now(client, settings))
     return Opened(HostLedger.create(client, run, state=state), False)
+
+
+def prior_now(client: Redis, settings: Settings) -> LatencyPrior:
+    """Return what a run with these settings goes by until it has seen answers, by what was seen of its endpoints."""
+    return prior_of(settings, {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None})
 
 
 def description_of(client: Redis, run: str) -> dict[str, str]:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+import structlog
 from redis import Redis
 
 from ops.finding import Finding, ok, warning
+from scheduler.due_ticks import EARLY
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.latencies import Latencies
 from scheduler.latency_prior import ASSUMED, prior_of
@@ -18,10 +20,13 @@ from tasks.kind import Kind
 from tasks.registry import kinds
 
 Verdict = Literal["fits", "too slow", "late", "not known"]
+UNFIT: tuple[Verdict, ...] = ("too slow", "late")
 PLAN = "plan"  # the kind that all agents ask for at about the same time
 ADVICE = (
     "take a faster model, fewer ticks a second or more workers; these kinds go by their heuristic until it is faster"
 )
+
+log = structlog.get_logger()
 
 
 class KindFit(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +54,7 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
             case _ if self.ticks > self.most:
                 return f"{needs}: fits, but for a few"
             case _ if self.kind == PLAN and self.least != self.most:
-                return f"{needs}: asked {max(self.ticks, self.least)} ticks before the morning"
+                return f"{needs}: asked {min(max(EARLY * self.ticks, self.least), self.most)} ticks before the morning"
             case _:
                 return f"{needs}: fits"
 
@@ -119,11 +124,14 @@ def paced_lines(settings: Settings, known: Latencies, agents: int, usual: Mappin
         known: by the run itself.
         usual: endpoint -> seconds that a call to it usually takes.
     """
-    if not is_paced(settings) or settings.tick_rate is None:
-        return []
-    if not settings.adapts():
-        known = known_before(settings, usual, settings.tick_rate)
-    return fit_lines(pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents), settings.tick_rate)
+    return fit_lines(_fit_of_run(settings, known, agents, usual), settings.tick_rate or 0)
+
+
+def tell_pace(run: str, settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> None:
+    """Warn of each kind whose results do not come in time in a paced run; arguments as those of `paced_lines`."""
+    for one in _fit_of_run(settings, known, agents, usual):
+        if one.verdict in UNFIT:
+            log.warning("pace.unfit", run=run, said=one.line(), then=ADVICE)
 
 
 def examine_pace(settings: Settings, client: Redis, agents: int) -> Iterator[Finding]:
@@ -133,8 +141,16 @@ def examine_pace(settings: Settings, client: Redis, agents: int) -> Iterator[Fin
     known = known_before(settings, usual_seconds(client), settings.tick_rate)
     found = pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents)
     said = "; ".join(one.line() for one in found)
-    wrong = [one for one in found if one.verdict in ("too slow", "late")]
+    wrong = [one for one in found if one.verdict in UNFIT]
     yield warning("pace", said, ADVICE) if wrong else ok("pace", said)
+
+
+def _fit_of_run(settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> list[KindFit]:
+    if not is_paced(settings) or settings.tick_rate is None:
+        return []
+    if not settings.adapts():
+        known = known_before(settings, usual, settings.tick_rate)
+    return pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents)
 
 
 def _verdict(known: Latencies, kind: str, model: str, ahead: int, need: int | None, most: int, fixed: bool) -> Verdict:

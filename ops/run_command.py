@@ -147,7 +147,7 @@ def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: 
             take_over=made.take_over,
             describe=made.describe,
         ) as loop:  # fmt: skip
-            loop.tells_shortfalls = False
+            loop.tells = False
             for line in paced_lines(
                 loop.settings, loop.mind.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
             ):

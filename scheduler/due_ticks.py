@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from scheduler.open_jobs import OpenJob
 
 TOO_SLOW = "too_slow"  # what refused a request, and the reason of its job's end
-PAUSE, LONG_PAUSE = 360, 1_440  # ticks after which a kind that is too slow is tried again
+PAUSE, LONG_PAUSE = 360, 1_440  # game minutes after which a kind that is too slow is tried again
+EARLY = 2  # times what they need results are asked for that are wanted at a certain tick
 
 
 class Bounds(NamedTuple):
@@ -42,6 +43,7 @@ class DueTicks:
         fixed: ticks from admission to due of a kind, where nothing is learned.
         bounds_of: of a kind whose due ticks follow its model's latency; None: they are fixed.
         jobs: the run's open jobs.
+        minutes_per_tick: of game time.
     """
 
     def __init__(
@@ -52,12 +54,15 @@ class DueTicks:
         models_of: Callable[[str], Sequence[str]],
         known: Latencies,
         jobs: Mapping[JobKey, OpenJob],
+        minutes_per_tick: int = 1,
     ) -> None:
         self._fixed = fixed
         self._bounds_of = bounds_of
         self._models_of = models_of
         self._known = known
         self._jobs = jobs
+        self._pauses = (max(1, PAUSE // minutes_per_tick), max(1, LONG_PAUSE // minutes_per_tick))
+        self.last: int | None = None  # the run's last tick, where it has one: what is due after it is of no use
         self._tick = -1
         self._flight: Counter[tuple[str, str]] = Counter()  # jobs that are not answered yet, by kind and model
         self._oldest: dict[str, int] = {}  # tick that admitted the first of them, by model
@@ -74,7 +79,8 @@ class DueTicks:
         ticks = most if need is None else min(max(need, bounds.least), most)
         if need is not None and need > most and self._is_too_slow(request.kind, offer.model, bounds, most, tick):
             return None
-        return self._not_before(request, tick + ticks)
+        due = self._not_before(request, tick + ticks)
+        return None if self.last is not None and due > self.last else due
 
     def follows(self, kind: str, model: str) -> bool:
         """Whether the due ticks of a kind that asks this model follow its latency."""
@@ -99,7 +105,7 @@ class DueTicks:
             self._known.asked(kind, model, tick)
 
     def lead(self, kind: str, crowd: int) -> int:
-        """How many ticks before its results are wanted a kind should ask; 0 where due ticks are fixed.
+        """Return how many ticks before its results are wanted a kind should ask; 0 where due ticks are fixed.
 
         Args:
             crowd: owners that may ask at the same time.
@@ -109,7 +115,7 @@ class DueTicks:
             return 0
         if any(self._known.is_assumed(model) for model in models):
             return bounds.most
-        needs = [self._known.need(kind, model, max(0, crowd - 1)) or bounds.most for model in models]
+        needs = [EARLY * (self._known.need(kind, model, max(0, crowd - 1)) or bounds.most) for model in models]
         return min(max(*needs, bounds.least), bounds.most)
 
     @staticmethod
@@ -127,7 +133,7 @@ class DueTicks:
         if ahead or most < bounds.most:
             return True
         since = self._known.since(kind, model)
-        pause = PAUSE if self._known.tries_in_vain(kind, model, most) < 2 else LONG_PAUSE
+        pause = self._pauses[self._known.tries_in_vain(kind, model, most) >= 2]
         return bool(since) and tick - since < pause and not self._known.is_fast(kind, model, most)
 
     def _count(self, tick: int) -> None:

@@ -20,6 +20,7 @@ from scheduler.boundary import Change
 from scheduler.journal import Core, JournalError, Line, ReadLine, read_line, unpack_line
 from scheduler.journal_checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
 from scheduler.mind import note_served
+from scheduler.versions import SAME_STATUS
 
 PAGE = 50  # lines a round trip: a busy hour of a town of hundreds takes 40 KB each
 
@@ -123,16 +124,16 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
         JournalError: when a precondition does not come out as it did, or something is changed that is not there.
     """
     try:
-        return _redo(line.core, streams)
+        return _redo(line.core, streams, same_status=line.schema >= SAME_STATUS)
     except LookupError as error:
         raise JournalError(f"tick {line.core.tick}: the journal changes what is not there: {error!r}") from error
 
 
-def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
+def _redo(core: Core, streams: dict[str, Stream], *, same_status: bool) -> list[Stream]:
     for owner, numbers in core.unread:
         leave_out(streams[owner], numbers, core.tick)
     for ended in (*core.ended, *core.late):
-        failed = unmet(streams, ended.effects)
+        failed = unmet(streams, ended.effects, same_status=same_status)
         if (failed is not None) != (ended.end == "stale"):
             raise JournalError(
                 f"tick {core.tick}: job {ended.key.text()} ended {ended.end}, but: {failed or 'all holds'}"

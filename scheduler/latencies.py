@@ -9,8 +9,9 @@ What a new job needs is a high quantile of these samples and a margin, wider whi
 queue: a job that may wait so long is in time, nearly always. Where it may wait only less long, the model is too slow if
 more than one of `TOLERATED` samples would have been late.
 
-A job that ends late before its answer is known counts at once with twice its age, until the true figure replaces that:
-a model that becomes slower is believed at once. One that becomes faster is believed after `RECENT` answers.
+A job that ends late before its answer is known counts at once with twice its age, until the true figure replaces that
+or `RECENT` later answers are there: a model that becomes slower is believed at once. One that becomes faster is
+believed after `RECENT` answers in turn.
 
 Kept under the run's prefix:
     latencies  hash  "kind/model" -> `Known`, JSON
@@ -70,6 +71,7 @@ class LatencyPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     queue: dict[str, float] = msgspec.field(default_factory=dict)  # model -> ticks that each job ahead adds
     slots: int = 1  # calls that the run's workers make at once
     assumed: list[str] = msgspec.field(default_factory=list)  # models whose `usual` is a guess
+    tick_rate: float | None = None  # at which all of this is meant, ticks a second
 
 
 class Latencies:
@@ -85,6 +87,7 @@ class Latencies:
         self._taken = 0  # facts of the list that the next commit removes
         self._wanted = False  # whether workers are to note facts
         self._told: bool | None = None  # the same, as the ledger has it
+        self._anew = False  # whether the ledger knows what was forgotten
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -128,6 +131,7 @@ class Latencies:
             if not is_open:
                 return False
         self._add(pair, Sample(fact.ticks, fact.ahead, tick))
+        self._give_up_guesses(self._known[pair].samples)
         return True
 
     def _add(self, pair: tuple[str, str], sample: Sample) -> None:
@@ -137,6 +141,16 @@ class Latencies:
         del samples[:-WINDOW]
         self._changed.add(pair)
         self._needs.clear()
+
+    @staticmethod
+    def _give_up_guesses(samples: list[Sample]) -> None:
+        """Forget guesses since which `RECENT` answers were asked for and are there.
+
+        Of a job that nobody claimed, or whose call failed, no answer ever comes.
+        """
+        asked = sorted(sample.at - sample.ticks for sample in samples if not sample.awaited)
+        since = asked[-RECENT] if len(asked) >= RECENT else -1
+        samples[:] = [sample for sample in samples if not sample.awaited or sample.at > since]
 
     @staticmethod
     def _forget_slower(samples: list[Sample]) -> None:
@@ -269,9 +283,20 @@ class Latencies:
         """Say whether this run's workers are to note facts."""
         self._wanted = wanted
 
+    def begin_anew(self, prior: LatencyPrior) -> None:
+        """Forget what was learned, as where a run goes on at another tick rate: all of it is in ticks."""
+        self.prior, self._anew = prior, True
+        self._known.clear()
+        self._changed.clear()
+        self._needs.clear()
+
     def writes(self) -> list[Write]:
-        """The commands that bring the ledger up to date."""
+        """Return the commands that bring the ledger up to date."""
         writes = []
+        if self._anew:
+            writes.append(Write("DEL", "latencies", ()))
+            writes.append(Write("HSET", "state", ("latency_prior", msgspec.json.encode(self.prior))))
+            self._anew = False
         if self._taken:
             writes.append(Write("LTRIM", "timed", (self._taken, -1)))
         if self._wanted != bool(self._told):

@@ -22,7 +22,7 @@ def prior_of(settings: Settings, usual: Mapping[str, float], tick_rate: float | 
     slots = settings.concurrency * max(1, settings.workers)
     rate = settings.tick_rate if tick_rate is None else tick_rate
     if rate is None:
-        return LatencyPrior(slots=slots)
+        return LatencyPrior(slots=slots)  # no tick has a length
     ticks, queue, assumed = {}, {}, []
     endpoints = settings.endpoint_table()
     for model in settings.asked_models():
@@ -35,4 +35,4 @@ def prior_of(settings: Settings, usual: Mapping[str, float], tick_rate: float | 
         ticks[model.name] = usual.get(model.endpoint, ASSUMED) * rate
         paces.append(ticks[model.name] / min(slots, endpoint.concurrency or slots))
         queue[model.name] = max(paces)
-    return LatencyPrior(usual=ticks, queue=queue, slots=slots, assumed=assumed)
+    return LatencyPrior(usual=ticks, queue=queue, slots=slots, assumed=assumed, tick_rate=rate)

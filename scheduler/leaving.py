@@ -50,8 +50,12 @@ class LeavableLoop(TickLoop):
         self._closed = True
         if self._left:
             return
-        self._commit()
-        self._finish()
+        try:
+            self._commit()
+            self._finish()
+        except BaseException:
+            self.abandon()
+            raise
         self._ticks.close()
 
     def abandon(self) -> None:

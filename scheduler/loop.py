@@ -95,7 +95,7 @@ class TickLoop(WorldCalls):
         self.ledger = ledger
         self._apply: Apply = apply
         self._tick_rate = tick_rate
-        self._last = ticks
+        self._last = self.mind.due.last = ticks
         self._waiting = Waiting(
             ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval, workers_left=workers_left
         )  # fmt: skip

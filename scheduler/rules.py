@@ -7,6 +7,7 @@ import math
 from collections.abc import Container, Sequence
 from difflib import get_close_matches
 
+from memory.clock import DAY
 from memory.errors import quoted
 from memory.profile import Location
 from scheduler.briefs import Brief, checked_brief, checked_tier
@@ -24,6 +25,7 @@ from tasks.job import Cost
 from tasks.kind import Kind, bounds
 from tasks.registry import register_builtin
 
+ASKED_AHEAD = ("plan",)  # kinds that ask on the evening before, where due ticks follow the models
 LEAST_PROMPT = 1_000  # tokens; the longest of our templates takes about as much without any memories
 
 
@@ -84,8 +86,11 @@ def _offer(kind: Kind, model: Model) -> Offer:
 
 def view_of(settings: Settings) -> BudgetView:
     """An empty view of the limits in force."""
+    # What is asked for on the evening before is of that evening's budget: no last call leaves its share to others.
+    ahead = ASKED_AHEAD if settings.adapts() else ()
     guarantees = {
-        kind: Guarantee(share, settings.last_call.get(kind, 1440)) for kind, share in settings.guarantees.items()
+        kind: Guarantee(share, DAY if kind in ahead else settings.last_call.get(kind, DAY))
+        for kind, share in settings.guarantees.items()
     }
     return BudgetView(settings.limit_table(), retry_share=settings.retry_share, guarantees=guarantees)
 

@@ -64,6 +64,7 @@ class RunState:
             models_of=rules.models_of,
             known=self.latencies,
             jobs=self.open,
+            minutes_per_tick=facts.minutes_per_tick,
         )
         self.latencies.want(any(rules.bounds_of(kind) for kind in rules.kinds))
         self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
@@ -119,6 +120,7 @@ class RunState:
             brief=brief,
             estimate=partial(self.rater.estimate, owner),
             lead=lambda kind: self.due.lead(kind, len(self.facts.names)),
+            last=self.due.last,
         )
 
     def last_served(self, kind: str, owner: str) -> int:

@@ -16,12 +16,14 @@ resumed: `tests/fixtures/` keeps one of each. What a version added:
 * 3: the journal's lines are compressed; their chain is that of the JSON in them, as before.
 * 4: the world's own state is compressed.
 * 5: admission's view is corrected when it becomes known what an ended job came to: `corrected` in the notes of a line,
-  `charged`, `unsettled` and `corrections` among the keys of a run.
+  `charged`, `unsettled` and `corrections` among the keys of a run. An item of a plan may be given the status that
+  it has; before, that was a precondition that did not hold.
 * 6: due ticks may follow the models' latencies: jobs that are refused as `too_slow`, `timed` in the notes of a line,
   `latencies` and `timed` among the keys of a run. Admission's view counts jobs, and those that ask no model reserve no
   call.
 """
 
 SCHEMA = 6
+SAME_STATUS = 5  # since which an item of a plan may be given the status that it has
 CORRECTS_VIEW = 5  # since which the jobs that count in full are kept, to be corrected
 COUNTS_JOBS = 6  # since which admission's view counts jobs

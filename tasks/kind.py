@@ -46,6 +46,7 @@ class Moment:
     brief: Mapping[str, Any]  # what the host says of the owner now: "location", "status" meters, if it is "free", …
     estimate: Callable[[Entry], int] = rate_by_rule  # an entry's importance, as far as it can be predicted
     lead: Callable[[str], int] = lambda kind: 0  # ticks that a result of a kind takes; 0 where due ticks are fixed
+    last: int | None = None  # the run's last tick, where it has one
 
 
 @dataclass(frozen=True, kw_only=True)

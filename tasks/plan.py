@@ -172,6 +172,8 @@ class Plan:
         morning, plan = timing.tick_at(moment, begins), moment.stream.latest("plan")
         if not lead or morning - moment.tick > lead + EVERY or (plan is not None and plan.valid_until > begins):
             return ()
+        if moment.last is not None and morning > moment.last:
+            return ()
         params = self._params(moment) | {FROM: begins}
         return (Request(kind=self.name, owner=moment.owner, priority=5, params=params, at=morning),)
 

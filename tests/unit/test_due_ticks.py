@@ -24,12 +24,12 @@ FIXED, BOUNDS = 3, Bounds(2, 60)
 class Case:
     """The due ticks of one kind, and what is known of its model."""
 
-    def __init__(self, bounds: Bounds | None = BOUNDS) -> None:
+    def __init__(self, bounds: Bounds | None = BOUNDS, minutes_per_tick: int = 1) -> None:
         self.known = Latencies()
         self.jobs: dict[JobKey, OpenJob] = {}
         self.due = DueTicks(
             fixed=lambda kind: FIXED, bounds_of=lambda kind: bounds, models_of=lambda kind: (MODEL,), known=self.known,
-            jobs=self.jobs,
+            jobs=self.jobs, minutes_per_tick=minutes_per_tick,
         )  # fmt: skip
 
     def learn(self, *ticks: int, at: int = 50) -> None:
@@ -191,8 +191,24 @@ def test_of_a_model_that_is_only_assumed_the_lead_is_as_long_as_may_be() -> None
     case.known.prior = LatencyPrior(usual={MODEL: 40.0}, queue={MODEL: 1.0}, assumed=[MODEL])
     assert case.asked(100) == 221
     assert case.due.lead("act", 25) == 480
-    case.learn(100)
+    case.learn(*[20] * 20)
     assert case.due.lead("act", 25) < 480
+
+
+def test_what_would_be_due_after_the_last_tick_is_not_asked() -> None:
+    case = Case()
+    case.learn(*[20] * 64)
+    case.due.last = 126
+    assert case.asked(100) == 126
+    assert case.asked(101) is None
+
+
+def test_the_pauses_are_of_game_time() -> None:
+    case = Case(minutes_per_tick=10)
+    case.known.asked("act", MODEL, 1_000)
+    case.learn(*[100] * 20, at=1_000)
+    assert case.asked(1_000 + PAUSE // 10 - 1) is None
+    assert case.asked(1_000 + PAUSE // 10) is not None
 
 
 def test_the_lead_is_what_the_last_of_a_crowd_needs() -> None:
@@ -200,7 +216,7 @@ def test_the_lead_is_what_the_last_of_a_crowd_needs() -> None:
     assert case.due.lead("plan", 25) == 480
     case.learn(*[20] * 64)
     alone, crowd = case.due.lead("act", 1), case.due.lead("act", 60)
-    assert alone == 26
+    assert alone == 2 * 26, "twice as early as needed"
     assert alone < crowd <= 480
 
 
@@ -260,5 +276,5 @@ def test_before_anything_is_known_the_job_that_has_waited_longest_counts(first: 
 def test_the_last_of_a_crowd_has_all_others_ahead_of_it(crowd: int) -> None:
     case = Case(Bounds(2, 480))
     case.known.prior = LatencyPrior(usual={MODEL: 20.0}, queue={MODEL: 3.0})
-    assert case.due.lead("act", crowd) == case.known.need("act", MODEL, crowd - 1)
+    assert case.due.lead("act", crowd) == 2 * case.known.need("act", MODEL, crowd - 1)
     assert case.due.lead("act", 10_000) == 480

@@ -101,6 +101,18 @@ def test_a_late_job_counts_twice_its_age_until_its_answer_is_known() -> None:
     assert [(one.ticks, one.awaited) for one in known.samples("act", MODEL)][-2:] == [(20, ""), (35, "")]
 
 
+def test_a_guess_that_no_answer_replaces_is_given_up_after_a_few_answers() -> None:
+    known = learned(*[20] * 20)
+    usual = need(known)
+    for at in range(3):  # nobody claimed them, or their calls failed
+        known.overdue(key(2_000 + at), MODEL, 0, 2_400)
+    for at in range(RECENT):
+        assert need(known) > 800
+        learn(known, 20, 2_430 + at)
+    assert need(known) <= usual
+    assert not any(sample.awaited for sample in known.samples("act", MODEL))
+
+
 def test_an_answer_says_nothing_where_its_job_has_ended_with_another() -> None:
     known = learned(20)
     assert known.take([Timed(key(900), MODEL, 0, 500), None], 1_400, {}) == ()
@@ -177,6 +189,18 @@ def written(known: Latencies, client: FakeRedis) -> list[Write]:
     for write in writes:
         client.execute_command(write.command, "run:" + write.key, *write.args)
     return writes
+
+
+def test_who_goes_on_at_another_tick_rate_begins_anew() -> None:
+    client, known = FakeRedis(), learned(*[20] * 20)
+    written(known, client)
+    known.begin_anew(LatencyPrior(usual={MODEL: 5.0}, tick_rate=5.0))
+    assert need(known) == 16
+    written(known, client)
+    again = Latencies()
+    again.load(client, "run:", ())
+    assert (again.prior, again.samples("act", MODEL)) == (known.prior, ())
+    assert known.writes() == []
 
 
 def histories() -> Iterator[Latencies]:

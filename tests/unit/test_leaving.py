@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from cogitate import Fenced, LedgerError, Observation, Profile, Tick, TickLoop
+from cogitate import CogitateError, Fenced, LedgerError, Observation, Profile, Tick, TickLoop
 from scheduler.audit import audit
 
 Loops = Callable[..., TickLoop]
@@ -311,3 +311,25 @@ def test_an_error_that_ended_the_loop_and_was_handled_is_named(cogitate_loop: Lo
         with pytest.raises(LedgerError, match="ended by an error"):
             iter(loop)
     assert status(loop) == ("stopped", 0)
+
+
+def test_a_last_tick_that_cannot_be_committed_leaves_the_run_to_whoever_resumes_it(cogitate_loop: Loops) -> None:
+    asked = {"fails": False}
+
+    def brief(owner: str) -> dict[str, Any]:
+        if asked["fails"]:
+            raise OSError("the world's database is gone")
+        return {}
+
+    def leave_at_a_bad_moment(loop: TickLoop) -> None:
+        with loop:
+            for tick in loop:
+                live(loop, tick)  # so that the agent is asked about at its end
+                if tick.number == 3:
+                    asked["fails"] = True
+                    break
+
+    loop = opened(cogitate_loop, brief=brief)
+    with pytest.raises(CogitateError, match="database is gone"):
+        leave_at_a_bad_moment(loop)
+    assert status(loop)[0] == "stopped"

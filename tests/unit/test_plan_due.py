@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from kind_cases import KLAUS, case_of, moment_of, stream_of
 from plan_case import KIND, MORNING, made
@@ -151,3 +153,10 @@ def test_turns_do_not_depend_on_what_is_known_of_the_model() -> None:
     stream = stream_of(Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING))
     for minute in range(400, DAY + MORNING, 37):
         assert len({KIND.wake(moment_of(stream, minute, lead=lead)) for lead in (2, 40, 480)}) == 1
+
+
+def test_a_plan_for_a_morning_after_the_last_tick_is_not_asked_for() -> None:
+    today = Entry(type="plan", text="Plan.", minute=DAY + MORNING, valid_until=2 * DAY + MORNING)
+    moment = moment_of(stream_of(today), 2 * DAY - 60, lead=480)
+    assert list(KIND.due(replace(moment, last=2 * DAY + MORNING)))
+    assert not list(KIND.due(replace(moment, last=2 * DAY + MORNING - 1)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from memory.clock import DAY
 from memory.limits import MemoryLimits
 from scheduler.facts import Facts
 from scheduler.rules import check_models, facts_of, rules_of, throttle_rules, view_of
@@ -119,3 +120,12 @@ def test_a_model_must_leave_a_kind_a_thousand_tokens_for_its_prompt(spare: int, 
         return
     with pytest.raises(ConfigurationError, match="'small' has a context of"):
         check_models(settings, kinds())
+
+
+def test_where_plans_are_asked_for_in_the_evening_their_share_is_kept_till_then() -> None:
+    paced = Settings(
+        llm="openai", limit_tokens=1_000, tick_rate=20.0, guarantees={"plan": 0.2, "act": 0.1},
+        last_call={"plan": 600, "act": 700},
+    )  # fmt: skip
+    shares = {name: guarantee.last_call for name, guarantee in view_of(paced)._guarantees.items()}
+    assert shares == {"plan": DAY, "act": 700}
