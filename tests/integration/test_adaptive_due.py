@@ -12,6 +12,7 @@ from ledger_case import OTHER, OWNER, Host, claimed, settle, sound, worker
 from redis import Redis
 
 from scheduler.due_ticks import PAUSE, Bounds
+from scheduler.facts import Facts
 from scheduler.history import read_journal
 from scheduler.latencies import Latencies
 from scheduler.replay import replay
@@ -32,7 +33,8 @@ def client(valkey: EmbeddedServer) -> Iterator[Redis]:
 
 
 def host_of(client: Redis, **options: Any) -> Host:
-    return Host(client, model=MODEL, bounds=options.pop("bounds", BOUNDS), cost=Cost(calls=1, tokens=30), **options)
+    options = {"bounds": BOUNDS, "facts": Facts(), **options}  # a tick is a game minute
+    return Host(client, model=MODEL, cost=Cost(calls=1, tokens=30), **options)
 
 
 def answered(host: Host, job: Job, after: int) -> None:
