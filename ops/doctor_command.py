@@ -26,7 +26,7 @@ from scheduler.kinds import load_kinds
 from scheduler.presence import HELD
 from scheduler.rules import check_limits, check_models, check_spending
 from scheduler.settings import ConfigurationError, Settings
-from scheduler.vitals import RunHead, run_heads
+from scheduler.vitals import UNREADABLE, RunHead, run_heads
 from tasks.registry import kinds
 
 EXAMPLE = """
@@ -106,6 +106,11 @@ def examine_runs(heads: Sequence[RunHead]) -> list[Finding]:
         for head in heads
         if head.status in HELD and not head.held
     ]  # fmt: skip
+    found += [
+        failed(f"run {head.run}", "the ledger holds what no version writes", f"see what: cogitate audit {head.run}")
+        for head in heads
+        if head.status == UNREADABLE
+    ]
     held = sum(head.held for head in heads)
     return [*found, ok("runs", f"{len(heads)}; a host is at work on {held}")]
 

@@ -24,7 +24,7 @@ _ENDPOINT = {
     "breaker_open": "was not asked, since its breaker was open",
     "rate_limited_here": "was not asked: its requests or tokens a minute left no time before the job's deadline",
     "no_slot": "was not asked: no call in flight ended before the job's deadline",
-    "unknown_endpoint": "is not configured where the worker runs",
+    "unknown_endpoint": "is not configured where the worker runs, or its key is not",
 }
 #: What kept workers from asking any endpoint.
 _NOBODY_ASKED = {
@@ -32,6 +32,7 @@ _NOBODY_ASKED = {
     "real_day_away": "Redis could not say whether the limit of the real day has room",
     "gate_away": "Redis did not answer, and without it no endpoint is asked",
     "stopping": "The worker was stopped",
+    "asking_failed": "The worker failed while it asked, as its log says with job.asking_failed",
     "prompt_too_long": "The prompt was too long for what was reserved, even without memories",
 }
 _NO_USE = "gave no usable answer"

@@ -22,6 +22,7 @@ from scheduler.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefi
 from scheduler.ledger_answers import (
     Advanced,
     Collected,
+    Told,
     read_attempts,
     read_learned,
     read_offers,
@@ -94,6 +95,7 @@ class HostLedger:
         self.epoch = epoch
         self._holder = holder
         self._seq = seq
+        self._unreadable = Told()
         self._tick = 0  # the last one that this host has advanced to
         self._collect = script(client, "collect")
         self._advance = script(client, "advance")
@@ -164,10 +166,10 @@ class HostLedger:
             beats={beats[i].decode(): int(beats[i + 1]) for i in range(0, len(beats), 2)},
             unclaimed=sorted(key.decode() for key in unclaimed),
             asked=read_asked(asked),
-            offers=read_offers(offers),
-            learned=read_learned(learned),
+            offers=read_offers(offers, self._unreadable),
+            learned=read_learned(learned, self._unreadable),
             timed=read_timed(timed),
-            retries=read_retries(retries),
+            retries=read_retries(retries, self._unreadable),
         )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
@@ -193,8 +195,8 @@ class HostLedger:
         if not answer:
             return None
         deleted = [raw.decode() for raw in answer[1]]
-        offers, learned, timed = read_offers(answer[3]), read_learned(answer[4]), read_timed(answer[5])
-        asked, retries = read_asked(answer[2]), read_retries(answer[6])
+        offers, learned = read_offers(answer[3], self._unreadable), read_learned(answer[4], self._unreadable)
+        timed, asked, retries = read_timed(answer[5]), read_asked(answer[2]), read_retries(answer[6], self._unreadable)
         return Advanced(read_rows(answer[0]), deleted, asked, offers, learned, timed, retries)
 
     def checkpoint(self, tick: int, streams: Mapping[str, bytes], *, entry: bytes = b"", chain: str = "") -> None:

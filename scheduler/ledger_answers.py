@@ -157,11 +157,27 @@ def read_attempts(raw: list[bytes]) -> dict[str, Attempt]:
     return found
 
 
-def read_offers(raw: list[bytes]) -> list[Offered]:
-    """Answers that came after their job's end."""
-    found = []
+class Told(set[tuple[str, bytes]]):
+    """What is left in the ledger since it cannot be read, and was told: it comes again with each answer."""
+
+    def add_once(self, what: str, key: bytes, error: Exception) -> None:
+        """Warn of it, unless that was done."""
+        if (what, key) not in self:
+            self.add((what, key))
+            shown = key[:MOST_CELL].decode("utf-8", "backslashreplace")
+            log.warning("ledger.unreadable", what=what, key=shown, error=str(error)[:200])
+
+
+def read_offers(raw: list[bytes], told: Told | None = None) -> list[Offered]:
+    """Return the answers that came after their job's end. One whose job cannot be read is told and stays."""
+    found, told = [], Told() if told is None else told
     for i in range(0, len(raw), 2):
-        key, result = JobKey.parse(raw[i].decode()), None
+        result = None
+        try:
+            key = JobKey.parse(raw[i].decode())
+        except ValueError as error:
+            told.add_once("a late answer's job", raw[i], error)
+            continue
         try:
             result = _read_result(raw[i + 1])
         except (ValueError, RecursionError) as error:
@@ -170,25 +186,25 @@ def read_offers(raw: list[bytes]) -> list[Offered]:
     return found
 
 
-def read_learned(raw: list[bytes]) -> list[Learned]:
+def read_learned(raw: list[bytes], told: Told | None = None) -> list[Learned]:
     """Return what ended jobs came to. What cannot be read is told and stays: its job goes on counting in full."""
-    found = []
+    found, told = [], Told() if told is None else told
     for i in range(0, len(raw), 2):
         try:
             known = _CORRECTION.decode(raw[i + 1])
             found.append(Learned(JobKey.parse(raw[i].decode()), Cost(*known.usage), known.saved, known.at))
-        except ValueError as error:
-            log.warning("ledger.unreadable", what="what an ended job came to", error=str(error)[:200])
+        except (ValueError, RecursionError) as error:
+            told.add_once("what an ended job came to", raw[i], error)
     return found
 
 
-def read_retries(raw: list[bytes]) -> list[Retry]:
+def read_retries(raw: list[bytes], told: Told | None = None) -> list[Retry]:
     """Return what earlier attempts of jobs have used, in order. What cannot be read is told and stays."""
-    found = []
+    found, told = [], Told() if told is None else told
     for i in range(0, len(raw), 2):
         try:
             known = _RETRY.decode(raw[i + 1])
             found.append(Retry(raw[i].decode(), JobKey.parse(known.job), Cost(*known.used)))
-        except ValueError as error:
-            log.warning("ledger.unreadable", what="what an earlier attempt used", error=str(error)[:200])
+        except (ValueError, RecursionError) as error:
+            told.add_once("what an earlier attempt used", raw[i], error)
     return sorted(found)

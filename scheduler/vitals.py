@@ -16,7 +16,7 @@ from redis import Redis
 
 from scheduler.budget_lines import BudgetLine, budget_lines
 from scheduler.forecast import Forecast, forecast
-from scheduler.ledger_errors import NewerSchema, RunMissing
+from scheduler.ledger_errors import NewerSchema, RunMissing, Unreadable
 from scheduler.presence import HELD, host_of, state_in_words
 from scheduler.recent import Recent, recent_ticks
 from scheduler.rules import kept_settings
@@ -26,13 +26,14 @@ from scheduler.summary import limits_of, prefix_of, run_names
 from tasks.job import JobKey
 
 RECENT = 240  # ticks
+UNREADABLE = "unreadable"
 
 
 class RunHead(msgspec.Struct, frozen=True):
     """A run and how its host left it, or that a host holds it."""
 
     run: str
-    status: str  # running, paused, finished, stopped, cancelled
+    status: str  # running, paused, finished, stopped, cancelled; unreadable: the ledger holds what no version writes
     held: bool  # a host is at work on it, as far as can be seen from here
 
     @property
@@ -102,8 +103,10 @@ def run_heads(client: Redis) -> list[RunHead]:
             held = host_of(client, prefix) is not None
         except (RunMissing, NewerSchema):
             continue  # deleted since, or not for this version to show
+        except (Unreadable, ValueError, RecursionError):
+            status, held = UNREADABLE.encode(), False
         heads.append(RunHead(run, (status or b"").decode(), held))
-    return sorted(heads, key=lambda head: (not head.held, head.status not in HELD, head.run))
+    return sorted(heads, key=lambda head: (not head.held, head.status not in HELD, head.status == UNREADABLE, head.run))
 
 
 def budget_vitals(client: Redis, run: str) -> BudgetVitals:

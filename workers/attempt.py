@@ -17,7 +17,7 @@ from memory.effects import Effect
 from prompts.render import Rendered, Templates
 from scheduler.claims import Claim, PromptCount, Result
 from scheduler.effect_check import check_effects
-from scheduler.kind_effects import EFFECTS_REFUSED, Made, made_without_model
+from scheduler.kind_effects import EFFECTS_REFUSED, Made, made_without_model, place_of
 from scheduler.settings import Settings
 from tasks.job import Cost
 from tasks.kind import Kind, Prompt
@@ -33,6 +33,7 @@ from workers.tokens import PromptDoesNotFit, fit, is_plain, prompt_tokens
 log = structlog.get_logger()
 
 OVERFLOW = "context_overflow"
+ASKING_FAILED = "asking_failed"
 HALVED = OF_ANSWERS | {OVERFLOW, "filtered", "too_large"}  # failures that a smaller question may not meet
 
 
@@ -100,7 +101,11 @@ class Attempts:
         except Exception as error:  # a host's own kind: nothing was spent yet
             log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__)
             return self._unasked(kind, claim, "prompt_failed")
-        asked = self._calls.ask(job, prompt, model, deadline)
+        try:
+            asked = self._calls.ask(job, prompt, model, deadline)
+        except Exception as error:  # a fault of our own: unsettled, it would come again with each claim
+            log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
+            return self._asking_failed(kind, claim)
         if isinstance(asked, NotAsked):  # it must not be asked now
             self._capture.keep(claim, prompt, asked, asked.why)
             again = asked.why == "stopping" and not claim.last
@@ -177,6 +182,15 @@ class Attempts:
             because=because, refusal=made.refusal,
         )  # fmt: skip
         return Outcome(result, Cost(), failure=why)
+
+    def _asking_failed(self, kind: Kind, claim: Claim) -> Outcome:
+        """The heuristic at once. Whether a request was sent is not known, so the whole reservation counts as spent."""
+        made, spent = self._without_model(kind, claim, ASKING_FAILED), claim.job.reserved
+        result = Result(
+            effects=made.effects, source="heuristic", reason="failed", usage=spent, model=claim.job.model,
+            failure=ASKING_FAILED, refusal=made.refusal, unreported=True,
+        )  # fmt: skip
+        return Outcome(result, spent, failure=ASKING_FAILED)
 
     def _of_no_model(self, kind: Kind, claim: Claim) -> Outcome:
         """The heuristic that was asked for."""

@@ -42,6 +42,7 @@ class Calls:
         self._day = RealDay(client, settings)
         self._cache = ResponseCache(client, settings)
         self._shared = SharedCalls()
+        self._unusable: set[str] = set()  # endpoints that were told of
 
     def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Asked | NotAsked:
         """Ask once; or say why that may not be, when nothing was spent."""
@@ -65,7 +66,13 @@ class Calls:
         self._gate.close()
 
     def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Answer | NotAsked:
-        self._models.get_ready(prompt, model=model)  # before the gate counts it as sent: the first takes a while
+        try:
+            self._models.get_ready(prompt, model=model)  # before the gate counts it as sent: the first takes a while
+        except (ConfigurationError, KeyError) as error:  # as without the endpoint's key: other workers may have it
+            if model.endpoint not in self._unusable:
+                self._unusable.add(model.endpoint)
+                log.error("job.unknown_endpoint", job=job.id, model=model.name, endpoint=model.endpoint, why=str(error))
+            return NotAsked("unknown_endpoint")
         held = self._day.reserve(job.reserved)
         if not isinstance(held, Held):
             return NotAsked(held)

@@ -22,7 +22,7 @@ from ops.flower import listening, looking_on
 from ops.flower.loader import PagesLoader
 from ops.flower.readings import Readings
 from scheduler.journal import JournalError
-from scheduler.ledger_errors import RunMissing
+from scheduler.ledger_errors import LedgerError, RunMissing
 from scheduler.settings import ConfigurationError, Settings
 from tasks.registry import kind_names
 
@@ -50,8 +50,8 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         """What the page shows now.
 
         Raises:
-            web.HTTPError: 404 for a run that is not there, 503 when the state or the broker does not answer, or a
-                journal was changed.
+            web.HTTPError: 404 for a run that is not there, 503 when the state or the broker does not answer, a journal
+                was changed, or a run cannot be read.
         """
         run = self.get_argument("run", None, escape=False) or None
         readings = _readings(self.capp.conf.broker_transport_options["global_keyprefix"])
@@ -62,6 +62,8 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
             raise web.HTTPError(404, str(error)) from error
         except JournalError as error:
             raise web.HTTPError(503, f"{error}; `cogitate audit RUN` says where") from error
+        except LedgerError as error:  # damaged, or of a newer version
+            raise web.HTTPError(503, str(error)) from error
         except (RedisError, OSError, ConfigurationError) as error:
             raise web.HTTPError(503, f"the runs cannot be read: {type(error).__name__}: {error}") from error
         self._mark_known(found)

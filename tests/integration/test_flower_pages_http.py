@@ -15,6 +15,8 @@ from pydantic import SecretStr
 from ops.fake_llm import FakeEndpoint
 from ops.flower.readings import Readings
 from ops.metrics import _Ledger
+from scheduler.deletion import delete_run
+from scheduler.ledger import HostLedger
 from scheduler.recent import recent_ticks
 from scheduler.settings import Settings
 from scheduler.streams import load_streams
@@ -179,3 +181,19 @@ def test_no_memory_is_shown_anywhere(server: EmbeddedServer, address: str) -> No
 def test_without_a_run_there_is_none_to_choose(valkey: EmbeddedServer) -> None:
     readings = Readings(Settings(redis_url=SecretStr(valkey.url)), {})
     assert readings.budgets(None) == readings.cadence(None) == {"runs": []}
+
+
+@pytest.mark.parametrize("page", ["budgets", "cadence"])
+def test_a_damaged_run_is_said_to_be_and_hides_no_other(server: EmbeddedServer, address: str, page: str) -> None:
+    with server.client() as client:
+        HostLedger.create(client, "bad", state={})
+        client.hset(prefix_of(client, "bad") + "state", "schema", "one")
+        try:
+            runs = reading(address, page)["runs"]
+            status, text = get(f"{address}/{page}/data?run=bad", LOGIN)
+        finally:
+            delete_run(client, "bad", force=True)
+    assert {"run": "bad", "status": "unreadable"} in runs
+    assert len(runs) == 2
+    assert status == 503
+    assert "its schema is no number" in text

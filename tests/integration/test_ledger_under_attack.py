@@ -99,6 +99,21 @@ def test_a_host_goes_on(client: Redis, damage: Damage) -> None:
     assert host.ended()[job.key][0] == "applied"
 
 
+@pytest.mark.parametrize("field", ["1/think/agent:gone/0/0", "no job key"])
+@pytest.mark.parametrize("name", ["offered", "corrections", "retries"])
+def test_a_host_tells_once_of_what_stays_in_its_way(client: Redis, name: str, field: str) -> None:
+    host = Host(client)
+    host.turn(("think", OWNER))
+    client.hset(host.ledger.prefix + name, field, '{"x":' + "[" * 50_000)
+    with capture_logs() as logs:
+        host.until(7)
+    told = [entry for entry in logs if entry["event"] == "ledger.unreadable"]
+    if name != "offered" or field == "no job key":
+        assert client.hexists(host.ledger.prefix + name, field)
+        assert len(told) == 1
+    assert all(len(str(entry)) < 2_000 for entry in told)
+
+
 def test_a_schema_that_is_no_number_is_refused(client: Redis) -> None:
     host = Host(client)
     client.hset(host.ledger.prefix + "state", "schema", "one")

@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from redis import Redis
 
 from memory.profile import Profile
+from ops.doctor_command import examine_runs
 from ops.drive import drive
 from ops.fake_llm import FakeEndpoint
 from ops.host import TickLoop
@@ -28,6 +29,7 @@ from scheduler.ledger import HostLedger
 from scheduler.presence import this_process
 from scheduler.settings import ConfigurationError, Settings
 from scheduler.summary import summarise_run
+from scheduler.vitals import run_heads
 from tasks.job import Cost
 from workers.inline import InlinePublisher
 from workers.metrics import RunHosts
@@ -297,6 +299,21 @@ def test_whether_runs_have_a_host_is_exported(client: Redis) -> None:
         assert told() == [expected]
     client.hset(prefix + "state", "status", "stopped")
     assert told() == [], "it was left"
+
+
+def test_a_damaged_run_hides_no_other(client: Redis) -> None:
+    good, bad = (HostLedger.create(client, run, state={}).prefix for run in ("good", "bad"))
+    for prefix in (good, bad):
+        client.hset(prefix + "state", "status", "running")
+    for damage in ({"schema": "one"}, {"schema": "1", "status": b"\xff"}):
+        client.hset(bad + "state", mapping=damage)  # type: ignore[arg-type]  # bytes are fine
+        (gauge,) = RunHosts(client).collect()
+        assert [one.labels for one in gauge.samples] == [{"run": "good"}]
+        heads = run_heads(client)
+        assert [(head.run, head.status) for head in heads] == [("good", "running"), ("bad", "unreadable")]
+        assert [(one.grade, one.what) for one in examine_runs(heads)] == [
+            ("warning", "run good"), ("failed", "run bad"), ("ok", "runs")
+        ]  # fmt: skip
 
 
 def test_a_port_that_is_taken_is_said_before_anything_runs(tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ from scheduler.history import read_journal
 from scheduler.journal import ReadLine
 from scheduler.settings import ConfigurationError, Settings
 from scheduler.summary import prefix_of, summarise_run
+from tasks.job import Cost
 from tasks.kind import Moment
+from workers.llm_clients import ModelClients
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob", traits=("hero",))}
 
@@ -121,6 +123,57 @@ def test_a_worker_that_lacks_the_endpoint_spends_nothing_and_says_so(
     assert (note.source, note.failure, note.usage.usd_micros) == ("heuristic", "unknown_endpoint", 0)
     (error,) = [entry for entry in logs if entry["event"] == "job.unknown_endpoint"]
     assert (error["log_level"], error["endpoint"], error["known"]) == ("error", "far", ["default", "near"])
+
+
+def test_a_worker_that_lacks_the_endpoints_key_spends_nothing_and_says_so_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Elsewhere(workers.inline.InlinePublisher):
+        """Workers of a machine on which the key of the far endpoint is not set."""
+
+        def __init__(self, client: Redis, settings: Settings) -> None:
+            monkeypatch.delenv("FAR_KEY")
+            far = settings.endpoints["far"].model_copy(update={"base_url": None, "api_key": None})
+            endpoints = {**settings.endpoints, "far": far}
+            super().__init__(client, settings.model_copy(update={"endpoints": endpoints}))
+
+    monkeypatch.setattr(workers.inline, "InlinePublisher", Elsewhere)
+    monkeypatch.setenv("FAR_KEY", "far-key")
+    client = FakeRedis()
+    with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
+        endpoints = {
+            "near": {"base_url": near.url, "api_key": "near-key"},
+            "far": {"base_url": far.url, "api_key_variable": "FAR_KEY"},
+        }
+        settings = settings_of(tmp_path, near, far, endpoints=endpoints)
+        loop = lived(settings, client, tier_of=lambda request, moment: "strong")
+    notes = [note for line in lines(client, loop.tick) for note in line.notes.ended if note.key.kind == "plan"]
+    assert [(note.source, note.failure, note.attempts, note.usage) for note in notes] == [
+        ("heuristic", "unknown_endpoint", 1, Cost())
+    ] * 2
+    (error,) = [entry for entry in logs if entry["event"] == "job.unknown_endpoint"]
+    assert (error["log_level"], error["endpoint"]) == ("error", "far")
+    assert "FAR_KEY" in error["why"]
+
+
+def test_a_fault_while_asking_ends_the_job_and_counts_as_its_reservation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faulty(*_: Any, **__: Any) -> Any:
+        raise LookupError("whatever it says")
+
+    client = FakeRedis()
+    with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
+        monkeypatch.setattr(ModelClients, "ask", faulty)
+        loop = lived(settings_of(tmp_path, near, far), client)
+    found = lines(client, loop.tick)
+    reserved = {note.key: note.reserved for line in found for note in line.notes.opened if note.key.kind == "plan"}
+    notes = [note for line in found for note in line.notes.ended if note.key.kind == "plan"]
+    assert [(note.source, note.failure, note.attempts) for note in notes] == [("heuristic", "asking_failed", 1)] * 2
+    assert {note.key: note.usage for note in notes} == reserved
+    told = [entry for entry in logs if entry["event"] == "job.asking_failed"]
+    assert [entry["error"] for entry in told] == ["LookupError"] * 2
+    assert "whatever it says" not in repr(logs)
 
 
 def test_keys_are_written_nowhere(tmp_path: Path) -> None:
