@@ -6,7 +6,10 @@ names. The workers' side is `workers.metrics`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterator
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -17,13 +20,14 @@ from redis.exceptions import RedisError
 
 from scheduler.budget import window_of
 from scheduler.endpoint_vitals import endpoint_vitals
-from scheduler.journal import JournalError
+from scheduler.journal import JournalError, reason_of
 from scheduler.ledger_errors import LedgerError
 from scheduler.limits import LimitName, parse_limit_name
 from scheduler.turn import Outcome
 from scheduler.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
 from workers.metrics import RunHosts
 
+MOST_TICKS = 20_000  # whose times a host remembers
 STATES = ("waiting", "running", "staged", "dead", "held")
 
 log = structlog.get_logger()
@@ -38,7 +42,8 @@ class HostMetrics:
         ended = ["run", "kind", "end", "source", "reason", "failure"]
         self._ended = Counter("cogitate_jobs", "Jobs that ended.", ended, registry=self.registry)
         self._decided = Counter(
-            "cogitate_requests", "Requests for jobs, by what was decided.", ["run", "kind", "decision"],
+            "cogitate_requests", "Requests for jobs, by what was decided, and why it is less than was asked for.",
+            ["run", "kind", "decision", "reason"],
             registry=self.registry,
         )  # fmt: skip
         self._refused = Counter(
@@ -54,7 +59,8 @@ class HostMetrics:
         )
         self._tick = Gauge("cogitate_tick", "The last tick that is committed.", ["run"], registry=self.registry)
         self._run = run
-        self.registry.register(_Ledger(client, run))
+        self._times: deque[tuple[int, float]] = deque(maxlen=MOST_TICKS)  # ticks, and when they were committed
+        self.registry.register(_Ledger(client, run, self._seconds_since))
         self.registry.register(RunHosts(client))
 
     def committed(self, tick: int, outcome: Outcome, seconds: float) -> None:
@@ -64,12 +70,20 @@ class HostMetrics:
                 self._run, ended.key.kind, ended.end, note.source, ended.reason, note.failure
             ).inc()  # fmt: skip
         for decided in outcome.core.decided:
-            self._decided.labels(self._run, decided.key.kind, decided.decision).inc()
+            reason = reason_of(decided.refused) if decided.refused else "none"
+            self._decided.labels(self._run, decided.key.kind, decided.decision, reason).inc()
             limit = _limit(decided.refused)
             if limit is not None:
                 self._refused.labels(self._run, *limit).inc()
         self._seconds.labels(self._run).observe(seconds)
         self._tick.labels(self._run).set(tick)
+        self._times.append((tick, time.monotonic()))
+
+    def _seconds_since(self, tick: int) -> float:
+        """Return how long ago a tick was committed; of one that is not remembered, how long ago the next one was."""
+        times = tuple(self._times)
+        at = bisect_left(times, (tick,))
+        return time.monotonic() - times[at][1] if at < len(times) else 0.0
 
 
 def _limit(refused: str) -> LimitName | None:
@@ -85,9 +99,10 @@ def _limit(refused: str) -> LimitName | None:
 class _Ledger(Collector):
     """What Redis says of the run and of the endpoints, read at each scrape."""
 
-    def __init__(self, client: Redis, run: str) -> None:
+    def __init__(self, client: Redis, run: str, seconds_since: Callable[[int], float]) -> None:
         self._client = client
         self._run = run
+        self._seconds_since = seconds_since
 
     def collect(self) -> Iterator[Metric]:
         """The gauges; without Redis, that it is away."""
@@ -95,7 +110,7 @@ class _Ledger(Collector):
         try:
             families = [
                 *_budget(budget_vitals(self._client, self._run)),
-                *_cadence(cadence_vitals(self._client, self._run)),
+                *_cadence(cadence_vitals(self._client, self._run), self._seconds_since),
                 *_endpoints(self._client),
             ]
         except (RedisError, LedgerError, JournalError) as error:
@@ -133,20 +148,24 @@ def _budget(vitals: BudgetVitals) -> Iterator[Metric]:
     yield from families.values()
 
 
-def _cadence(vitals: CadenceVitals) -> Iterator[Metric]:
+def _cadence(vitals: CadenceVitals, seconds_since: Callable[[int], float]) -> Iterator[Metric]:
     jobs = GaugeMetricFamily("cogitate_open_jobs", "Open jobs.", labels=["run", "kind", "state"])
     age = GaugeMetricFamily(
         "cogitate_queue_age_ticks", "Since the oldest job that waits or runs was enqueued.", labels=["run", "kind"]
+    )
+    seconds = GaugeMetricFamily(
+        "cogitate_queue_age_seconds", "The same in seconds, as far as this host remembers.", labels=["run", "kind"]
     )
     for kind, opened in vitals.open.items():
         for state in STATES:
             jobs.add_metric([vitals.run, kind, state], getattr(opened, state))
         age.add_metric([vitals.run, kind], opened.age)
+        seconds.add_metric([vitals.run, kind], seconds_since(vitals.tick - opened.age) if opened.oldest else 0.0)
     lag = GaugeMetricFamily("cogitate_lag_ticks", "How far a paced host is behind its schedule.", labels=["run"])
     lag.add_metric([vitals.run], vitals.steering.lag)
     cadence = GaugeMetricFamily("cogitate_reflection_cadence", "Share of the usual cadence.", labels=["run"])
     cadence.add_metric([vitals.run], vitals.steering.cadence)
-    yield from (jobs, age, lag, cadence)
+    yield from (jobs, age, seconds, lag, cadence)
 
 
 def _endpoints(client: Redis) -> Iterator[Metric]:

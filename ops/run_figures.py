@@ -21,6 +21,8 @@ from scheduler.journal_checkpoint import load_checkpoint, load_checkpoint_stream
 from scheduler.rules import kept_settings
 from scheduler.spending import Spent, spending
 from scheduler.summary import prefix_of
+from scheduler.unjournalled import unjournalled
+from scheduler.versions import SCHEMA
 from tasks.job import Cost, added
 
 STEPS = 48  # of time in a chart, at most
@@ -100,7 +102,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
                 self._count(step, ended.key.kind, ended.effects)
             self._prompt(ended.key.kind, note)
         for spent in spending(notes, line.schema):
-            self._cost(spent)
+            self.charge(spent)
         self._count(step, BOUNDARY, core.asked)
         self._count(step, BOUNDARY, core.cuts)
         self.entries += len(core.observed)
@@ -130,7 +132,8 @@ class RunFigures(msgspec.Struct, kw_only=True):
         """Game time of an earlier tick."""
         return self.minute - (self.last - tick) * self.minutes_per_tick
 
-    def _cost(self, spent: Spent) -> None:
+    def charge(self, spent: Spent) -> None:
+        """Charge the day, kind and owner of a job."""
         day, kind = day_of(self._minute(spent.key.tick)), spent.key.kind
         if spent.cost == Cost():
             return
@@ -177,6 +180,8 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
         if not figures.first and line.core.tick > 1:
             _begin(client, prefix, line.core.tick - 1, figures)
         figures.add(line)
+    for spent in spending(unjournalled(client, prefix), SCHEMA):
+        figures.charge(spent)
     return figures
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -12,11 +12,12 @@ from memory.effects import Effect
 from scheduler.corrections import WITHOUT_RESULT
 from scheduler.history import PAGE, read_journal
 from scheduler.intake import InputError
-from scheduler.journal import Correction, Ended, EndNote, JournalError, ReadLine, reason_of
+from scheduler.journal import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
 from scheduler.journal_checkpoint import load_base
 from scheduler.late_answers import AWAITED, LONGEST
 from scheduler.standing import Opening
 from scheduler.summary import prefix_of
+from scheduler.unjournalled import unjournalled
 from scheduler.versions import CORRECTS_VIEW
 from tasks.job import Cost, Job, JobKey, added
 
@@ -113,6 +114,8 @@ class JobHistory:
         self._late: dict[JobKey, LateAnswer] = {}  # as far as they were read
         self._corrected: dict[JobKey, Correction] = {}  # the same
         self._retried: dict[JobKey, dict[int, Cost]] = {}  # the same, by the tick that learned it after the job's end
+        known = unjournalled(client, self._prefix)
+        self._learn_usage(known.corrected, known.retried, tick=self._now() + 1)
 
     def newest(
         self, last: int, *, state: str | None = None, kind: str | None = None, owner: str | None = None
@@ -300,15 +303,18 @@ class JobHistory:
         for decided in line.core.decided:
             self._openings[decided.key] = Opening(decided, notes.get(decided.key))
 
-    def _learn_late(self, line: ReadLine) -> None:
-        """Learn what a line says of jobs that had ended before."""
-        for correction in line.notes.corrected:
+    def _learn_usage(self, corrected: Iterable[Correction], retried: Iterable[Retried], tick: int) -> None:
+        for correction in corrected:
             self._corrected[correction.key] = correction
         found: dict[JobKey, Cost] = {}
-        for retried in line.notes.retried:
-            found[retried.key] = added(found.get(retried.key, Cost()), retried.used)
+        for one in retried:
+            found[one.key] = added(found.get(one.key, Cost()), one.used)
         for key, used in found.items():
-            self._retried.setdefault(key, {})[line.core.tick] = used
+            self._retried.setdefault(key, {})[tick] = used
+
+    def _learn_late(self, line: ReadLine) -> None:
+        """Learn what a line says of jobs that had ended before."""
+        self._learn_usage(line.notes.corrected, line.notes.retried, line.core.tick)
         for ended, note in zip(line.core.late, line.notes.late, strict=True):
             if line.schema < CORRECTS_VIEW:  # there the answer itself said what it cost
                 self._corrected[ended.key] = Correction(

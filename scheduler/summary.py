@@ -21,12 +21,14 @@ from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS, LimitTable
 from scheduler.presence import host_of, state_in_words
 from scheduler.rules import kept_settings
+from scheduler.spending import spending
 from scheduler.standing import Standing
 from scheduler.steering import limit_history, read_steering
 from scheduler.steering_vitals import SteeringVitals, steering_of
 from scheduler.streams import load_streams
+from scheduler.unjournalled import unjournalled
 from scheduler.versions import SCHEMA
-from tasks.job import Cost
+from tasks.job import Cost, added
 
 WHOLE_RUN = window_of("run", 0, 0)
 
@@ -247,7 +249,10 @@ def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
     tick: Any = client.hget(prefix + "state", "tick")
     for line in read_journal(client, prefix, standing.tick + 1, int(tick)):
         standing.add(line)
-    return dict(sorted(standing.usage.items()))
+    usage = dict(standing.usage)
+    for spent in spending(unjournalled(client, prefix), SCHEMA):
+        usage[spent.key.owner] = added(usage.get(spent.key.owner, Cost()), spent.cost)
+    return dict(sorted(usage.items()))
 
 
 def limit_name(limits: LimitTable, cell: str) -> str:

@@ -202,6 +202,32 @@ def test_who_looks_at_a_late_job_sees_what_it_used(client: Redis, tmp_path: Path
     assert (figures.spent, figures.owners) == ({0: {"think": SPENT}}, {OWNER: SPENT}), "on the day that asked"
 
 
+def test_what_becomes_known_after_the_last_tick_is_charged_all_the_same(client: Redis, tmp_path: Path) -> None:
+    host, job = begun(client, retry_share=0.9, limits={"run.run.tokens": 400})
+    first = claimed(worker(client), job)
+    host.ledger.collect(host.tick.number, "due", [first.token])
+    second = claimed(worker(client), job)
+    host.until(job.due + 2)
+    host.ledger.finish("stopped")
+    settle(worker(client), second, used=SPENT)
+    settle(worker(client), first, None, Cost(calls=1, tokens=7))
+    assert left(host)[2] == client.hlen(host.ledger.prefix + "retries") == 1, "no tick will take them"
+    both = Cost(calls=2, tokens=18)
+    assert usage_by_owner(client, "r")[OWNER] == both
+    for found in (JobHistory(client, "r").find(job.key), *JobHistory(client, "r").newest(1)):
+        assert (found.usage, found.retried, found.spent, found.settled) == (SPENT, Cost(calls=1, tokens=7), both, True)
+    figures = run_figures(client, "r", tmp_path)
+    assert (figures.spent, figures.owners) == ({0: {"think": both}}, {OWNER: both})
+
+    host = Host(client, resume=True, cost=WHOLE, retry_share=0.9, limits={"run.run.tokens": 400})
+    host.turn()
+    host.turn()
+    assert client.hlen(host.ledger.prefix + "retries") == 0
+    assert usage_by_owner(client, "r")[OWNER] == both, "once"
+    assert JobHistory(client, "r").find(job.key).spent == both
+    sound(host)
+
+
 def test_what_is_in_flight_held_and_spent_is_shown_apart(client: Redis) -> None:
     host, job = begun(client, limits={"run.run.tokens": 100}, retry_share=0.4)
     first = claimed(worker(client), job)

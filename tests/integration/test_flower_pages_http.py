@@ -158,7 +158,7 @@ def test_a_journal_that_was_changed_is_said_to_be(
         client.lset(journal, -1, forge(line))
         try:
             status, text = get(f"{address}/cadence/data?run=town-1", LOGIN)
-            (up,) = list(_Ledger(client, "town-1").collect())
+            (up,) = list(_Ledger(client, "town-1", lambda tick: 0.0).collect())
         finally:
             client.lset(journal, -1, line)
     assert status == 503

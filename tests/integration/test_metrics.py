@@ -239,6 +239,35 @@ def test_an_alert_says_that_a_run_has_no_host(tmp_path: Path, host: str, worker:
     check_alert(tmp_path, series, "CogitateNoHost", ['run="town"'] * firing)
 
 
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("late", "too_slow", "admitted", "firing"),
+    [
+        ("0+1x60", None, "0+2x60", 1),
+        (None, "0+1x60", "0+2x60", 1),
+        ("0+1x60", "0+1x60", "0+20x60", 0),
+        (None, None, "0+2x60", 0),
+    ],
+)
+def test_an_alert_says_that_thoughts_come_too_late(
+    tmp_path: Path, late: str | None, too_slow: str | None, admitted: str, firing: int
+) -> None:
+    asked = 'cogitate_requests_total{run="town",kind="act"'
+    series = {'cogitate_tick{run="town"}': "0+20x60", f'{asked},decision="admitted",reason="none"}}': admitted}
+    if late:
+        series['cogitate_jobs_total{run="town",kind="act",end="applied",reason="late"}'] = late
+    if too_slow:
+        series[f'{asked},decision="dropped",reason="too_slow"}}'] = too_slow
+    check_alert(tmp_path, series, "CogitateThoughtsTooLate", ['run="town"'] * firing)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("seconds", "firing"), [("0+2x60", 0), ("0+5x60", 1)])
+def test_an_alert_says_that_jobs_wait_for_workers(tmp_path: Path, seconds: str, firing: int) -> None:
+    series = {'cogitate_queue_age_seconds{run="town",kind="act"}': seconds}
+    check_alert(tmp_path, series, "CogitateQueueOld", ['run="town",kind="act"'] * firing)
+
+
 def scraped(port: int) -> dict[str, float]:
     """What stands at a metrics port."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
@@ -268,7 +297,7 @@ def test_what_the_alerts_need_is_exported(tmp_path: Path, client: Redis, monkeyp
                 reserved = claim.job.reserved.tokens
             if tick.number == 19:
                 claims.settle(claim, None, Cost(calls=1, tokens=500), "timeout")
-            if tick.number in (2, 18, 19, 21):
+            if tick.number in (2, 3, 18, 19, 21):
                 found[tick.number] = scraped(settings.metrics_port or 0)
 
     def at(tick: int, name: str) -> float | None:
@@ -276,6 +305,10 @@ def test_what_the_alerts_need_is_exported(tmp_path: Path, client: Redis, monkeyp
 
     assert reserved > 3_000
     assert at(2, "limit_refused_total") == 1, "Ben's"
+    assert found[2]['cogitate_requests_total{decision="heuristic",kind="plan",reason="denied",run="town"}'] == 1
+    assert found[2]['cogitate_requests_total{decision="admitted",kind="plan",reason="none",run="town"}'] == 1
+    waited = [found[tick]['cogitate_queue_age_seconds{kind="plan",run="town"}'] for tick in (2, 3)]
+    assert 0 < waited[0] < waited[1], "nobody takes it"
     assert (at(2, "budget_limit"), at(2, "budget_for_retries")) == (6_000, 1_200)
     assert [at(18, f"budget_{name}") for name in ("reserved", "spent", "held")] == [reserved, 0, 0], "late, in flight"
     assert [at(19, f"budget_{name}") for name in ("reserved", "spent", "held")] == [0, 500, reserved - 500]

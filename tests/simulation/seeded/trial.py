@@ -11,7 +11,7 @@ from memory.clock import day_of
 from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.journal import JournalError, ReadLine
-from scheduler.ledger_answers import read_learned, read_retries
+from scheduler.ledger_answers import read_retries
 from scheduler.replay import replay
 from scheduler.snapshot import take_snapshot
 from scheduler.summary import prefix_of, usage_by_owner
@@ -117,14 +117,13 @@ class Trials:
             seen.add(fact.key)
 
     def _check_charges(self, prefix: str) -> None:
-        """What was spent is charged to owners, but for what no tick has journalled yet and what is not known."""
+        """What was spent is charged to owners, but for what is not known and what open jobs have used so far."""
         plain = self._server.plain
         ledger = take_snapshot(plain, prefix)
         tokens = sum(cost.tokens for cost in usage_by_owner(plain, RUN).values())
-        told = [part for pair in ledger.corrections.items() for part in (pair[0].encode(), pair[1])]
-        tokens += sum(0 if known.saved else known.usage.tokens for known in read_learned(told))
         waiting: Any = plain.hgetall(prefix + "retries")
-        tokens += sum(retry.used.tokens for retry in read_retries([part for pair in waiting.items() for part in pair]))
+        retries = read_retries([part for pair in waiting.items() for part in pair])
+        tokens += sum(retry.used.tokens for retry in retries if retry.key.text() in ledger.jobs)  # with their ends
         tokens += sum(attempt["reserved"][1] for attempt in ledger.lost.values())
         running = {*ledger.attempts, *ledger.lost}
         for record in ledger.jobs.values():
