@@ -99,6 +99,8 @@ class Mind(RunState):
             elif closing.ended.reason != "none" and not closing.ended.effects:
                 self.warnings["job.nothing_recorded"] += 1
         self._late = self.late.take(offers, self.streams, tick, minute)
+        late = [closing.note for closing in self._late]
+        self.retries.see_late(late, self.corrections.charged, {known.key for known in learned})
         for closing in self._late:
             self.cadence.touch(closing.ended.key.owner)
             if closing.ended.end != "applied":

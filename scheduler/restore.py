@@ -90,6 +90,7 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     mind.triggers = list(loop.triggers)
     view: Any = client.hgetall(prefix + "view")
     created: Any = client.hget(prefix + "state", "created")
+    mind.retries.of_before = created is None
     mind.view.least_pool = least_pool(created)  # what the pools of an older run were, they remain
     mind.view.held = {field.decode(): int(value) for field, value in view.items()}
     mind.rater.load(client, prefix)

@@ -19,7 +19,7 @@ from scheduler.journal import EndNote, Retried
 from scheduler.ledger import Write
 from scheduler.ledger_answers import Retry
 from scheduler.streams import chunked
-from tasks.job import JobKey, added
+from tasks.job import Cost, JobKey, added
 
 
 class Retries:
@@ -28,10 +28,23 @@ class Retries:
     def __init__(self) -> None:
         self._shown: Sequence[Retry] = ()
         self._journalled: list[str] = []  # tokens
+        self._late: list[Retried] = []  # what late answers cost that nothing else says
+        self.of_before = False  # the run may have jobs that ended when no version kept them to be corrected
 
     def see(self, shown: Sequence[Retry]) -> None:
         """Take note of what the ledger shows at a boundary."""
         self._shown = shown
+
+    def see_late(self, notes: Iterable[EndNote], *charged: Collection[JobKey]) -> None:
+        """Take note of late answers of jobs that ended under a version that did not keep them: only these say the cost.
+
+        Args:
+            charged: the jobs of which a correction says it.
+        """
+        if self.of_before:
+            told = (*charged, {retry.key for retry in self._shown})
+            unsaid = [note for note in notes if not any(note.key in keys for keys in told)]
+            self._late = [Retried(note.key, note.spent) for note in unsaid if note.spent != Cost()]
 
     def close(self, notes: Iterable[EndNote]) -> tuple[EndNote, ...]:
         """Return the notes of jobs that end, each with what its earlier attempts used."""
@@ -47,8 +60,9 @@ class Retries:
         """Return what was used for jobs that had ended before: those that are not among the known ones."""
         late = [retry for retry in self._shown if not any(retry.key in keys for keys in known)]
         self._journalled += [retry.token for retry in late]
-        self._shown = ()
-        return tuple(Retried(retry.key, retry.used) for retry in late)
+        found = [*(Retried(retry.key, retry.used) for retry in late), *self._late]
+        self._shown, self._late = (), []
+        return tuple(found)
 
     def writes(self) -> list[Write]:
         """Return the commands that remove what is journalled now."""

@@ -20,10 +20,11 @@ from scheduler.journal import unpack_line
 from scheduler.replay import replay
 from scheduler.summary import prefix_of, summarise_run, usage_by_owner
 from scheduler.versions import SCHEMA
-from tasks.job import Cost, added
+from tasks.job import Cost, JobKey, added
 from workers.embedded import EmbeddedServer
 
 FILES = sorted(FOLDER.glob("run-schema-*.json"))
+LATE = "36/plan/agent:ben/0/0"  # of whose answer each file has it that it came late
 MORE = 15  # ticks: every job that was open has its end by then
 
 
@@ -44,16 +45,20 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
+def check_charges(client: Redis, run: str) -> None:
+    """Check that owners are charged what their jobs are."""
+    by_job: dict[str, Cost] = {}
+    for one in JobHistory(client, run).all():
+        if one.spent != Cost():
+            by_job[one.owner] = added(by_job.get(one.owner, Cost()), one.spent)
+    assert by_job == {owner: cost for owner, cost in usage_by_owner(client, run).items() if cost != Cost()}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_jobs_and_owners_of_an_older_run_were_charged_the_same(client: Redis, path: Path) -> None:
     written = read(path)
     load(client, written)
-    charged = {owner: cost for owner, cost in usage_by_owner(client, written["run"]).items() if cost != Cost()}
-    by_job: dict[str, Cost] = {}
-    for one in JobHistory(client, written["run"]).all():
-        if one.spent != Cost():
-            by_job[one.owner] = added(by_job.get(one.owner, Cost()), one.spent)
-    assert by_job == charged
+    check_charges(client, written["run"])
 
 
 def test_there_is_a_file_of_each_version() -> None:
@@ -83,6 +88,10 @@ def test_an_older_run_is_audited_replayed_and_resumed(
         assert not {key.text() for key in loop.mind.open} & left
     assert summarise_run(client, run).tick == tick + MORE
     assert not client.exists(prefix_of(client, run) + "offered"), "late answers were taken"
+    check_charges(client, run)
+    if any(key.endswith(":offered") for key in written["keys"]):
+        late = JobHistory(client, run).find(JobKey.parse(LATE))
+        assert late.spent.tokens == 300, "also where the version that ended it did not keep it to be corrected"
     assert audit(client, run) == []
     assert replay(client, run, FakeRedis()).ticks == tick + MORE
 
