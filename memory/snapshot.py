@@ -9,7 +9,7 @@ import msgspec
 
 from memory.entry import Archived, Entry, Head, Marks
 from memory.stream import Stream
-from memory.unreadable import read_entry
+from memory.unreadable import read_entry, read_head, read_marks
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,8 +28,8 @@ class _Unread(msgspec.Struct, frozen=True, kw_only=True):
     owner: str
     entries: list[msgspec.Raw]
     archived: dict[int, Archived]
-    marks: dict[int, Marks]
-    head: Head
+    marks: dict[int, msgspec.Raw]
+    head: msgspec.Raw
 
 
 def dump(stream: Stream) -> bytes:
@@ -62,11 +62,11 @@ def load(data: bytes) -> Stream:
 
 
 def _with_unreadable(kept: _Unread) -> Snapshot:
-    """Return the snapshot, each entry that cannot be read as an `UnreadableEntry`."""
+    """Return the snapshot with the values that it has, each entry that cannot be read as an `UnreadableEntry`."""
     return Snapshot(
         owner=kept.owner,
         entries=[read_entry(raw) for raw in kept.entries],
         archived=kept.archived,
-        marks=kept.marks,
-        head=kept.head,
+        marks={number: read_marks(raw) for number, raw in kept.marks.items()},
+        head=read_head(kept.head),
     )

@@ -41,7 +41,7 @@ class Changes(msgspec.Struct):
 
     def __bool__(self) -> bool:
         changed = self.appended or self.archived or self.marked or self.rated or self.deleted or self.deleted_into
-        return bool(changed or self.head)
+        return bool(changed or self.deleted_marks or self.head)
 
 
 class Stream:
@@ -260,6 +260,14 @@ class Stream:
                 self._seal.marks(number, before, -1)
             self._seal.marks(number, marks, 1)
         self.changes.marked.add(number)
+
+    def forget_marks(self, number: int) -> None:
+        """Remove the marks of an entry."""
+        before = self.marks.pop(number)
+        self.changes.marked.discard(number)
+        self.changes.deleted_marks.append(number)
+        if self._seal is not None:
+            self._seal.marks(number, before, -1)
 
     def rate(self, number: int, importance: int, tick: int) -> None:
         """Give an unrated entry its rating, from this tick on."""

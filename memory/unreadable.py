@@ -1,4 +1,4 @@
-"""Entries with values that no entry can have, such as a type of a host's own invention.
+"""Entries, heads and marks with values that these cannot have, such as a type of a host's own invention.
 
 Kinds of a host's own could write them before what kinds make was checked. Who reads a run leaves them out and is told;
 only what rebuilds a run from its journal holds them, as the host did that wrote them.
@@ -7,14 +7,20 @@ only what rebuilds a run from its journal holds them, as the host did that wrote
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
-from memory.entry import Entry, PlanItem
+from memory.effects import Append, Effect
+from memory.entry import Entry, Head, Marks, PlanItem, PlanStatus
 from memory.stream import Stream
 
 _ENTRY = msgspec.json.Decoder(Entry)
+_HEAD = msgspec.json.Decoder(Head)
+_MARKS = msgspec.json.Decoder(Marks)
+_LOOSE = ("counters", "plan_status")  # what effects of a kind put into a head one by one
+_STATUSES = frozenset(get_args(PlanStatus))
+_EFFECTS: dict[Any, Any] = {struct.__struct_config__.tag: struct for struct in get_args(Effect) if struct is not Append}
 _GIVEN = ("number", "tick", "rated")  # by the host, not by a kind
 _SAID = 200  # characters of a reason
 
@@ -28,14 +34,15 @@ class UnreadableEntry(Entry, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LeftOut(NamedTuple):
-    """An entry that cannot be read."""
+    """An entry that cannot be read, or, with number 0, a value of the head or of marks."""
 
     owner: str
     number: int
     why: str
 
     def __str__(self) -> str:
-        return f"entry {self.number} of {self.owner} cannot be read and is left out: {self.why}"
+        what = f"entry {self.number}" if self.number else "a value"
+        return f"{what} of {self.owner} cannot be read and is left out: {self.why}"
 
 
 def read_entry(raw: bytes | msgspec.Raw) -> Entry:
@@ -86,11 +93,16 @@ def unreadable(streams: Iterable[Stream]) -> Iterator[LeftOut]:
         for number, entry in stream.entries.items():
             if why := why_unreadable(entry):
                 yield LeftOut(stream.owner, number, why)
+        if wrong := _wrong_values(stream):
+            yield LeftOut(stream.owner, 0, ", ".join(wrong)[:_SAID])
 
 
 def leave_out(stream: Stream, numbers: Iterable[int], tick: int) -> None:
-    """Remove entries from a stream, for good."""
+    """Remove entries from a stream, for good; with number 0 the values of its head and marks that cannot be read."""
     gone = set(numbers)
+    if 0 in gone:
+        _mend(stream)
+        gone.remove(0)
     for number, record in list(stream.archived.items()):
         if record.into in gone:
             stream.forget_target(number)
@@ -98,6 +110,92 @@ def leave_out(stream: Stream, numbers: Iterable[int], tick: int) -> None:
         if stream.is_live(number):
             stream.archive(number, tick)
         stream.delete((number,))
+
+
+def read_head(raw: bytes | msgspec.Raw) -> Head:
+    """Return a head from its JSON, with the values that it has: only its counters and statuses may be wrong.
+
+    Raises:
+        ValueError: when it is no head at all.
+    """
+    try:
+        return _HEAD.decode(raw)
+    except msgspec.ValidationError:
+        fields = msgspec.json.decode(raw)
+        wrong = {name: fields.pop(name, {}) for name in _LOOSE} if isinstance(fields, dict) else {}
+        if not all(isinstance(values, dict) for values in wrong.values()):
+            raise
+        return msgspec.structs.replace(msgspec.convert(fields, Head), **wrong)
+
+
+def read_marks(raw: bytes | msgspec.Raw) -> Marks:
+    """Return marks from their JSON, with the values that they have.
+
+    Raises:
+        ValueError: when they are no marks at all.
+    """
+    try:
+        return _MARKS.decode(raw)
+    except msgspec.ValidationError:
+        fields = msgspec.json.decode(raw)
+        if not isinstance(fields, dict) or not fields.keys() <= {*Marks.__struct_fields__}:
+            raise
+        return Marks(**fields)
+
+
+def effect_as_it_is(fields: Any, error: msgspec.ValidationError) -> Effect:
+    """Return an effect that is no `Append` with the values that it was given.
+
+    Args:
+        error: what reading it as an ordinary one said; raised again where the fields are not those of an effect.
+
+    Raises:
+        ValueError: when they are not.
+    """
+    found = dict(fields) if isinstance(fields, dict) else {}
+    struct = _EFFECTS.get(found.pop("type", None))
+    if struct is None or not found.keys() <= {*struct.__struct_fields__}:
+        raise error
+    try:
+        read: Effect = struct(**{name: _value(struct, name, value) for name, value in found.items()})
+    except TypeError:
+        raise error from None
+    return read
+
+
+def _mend(stream: Stream) -> None:
+    """Remove from head and marks the values that they cannot have, for good."""
+    head = stream.head
+    for name, why in (("counters", _wrong_counters(head)), ("plan_status", _wrong_statuses(head))):
+        for key in why:
+            del getattr(head, name)[key]
+            stream.changes.head = True
+    for number in _wrong_marks(stream):
+        stream.forget_marks(number)
+
+
+def _wrong_values(stream: Stream) -> list[str]:
+    return [
+        *(f"counter {name!a} is {stream.head.counters[name]!a}" for name in _wrong_counters(stream.head)),
+        *(f"plan item {name!a} is {stream.head.plan_status[name]!a}" for name in _wrong_statuses(stream.head)),
+        *(f"marks of entry {number}" for number in _wrong_marks(stream)),
+    ]
+
+
+def _wrong_counters(head: Head) -> list[str]:
+    return [name for name, value in head.counters.items() if type(value) is not int]
+
+
+def _wrong_statuses(head: Head) -> list[str]:
+    return [item for item, status in head.plan_status.items() if status not in _STATUSES]
+
+
+def _wrong_marks(stream: Stream) -> list[int]:
+    return [n for n, marks in stream.marks.items() if any(type(value) is not int for value in _values(marks))]
+
+
+def _values(marks: Marks) -> tuple[Any, ...]:
+    return (marks.accesses, marks.last_accessed, marks.repeats, marks.last_repeat)
 
 
 def _value(struct: type[msgspec.Struct], name: str, value: Any) -> Any:

@@ -12,11 +12,11 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from memory.effects import Append, Effect
+from memory.effects import Append, Effect, Tell
 from memory.entry import Entry
 from memory.errors import CogitateError
 from memory.profile import Profile
-from memory.unreadable import UnreadableEntry, as_it_is
+from memory.unreadable import as_it_is, effect_as_it_is
 from scheduler.admission import Decision
 from scheduler.budget import Cell
 from scheduler.claims import PromptCount, Reason, Source
@@ -98,7 +98,7 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     tick: int
     minute: int
-    unread: tuple[tuple[str, tuple[int, ...]], ...] = ()  # entries that cannot be read and are left out from now on
+    unread: tuple[tuple[str, tuple[int, ...]], ...] = ()  # left out from now on; 0: of head and marks
     joined: tuple[tuple[str, Profile], ...] = ()
     left: tuple[str, ...] = ()
     facts: Facts | None = None  # when they changed
@@ -210,7 +210,7 @@ class JournalError(CogitateError, ValueError):
 _CORE = msgspec.json.Decoder(Core)
 _LINE = msgspec.json.Decoder(Line)
 _APPEND = Append.__struct_config__.tag
-_STAND_IN = {"type": "observation", "text": "", "minute": 0}
+_STAND_IN: dict[str, Any] = {"type": Tell.__struct_config__.tag, "owner": "", "topic": "", "data": {}}
 _VERSION = msgspec.json.Decoder(Versioned)
 
 
@@ -254,7 +254,7 @@ def write_line(core: Core, notes: Notes, digest: str, chain: str, version: int) 
 
 
 def _read_core(raw: bytes) -> Core:
-    """Decode a core, with entries of a kind's that cannot be read as they are (`memory.unreadable`).
+    """Decode a core, with what kinds made that cannot be read as it is (`memory.unreadable`).
 
     Raises:
         msgspec.DecodeError: when anything else in it cannot be read.
@@ -263,25 +263,30 @@ def _read_core(raw: bytes) -> Core:
         return _CORE.decode(raw)
     except msgspec.ValidationError:
         tree = msgspec.json.decode(raw)
-    found: dict[tuple[str, int, int], UnreadableEntry] = {}
+    found: dict[tuple[str, int, int], Effect] = {}
     for part in ("ended", "late"):
         for i, ended in enumerate(tree.get(part, ())):
             for j, effect in enumerate(ended.get("effects", ())):
                 try:
-                    msgspec.convert(effect, Append)
+                    msgspec.convert(effect, Effect)
                 except msgspec.ValidationError as error:
-                    if effect.get("type") == _APPEND:
-                        found[part, i, j] = as_it_is(effect.get("entry"), error)
-                        effect["entry"] = _STAND_IN
+                    found[part, i, j] = _as_it_is(effect, error)
+                    ended["effects"][j] = _STAND_IN
     core = _CORE.decode(msgspec.json.encode(tree))
-    replace = msgspec.structs.replace
-    for (part, i, j), entry in found.items():
+    for (part, i, j), effect in found.items():
         ends = list(getattr(core, part))
         effects = list(ends[i].effects)
-        effects[j] = replace(effects[j], entry=entry)
-        ends[i] = replace(ends[i], effects=tuple(effects))
-        core = replace(core, **{part: tuple(ends)})
+        effects[j] = effect
+        ends[i] = msgspec.structs.replace(ends[i], effects=tuple(effects))
+        core = msgspec.structs.replace(core, **{part: tuple(ends)})
     return core
+
+
+def _as_it_is(effect: Any, error: msgspec.ValidationError) -> Effect:
+    if not isinstance(effect, dict) or effect.get("type") != _APPEND:
+        return effect_as_it_is(effect, error)
+    read = msgspec.convert(effect | {"entry": {"type": "observation", "text": "", "minute": 0}}, Append)
+    return msgspec.structs.replace(read, entry=as_it_is(effect.get("entry"), error))
 
 
 class ReadLine(msgspec.Struct, frozen=True):

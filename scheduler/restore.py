@@ -82,7 +82,8 @@ def _restore(ledger: HostLedger, mind: Mind) -> Restored:
     seals.check(client, prefix, mind, int(tick))
     mind.left_out = list(unreadable(mind.streams.values()))
     for one in mind.left_out:
-        check_kind_wrote(client, prefix, one.owner, mind.streams[one.owner].entries[one.number])
+        if one.number:
+            check_kind_wrote(client, prefix, one.owner, mind.streams[one.owner].entries[one.number])
         leave_out(mind.streams[one.owner], (one.number,), int(tick) + 1)
     mind.facts = _with_models(mind.facts_at[loop.facts_version], mind.facts.models)
     mind.facts_version = loop.facts_version

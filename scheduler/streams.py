@@ -19,15 +19,12 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from memory.entry import Archived, Head, Marks
+from memory.entry import Archived, Head
 from memory.stream import Stream
-from memory.unreadable import read_entry
+from memory.unreadable import read_entry, read_head, read_marks
 from scheduler.ledger import Value, Write
 
 CHUNK = 500  # pairs a command; Lua's unpack fails between 7,000 and 8,000 values
-
-_MARKS = msgspec.json.Decoder(Marks)
-_HEAD = msgspec.json.Decoder(Head)
 
 
 def chunked(command: str, key: str, values: Sequence[Value], per: int = 1) -> Iterator[Write]:
@@ -110,7 +107,7 @@ def load_streams(client: Redis, prefix: str, owners: Iterable[str]) -> dict[str,
             owner,
             entries=[read_entry(raw) for raw in (*live, *archive)],
             archived={int(n): Archived(int(tick), went.get(int(n), 0)) for n, tick in scores},
-            marks={int(number): _MARKS.decode(raw) for number, raw in marks.items()},
-            head=_HEAD.decode(head) if head else Head(),
+            marks={int(number): read_marks(raw) for number, raw in marks.items()},
+            head=read_head(head) if head else Head(),
         )
     return streams

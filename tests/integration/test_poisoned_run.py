@@ -1,4 +1,4 @@
-"""A run in which a kind wrote entries that nobody can read, as kinds once could: it is read without them."""
+"""A run in which a kind wrote what nobody can read, as kinds once could: it is read without that."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from redis import Redis
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop, register
-from memory.effects import Append, Archive
-from memory.entry import Entry
+from memory.effects import Append, Archive, Effect, MarkAccessed, Rate, SetCounter, SetPlanStatus
+from memory.entry import Entry, PlanItem
 from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.ledger_errors import Unreadable
@@ -185,6 +185,87 @@ def test_what_a_kind_did_not_write_is_still_refused(poisoned: tuple[Path, Redis]
     number = next(number for number in left_out(client) if client.hexists(key, str(number)))
     kept: Any = client.hget(key, str(number))
     client.hset(key, str(number), json.dumps(json.loads(kept) | damage))
-    with pytest.raises(Unreadable, match=r"cannot be read: .*"):
+    with pytest.raises(Unreadable, match=r"cannot be read: |cannot go on: .*entries of agent:ada"):
         live(client, data_dir, corrected(), ALL, resume=True)
     assert audit(client, "town") != []
+
+
+class Fidget(Dream):
+    """Due at every tick; what it makes beside a memory has values that no effect can have."""
+
+    name = "fidget"
+
+    def heuristic(self, case: Any) -> Any:
+        tick, minute = case.job.key.tick, case.job.minute
+        made: list[Any] = [Append(ADA, Entry(type="observation", text=f"I woke at {tick}.", minute=minute))]
+        if tick == 1:
+            item = PlanItem(id="1-0", description="Sweep.")
+            plan = Entry(type="plan", text="Sweep.", minute=minute, importance=5, items=(item,), valid_until=5_000)
+            made.append(Append(ADA, plan))
+        if self.wrong:
+            made += WRONG.get(tick, [])
+        return tuple(made)
+
+
+def wrongly(make: Any, *values: Any) -> Effect:
+    """An effect whose types are not looked at when it is made."""
+    effect: Effect = make(*values)
+    return effect
+
+
+WRONG: dict[int, list[Effect]] = {
+    2: [wrongly(SetCounter, ADA, "naps", 1.5), wrongly(SetCounter, ADA, "mood", "high"), SetCounter(ADA, "fine", 3)],
+    3: [wrongly(SetPlanStatus, ADA, "1-0", "done", "pending")],
+    4: [wrongly(MarkAccessed, ADA, (1,), 7.5), MarkAccessed(ADA, (2,), -40)],
+    5: [wrongly(Rate, ADA, (3,), (5.5,))],
+}
+
+
+@pytest.fixture
+def fidgety(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Redis]]:
+    """The data folder of a run whose kind made these, and a client of its server."""
+    data_dir = tmp_path / "data"
+    with EmbeddedServer(data_dir) as server, server.client() as client, monkeypatch.context() as unchecked:
+        unchecked.setattr("scheduler.kind_effects.check_effects", lambda effects: effects)
+        live(client, data_dir, Fidget(), TICKS)
+        unchecked.undo()
+        yield data_dir, client
+
+
+def test_other_effects_that_cannot_be_read_are_told_and_left_out(fidgety: tuple[Path, Redis]) -> None:
+    data_dir, _ = fidgety
+    told = ("counter 'naps' is 1.5", "counter 'mood' is 'high'", "plan item '1-0' is 'done'", "marks of entry 1")
+    for command in (
+        ("memory", "town", ADA), ("replay", "town", "--verify"), ("audit", "town"), ("status", "town"),
+        ("export", "town", "--what", "memories"), ("export", "town", "--what", "journal"),
+        ("export", "town", "--what", "jobs"), ("report", "town", "--out", data_dir.parent / "town.html"),
+    ):  # fmt: skip
+        done = typed(*command, data_dir=data_dir)
+        assert done.returncode == 0, (command, done.stderr, done.stdout)
+        if command[0] in ("memory", "replay", "audit", "report"):
+            assert f"a value of {ADA} cannot be read and is left out" in done.stderr
+            assert [what for what in told if what not in done.stderr] == []
+
+
+@pytest.mark.parametrize("sealed", [True, False], ids=["sealed", "before seals"])
+def test_such_a_run_is_resumed_without_these_values(fidgety: tuple[Path, Redis], sealed: bool) -> None:
+    data_dir, client = fidgety
+    if not sealed:
+        client.delete(prefix_of(client, "town") + "seals")
+    kind = Fidget()
+    kind.wrong = False
+    loop = live(client, data_dir, kind, ALL, resume=True)
+    assert loop.tick == ALL
+    head = loop.mind.streams[ADA].head
+    assert head.counters["fine"] == 3
+    assert not {"naps", "mood"} & head.counters.keys()
+    assert head.plan_status == {}
+    assert 1 not in loop.mind.streams[ADA].marks
+    (left,) = [line.core.unread for line in read_journal(client, prefix_of(client, "town"), 1, ALL) if line.core.unread]
+    assert left[0][0] == ADA
+    assert left[0][1][0] == 0
+    assert audit(client, "town") == []
+    done = typed("replay", "town", "--verify", data_dir=data_dir)
+    assert done.returncode == 0, done.stderr
+    assert "cannot be read" not in done.stderr
+    assert live(client, data_dir, kind, ALL + 2, resume=True).tick == ALL + 2
