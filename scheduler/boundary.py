@@ -90,7 +90,7 @@ def _close(
     if result is None:
         reason = _WITHOUT_RESULT.get(row.state) or reason_of(item.job.refused)  # held
         made = made_without_model(kind, case_of(item))
-        failure = EFFECTS_REFUSED if made.refusal else row.failure
+        failure = row.failure or (EFFECTS_REFUSED if made.refusal else "")
         model = item.job.model if row.failure else ""
         result = Result(
             effects=made.effects, source="heuristic", reason=reason, model=model, failure=failure, refusal=made.refusal

