@@ -19,6 +19,7 @@ import scheduler.boundary
 import scheduler.commit
 import scheduler.history
 import scheduler.journal
+import scheduler.restore
 import scheduler.scripts
 import scheduler.upkeep
 from memory.seal import Seal
@@ -228,6 +229,16 @@ def latencies_forgotten() -> AbstractContextManager[Any]:
     return patch.object(Latencies, "load", lambda *known: None)
 
 
+def answers_forgotten() -> AbstractContextManager[Any]:
+    """A host that resumes a run counts the whole reservations of jobs whose answers wait for their due ticks."""
+    load = scheduler.restore.load_open_jobs
+
+    def changed(client: Any, prefix: str) -> Any:
+        return {key: msgspec.structs.replace(item, answered=None) for key, item in load(client, prefix).items()}
+
+    return patch.object(scheduler.restore, "load_open_jobs", changed)
+
+
 def answered_forgotten() -> AbstractContextManager[Any]:
     """Who resumes a run takes open jobs whose answers are there for ones that still wait."""
     load = Latencies.load
@@ -291,6 +302,7 @@ MUTATIONS: dict[str, Mutation] = {
     ),
     "latencies are forgotten on resume": latencies_forgotten,
     "who is answered is forgotten on resume": answered_forgotten,
+    "what an answer used is forgotten on resume": answers_forgotten,
     "an answer is timed again": times_taken_again,
     "a seal is of more than there is": seals_that_only_grow,
     "preconditions are ignored": preconditions_ignored,
@@ -313,6 +325,7 @@ FOCUS: dict[str, tuple[str, ...]] = {
     "a seal is of more than there is": ("host killed",),
     "latencies are forgotten on resume": ("host killed",),
     "who is answered is forgotten on resume": ("host killed",),
+    "what an answer used is forgotten on resume": ("host killed",),
     "host steps have no sequence": ("server restarted",),
     "leases follow the wall clock": ("wall clock jumped",),
     "a fenced host gives signs of life": ("host stopped", "second host"),
