@@ -54,7 +54,7 @@ def complaint_of(error: Exception) -> Complaint | None:
         case TyperException():
             said = Complaint(error.format_message().replace("Value error, ", ""), error.exit_code)
         case SettingsRefused():
-            said = Complaint("; ".join(fault.line(_named(fault)) for fault in error.faults), USAGE)
+            said = Complaint(error.line(_named), USAGE)
         case msgspec.DecodeError():
             said = Complaint(f"what is stored cannot be read: {error}; `cogitate audit RUN` says what is wrong", FAILED)
         case _ if isinstance(error, _REFUSED):

@@ -15,12 +15,10 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-#: Control characters but for line feed and tab, what turns or hides the text around it, and halves of characters. Not
-#: the joiners U+200C and U+200D, which Persian, Hindi and emoji need.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
+from scheduler.intake import HIDING
+
+#: What hides or steers, but for line feed and tab.
+_HIDDEN = re.compile(f"[\x00-\x08\x0b-\x1f{HIDING}]")
 
 
 def visible(text: str) -> str:

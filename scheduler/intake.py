@@ -31,7 +31,13 @@ MAX_PRIORITY = 1_000_000
 MAX_WITHIN = 1_000_000  # ticks
 MAX_INTEGER = 2**53 - 1  # what every reader of JSON holds exactly
 _SCOPES = ("agent", "npc", "location", "group", "world")
-_HIDDEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, and halves of characters
+#: Characters beyond ASCII that steer a terminal, or turn or hide the text around them, and halves of characters: the
+#: inside of a pattern's class. Not the joiners U+200C and U+200D, which Persian, Hindi and emoji need.
+HIDING = (
+    "\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f"
+)
+_HIDDEN = re.compile(f"[\x00-\x1f{HIDING}]")
 _REASON = 300  # characters
 
 
@@ -144,11 +150,11 @@ def check_owner(owner: object) -> str:
     if not isinstance(owner, str):
         raise InputError(f"{quoted(owner)} is not an owner: give a string such as 'agent:ada'")
     scope, colon, name = owner.partition(":")
-    fits = scope in _SCOPES and (bool(name) if colon else scope == "world")
+    fits = scope in _SCOPES and (bool(name.strip()) if colon else scope == "world")
     if not fits or len(owner) > MAX_OWNER or "}" in owner or _HIDDEN.search(owner):
         raise InputError(
             f"{quoted(owner)} is not an owner: use <scope>:<name> with a scope of {', '.join(_SCOPES)}, "
-            f"at most {MAX_OWNER} characters, none of them a control character or }}"
+            f"at most {MAX_OWNER} characters, none of them }} or one that is not seen"
         )
     return str.__str__(owner)
 

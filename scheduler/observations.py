@@ -18,6 +18,21 @@ EARLIEST = 30 * DAY  # game minutes before the tick: what is older belongs into 
 LATEST = DAY  # game minutes after the tick
 _BLANK = "text is blank"  # which an older version took
 
+
+def _no_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("true and false are no numbers")
+    return value
+
+
+def _no_bytes(value: object) -> object:
+    if isinstance(value, bytes):
+        raise ValueError("bytes are no text: decode them")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_no_bytes)]
+Number = Annotated[int, BeforeValidator(_no_bool)]
 Short = Annotated[str, Field(max_length=MAX_NAME)]
 Several = Annotated[tuple[Short, ...], BeforeValidator(listed), Field(max_length=MAX_NAMES)]
 
@@ -27,13 +42,13 @@ class _Observed(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    text: str = Field(max_length=MAX_TEXT)
-    minute: int = Field(ge=0, le=MAX_INTEGER)  # game time, total minutes
+    text: Text = Field(max_length=MAX_TEXT)
+    minute: Number = Field(ge=0, le=MAX_INTEGER)  # game time, total minutes
     type: EntryType = "observation"
     location: Short = ""
     subjects: Several = ()
     keywords: Several = ()
-    importance: int = Field(0, ge=0, le=10)  # 0: not rated
+    importance: Number = Field(0, ge=0, le=10)  # 0: not rated
     source: EntrySource = "perception"
     source_id: Short = ""
     tags: Several = ()

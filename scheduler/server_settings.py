@@ -8,13 +8,14 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator
+from pydantic import AfterValidator, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings
 
 from memory.errors import CogitateError, quoted
 from scheduler.limits import MAX_LIMIT
 
 MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
+HALVES = re.compile("[\ud800-\udfff]")
 SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
 
 
@@ -42,6 +43,19 @@ class ServerSettings(BaseSettings):
     # What Prometheus reads. Worker processes that a host starts are at the ports after its own.
     metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served
     metrics_address: str = "127.0.0.1"
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _what_it_is(cls, value: object, info: ValidationInfo) -> object:
+        """No text has halves of characters, and true and false are no numbers."""
+        wanted = str(cls.model_fields[info.field_name or ""].annotation)
+        for one in (value, *value.values()) if isinstance(value, dict) else (value,):
+            if isinstance(one, bool) and "bool" not in wanted:
+                raise ValueError("true and false are no numbers")
+            text = one.get_secret_value() if isinstance(one, SecretStr) else one
+            if isinstance(text, str) and "Path" not in wanted and not text.isascii() and HALVES.search(text):
+                raise ValueError("it holds what is no character: a byte that is not UTF-8, or half of a surrogate pair")
+        return value
 
     @field_validator("*")
     @classmethod

@@ -22,7 +22,7 @@ from scheduler.limits import LimitTable
 from scheduler.model_choice import ModelChoice
 from scheduler.server_settings import SERVER_FILE as SERVER_FILE
 from scheduler.server_settings import ConfigurationError as ConfigurationError
-from scheduler.settings_faults import UNREADABLE, refusal
+from scheduler.settings_faults import UNREADABLE, check_file, refusal
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -196,6 +196,7 @@ class Settings(ModelChoice):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags, then environment, then `cogitate.toml`."""
+        check_file()
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
     def limit_table(self) -> LimitTable:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +17,27 @@ from scheduler.server_settings import ConfigurationError
 
 TOML = "cogitate.toml"
 #: What reading settings may raise besides what their own checks do.
-UNREADABLE = (ValidationError, SettingsError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, OSError)
+UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSError)
 SECRET = ("redis_url", "broker_url", "api_key", "endpoints")  # their values are never shown
+
+
+LARGEST = 1_000_000  # bytes of the file
+NAMED = 5  # faults that are said; of the rest their number
+
+
+def check_file() -> None:
+    """Refuse what has the file's name and is none, or is none of ours by its size.
+
+    Raises:
+        ConfigurationError: saying what it is.
+    """
+    path = Path(TOML)
+    if not path.is_file():
+        if path.is_symlink() or path.exists():
+            raise ConfigurationError(f"{path.absolute()} is no file: remove it, or put one there")
+        return
+    if path.stat().st_size > LARGEST:
+        raise ConfigurationError(f"{path.absolute()} has more than {LARGEST:,} bytes: it cannot be a file of settings")
 
 
 class Fault(NamedTuple):
@@ -38,8 +56,14 @@ class SettingsRefused(ConfigurationError):
     """Settings cannot be used."""
 
     def __init__(self, faults: Collection[Fault]) -> None:
-        super().__init__("; ".join(fault.line() for fault in faults))
         self.faults = tuple(faults)
+        super().__init__(self.line())
+
+    def line(self, named: Callable[[Fault], str] = lambda fault: "") -> str:
+        """Return the first faults in words, and how many more there are; `named` is what the user calls a setting."""
+        more = len(self.faults) - NAMED
+        said = "; ".join(fault.line(named(fault)) for fault in self.faults[:NAMED])
+        return f"{said}; and {more:,} more" if more > 0 else said
 
 
 def called(fault: Fault) -> str:
@@ -63,7 +87,7 @@ def refusal(error: Exception, given: Mapping[str, Any], known: Collection[str]) 
     path = Path(TOML).absolute()
     if isinstance(error, UnicodeDecodeError):
         return ConfigurationError(f"{path} is not UTF-8 (at byte {error.start}): save it as UTF-8")
-    if isinstance(error, tomllib.TOMLDecodeError):
+    if isinstance(error, ValueError):  # of TOML, or of a number that has thousands of digits
         return ConfigurationError(f"{path} cannot be read as TOML: {error}")
     if isinstance(error, RecursionError):
         return ConfigurationError(f"{path} cannot be read as TOML: it is nested too deep")

@@ -57,6 +57,7 @@ def test_owners(owner: str) -> None:
 @pytest.mark.parametrize(
     "owner",
     ["", "agent", "agent:", ":x", "isabella", "Agent:x", "world:", "tree:x", "agent:a\nb", "agent:\x00", "agent:\x7f",
+     "agent:\x9b2J", "agent:\u202eada", "agent:\u200b", "agent: ",
      "agent:" + "x" * 195, "agent:\ud800", "agent:a}:0123456789abcdef:job:x"],
 )  # fmt: skip
 def test_what_is_no_owner(owner: str) -> None:

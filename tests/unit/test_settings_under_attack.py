@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -80,6 +82,43 @@ def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path, monkeypatch: pytest.M
     Path("cogitate.toml").write_bytes(b'model = "caf\xe9"\n')
     with pytest.raises(ConfigurationError, match=r"/cogitate\.toml is not UTF-8 \(at byte 12\)"):
         Settings()
+
+
+def make_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def make_loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (make_folder, "is no file"),
+        (make_loop, "is no file"),
+        (os.mkfifo, "is no file"),
+        (lambda path: path.write_bytes(b"#" * 1_000_001), "more than 1,000,000 bytes"),
+        (lambda path: path.write_text("workers = 1" + "0" * 5_000), "cannot be read as TOML"),
+        (lambda path: path.write_text("".join(f"wrong_{i} = 1\n" for i in range(7))), "; and 2 more"),
+        (lambda path: path.write_text("workers = true"), "workers: true and false are no numbers"),
+        (lambda path: path.write_text('limits = { "day.run.calls" = true }'), "true and false are no numbers"),
+    ],
+)
+def test_what_is_no_file_of_settings_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], object], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(Path("cogitate.toml"))
+    with pytest.raises(ConfigurationError, match=said) as refused:
+        Settings()
+    is_said_in_one_line(refused.value)
+
+
+@pytest.mark.parametrize("name", ["model", "base_url", "metrics_address", "api_key"])
+def test_half_a_character_is_no_text(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name}:.* no character"):
+        Settings(**{name: "a\ud800"})
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)

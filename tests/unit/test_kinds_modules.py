@@ -1,0 +1,44 @@
+"""Modules of kinds that cannot be imported: which, why, and where; never a traceback, never a silent end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scheduler.kinds import load_kinds
+from scheduler.settings import ConfigurationError, Settings
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
+        ("x = 1\nraise KeyError('x')", r"KeyError at .*bad_kinds_1\.py, line 2"),
+        ("x = (", r"SyntaxError at .*bad_kinds_2\.py, line 1"),
+        ("x = 1\x00", "cannot be imported"),
+        ("raise SystemExit(9)", r"SystemExit at .*bad_kinds_4\.py, line 1"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, body: str, said: str
+) -> None:
+    number = request.node.callspec.indices["body"]
+    name = f"bad_kinds_{number}"
+    (tmp_path / f"{name}.py").write_text(body)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match=f"kinds: '{name}' cannot be imported.*{said}|{said}"):
+        load_kinds(Settings(kinds=(name,)))
+
+
+@pytest.mark.parametrize("name", ["", ".relative", "a b", "\x00"])
+def test_what_is_no_name_of_a_module_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be imported"):
+        load_kinds(Settings(kinds=(name,)))
+
+
+def test_only_ctrl_c_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "interrupted_kinds.py").write_text("raise KeyboardInterrupt")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        load_kinds(Settings(kinds=("interrupted_kinds",)))
