@@ -65,7 +65,7 @@ class Trials:
         tick, digest = (raw.decode() for raw in told)
         if int(tick) != cluster.scene.ticks:
             raise Broken(f"the host has finished the run at tick {tick}")
-        if plain.exists(prefix + "host"):
+        if cluster.standing()[0] == "finished" and plain.exists(prefix + "host"):  # another may have resumed it since
             raise Broken("the run is over, and its host's sign of life is there")
         if problems := audit(plain, RUN):
             raise Broken("; ".join(problems[:3]))
