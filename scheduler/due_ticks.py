@@ -6,8 +6,8 @@ always, by what `scheduler.latencies` knows, but no sooner than after the kind's
 its `latency_most`. One whose answer would come after that is refused as `TOO_SLOW`: nothing is spent on it.
 
 So that a model which becomes faster is noticed, one job of a kind that is too slow is admitted all the same, due after
-`latency_most`: when the model's newest answers (to other kinds, or the one before) were fast enough, otherwise after a
-pause as long as it has been too slow; and never two at a time. Before anything is known of a model, its jobs are due
+`latency_most`: when the model's newest answers (to other kinds, or the one before) were fast enough, otherwise after
+`PAUSE`, or `LONG_PAUSE` once two in turn were in vain; and never two at a time. Before anything is known of a model, its jobs are due
 after `latency_most`, and none is admitted that may wait less long than another has waited in vain.
 """
 

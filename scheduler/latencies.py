@@ -7,7 +7,7 @@ how many jobs of its kind and model were ahead of it.
 
 What a new job needs is a high quantile of these samples and a margin, wider while few are known, and its place in the
 queue: a job that may wait so long is in time, nearly always. Where it may wait only less long, the model is too slow if
-more than one of `TOLERATED` samples would have been late.
+more than one of `TOLERATED` samples would have been late, and not all of the newest `RECENT` in turn were in time.
 
 A job that ends late before its answer is known counts at once with twice its age, until the true figure replaces that
 or `RECENT` later answers are there: a model that becomes slower is believed at once. One that becomes faster is
@@ -37,7 +37,7 @@ from tasks.job import JobKey
 
 WINDOW = 64  # samples of one kind and model
 PASSED = 64  # of so many answers one may take longer than what is needed
-TOLERATED = 25  # of so many answers one may come too late: otherwise the model is too slow
+TOLERATED = 20  # of so many answers one may come too late, and one more: otherwise the model is too slow
 TWICE = 2  # times the usual are too long for a kind of whose model nothing else is known
 ENOUGH = 5  # samples of a kind's own; with fewer it borrows from the model's other kinds
 BORROWED = 16  # newest samples of each of them
@@ -154,17 +154,10 @@ class Latencies:
 
     @staticmethod
     def _forget_slower(samples: list[Sample]) -> None:
-        """Forget what was known of a model that has become faster.
-
-        Only answers that were asked for one after the other say so: of a crowd the fastest come first.
-        """
-        begin, in_turn, recent = samples[-1].at, 0, len(samples)
-        while recent and in_turn < RECENT:
-            recent -= 1
-            if samples[recent].at <= begin:
-                begin, in_turn = samples[recent].at - samples[recent].ticks, in_turn + 1
+        """Forget what was known of a model that has become faster."""
+        recent = _in_turn(samples)
         older = sorted(one.ticks for one in samples[:recent])
-        if in_turn == RECENT and len(older) >= OLD:
+        if recent is not None and len(older) >= OLD:
             usual_least = older[len(older) // 4]
             if all(one.ticks < usual_least and not one.awaited for one in samples[recent:]):
                 del samples[:recent]
@@ -192,8 +185,12 @@ class Latencies:
         samples, queue = self._samples(kind, model), self._queue(model)
         if not samples:
             return TWICE * self.prior.usual.get(model, 0.0) + queue * ahead > most
-        late = sum(sample.ticks + queue * (ahead - sample.ahead) > most for sample in samples)
-        return late > max(int(len(samples) >= ENOUGH), len(samples) // TOLERATED)  # one may be bad luck
+        late = [sample.ticks + queue * (ahead - sample.ahead) > most for sample in samples]
+        if sum(late) <= (1 + len(samples) // TOLERATED if len(samples) >= ENOUGH else 0):
+            return False
+        own = self.samples(kind, model)
+        recent = _in_turn(own)
+        return recent is None or any(late[recent : len(own)])
 
     def tries_in_vain(self, kind: str, model: str, most: int) -> int:
         """Return how many of a kind's newest answers, asked for one after the other, took longer than `most` ticks."""
@@ -329,6 +326,20 @@ class Latencies:
         self._told = state[0] == b"1"
         if state[1] is not None:
             self.prior = msgspec.json.decode(state[1], type=LatencyPrior)
+
+
+def _in_turn(samples: Sequence[Sample]) -> int | None:
+    """Return where the newest answers begin of which `RECENT` were asked for one after the other; None: there are none.
+
+    Only such say something of a model's present latency: of a crowd the fastest come first.
+    """
+    begin, found = samples[-1].at if samples else 0, 0
+    for at in range(len(samples) - 1, -1, -1):
+        if samples[at].at <= begin:
+            begin, found = samples[at].at - samples[at].ticks, found + 1
+            if found == RECENT:
+                return at
+    return None
 
 
 def _margin(samples: int) -> float:

@@ -154,10 +154,20 @@ def test_who_waits_behind_a_crowd_needs_longer() -> None:
 def test_too_slow_is_where_more_than_a_few_answers_would_be_late() -> None:
     assert not learned(*[40] * 40).is_too_slow("act", MODEL, 0, 40)
     assert learned(*[41] * 40).is_too_slow("act", MODEL, 0, 40)
-    assert not learned(*[40] * 62, 900, 900).is_too_slow("act", MODEL, 0, 40)
-    assert learned(*[40] * 61, 900, 900, 900).is_too_slow("act", MODEL, 0, 40)
+    assert not learned(*[40] * 60, *[900] * 4).is_too_slow("act", MODEL, 0, 40)
+    assert learned(*[40] * 59, *[900] * 5).is_too_slow("act", MODEL, 0, 40)
     assert not learned(90, *[40] * 4).is_too_slow("act", MODEL, 0, 40)  # one may be bad luck
     assert not Latencies().is_too_slow("act", MODEL, 0, 40)
+
+
+def test_a_model_that_was_too_slow_is_not_after_a_few_answers_in_turn_that_were_there() -> None:
+    known = learned(*[40] * 54, *[900] * 10)
+    for at in range(RECENT):
+        assert known.is_too_slow("act", MODEL, 0, 40)
+        learn(known, 40, 2_000 + 40 * at)
+    assert not known.is_too_slow("act", MODEL, 0, 40)
+    learn(known, 41, 3_000)
+    assert known.is_too_slow("act", MODEL, 0, 40)
 
 
 def test_the_prior_stands_for_answers_until_there_are_some() -> None:
