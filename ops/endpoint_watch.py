@@ -1,19 +1,19 @@
-"""Warnings of endpoints that do not answer: once for each cause while a run goes on, and at its end what that cost."""
+"""Warnings of endpoints that do not answer: once for each cause while a run goes on, and at its end what that cost.
+
+What it cost is counted as the ticks are committed: the end of a host, which an error may have brought about, reads
+nothing for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import structlog
-from redis import Redis
-from redis.exceptions import RedisError
 
 from ops.shortfall_words import shortfall_lines
-from scheduler.ledger_errors import LedgerError
-from scheduler.settings import Settings
-from scheduler.summary import summarise_run
+from scheduler.shortfalls import Shortfalls, note_shortfall
+from scheduler.summary import lines_of_shortfalls
 from scheduler.turn import Outcome
-from workers.llm_address import servers_of
 from workers.verdict import WHAT_TO_CHECK
 
 AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK})  # the rest may be one slow call: told when the breaker opens
@@ -33,10 +33,16 @@ class EndpointWatch:
         self._run = run
         self._endpoints = endpoints
         self._said = said
+        self._shortfalls: Shortfalls = {}
+        self._since = 0  # the first tick that was looked at
 
     def committed(self, tick: int, outcome: Outcome, _seconds: float) -> None:
         """Look through the jobs that ended at a tick."""
+        self._since = self._since or tick
+        ends = {ended.key: ended for ended in outcome.core.ended}
         for note in outcome.notes:
+            if note.key in ends:
+                note_shortfall(self._shortfalls, ends[note.key], note, note.model, tick, outcome.core.minute)
             why = note.because or note.failure
             if why == "real_day_spent":
                 self._say("real_day.spent", "", why, tick, "no model is asked by any run before 00:00 UTC")
@@ -45,18 +51,17 @@ class EndpointWatch:
                 then = "jobs go to their heuristic until it answers"
                 self._say("endpoint.unreachable", endpoint, why, tick, WHAT_TO_CHECK.get(why, then))
 
+    def tell_shortfalls(self, servers: Mapping[str, str]) -> None:
+        """Warn of each endpoint that left jobs without an answer: since when, and what it cost in thoughts.
+
+        Args:
+            servers: the address of each endpoint.
+        """
+        for line in shortfall_lines(lines_of_shortfalls(self._shortfalls, self._endpoints), servers):
+            log.warning("models.unanswered", run=self._run, said=line, since=self._since)
+
     def _say(self, event: str, endpoint: str, why: str, tick: int, then: str) -> None:
         if (endpoint, why) in self._said:
             return
         self._said.add((endpoint, why))
         log.warning(event, run=self._run, **({"endpoint": endpoint} if endpoint else {}), why=why, tick=tick, then=then)
-
-
-def tell_shortfalls(client: Redis, run: str, settings: Settings) -> None:
-    """Warn of each endpoint that left jobs without an answer: since when, and what it cost in thoughts."""
-    try:
-        shortfalls = summarise_run(client, run).shortfalls
-    except (RedisError, LedgerError):
-        return  # who leaves a run without a ledger has been told so
-    for line in shortfall_lines(shortfalls, servers_of(settings)):
-        log.warning("models.unanswered", run=run, said=line)

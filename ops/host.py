@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from redis import Redis
 
@@ -39,6 +39,9 @@ from scheduler.tiers import TierRule
 from scheduler.unused import tell_ignored, tell_strangers, unused_arguments, unused_settings
 from scheduler.waiting import Publish
 from tasks.registry import kind_names, kinds
+
+if TYPE_CHECKING:
+    from ops.endpoint_watch import EndpointWatch
 
 PATIENT = 15.0  # seconds that a boundary waits for results, from which on it may wait for workers to start as well
 
@@ -185,8 +188,9 @@ class TickLoop(NarratedLoop):
 
                 endpoints = {model.name: model.endpoint for model in settings.asked_models()}
                 said = readiness.unreachable if readiness is not None else set()
-                self.watchers.append(EndpointWatch(run, endpoints, said).committed)
-                self._resources.callback(self._tell_shortfalls, client)
+                watch = EndpointWatch(run, endpoints, said)
+                self.watchers.append(watch.committed)
+                self._resources.callback(self._tell_shortfalls, watch)
             self._readiness = readiness
             self._begins_without_workers = inline or settings.wait_seconds() >= PATIENT
             if readiness is not None:
@@ -219,11 +223,11 @@ class TickLoop(NarratedLoop):
         self._resources.callback(server.shutdown)
         self.watchers.append(metrics.committed)
 
-    def _tell_shortfalls(self, client: Redis) -> None:
-        from ops.endpoint_watch import tell_shortfalls
+    def _tell_shortfalls(self, watch: EndpointWatch) -> None:
+        from workers.llm_address import servers_of
 
         if self.tells:
-            tell_shortfalls(client, self.ledger.run, self.settings)
+            watch.tell_shortfalls(servers_of(self.settings))
 
     def close(self, *, commit: bool = True) -> None:
         """Leave the run, and stop what this loop started. The run stays in the data folder, to be resumed or replayed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS, LimitTable
 from scheduler.presence import host_of, state_in_words
 from scheduler.rules import kept_settings
+from scheduler.shortfalls import Shortfalls
 from scheduler.spending import spending
 from scheduler.standing import Standing
 from scheduler.steering import limit_history, read_steering
@@ -187,7 +189,10 @@ class RunReader:
                 for kind, facts in sorted(standing.jobs.items())
             },
             late_answers={kind: dict(sorted(ends.items())) for kind, ends in sorted(standing.late_answers.items())},
-            shortfalls=_shortfall_lines(standing),
+            shortfalls=lines_of_shortfalls(
+                standing.shortfalls,
+                {model.name: model.endpoint for facts in standing.facts.values() for model in facts.models},
+            ),
             refused=dict(sorted(refused.items())),
             limits=limits_in_force(limits.now, pools_of(self._client, self._prefix)),
             budget=budget_lines(self._client, self._prefix, limits.now),
@@ -197,12 +202,15 @@ class RunReader:
         )
 
 
-def _shortfall_lines(standing: Standing) -> list[ShortfallLine]:
-    """The shortfalls of a run, the earliest first."""
-    models = {model.name: model for facts in standing.facts.values() for model in facts.models}
+def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list[ShortfallLine]:
+    """Return shortfalls with their endpoints, the earliest first.
+
+    Args:
+        endpoints: model -> its endpoint.
+    """
     lines = [
         ShortfallLine(
-            endpoint=models[one.model].endpoint if one.model in models else "",
+            endpoint=endpoints.get(one.model, ""),
             model=one.model,
             failure=one.failure,
             because=one.because,
@@ -212,7 +220,7 @@ def _shortfall_lines(standing: Standing) -> list[ShortfallLine]:
             last_minute=one.last_minute,
             kinds=dict(sorted(one.kinds.items())),
         )
-        for one in standing.shortfalls.values()
+        for one in found.values()
     ]
     return sorted(lines, key=lambda line: (line.first, line.endpoint, line.model, line.failure, line.because))
 

@@ -27,3 +27,4 @@ SCHEMA = 6
 SAME_STATUS = 5  # since which an item of a plan may be given the status that it has
 CORRECTS_VIEW = 5  # since which the jobs that count in full are kept, to be corrected
 COUNTS_JOBS = 6  # since which admission's view counts jobs
+GIVES_SIGNS = 6  # since which every host gives signs of life

@@ -7,9 +7,11 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -20,7 +22,10 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate import ConfigurationError, Fenced, Profile, RunHeld, Settings, TickLoop
-from scheduler.presence import LEAST, HostProcess, Presence, host_of, this_process
+from ops.run_choice import resumed_run
+from scheduler import presence
+from scheduler.deletion import delete_run
+from scheduler.presence import LEAST, HostProcess, Presence, check_unheld, host_of, this_process
 from scheduler.summary import prefix_of
 from workers.embedded import EmbeddedServer
 
@@ -182,6 +187,52 @@ def test_what_no_host_has_written_is_no_host(client: Redis, small: Host) -> None
     for value in (b"", b"{}", b"\xff", b'{"name": 5}'):
         client.set(small.ledger.prefix + "host", value)
         assert host_of(client, small.ledger.prefix) is None
+
+
+@pytest.mark.parametrize("take", ["delete", "resume", "replace", "command"])
+def test_a_host_of_a_version_without_signs_is_seen_by_its_steps(
+    valkey: EmbeddedServer, client: Redis, monkeypatch: pytest.MonkeyPatch, take: str
+) -> None:
+    TickLoop(run="mine", owners=OWNERS, settings=settings_of(valkey), ticks=4).close()
+    prefix = prefix_of(client, "mine")
+    client.hset(prefix + "state", mapping={"schema": 5, "status": "running"})
+
+    def attempt() -> None:
+        if take == "delete":
+            delete_run(client, "mine")
+        elif take == "command":
+            resumed_run(client, "mine", None, 4, take_over=False)
+        elif take == "resume":
+            resumed(valkey).close()
+        else:
+            TickLoop(run="mine", owners=OWNERS, settings=settings_of(valkey), ticks=4, exist="replace").close()
+
+    looks: list[float] = []
+
+    def step(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            client.hincrby(prefix + "state", "seq", 1)
+
+    monkeypatch.setattr(presence, "time", SimpleNamespace(sleep=step, monotonic=time.monotonic))
+    monkeypatch.setattr(presence, "WATCHED", HOUR)
+    with pytest.raises(RunHeld, match=r"'mine' is held by a host of an older version, .*: stop it first, or"):
+        attempt()
+    assert len(looks) == 3
+    assert prefix_of(client, "mine") == prefix
+    monkeypatch.setattr(presence, "WATCHED", 0.0)
+    if take != "command":
+        attempt()
+
+
+def test_a_host_that_gives_signs_is_not_watched(client: Redis, small: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_sleep(seconds: float) -> None:
+        raise AssertionError("nobody is to wait for it")
+
+    monkeypatch.setattr(presence, "time", SimpleNamespace(sleep=no_sleep, monotonic=time.monotonic))
+    check_unheld(client, "mine", small.ledger.prefix, "…")
+    client.hset(small.ledger.prefix + "state", mapping={"schema": 5, "status": "stopped"})
+    check_unheld(client, "mine", small.ledger.prefix, "…")
 
 
 def test_the_sign_of_a_paused_host_is_renewed(client: Redis, small: Host, eventually: Eventually) -> None:

@@ -107,6 +107,29 @@ def test_a_host_of_ones_own_is_told_at_its_end(client: Redis, tmp_path: Path, no
     assert "4 by heuristic for that: 4 plan" in told["said"]
 
 
+def test_the_end_of_a_host_is_told_whatever_became_of_its_ledger(client: Redis, tmp_path: Path, nobody: str) -> None:
+    settings = Settings(
+        data_dir=tmp_path, llm="openai", limit_tokens=10_000_000, limits={}, base_url=nobody, api_key="any", model="m"
+    )
+
+    def die() -> None:
+        with TickLoop(run="own", owners=OWNERS, settings=settings, inline=True, client=client) as loop:
+            ticks = iter(loop)
+            next(ticks)
+            loop.request("plan", "agent:ann")
+            next(ticks)
+            while loop.mind.open:
+                next(ticks)
+            next(ticks)  # the one before is committed
+            client.lset(loop.ledger.prefix + "journal", 0, b"no line at all")
+            raise LookupError("the first error")
+
+    with capture_logs() as logs, pytest.raises(LookupError, match="the first error"):
+        die()
+    (told,) = [entry for entry in logs if entry["event"] == "models.unanswered"]
+    assert (told["since"], "1 by heuristic for that: 1 plan" in told["said"]) == (1, True)
+
+
 def test_a_spent_real_day_is_called_that(client: Redis, tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         summary, lines, warned = live(client, tmp_path, endpoint.url, real_day_tokens=100)
