@@ -7,8 +7,8 @@ its `latency_most`. One whose answer would come after that is refused as `TOO_SL
 
 So that a model which becomes faster is noticed, one job of a kind that is too slow is admitted all the same, due after
 `latency_most`: when the model's newest answers (to other kinds, or the one before) were fast enough, otherwise after
-`PAUSE`, or `LONG_PAUSE` once two in turn were in vain; and never two at a time. Before anything is known of a model, its
-jobs are due after `latency_most`, and none is admitted that may wait less long than another has waited in vain.
+`PAUSE`, or `LONG_PAUSE` once two in turn were in vain; and never two at a time. Before anything is known of a model,
+its jobs are due after `latency_most`, and none is admitted that may wait less long than another has waited in vain.
 """
 
 from __future__ import annotations
