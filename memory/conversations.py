@@ -14,13 +14,13 @@ from memory.clock import DAY, day_and_time
 from memory.entry import MAX_TEXT, Entry
 from memory.summary import Line, Style, summarise
 from memory.times import anchor_days
-from memory.units import MAX_NAME
+from memory.units import MAX_SPEAKER
 
 GAP = 30  # game minutes: a pause this long ends a conversation (spec 3)
 LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age
 
 
-_SPOKEN = re.compile(rf"([^:\n]{{1,{MAX_NAME}}}):\s++(?=\S)")
+_SPOKEN = re.compile(rf"([^:\n]{{1,{MAX_SPEAKER}}}):\s++(?=\S)")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from memory.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
 Style = Literal["facts", "gist"]
 
 MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 characters has a hundred
-MAX_NAME = 60  # characters of a speaker's name: it is told in the place of each "you", and a text may be full of them
+MAX_SPEAKER = 60  # characters of a name: it is told in the place of each "you", and a text may be full of them
 
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[\w']+")
@@ -78,7 +78,7 @@ def units(lines: Sequence[Line], style: Style) -> list[Unit]:
 
     A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.
     """
-    lines = [line._replace(speaker=line.speaker[:MAX_NAME]) for line in lines]
+    lines = [line._replace(speaker=line.speaker[:MAX_SPEAKER]) for line in lines]
     sentences = [split_sentences(line.text)[:MOST_SENTENCES] for line in lines]
     speakers = Speakers(line.speaker for line in lines if line.speaker)
     names = name_words(s for said in sentences for s in said)

@@ -14,7 +14,7 @@ from memory.profile import Location, Profile
 from memory.routing import EventRule, Strategy
 from memory.truncation import Content
 from scheduler.briefs import Brief
-from scheduler.intake import MAX_NAME, check_integer, check_locations, check_owner, check_profile, check_text
+from scheduler.intake import MAX_LABEL, check_integer, check_locations, check_owner, check_profile, check_text
 from scheduler.settings import ConfigurationError, Settings, check_run_name
 from scheduler.tiers import TierRule, usual_tier
 
@@ -143,7 +143,7 @@ def check_description(describe: object) -> dict[str, str]:
     if not isinstance(describe, Mapping):
         raise InputError(f"describe is {quoted(describe)}: give a dict of strings")
     found = {
-        check_text("describe: one of its names", name, MAX_NAME): check_text(
+        check_text("describe: one of its names", name, MAX_LABEL): check_text(
             f"describe: {quoted(name)}", value, MAX_DESCRIPTION, blank=True
         )
         for name, value in describe.items()
@@ -181,7 +181,7 @@ def _check_rule(what: str, rule: EventRule) -> None:
     contents = get_args(Content)
     if rule.content not in contents:
         raise InputError(f"{what}: content is {quoted(rule.content)}: give one of {', '.join(map(repr, contents))}")
-    check_text(f"{what}: verb", rule.verb, MAX_NAME, blank=True)
+    check_text(f"{what}: verb", rule.verb, MAX_LABEL, blank=True)
     check_integer(f"{what}: importance", rule.importance, 0, 10)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from memory.entry import MAX_TEXT
 from memory.errors import InputError, quoted
-from scheduler.intake import MAX_NAME, MAX_NAMES, check_text, reason
+from scheduler.intake import MAX_LABEL, MAX_NAMES, check_text, reason
 from scheduler.tiers import TIERS, TierRule
 from tasks.kind import Kind
 
@@ -50,9 +50,9 @@ def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mappin
         raise InputError(f"{what} is {quoted(said)}: give a dict such as {{'location': …, 'status': {{…}}}}")
     for key in said:
         if key not in keys:
-            near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(str(key)[:MAX_NAME], keys, 1))
+            near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(str(key)[:MAX_LABEL], keys, 1))
             raise InputError(f"{what} has the key {quoted(key)}, which nobody reads; known are {', '.join(keys)}{near}")
-    for key, most in (("location", MAX_NAME), ("activity", MAX_TEXT), ("condition", MAX_NAME)):
+    for key, most in (("location", MAX_LABEL), ("activity", MAX_TEXT), ("condition", MAX_LABEL)):
         if said.get(key) is not None:
             check_text(f"{what}: {key}", said[key], most, blank=True)
     if not isinstance(said.get("free", False), bool):
@@ -86,7 +86,7 @@ def _check_status(what: str, status: object) -> None:
     if not isinstance(status, Mapping) or len(status) > MAX_NAMES:
         raise InputError(f"{what} is {quoted(status)}: give a dict of meters such as {{'energy': 80}}")
     for name, value in status.items():
-        check_text(f"{what}: one of its names", name, MAX_NAME)
+        check_text(f"{what}: one of its names", name, MAX_LABEL)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not abs(value) <= MAX_METER or not math.isfinite(value):
             raise InputError(f"{what}: {name} is {quoted(value)}: give a number, usually from 0 to 100")

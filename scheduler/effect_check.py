@@ -31,13 +31,12 @@ from memory.effects import (
 from memory.entry import MAX_TEXT, Entry, PlanItem
 from memory.errors import quoted
 from memory.window import format_character
-from scheduler.intake import MAX_DEPTH, MAX_INTEGER, MAX_PARAMS, InputError, check_owner, depth
+from scheduler.intake import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_PARAMS, InputError, check_owner, depth, reason
 
 MAX_EFFECTS = 1_000  # of one job
 MAX_BYTES = 2_000_000  # of JSON, of all effects of one job
 MAX_SUMMARY = 400_000  # characters of a long-term summary: its owner's limit in tokens is what keeps it short
 MAX_NUMBERS = 100_000  # entries that one effect may name
-MAX_NAME = 500  # characters of a place, a subject, a tag, …
 MAX_ITEMS = 200  # of a plan
 _SAID = 300  # characters of a reason
 
@@ -110,13 +109,8 @@ def _unreadable(effects: tuple[Any, ...] | list[Any], error: Exception) -> str:
         try:
             msgspec.json.decode(msgspec.json.encode(effect), type=Effect)
         except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as alone:
-            return f"{_named(effects, index)}: {_reason(alone)}"
-    return _reason(error)
-
-
-def _reason(error: Exception) -> str:
-    """Say what is wrong in words that ASCII can hold: half a character is in no log and no terminal."""
-    return (str(error) or type(error).__name__).encode("ascii", "replace").decode()[:_SAID]
+            return f"{_named(effects, index)}: {reason(alone)}"
+    return reason(error)
 
 
 @lru_cache(maxsize=4_096)  # the same few owners come again and again
@@ -254,7 +248,7 @@ def _no_json(data: object) -> str:
     try:
         json.dumps(data, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        return f"data must be JSON values: {_reason(error)}"
+        return f"data must be JSON values: {reason(error)}"
     return ""
 
 
@@ -271,7 +265,7 @@ def _name(field: str, name: str) -> str:
 
 
 def _long(field: str, name: str) -> str:
-    return _too_long(field, name, MAX_NAME) if len(name) > MAX_NAME else ""
+    return _too_long(field, name, MAX_LABEL) if len(name) > MAX_LABEL else ""
 
 
 def _too_long(field: str, text: str, most: int) -> str:

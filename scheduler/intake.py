@@ -20,7 +20,7 @@ from tasks.job import Reads, Request
 from tasks.kind import Kind
 
 MAX_OWNER = 200  # characters
-MAX_NAME = 500  # characters of a place, a tag, …
+MAX_LABEL = 500  # characters of a place, a subject, a tag, …
 MAX_TOLD = 20_000  # characters of one part of a profile
 MAX_NAMES = 1_000  # traits, tags, …
 MAX_LOCATIONS = 10_000
@@ -77,7 +77,7 @@ def check_text(what: str, value: object, most: int, *, blank: bool = False) -> s
     return text
 
 
-def check_texts(what: str, values: object, *, most: int = MAX_NAME, count: int = MAX_NAMES) -> tuple[str, ...]:
+def check_texts(what: str, values: object, *, most: int = MAX_LABEL, count: int = MAX_NAMES) -> tuple[str, ...]:
     """Return several of them.
 
     Raises:
@@ -180,7 +180,7 @@ def check_profile(owner: str, profile: object) -> Profile:
     if not isinstance(profile, Profile):
         raise InputError(f"{what} is {quoted(profile)}: give a Profile(name=…)")
     checked: Profile = as_read(what, profile, Profile)
-    check_text(f"{what}: name", checked.name, MAX_NAME)
+    check_text(f"{what}: name", checked.name, MAX_LABEL)
     if checked.age is not None:
         check_integer(f"{what}: age", checked.age, 0, MAX_INTEGER)
     for field in ("occupation", "background", "currently", "routine", "home", "work"):
@@ -206,9 +206,9 @@ def check_locations(locations: object) -> tuple[Location, ...]:
         if not isinstance(location, Location):
             raise InputError(f"{what} is {quoted(location)}: give a Location(id=…, name=…)")
         place: Location = as_read(what, location, Location)
-        check_text(f"{what}: id", place.id, MAX_NAME)
-        check_text(f"{what}: name", place.name, MAX_NAME)
-        check_text(f"{what}: type", place.type, MAX_NAME, blank=True)
+        check_text(f"{what}: id", place.id, MAX_LABEL)
+        check_text(f"{what}: name", place.name, MAX_LABEL)
+        check_text(f"{what}: type", place.type, MAX_LABEL, blank=True)
         check_texts(f"{what}: tags", place.tags)
         if place.id in checked:
             raise InputError(f"{what} has the id {quoted(place.id)} of another: give each an id of its own")

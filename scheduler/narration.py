@@ -16,7 +16,7 @@ from memory.errors import InputError, quoted
 from memory.routing import Event, Routing, Strategy, route
 from memory.scope_context import MAX_ENTRIES, scope_context
 from memory.scopes import WORLD, location_owner
-from scheduler.intake import MAX_NAME, MAX_NUMBERS, MAX_OWNER, check_integer, check_text, check_texts, reason
+from scheduler.intake import MAX_LABEL, MAX_NUMBERS, MAX_OWNER, check_integer, check_text, check_texts, reason
 from scheduler.leaving import LeavableLoop
 from scheduler.observations import check_event
 from scheduler.triggers import location_left, story_event
@@ -118,5 +118,5 @@ def _related(related: object) -> dict[str, str | tuple[str, ...]]:
     for key, value in related.items():
         name = check_text("related: one of its keys", key, MAX_KIND)
         what = f"related: {quoted(name)}"
-        found[name] = check_text(what, value, MAX_NAME) if isinstance(value, str) else check_texts(what, value)
+        found[name] = check_text(what, value, MAX_LABEL) if isinstance(value, str) else check_texts(what, value)
     return found

@@ -12,7 +12,7 @@ from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
 from memory.errors import InputError, first_fault, listed, quoted
 from memory.routing import Event
 from scheduler.effect_check import wrong_entry
-from scheduler.intake import MAX_INTEGER, MAX_NAME, MAX_NAMES, as_read, check_text, reason
+from scheduler.intake import MAX_INTEGER, MAX_LABEL, MAX_NAMES, as_read, check_text, reason
 
 EARLIEST = 30 * DAY  # game minutes before the tick: what is older belongs into a profile
 LATEST = DAY  # game minutes after the tick
@@ -33,7 +33,7 @@ def _no_bytes(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_no_bytes)]
 Number = Annotated[int, BeforeValidator(_no_bool)]
-Short = Annotated[str, Field(max_length=MAX_NAME)]
+Short = Annotated[str, Field(max_length=MAX_LABEL)]
 Several = Annotated[tuple[Short, ...], BeforeValidator(listed), Field(max_length=MAX_NAMES)]
 
 

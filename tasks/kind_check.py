@@ -10,7 +10,7 @@ from typing import TypeGuard, get_args
 from memory.errors import CogitateError
 from tasks.kind import OnDenied
 
-MAX_NAME = 64  # characters
+MAX_KIND_NAME = 64  # characters
 MAX_ORDER = 1_000_000
 MAX_LATENCY = 100_000  # ticks, or game minutes
 MAX_TOKENS = 10_000_000
@@ -52,17 +52,17 @@ def check_kind(kind: object) -> None:
 
 def _called(kind: object) -> str:
     name = _value(kind, "name")
-    return f"{name[:MAX_NAME]!a}" if isinstance(name, str) and name else f"of class {type(kind).__name__}"
+    return f"{name[:MAX_KIND_NAME]!a}" if isinstance(name, str) and name else f"of class {type(kind).__name__}"
 
 
 def _wrong_values(kind: object) -> Iterator[str]:
     name = _value(kind, "name")
     if name is _MISSING:
         yield "it has no name"
-    elif not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > MAX_NAME:
+    elif not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > MAX_KIND_NAME:
         yield (
-            f"name {_shown(name)} is none: use at most {MAX_NAME} letters, digits, '_', '-' and '.', beginning with "
-            "a letter"
+            f"name {_shown(name)} is none: use at most {MAX_KIND_NAME} letters, digits, '_', '-' and '.', "
+            "beginning with a letter"
         )
     elif _RESERVED.fullmatch(name):
         yield f"name {_shown(name)} is reserved for a queue of Celery's"

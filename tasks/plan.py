@@ -16,7 +16,7 @@ from memory.effects import Append, Effect
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from memory.sentences import split_sentences
 from memory.times import parse_clock
-from memory.units import MAX_NAME
+from memory.units import MAX_SPEAKER
 from prompts.answers import DailyPlan
 from prompts.render import Templates
 from tasks import timing
@@ -235,7 +235,7 @@ def _from_own_view(entry: Entry, case: Case) -> Entry:
     others = [s for s in entry.subjects if s != case.job.key.owner]
     if entry.type != "message" or len(others) != 1:
         return entry
-    name = named(others[0], case.world.names)[:MAX_NAME]
+    name = named(others[0], case.world.names)[:MAX_SPEAKER]
     return msgspec.structs.replace(entry, text=re.sub(r"\b(?:you|me)\b", lambda _: name, entry.text))
 
 
