@@ -22,7 +22,7 @@ from scheduler.settings import Settings
 from tasks.job import Cost
 from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
-from workers.calls import Calls
+from workers.calls import ASKING_FAILED, Calls
 from workers.capture import Capture
 from workers.llm_answer import Answer
 from workers.llm_clients import ModelClients
@@ -33,7 +33,6 @@ from workers.tokens import PromptDoesNotFit, fit, is_plain, prompt_tokens
 log = structlog.get_logger()
 
 OVERFLOW = "context_overflow"
-ASKING_FAILED = "asking_failed"
 HALVED = OF_ANSWERS | {OVERFLOW, "filtered", "too_large"}  # failures that a smaller question may not meet
 
 

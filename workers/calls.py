@@ -13,6 +13,7 @@ import structlog
 from redis import Redis
 
 from scheduler.endpoints import Model
+from scheduler.kind_effects import place_of
 from scheduler.real_day import Held, RealDay
 from scheduler.settings import ConfigurationError, Settings
 from tasks.job import Cost, Job
@@ -23,6 +24,7 @@ from workers.llm_clients import ModelClients
 from workers.response_cache import Question, ResponseCache
 from workers.shared_calls import Asked, NotAsked, SharedCalls
 
+ASKING_FAILED = "asking_failed"
 PROBE_WITHIN = 5.0  # seconds in which an endpoint answers that is back
 
 log = structlog.get_logger()
@@ -73,6 +75,9 @@ class Calls:
                 self._unusable.add(model.endpoint)
                 log.error("job.unknown_endpoint", job=job.id, model=model.name, endpoint=model.endpoint, why=str(error))
             return NotAsked("unknown_endpoint")
+        except Exception as error:  # a fault of our own, or of a kind's answer model: nothing was sent
+            log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
+            return NotAsked(ASKING_FAILED)
         held = self._day.reserve(job.reserved)
         if not isinstance(held, Held):
             return NotAsked(held)

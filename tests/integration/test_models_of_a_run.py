@@ -156,21 +156,22 @@ def test_a_worker_that_lacks_the_endpoints_key_spends_nothing_and_says_so_once(
     assert "FAR_KEY" in error["why"]
 
 
-def test_a_fault_while_asking_ends_the_job_and_counts_as_its_reservation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("step", ["get_ready", "ask"])
+def test_a_fault_while_asking_ends_the_job_and_counts_as_its_reservation_if_it_may_have_been_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def faulty(*_: Any, **__: Any) -> Any:
         raise LookupError("whatever it says")
 
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
-        monkeypatch.setattr(ModelClients, "ask", faulty)
+        monkeypatch.setattr(ModelClients, step, faulty)
         loop = lived(settings_of(tmp_path, near, far), client)
     found = lines(client, loop.tick)
     reserved = {note.key: note.reserved for line in found for note in line.notes.opened if note.key.kind == "plan"}
     notes = [note for line in found for note in line.notes.ended if note.key.kind == "plan"]
     assert [(note.source, note.failure, note.attempts) for note in notes] == [("heuristic", "asking_failed", 1)] * 2
-    assert {note.key: note.usage for note in notes} == reserved
+    assert {note.key: note.usage for note in notes} == (reserved if step == "ask" else dict.fromkeys(reserved, Cost()))
     told = [entry for entry in logs if entry["event"] == "job.asking_failed"]
     assert [entry["error"] for entry in told] == ["LookupError"] * 2
     assert "whatever it says" not in repr(logs)
