@@ -28,6 +28,15 @@ def quoted(value: object) -> str:
     return text if len(text) <= _LONGEST + 2 else text[: _LONGEST - 1] + "…"
 
 
+def text_of(error: BaseException) -> str:
+    """Return what an error says, without halves of characters; the name of its class where it says nothing."""
+    try:
+        text = str(error)
+    except Exception:  # a __str__ of somebody's own
+        text = ""
+    return text.encode("utf-8", "replace").decode() or type(error).__name__
+
+
 def listed(value: object) -> object:
     """Return a value that a model is to take as a tuple; pydantic makes room for any iterable, however long.
 

@@ -108,9 +108,13 @@ def _decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(wanted)
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Return what an error says, in words that ASCII can hold: half a character is in no log and no terminal."""
-    return (str(error) or type(error).__name__).encode("ascii", "backslashreplace").decode()[:_REASON]
+    try:
+        text = str(error)
+    except Exception:  # a __str__ of somebody's own
+        text = ""
+    return (text or type(error).__name__).encode("ascii", "backslashreplace").decode()[:_REASON]
 
 
 def depth(value: object) -> int:

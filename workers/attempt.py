@@ -14,6 +14,7 @@ import structlog
 from redis import Redis
 
 from memory.effects import Effect
+from memory.errors import text_of
 from prompts.render import Rendered, Templates
 from scheduler.claims import Claim, PromptCount, Result
 from scheduler.effect_check import check_effects
@@ -26,6 +27,7 @@ from workers.calls import ASKING_FAILED, Calls
 from workers.capture import Capture
 from workers.llm_answer import Answer
 from workers.llm_clients import ModelClients
+from workers.prompt_check import WrongPrompt
 from workers.repair import OF_ANSWERS, UNUSABLE, complaint_of, repair_of
 from workers.shared_calls import Asked, NotAsked
 from workers.tokens import PromptDoesNotFit, fit, is_plain, prompt_tokens
@@ -97,8 +99,11 @@ class Attempts:
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return self._unasked(kind, claim, "prompt_too_long")
-        except Exception as error:  # a host's own kind: nothing was spent yet
-            log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a host's own kind: nothing was spent yet
+            why = {"why": str(error)} if type(error) is WrongPrompt else {}  # others may tell what somebody remembers
+            log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, **why)
             return self._unasked(kind, claim, "prompt_failed")
         try:
             asked = self._calls.ask(job, prompt, model, deadline)
@@ -136,9 +141,11 @@ class Attempts:
             return None, answer.failure.kind if answer.failure is not None else "empty", ""
         try:
             return check_effects(kind.effects(claim.case, answer.value, prompt.used)), "", ""
-        except Exception as error:  # whatever a host's own kind raises, what was spent must be settled
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever a host's own kind raises, what was spent must be settled
             log.info("job.answer_unusable", job=claim.job.id, error=type(error).__name__)
-            return None, UNUSABLE, str(error) if isinstance(error, ValueError) else "it cannot be used"
+            return None, UNUSABLE, text_of(error) if isinstance(error, ValueError) else "it cannot be used"
 
     def _failed(
         self,

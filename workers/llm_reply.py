@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -108,13 +109,21 @@ def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, F
     """The first JSON object in the answer that is what was asked for."""
     if reply.failure is not None:
         return None, reply.failure
-    wrong: ValidationError | None = None
+    wrong: Failure | None = None
     for candidate in json_objects(reply.text):
         try:
             return model.model_validate(candidate), None
-        except ValidationError as error:
-            wrong = wrong or error
-    if wrong is None:
-        return None, Failure(kind="not_json", detail="no JSON object in the answer")
-    errors = wrong.errors(include_url=False, include_context=False, include_input=False)
-    return None, Failure(kind="wrong_schema", detail=failures.describe_places(list(errors)))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a validator of a host's own raises anything; the call was paid for
+            wrong = wrong or Failure(kind="wrong_schema", detail=_told(error))
+    return None, wrong or Failure(kind="not_json", detail="no JSON object in the answer")
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, ValidationError):
+        with contextlib.suppress(Exception):  # it asks the validator's own errors for their text
+            return failures.describe_places(
+                list(error.errors(include_url=False, include_context=False, include_input=False))
+            )
+    return f"a validator raised {type(error).__name__}"

@@ -6,6 +6,8 @@ answer is data: it is cut, put on one line and fenced, as memories are.
 
 from __future__ import annotations
 
+import contextlib
+
 from pydantic import BaseModel, ValidationError
 
 from prompts.render import Rendered, Templates
@@ -43,10 +45,19 @@ def complaint_of(failure: str, text: str, answer: type[BaseModel], cap: int) -> 
     for candidate in json_objects(text):
         try:
             answer.model_validate(candidate)
-        except ValidationError as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a validator of a host's own raises anything
+            return _told(error)
+    return "there is no complete JSON object in it"
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, ValidationError):
+        with contextlib.suppress(Exception):  # it asks the validator's own errors for their text
             found = error.errors(include_url=False, include_context=False, include_input=False)[:_PLACES]
             return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'the object'}: {one['msg']}" for one in found)
-    return "there is no complete JSON object in it"
+    return "it cannot be used"
 
 
 def _cut(text: str, most: int) -> str:

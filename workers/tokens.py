@@ -28,6 +28,7 @@ from prompts.render import Rendered
 from tasks.kind import Case, Kind, Prompt
 from workers.llm_dialect import schema_instruction
 from workers.llm_schema import plain_schema
+from workers.prompt_check import check_prompt
 
 MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a user message
 _SLACK = 3  # tokens; a short text may be denser than its language usually is
@@ -54,6 +55,8 @@ _COMMON = frozenset(
     while wife will with without work working would writing year your
     """.split()  # noqa: SIM905 - a list literal of 180 strings would not be easier to read
 )
+
+_LONGEST_TOKEN = 1 + max(map(len, _COMMON))  # characters that count as one token at most: a space and a word
 
 # From this code point on, a character costs so many tenths of a token.
 _SCRIPTS: tuple[tuple[int, int], ...] = (
@@ -156,10 +159,11 @@ def fit(
 
     Raises:
         PromptDoesNotFit: when it is longer even without memories.
+        WrongPrompt: when the kind's prompt is none.
     """
 
     def prompt_with(share: float) -> Prompt:
-        prompt = kind.prompt(case, share)
+        prompt = check_prompt(kind.prompt(case, share))
         if addition is None:
             return prompt
         return replace(
@@ -174,20 +178,41 @@ def fit(
 
 def _largest(prompt_with: Callable[[float], Prompt], name: str, cap: int, correction: int) -> tuple[float, Prompt]:
     prompt = prompt_with(1.0)
-    if corrected_tokens(prompt, correction) <= cap:
+    if _fits(prompt, cap, correction):
         return 1.0, prompt
     best: Prompt | None = None
     low, high = -1, _STEPS  # the share low/64 fits (-1: none is known to), high/64 does not
     while high - low > 1:
         middle = (low + high) // 2
         prompt = prompt_with(middle / _STEPS)
-        if corrected_tokens(prompt, correction) <= cap:
+        if _fits(prompt, cap, correction):
             low, best = middle, prompt
         else:
             high = middle
     if best is None:
-        least = corrected_tokens(prompt_with(0.0), correction)
+        prompt = prompt_with(0.0)
+        if (size := _characters(prompt)) > _most_characters(cap, correction):
+            raise PromptDoesNotFit(
+                f"a {name} prompt has {size} characters without any memories, too many for its cap of {cap} tokens"
+            )
+        least = corrected_tokens(prompt, correction)
         raise PromptDoesNotFit(
             f"a {name} prompt is about {least} tokens without any memories, more than its cap of {cap}"
         )
     return low / _STEPS, best
+
+
+def _fits(prompt: Prompt, cap: int, correction: int) -> bool:
+    """Whether a request is at most `cap` tokens; what is far too long for that is not counted, which takes seconds."""
+    if _characters(prompt) > _most_characters(cap, correction):
+        return False
+    return corrected_tokens(prompt, correction) <= cap
+
+
+def _characters(prompt: Prompt) -> int:
+    return len(prompt.system) + len(prompt.user)
+
+
+def _most_characters(cap: int, correction: int) -> int:
+    """Return the characters of which no text is estimated at `cap` tokens or fewer."""
+    return _LONGEST_TOKEN * cap * 1_000 // min(correction, 1_000)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakeredis import FakeRedis
 from own_kind_case import Own, Said, remembered
+from pydantic import Field, create_model
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
@@ -25,6 +27,7 @@ from tasks.job import Cost
 from tasks.kind import Case, Prompt
 from tasks.registry import register
 from workers.llm_answer import Answer
+from workers.prompt_check import check_prompt
 
 ADA = {"agent:ada": Profile(name="Ada Smith")}
 TICKS = 5
@@ -177,11 +180,89 @@ def test_an_answer_that_asks_for_what_cannot_be_written_is_repaired_once(
     readable(client, loop)
 
 
+class Exploding(Exception):
+    """An error that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("not now")
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), GeneratorExit(), BaseException("b"), Exploding(), ValueError("\ud800")]
+)
+def test_whatever_a_kind_makes_of_an_answer_its_call_is_settled(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def fail_with(case: Case, answer: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr("workers.runner.ModelClients", Dreams)
+    register(Own(answers=fail_with, output_cap=100))
+    client = FakeRedis()
+    with FakeEndpoint() as endpoint:
+        settings = Settings(
+            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
+        )
+        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
+        for _ in loop:
+            pass
+    assert {(note.source, note.failure, note.attempts, note.usage.calls) for _, note in ended(client)} == {
+        ("heuristic", "unusable", 2, 1)
+    }
+    readable(client, loop)
+
+
+def made(**fields: Any) -> Callable[[], Any]:
+    return lambda: Prompt(**{"system": "Hum.", "user": "A tune.", "answer": Said, "version": "1"} | fields)
+
+
+def raised(error: BaseException) -> Callable[[], Any]:
+    def fail() -> Any:
+        raise error
+
+    return fail
+
+
+class Mood(StrEnum):
+    GLAD = "glad"
+
+
+Halved = create_model("Halved", text=(str, Field(description="\ud800")))
+
+#: What `prompt` does, the class of the error and what is told of it.
+PROMPTS: dict[str, tuple[Callable[[], Any], str, str | None]] = {
+    "raises": (raised(ZeroDivisionError("Ada remembers")), "ZeroDivisionError", None),
+    "exits": (raised(SystemExit(3)), "SystemExit", None),
+    "is closed": (raised(GeneratorExit()), "GeneratorExit", None),
+    "none": (lambda: None, "WrongPrompt", "prompt returned a NoneType: return a Prompt"),
+    "version none": (made(version=None), "WrongPrompt", "version is a NoneType: give a string"),
+    "version 5": (made(version=5), "WrongPrompt", "version is a int: give a string"),
+    "version long": (made(version="1" * 501), "WrongPrompt", "version has 501 characters, at most 500 fit"),
+    "half a version": (made(version="\ud800"), "WrongPrompt", "version has a half of a character"),
+    "half a system": (made(system="Hum \ud800"), "WrongPrompt", "system has a half of a character"),
+    "half a user": (made(user="Hum \udc00"), "WrongPrompt", "user has a half of a character"),
+    "user bytes": (made(user=b"Ada remembers"), "WrongPrompt", "user is a bytes: give a string"),
+    "answer none": (made(answer=None), "WrongPrompt", "answer is a NoneType: give a class"),
+    "answer a dict": (made(answer=dict), "WrongPrompt", "answer is dict: give a class of pydantic's BaseModel"),
+    "answer an instance": (made(answer=Said(text="x")), "WrongPrompt", "answer is a Said: give a class"),
+    "answer half a word": (made(answer=Halved), "WrongPrompt", "the schema of answer has a half of a character"),
+    "used none": (made(used=None), "WrongPrompt", "used is a NoneType: give a tuple of entry numbers"),
+    "used a word": (made(used=("1",)), "WrongPrompt", "used names a str that is not the number of an entry"),
+    "used zero": (made(used=(0,)), "WrongPrompt", "used names a int that is not the number of an entry"),
+}
+
+
+@pytest.mark.parametrize(("does", "error", "why"), PROMPTS.values(), ids=PROMPTS)
 def test_a_prompt_that_fails_costs_nothing_and_the_heuristic_takes_its_place(
-    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cogitate_loop: Callable[..., TickLoop],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    does: Callable[[], Any],
+    error: str,
+    why: str | None,
 ) -> None:
     def unfinished(self: Own, case: Case, memory_share: float = 1.0) -> Prompt:
-        raise ZeroDivisionError
+        return does()  # type: ignore[no-any-return]  # whatever it is
 
     monkeypatch.setattr(Own, "prompt", unfinished)
     register(Own(output_cap=100))
@@ -190,10 +271,19 @@ def test_a_prompt_that_fails_costs_nothing_and_the_heuristic_takes_its_place(
         settings = Settings(
             data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
         )
-        for _ in cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings):
+        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
+        for _ in loop:
             pass
     assert {(note.source, note.failure, note.usage) for _, note in ended(client)} == {
         ("heuristic", "prompt_failed", Cost())
     }
     told = [entry for entry in logs if entry["event"] == "job.prompt_failed"]
-    assert {(entry["kind"], entry["error"]) for entry in told} == {("hum", "ZeroDivisionError")}
+    assert {(entry["kind"], entry["error"]) for entry in told} == {("hum", error)}
+    assert all(entry.get("why", "").startswith(why) if why else "why" not in entry for entry in told)
+    assert "Ada remembers" not in repr(logs)
+    readable(client, loop)
+
+
+def test_text_of_another_class_of_strings_is_sent_as_the_string_that_it_is() -> None:
+    prompt = check_prompt(made(user=Mood.GLAD, version=Mood.GLAD, used=[3, 1])())
+    assert (type(prompt.user), prompt.user, type(prompt.version), prompt.used) == (str, "glad", str, (3, 1))

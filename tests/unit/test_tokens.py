@@ -15,7 +15,7 @@ from scheduler.endpoints import Model
 from scheduler.prices import call_cost, upper_bound, usd_micros
 from tasks.job import Cost
 from tasks.kind import Case, Kind, Prompt
-from workers.tokens import PromptDoesNotFit, estimate_tokens, fit, prompt_tokens
+from workers.tokens import PromptDoesNotFit, corrected_tokens, estimate_tokens, fit, prompt_tokens
 
 # The last column is the largest of the counts that five tokenizers gave: cl100k, o200k, p50k, and the published ones
 # of Anthropic and DeepSeek.
@@ -129,6 +129,36 @@ def test_fit_takes_the_largest_share_that_fits(cap: int) -> None:
 def test_fit_says_when_even_the_bare_prompt_is_too_long() -> None:
     with pytest.raises(PromptDoesNotFit, match=r"remembering prompt is about \d+ tokens .* cap of 20"):
         fitted(20)
+
+
+def spoken(text: str) -> Prompt:
+    return Prompt(system="Say.", user=text, answer=Note, version="v")
+
+
+@pytest.mark.parametrize("correction", [700, 1_000, 1_400])
+def test_a_prompt_that_is_far_too_long_is_refused_without_being_counted(
+    monkeypatch: pytest.MonkeyPatch, correction: int
+) -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return estimate_tokens(text)
+
+    monkeypatch.setattr("workers.tokens.estimate_tokens", count)
+    text = "about " * 400_000
+    kind = SimpleNamespace(name="long", prompt=lambda case, share: spoken(text))
+    with pytest.raises(PromptDoesNotFit, match=r"has 2400004 characters without any memories, .* cap of 1000 tokens"):
+        fit(cast(Kind, kind), cast(Case, None), 1_000, correction=correction)
+    assert not [long for long in counted if len(long) > 100_000]
+
+
+@pytest.mark.parametrize("correction", [700, 1_000])
+def test_no_text_that_fits_is_refused_for_its_length(correction: int) -> None:
+    prompt = spoken("ab instructions" + " instructions" * 5_000)  # the longest word that is one token
+    cap = corrected_tokens(prompt, correction)
+    kind = SimpleNamespace(name="dense", prompt=lambda case, share: prompt)
+    assert fit(cast(Kind, kind), cast(Case, None), cap, correction=correction) == prompt
 
 
 def test_schema_counts_towards_the_prompt() -> None:
