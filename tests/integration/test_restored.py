@@ -53,7 +53,7 @@ def shown(value: Any, seen: frozenset[int] = frozenset()) -> Any:
         held = vars(value) if hasattr(value, "__dict__") else {}
         slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
         held = held | {name: getattr(value, name) for name in slots if hasattr(value, name)}
-    return {name: inner(found) for name, found in held.items() if name not in LEFT_OUT}
+    return {"is": type(value).__name__} | {name: inner(found) for name, found in held.items() if name not in LEFT_OUT}
 
 
 @pytest.fixture(autouse=True)

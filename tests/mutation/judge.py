@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 
 import _pytest.main
 import hypothesis
+import psutil
 import pytest
 
 from mutation import hook
@@ -146,7 +147,16 @@ class Jury:
             said = own / "failed"
             return said.read_text() or "(ends the process)" if said.exists() else None
         finally:
-            shutil.rmtree(own, ignore_errors=True)
+            _clear(own)
+
+
+def _clear(own: Path) -> None:
+    """End what tests have started in the folder of a trial and that left its group, and remove the folder."""
+    for process in psutil.process_iter(["cmdline"]):
+        if any(str(own) in part for part in process.info["cmdline"] or ()):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+    shutil.rmtree(own, ignore_errors=True)
 
 
 def _ended(child: int, deadline: float) -> bool:
@@ -264,4 +274,4 @@ def try_cold(root: Path, trial: Trial, most: float, seconds: dict[str, float]) -
         code, test = json.loads(said.read_text()) if said.exists() else (1, "")
         return None if code == 0 else test or "(cannot be imported)"
     finally:
-        shutil.rmtree(own, ignore_errors=True)
+        _clear(own)

@@ -218,3 +218,10 @@ def test_a_job_that_has_had_its_answer_is_not_awaited(run: Run) -> None:
     assert [change.entry.provisional for change in closings[0].changes if change.entry] == [True]
     run.late.expect(closings, {key: JOB.job}, run.streams, 60)
     assert run.late.awaited == {}
+
+
+def test_what_was_made_for_an_owner_that_is_gone_does_not_stand(run: Run) -> None:
+    guess = run.streams[ANN].append(Entry(type="reflection", text="a guess", minute=0, provisional=True), 2)
+    assert Awaited(60, (Made(ANN, guess.number),)).stands(run.streams)
+    assert not Awaited(60, (Made("agent:gone", guess.number),)).stands(run.streams)
+    assert not Awaited(60, (Made(ANN, guess.number), Made(ANN, 1))).stands(run.streams), "one is no guess"
