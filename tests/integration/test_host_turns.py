@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from fakeredis import FakeRedis
@@ -16,7 +17,8 @@ from scheduler.history import read_journal
 from scheduler.operators import ask
 from scheduler.settings import Settings
 from scheduler.summary import prefix_of
-from tasks.job import JobKey
+from tasks.job import JobKey, Reads, Request
+from tasks.kind import Moment
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
 
@@ -41,6 +43,24 @@ def test_with_who_leaves_go_its_jobs_and_what_was_put_off_for_it_and_nobody_else
     host.until(30)
     assert {key.owner for key in host.ended() if key.kind == "muse"} == {OTHER}
     assert audit(client, "r") == []
+
+
+class Watch(Think):
+    """A kind by which one owner thinks about another, whenever it is asked."""
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        return [Request(kind=self.name, owner=OWNER, reads=(Reads(OTHER, 0),))] if moment.owner == OWNER else []
+
+
+def test_whose_job_was_cancelled_because_another_left_is_asked_again(client: Redis) -> None:
+    host = Host(client, kinds=(Watch(name="watch", latency=9),))
+    host.turn()
+    host.turn()
+    assert [key.tick for key in host.loop.mind.open] == [1]
+    host.loop.leave(OTHER)
+    host.turn()
+    assert [(key.tick, key.owner) for key in host.loop.mind.open] == [(3, OWNER)]
+    assert list(host.ended().values()) == [("cancelled", "cancelled")]
 
 
 def test_what_is_put_off_has_so_much_less_time_left(client: Redis) -> None:

@@ -127,6 +127,8 @@ def held(stream: Stream) -> dict[str, object]:
 @st.composite
 def lived(draw: st.DrawFn) -> Stream:
     stream = Stream(ANN)
+    if draw(st.booleans()):
+        stream.seal()  # from here on it is kept up with every change
     for tick in range(1, 8):
         for _ in range(draw(st.integers(0, 3))):
             entry = Entry(
@@ -138,7 +140,7 @@ def lived(draw: st.DrawFn) -> Stream:
             match draw(st.integers(0, 5)):
                 case 0:
                     stream.archive(entry.number, tick, draw(st.integers(0, 1)))
-                case 1:
+                case 1 | 3:  # some more than once
                     stream.mark(entry.number, Marks(accesses=tick))
                 case 2 if stream.is_unrated(entry.number):
                     stream.rate(entry.number, 4, tick)
