@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,6 +100,14 @@ def test_it_is_replayed_from_its_checkpoint_or_with_what_was_exported_from_the_s
     assert kept.replayed() == TRIMMED + 1
     assert kept.replayed(kept.exported) == 1
     assert whole.replayed(kept.exported) == 1, "the files of another run are not needed"
+
+
+def test_each_line_that_was_removed_is_in_one_file_and_no_other_line_is(kept: Lived) -> None:
+    files = sorted(path for path in kept.exported.folder.iterdir() if path.is_file())
+    entries = [[json.loads(entry) for entry in path.read_text().splitlines()] for path in files]
+    assert sum(map(len, entries)) > TRIMMED, "checkpoints are among them"
+    ticks = [entry["line"]["core"]["tick"] for of_one in entries for entry in of_one if "line" in entry]
+    assert ticks == list(range(1, TRIMMED + 1))
 
 
 def test_every_figure_still_counts_what_is_gone(kept: Lived, whole: Lived) -> None:
