@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -492,3 +493,28 @@ def test_after_a_retry_after_nobody_tries_before_its_time(
 
     gate_of().probe(NAME, never, time.monotonic() + 20)
     assert vitals(client).breaker == "open"
+
+
+def test_a_missing_model_is_tried_again_by_one_when_its_pause_is_over(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
+    one, other = gate_of({"breaker_longest_pause": 900.0}), gate_of({"breaker_longest_pause": 900.0})
+    for gate in (one, other):
+        call(gate)  # neither is of a process that has begun since
+    one.leave(entered(one, model="misspelt"), answer("model_missing"))
+    eventually(lambda: vitals(client).missing_models == ["misspelt"], "the model to be marked")
+    client.hset(endpoint_keys(NAME)[0], "missing:misspelt", 1)
+    assert entered(other, model="misspelt").tries_missing
+    assert 800 < refused(one, model="misspelt").wait <= 900
+
+
+def test_what_a_call_usually_takes_is_learned_from_those_that_went_well(gate_of: MakeGate, client: Redis) -> None:
+    gate = gate_of({"breaker_failures": 9})
+    for seconds, kind in ((8.0, None), (9_000.0, "server"), (16.0, None)):
+        began = replace(entered(gate), began=time.monotonic() - seconds)
+        gate.leave(began, answer(kind))  # type: ignore[arg-type]
+        gate._reports.close()
+        gate = gate_of({"breaker_failures": 9})
+    usual, fastest = (float(value or 0) for value in client.hmget(endpoint_keys(NAME)[0], "usual", "fastest"))
+    assert 9.0 <= usual / 1e6 < 900, "eight seconds, and an eighth of what the other took longer"
+    assert 8.0 <= fastest / 1e6 < 900
