@@ -148,3 +148,11 @@ def test_it_never_asks_a_model() -> None:
         KIND.prompt(case)
     with pytest.raises(ValueError, match="never asks"):
         KIND.effects(case, SummaryAnswer(summary="x"), ())
+
+
+def test_a_shared_history_is_not_pruned() -> None:
+    """What is oldest leaves it at the boundary."""
+    for owner in ("world", "group:assembly"):
+        stream = stream_of(*crowded().live(), owner=owner)
+        assert not any(list(KIND.due(moment_of(stream, 2000, tick=tick))) for tick in range(600, 700))
+        assert KIND.wake(moment_of(stream, 2000, tick=600)) is None

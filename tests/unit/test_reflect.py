@@ -156,6 +156,16 @@ def test_a_models_insight_counts_at_least_seven() -> None:
     assert MarkAccessed(owner=KLAUS, numbers=used, minute=1200) in KIND.effects(case, answer(), used)
 
 
+def test_an_insight_is_about_those_in_what_the_model_was_shown() -> None:
+    stream = stream_of(
+        observation("Maria sang.", 600, subjects=(KLAUS, MARIA)),
+        observation("Isabella cooked.", 610, subjects=(KLAUS, "agent:isabella")),
+        observation("Klaus read.", 620),
+    )
+    (insight,) = appended(KIND.effects(case_of(KIND, stream, 1200), answer(), (1, 3)))
+    assert (insight.subjects, insight.evidence) == ((KLAUS, MARIA), (1, 3))
+
+
 def test_the_next_reflection_begins_where_this_one_read_to() -> None:
     stream = day(10)
     effects = KIND.heuristic(case_of(KIND, stream, 1200))
