@@ -23,7 +23,9 @@ def quoted(value: object) -> str:
     """Return a value as an error shows it: cut, in printable characters, whatever it is."""
     try:
         text = ascii(value if not isinstance(value, str) else value[:_LONGEST])
-    except Exception:  # nested too deep, an integer of too many digits, a __repr__ of somebody's own
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # nested too deep, an integer of too many digits, a __repr__ of somebody's own
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= _LONGEST + 2 else text[: _LONGEST - 1] + "…"
 
@@ -32,7 +34,9 @@ def text_of(error: BaseException) -> str:
     """Return what an error says, without halves of characters; the name of its class where it says nothing."""
     try:
         text = str(error)
-    except Exception:  # a __str__ of somebody's own
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a __str__ of somebody's own
         text = ""
     return text.encode("utf-8", "replace").decode() or type(error).__name__
 

@@ -32,7 +32,9 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     def brief_of(owner: str) -> Mapping[str, Any]:
         try:
             said = brief(owner)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise InputError(f"the host's brief({owner!a}) failed: {type(error).__name__}: {reason(error)}") from error
         return check_brief(owner, said, known)
 
@@ -73,7 +75,9 @@ def checked_tier(tier_of: TierRule) -> TierRule:
         what = f"the host's tier_of for a {request.kind} of {request.owner!a}"
         try:
             said = tier_of(request, moment)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             raise InputError(f"{what} failed: {type(error).__name__}: {reason(error)}") from error
         if not isinstance(said, str) or said not in TIERS:
             raise InputError(f"{what} said {quoted(said)}: 'routine' or 'strong' is meant")

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from memory.errors import CogitateError
-from scheduler.intake import InputError, check_request
+from scheduler.intake import check_request, reason
 from scheduler.kind_effects import place_of
 from tasks.job import Request
 from tasks.kind import Kind, Moment
@@ -88,38 +88,44 @@ def due_now(kind: Kind, moment: Moment) -> list[Request]:
         if isinstance(found, str) or not isinstance(found, Iterable):
             raise _error(kind, moment, f"due returned {_what(found)}: return Requests, or () where nothing is due")
         requests: list[Any] = list(islice(found, MOST + 1))
-    except CogitateError:
+    except (CogitateError, KeyboardInterrupt):
         raise
-    except Exception as error:
-        raise _error(kind, moment, f"due raised {type(error).__name__} {place_of(error)}: {error}") from error
+    except BaseException as error:
+        raise _error(kind, moment, f"due raised {type(error).__name__} {place_of(error)}: {reason(error)}") from error
     if len(requests) > MOST:
         raise _error(kind, moment, f"due says more than {MOST} Requests")
     return [_checked(kind, moment, request) for request in requests]
 
 
 def _checked(kind: Kind, moment: Moment, request: Any) -> Request:
-    if not isinstance(request, Request):
+    if not issubclass(type(request), Request):
         raise _error(kind, moment, f"due says {_what(request)}, which is no Request")
+    try:
+        return _of_its_own(kind, moment, request)
+    except (KindError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a value of a class of somebody's own may raise anything
+        raise _error(kind, moment, f"due asks for what cannot be: {reason(error)}") from error
+
+
+def _of_its_own(kind: Kind, moment: Moment, request: Request) -> Request:
     if request.kind != kind.name:
         raise _error(kind, moment, f"due asks for the kind {request.kind!a}: a kind asks for jobs of its own")
     if request.owner != moment.owner:
         raise _error(kind, moment, f"due asks for the owner {request.owner!a}: it is asked about one owner at a time")
-    try:
-        return check_request(request, (kind.name,), MAX_PARAMS)
-    except (InputError, TypeError, AttributeError) as error:
-        raise _error(kind, moment, f"due asks for what cannot be: {error}") from error
+    return check_request(request, (kind.name,), MAX_PARAMS)
 
 
 def _next_look(kind: Kind, moment: Moment) -> int | None:
     try:
         tick = kind.wake(moment)
-    except CogitateError:
+    except (CogitateError, KeyboardInterrupt):
         raise
-    except Exception as error:
-        raise _error(kind, moment, f"wake raised {type(error).__name__} {place_of(error)}: {error}") from error
-    if tick is not None and (not isinstance(tick, int) or isinstance(tick, bool)):
+    except BaseException as error:
+        raise _error(kind, moment, f"wake raised {type(error).__name__} {place_of(error)}: {reason(error)}") from error
+    if tick is not None and (not issubclass(type(tick), int) or isinstance(tick, bool)):
         raise _error(kind, moment, f"wake returned {_what(tick)}: return the number of a tick, or None")
-    return tick
+    return None if tick is None else int.__int__(tick)
 
 
 def _error(kind: Kind, moment: Moment, what: str) -> KindError:

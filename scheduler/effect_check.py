@@ -31,7 +31,17 @@ from memory.effects import (
 from memory.entry import MAX_TEXT, Entry, PlanItem
 from memory.errors import quoted
 from memory.window import format_character
-from scheduler.intake import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_PARAMS, InputError, check_owner, depth, reason
+from scheduler.intake import (
+    MAX_DEPTH,
+    MAX_INTEGER,
+    MAX_LABEL,
+    MAX_PARAMS,
+    InputError,
+    check_owner,
+    depth,
+    encode,
+    reason,
+)
 
 MAX_EFFECTS = 1_000  # of one job
 MAX_BYTES = 2_000_000  # of JSON, of all effects of one job
@@ -42,6 +52,7 @@ _SAID = 300  # characters of a reason
 
 _EFFECTS = msgspec.json.Decoder(tuple[Effect, ...])
 _CLASSES = get_args(Effect)
+_UNREADABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
 
 
 def check_effects(effects: object) -> tuple[Effect, ...]:
@@ -50,26 +61,48 @@ def check_effects(effects: object) -> tuple[Effect, ...]:
     Raises:
         InputError: naming the first that cannot be used, and why.
     """
-    if not isinstance(effects, tuple | list):
-        raise InputError(f"{type(effects).__name__} is no tuple of effects; an empty one changes nothing")
-    if not effects:
-        return ()
-    if len(effects) > MAX_EFFECTS:
-        raise InputError(f"there are {len(effects)} effects, at most {MAX_EFFECTS} fit")
-    for index, effect in enumerate(effects):
-        if not isinstance(effect, _CLASSES):
-            raise InputError(f"{_named(effects, index)}: that is no effect, such as Append")
     try:
-        raw = msgspec.json.encode(effects)
+        checked = _as_read(effects)
+        check_bounds(checked)
+    except KeyboardInterrupt:
+        raise
+    except _Refusal as refusal:
+        raise InputError(str(refusal)) from refusal.__cause__
+    except BaseException as error:  # raised by code of theirs; what it says may be what somebody remembers
+        raise InputError(f"{type(error).__name__} was raised while the effects were looked at") from None
+    return checked
+
+
+class _Refusal(InputError):
+    """A refusal of ours, as against any error that a value's own code raises: no value of theirs can raise it."""
+
+
+def _as_read(effects: object) -> tuple[Effect, ...]:
+    """Return effects as they will be read, without a value of a class of somebody's own."""
+    found: tuple[Any, ...]
+    if issubclass(type(effects), tuple):
+        found = tuple(tuple.__iter__(effects))  # type: ignore[arg-type]  # past what the class makes of it
+    elif issubclass(type(effects), list):
+        found = tuple(list.__iter__(effects))  # type: ignore[arg-type]
+    else:
+        raise _Refusal(f"{type(effects).__name__} is no tuple of effects; an empty one changes nothing")
+    if not found:
+        return ()
+    if len(found) > MAX_EFFECTS:
+        raise _Refusal(f"there are {len(found)} effects, at most {MAX_EFFECTS} fit")
+    for index, effect in enumerate(found):
+        if not issubclass(type(effect), _CLASSES):
+            raise _Refusal(f"{_named(found, index)}: that is no effect, such as Append")
+    try:
+        raw = encode(found)
         checked = _EFFECTS.decode(raw)
-    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InputError(_unreadable(effects, error)) from error
+    except _UNREADABLE as error:
+        raise _Refusal(_unreadable(found, error)) from error
     if len(raw) > MAX_BYTES:
-        raise InputError(f"the effects have {len(raw)} bytes of JSON, at most {MAX_BYTES} fit")
-    for index, (given, read) in enumerate(zip(effects, checked, strict=True)):
+        raise _Refusal(f"the effects have {len(raw)} bytes of JSON, at most {MAX_BYTES} fit")
+    for index, (given, read) in enumerate(zip(found, checked, strict=True)):
         if isinstance(given, Tell) and isinstance(read, Tell) and read.data != given.data:  # None for NaN is no copy
-            _refuse(effects, index, _no_json(given.data))
-    check_bounds(checked)
+            _refuse(found, index, _no_json(given.data))
     return checked
 
 
@@ -92,23 +125,24 @@ def check_bounds(effects: tuple[Effect, ...]) -> None:
         _refuse(effects, index, _wrong_owner(effect.owner) or _CHECKS[type(effect)](effect))
 
 
-def _refuse(effects: tuple[Effect, ...] | list[Effect], index: int, wrong: str) -> None:
+def _refuse(effects: tuple[Effect, ...], index: int, wrong: str) -> None:
     if wrong:
-        raise InputError(f"{_named(effects, index)}: {wrong[:_SAID]}")
+        raise _Refusal(f"{_named(effects, index)}: {wrong[:_SAID]}")
 
 
-def _named(effects: tuple[Any, ...] | list[Any], index: int) -> str:
+def _named(effects: tuple[Any, ...], index: int) -> str:
     effect = effects[index]
+    owner = effect.owner if type(effect) in _CLASSES else "?"  # a class of somebody's own may raise anything
     which = f"effect {index + 1} of {len(effects)}" if len(effects) > 1 else "effect"
-    return f"{which} for {quoted(getattr(effect, 'owner', '?'))} ({type(effect).__name__})"
+    return f"{which} for {quoted(owner)} ({type(effect).__name__})"
 
 
-def _unreadable(effects: tuple[Any, ...] | list[Any], error: Exception) -> str:
+def _unreadable(effects: tuple[Any, ...], error: Exception) -> str:
     """Say which effect it was: alone it fails again."""
     for index, effect in enumerate(effects):
         try:
-            msgspec.json.decode(msgspec.json.encode(effect), type=Effect)
-        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as alone:
+            msgspec.json.decode(encode(effect), type=Effect)
+        except _UNREADABLE as alone:
             return f"{_named(effects, index)}: {reason(alone)}"
     return reason(error)
 

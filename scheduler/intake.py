@@ -98,9 +98,23 @@ def as_read(what: str, value: object, wanted: Any) -> Any:
         InputError: when they cannot read it: a wrong type, a number out of range, half a character.
     """
     try:
-        return _decoder(wanted).decode(msgspec.json.encode(value))
+        return _decoder(wanted).decode(encode(value))
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{what}: {reason(error)}") from error
+
+
+def _plain(value: object) -> object:
+    """Return the plain string or number that a value of a derived class holds: an enumeration's, say."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
+
+
+encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
 @cache  # making one takes longer than decoding with it
@@ -112,7 +126,9 @@ def reason(error: BaseException) -> str:
     """Return what an error says, in words that ASCII can hold: half a character is in no log and no terminal."""
     try:
         text = str(error)
-    except Exception:  # a __str__ of somebody's own
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a __str__ of somebody's own
         text = ""
     return (text or type(error).__name__).encode("ascii", "backslashreplace").decode()[:_REASON]
 
@@ -243,6 +259,7 @@ def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS
         msgspec.structs.replace(
             request,
             owner=check_owner(request.owner),
+            trial=check_integer(f"{what}: trial", request.trial, 0, 0),
             priority=check_integer(f"{what}: priority", request.priority, -MAX_PRIORITY, MAX_PRIORITY),
             numbers=_numbers(what, request.numbers),
             reads=_reads(what, request.reads),
@@ -274,7 +291,9 @@ def check_params(request: Request, kind: Kind) -> None:
     if isinstance(taken, type) and issubclass(taken, msgspec.Struct):
         try:
             msgspec.convert(request.params, type=taken)
-        except msgspec.ValidationError as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # its __post_init__ may raise anything
             what, names = f"{kind.name} for {quoted(request.owner)}", ", ".join(taken.__struct_fields__) or "none"
             raise InputError(
                 f"{what}: params {quoted(request.params)}: {reason(error)}; {kind.name} takes {names}"

@@ -32,7 +32,9 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> Made:
         method, name = kind.halve, "halve"
     try:
         made = method(case)
-    except Exception as error:  # what a host's own kind raises must end neither the host nor a worker
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # what a host's own kind raises must end neither the host nor a worker
         return Made((), f"{name} raised {type(error).__name__} {place_of(error)}"[:_SAID])
     try:
         return Made(check_effects(made))
@@ -40,7 +42,7 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> Made:
         return Made((), f"{name}: {error}"[:_SAID])
 
 
-def place_of(error: Exception) -> str:
+def place_of(error: BaseException) -> str:
     """Return where an error was raised; not what it says, which can hold what somebody remembers."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TypeGuard, get_args
 
+import msgspec
+
 from memory.errors import CogitateError
 from tasks.kind import OnDenied
 
@@ -15,6 +17,9 @@ MAX_ORDER = 1_000_000
 MAX_LATENCY = 100_000  # ticks, or game minutes
 MAX_TOKENS = 10_000_000
 
+MAX_KEY = 500  # characters of a name in a brief
+
+_READ_AGAIN = ("name", "order", "latency", "latency_least", "latency_most", "on_denied", "prompt_cap", "output_cap")
 _NAME = re.compile(r"[^\W\d_][\w.-]*")  # it is part of job ids, keys, queues and the names of limits
 #: A kind's queue has its name: these are the names of what Celery and its transport keep beside queues.
 _RESERVED = re.compile(r"(celery|celeryev|unacked|unacked_index|unacked_mutex)|(celery|celeryev)\..*|.*\.pidbox")
@@ -59,6 +64,8 @@ def _wrong_values(kind: object) -> Iterator[str]:
     name = _value(kind, "name")
     if name is _MISSING:
         yield "it has no name"
+    elif type(name) is not str and issubclass(type(name), str):
+        yield f"name is a {type(name).__name__}: give a plain string, as str(…) gives"
     elif not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > MAX_KIND_NAME:
         yield (
             f"name {_shown(name)} is none: use at most {MAX_KIND_NAME} letters, digits, '_', '-' and '.', "
@@ -75,12 +82,12 @@ def _wrong_values(kind: object) -> Iterator[str]:
         value = _value(kind, field)
         if value is _MISSING:
             yield f"it has no {field}"
-        elif not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            yield f"{field} {_shown(value)} is not an integer from {least} to {most}"
+        elif type(value) is not int or not least <= value <= most:
+            yield f"{field} {_shown(value)} is not {_kind_of_number(value)} from {least} to {most}"
     bounds = {field: _value(kind, field) for field in ("latency_least", "latency_most")}
     for field, value in bounds.items():
         if value is not _MISSING and not _is_latency(value):
-            yield f"{field} {_shown(value)} is not an integer from 1 to {MAX_LATENCY}"
+            yield f"{field} {_shown(value)} is not {_kind_of_number(value)} from 1 to {MAX_LATENCY}"
     soonest, latest = bounds.values()
     if _is_latency(soonest) and _is_latency(latest) and soonest > latest:
         yield f"latency_least {_shown(soonest)} is above latency_most {_shown(latest)}"
@@ -89,13 +96,51 @@ def _wrong_values(kind: object) -> Iterator[str]:
         yield "it has no on_denied"
     elif not isinstance(denied, str) or denied not in get_args(OnDenied):
         yield f"on_denied {_shown(denied)} is not {', '.join(map(repr, get_args(OnDenied)))}"
+    yield from _wrong_brief_keys(_value(kind, "brief_keys"))
+    params = _value(kind, "params")
+    if params is not _MISSING and params is not None and not _is_struct(params):
+        yield f"params {_shown(params)} is not a class of msgspec.Struct, which says what a host may give"
+    for field in ("brief_keys", "params", "latency_least", "latency_most"):
+        if _value(kind, field) is _MISSING and hasattr(type(kind), field):
+            yield f"{field} cannot be read"
+    for field in _READ_AGAIN:
+        if (value := _value(kind, field)) is not _MISSING and not _stays(kind, field, value):
+            yield f"{field} is another each time it is read: give it one value"
     asks, room = _value(kind, "output_cap"), _value(kind, "prompt_cap")
-    if isinstance(asks, int) and asks > 0 and room == 0:
+    if type(asks) is int and asks > 0 and room == 0:
         yield f"output_cap {_shown(asks)} lets it ask a model, and prompt_cap 0 leaves no room for a prompt"
 
 
 def _is_latency(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_LATENCY
+    return type(value) is int and 1 <= value <= MAX_LATENCY
+
+
+def _kind_of_number(value: object) -> str:
+    """Return what is wanted: to whoever gives a number of a class of their own, that it must be plain."""
+    derived = issubclass(type(value), int) and type(value) not in (int, bool)
+    return "a plain integer, as int(…) gives," if derived else "an integer"
+
+
+def _wrong_brief_keys(keys: object) -> Iterator[str]:
+    if keys is _MISSING:
+        return
+    if type(keys) not in (tuple, list, set, frozenset):
+        yield f"brief_keys {_shown(keys)} is not a tuple of the names that it reads of a brief, such as ('mood',)"
+        return
+    assert isinstance(keys, tuple | list | set | frozenset)
+    for key in keys:
+        if type(key) is not str or not key.isprintable() or not 0 < len(key) <= MAX_KEY:
+            yield f"brief_keys has {_shown(key)}: give names of 1 to {MAX_KEY} printable characters"
+
+
+def _is_struct(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, msgspec.Struct)
+
+
+def _stays(kind: object, field: str, value: object) -> bool:
+    """Whether a second look finds the same: a declaration is read again and again, as a property it may change."""
+    again = _value(kind, field)
+    return type(again) is type(value) and (type(value) not in (int, str) or again == value)
 
 
 def _wrong_methods(kind: object) -> Iterator[str]:
@@ -139,13 +184,17 @@ def _takes(method: object, count: int) -> bool:
 def _value(kind: object, name: str) -> object:
     try:
         return getattr(kind, name, _MISSING)
-    except Exception:  # a property of somebody's own
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a property of somebody's own
         return _MISSING
 
 
 def _shown(value: object) -> str:
     try:
         text = ascii(value)
-    except Exception:  # too deep, or a __repr__ of somebody's own
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # too deep, or a __repr__ of somebody's own
         return f"of type {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -14,7 +14,7 @@ from pydantic import Field, create_model
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
-from memory.effects import SetCounter
+from memory.effects import SetCounter, Tell
 from ops.fake_llm import FakeEndpoint
 from scheduler.audit import audit
 from scheduler.history import read_journal
@@ -73,6 +73,46 @@ def itself(case: Case) -> Any:
     return remembered(case, subjects=loop)
 
 
+class Exploding(Exception):
+    """An error that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("not now")
+
+
+class Masked:
+    """An object whose class cannot even be asked for."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise RuntimeError("Ada remembers")
+
+
+class Owned:
+    """No effect; it has an owner that cannot be asked for."""
+
+    @property
+    def owner(self) -> str:
+        raise RuntimeError("Ada remembers")
+
+
+class Bad(dict[str, Any]):
+    """Values that cannot be compared."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("Ada remembers")
+
+    __ne__ = __eq__
+    __hash__ = None  # type: ignore[assignment]
+
+
+def fail_with(error: BaseException) -> Callable[[Case], Any]:
+    def heuristic(case: Case) -> Any:
+        raise error
+
+    return heuristic
+
+
 FAILING: dict[str, tuple[Callable[[Case], Any], str]] = {
     "a dream": (lambda case: remembered(case, type="dream"), "Invalid enum value 'dream'"),
     "importance 77": (lambda case: remembered(case, importance=77), "importance 77 is not from 1 to 10"),
@@ -87,6 +127,17 @@ FAILING: dict[str, tuple[Callable[[Case], Any], str]] = {
     "no owner": (lambda case: (SetCounter("nobody", "x", 1),), "'nobody' is not an owner"),
     "a cycle": (itself, "heuristic: effect for 'agent:ada'"),
     "an error": (fail, "heuristic raised KeyError in test_failing_kinds.py, line"),
+    "an exit": (fail_with(SystemExit("Ada remembers")), "heuristic raised SystemExit in test_failing_kinds.py, line"),
+    "an end": (fail_with(GeneratorExit()), "heuristic raised GeneratorExit in"),
+    "an error of its own": (fail_with(BaseException("Ada remembers")), "heuristic raised BaseException in"),
+    "an error that explodes": (fail_with(Exploding()), "heuristic raised Exploding in"),
+    "a mask": (lambda case: (Masked(),), "heuristic: effect for '?' (Masked): that is no effect"),
+    "a mask alone": (lambda case: Masked(), "heuristic: Masked is no tuple of effects"),
+    "an owner that raises": (lambda case: (Owned(),), "heuristic: effect for '?' (Owned): that is no effect"),
+    "data that raise": (
+        lambda case: (Tell("agent:ada", "tune", Bad(a=1)),),
+        "heuristic: RuntimeError was raised while the effects were looked at",
+    ),
     "no end": (leave, "heuristic raised RecursionError in test_failing_kinds.py, line"),
 }
 
@@ -115,6 +166,52 @@ def test_a_heuristic_that_fails_ends_neither_host_nor_worker(
     assert [entry["kind"] for entry in told] == ["hum"] * (1 if limits else 2), "once by the host, once by its worker"
     assert all(why in entry["why"] and entry["log_level"] == "warning" for entry in told)
     readable(client, loop)
+
+
+class Guarded(list[Any]):
+    """A list whose own methods raise."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("not now")
+
+    __len__ = __iter__ = __bool__  # type: ignore[assignment]
+
+
+class Tune(StrEnum):
+    LOUD = "I hummed loudly."
+
+
+class Words(str):
+    """Text of a class of its own."""
+
+
+class Number(int):
+    """A number of a class of its own."""
+
+
+def test_effects_of_other_classes_are_written_as_the_plain_values_that_they_hold(
+    cogitate_loop: Callable[..., TickLoop],
+) -> None:
+    def make(case: Case) -> Any:
+        minute, subjects = Number(case.job.minute), (Words("Ada"),)
+        return Guarded(remembered(case, text=Tune.LOUD, minute=minute, subjects=subjects, location=Words("inn")))
+
+    register(Own(makes=make))
+    client = FakeRedis()
+    loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client)
+    entries = [change.entry for tick in loop for change in tick.applied if change.entry]
+    assert {(entry.text, entry.subjects, entry.location) for entry in entries} == {
+        ("I hummed loudly.", ("Ada",), "inn")
+    }
+    assert {type(part) for entry in entries for part in (entry.text, entry.minute, *entry.subjects)} == {str, int}
+    readable(client, loop)
+
+
+def test_an_interrupt_is_no_failure_of_a_kind(cogitate_loop: Callable[..., TickLoop]) -> None:
+    register(Own(makes=fail_with(KeyboardInterrupt())))
+    with pytest.raises(KeyboardInterrupt):
+        for _ in cogitate_loop(owners=ADA, ticks=TICKS):
+            pass
 
 
 def test_a_kind_that_was_corrected_goes_on_with_its_run(cogitate_loop: Callable[..., TickLoop]) -> None:
@@ -180,24 +277,17 @@ def test_an_answer_that_asks_for_what_cannot_be_written_is_repaired_once(
     readable(client, loop)
 
 
-class Exploding(Exception):
-    """An error that cannot even say what it is."""
-
-    def __str__(self) -> str:
-        raise RuntimeError("not now")
-
-
 @pytest.mark.parametrize(
     "error", [SystemExit(3), GeneratorExit(), BaseException("b"), Exploding(), ValueError("\ud800")]
 )
 def test_whatever_a_kind_makes_of_an_answer_its_call_is_settled(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    def fail_with(case: Case, answer: Any) -> Any:
+    def fail(case: Case, answer: Any) -> Any:
         raise error
 
     monkeypatch.setattr("workers.runner.ModelClients", Dreams)
-    register(Own(answers=fail_with, output_cap=100))
+    register(Own(answers=fail, output_cap=100))
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
         settings = Settings(

@@ -21,6 +21,7 @@ from scheduler.intake import (
     MAX_NUMBERS,
     MAX_PARAMS,
     InputError,
+    as_read,
     check_owner,
     check_params,
     check_profile,
@@ -241,3 +242,12 @@ def test_a_request_without_within_may_take_as_long_as_its_kind_says() -> None:
 def test_a_kinds_own_request_names_ticks(wrong: dict[str, int]) -> None:
     with pytest.raises(InputError, match=r"(at|within) is .*: give an integer from 0"):
         check_request(Request(kind="plan", owner="agent:ann", **wrong), ["plan"])  # type: ignore[arg-type]
+
+
+class Words(str):
+    """Text of a class of its own."""
+
+
+def test_text_of_another_class_is_taken_as_the_plain_text_that_it_is() -> None:
+    entry = as_read("entry", Entry(type="observation", text=Words("I hummed."), minute=5), Entry)
+    assert (type(entry.text), entry.text) == (str, "I hummed.")

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import msgspec
 import pytest
 from fakeredis import FakeRedis
 from own_kind_case import Own, asked_every_tick, remembered
 
-from cogitate import CogitateError, KindError, Profile, TickLoop
+from cogitate import CogitateError, InputError, KindError, Profile, TickLoop
 from ops.complaints import complaint_of
 from scheduler.audit import audit
 from scheduler.summary import prefix_of
 from tasks import registry
 from tasks.job import Reads, Request
+from tasks.kind import NoParams
 from tasks.registry import is_kind, kind_names, kind_of, register
 
 ADA = {"agent:ada": Profile(name="Ada Smith")}
@@ -90,6 +92,47 @@ NEEDED = (
     "due", "wake", "prompt", "effects", "heuristic",
 )  # fmt: skip
 
+
+class Number(int):
+    """A number of a class of its own."""
+
+
+class Word(str):
+    """A string of a class of its own."""
+
+
+class Changing(Own):
+    """A kind whose latency is another each time."""
+
+    looks = 0
+
+    @property  # type: ignore[override]
+    def latency(self) -> int:
+        self.looks += 1
+        return self.looks
+
+    @latency.setter
+    def latency(self, value: int) -> None:
+        pass
+
+
+class Unreadable(Own):
+    """A kind whose names in a brief cannot be asked for."""
+
+    @property
+    def brief_keys(self) -> Any:
+        raise KeyError("mood")
+
+
+class Whim(msgspec.Struct, forbid_unknown_fields=True):
+    """What a host may give."""
+
+    mood: str = ""
+
+    def __post_init__(self) -> None:
+        raise KeyError("mood")
+
+
 #: What is registered, and what the refusal says.
 WRONG: dict[str, tuple[Any, str]] = {
     "none": (None, r"None is no kind of job: register an instance of a class, as in register\(Hum\(\)\)"),
@@ -144,6 +187,27 @@ WRONG: dict[str, tuple[Any, str]] = {
     "output_cap true": (but(output_cap=True), "output_cap True is not an integer"),
     "output_cap a word": (but(output_cap="many"), "output_cap 'many' is not an integer"),
     "output_cap without room": (but(output_cap=100, prompt_cap=0), "prompt_cap 0 leaves no room for a prompt"),
+    "name of a class": (but(name=Word("hum")), "name is a Word: give a plain string"),
+    "order of a class": (but(order=Number(90)), "order 90 is not a plain integer, as int.…. gives, from"),
+    "latency of a class": (but(latency=Number(1)), "latency 1 is not a plain integer"),
+    "latency_least of a class": (but(latency_least=Number(1)), "latency_least 1 is not a plain integer"),
+    "prompt_cap of a class": (but(prompt_cap=Number(1)), "prompt_cap 1 is not a plain integer"),
+    "output_cap of a class": (but(output_cap=Number(1)), "output_cap 1 is not a plain integer"),
+    "latency that changes": (Changing(), "latency is another each time it is read"),
+    "brief_keys none": (but(brief_keys=None), "brief_keys None is not a tuple of the names"),
+    "brief_keys a number": (but(brief_keys=5), "brief_keys 5 is not a tuple of the names"),
+    "brief_keys a word": (but(brief_keys="mood"), "brief_keys 'mood' is not a tuple of the names"),
+    "brief_keys a dict": (but(brief_keys={"mood": 1}), "brief_keys .'mood': 1. is not a tuple"),
+    "brief_keys of numbers": (but(brief_keys=("mood", 5)), "brief_keys has 5: give names"),
+    "brief_keys of none": (but(brief_keys=[None]), "brief_keys has None: give names"),
+    "brief_keys with no name": (but(brief_keys=("",)), "brief_keys has '': give names"),
+    "brief_keys with half a character": (but(brief_keys=("\ud800",)), "brief_keys has '.ud800': give names"),
+    "brief_keys that raise": (Unreadable(), "brief_keys cannot be read"),
+    "params a number": (but(params=5), "params 5 is not a class of msgspec.Struct"),
+    "params a word": (but(params="mood"), "params 'mood' is not a class of msgspec.Struct"),
+    "params a dict": (but(params={"mood": str}), "params .* is not a class of msgspec.Struct"),
+    "params another class": (but(params=int), "params <class 'int'> is not a class of msgspec.Struct"),
+    "params an instance": (but(params=NoParams()), r"params NoParams\(\) is not a class of msgspec.Struct"),
     "due a value": (but(due=60), r"due is a int, not the method due\(moment\)"),
     "due of nothing": (but(due=of_none), r"due cannot be called as due\(moment\)"),
     "due async": (but(due=awaited), "due is async"),
@@ -188,6 +252,7 @@ def test_a_kind_says_all_that_is_wrong_with_it_at_once() -> None:
     [
         Own(), but(name="day-dream.2"), but(name="грёза"), but(due=yielding), but(halve=of_case), but(order=-5),
         but(due=partial(lambda much, moment: (), 1)), but(heuristic=lambda *case: ()), but(effects=of_three),
+        but(brief_keys=("mood",)), but(brief_keys=[]), but(params=NoParams), but(params=Whim), but(params=None),
         but(prompt=lambda case, share=1.0: None), but(latency=1), but(due=print), but(output_cap=100),
     ],
 )  # fmt: skip
@@ -224,9 +289,35 @@ def asking(**fields: Any) -> Callable[[Any], Any]:
     return lambda moment: [Request(**{"kind": "hum", "owner": moment.owner} | fields)]
 
 
+class Exploding(Exception):
+    """An error that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("not now")
+
+
+class Strange(str):
+    """A string that cannot be compared."""
+
+    def __ne__(self, other: object) -> bool:
+        raise RuntimeError("not now")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def raising(error: BaseException) -> Callable[[Any], Any]:
+    def ask(moment: Any) -> Any:
+        raise error
+
+    return ask
+
+
 AT_THE_HOST: dict[str, tuple[dict[str, Any], str]] = {
     "due raises": ({"asks": fail}, "due raised KeyError in test_kind_declarations.py, line .*tune"),
     "due raises later": ({"asks": fail_later}, "due raised ZeroDivisionError"),
+    "due exits": ({"asks": raising(SystemExit(3))}, "due raised SystemExit in test_kind_declarations.py, line .*: 3"),
+    "due is closed": ({"asks": raising(GeneratorExit())}, "due raised GeneratorExit in .*: GeneratorExit"),
+    "due explodes": ({"asks": raising(Exploding())}, "due raised Exploding in .*: Exploding"),
     "due returns none": ({"asks": lambda moment: None}, r"due returned None: return Requests, or \(\)"),
     "due returns one": ({"asks": lambda moment: asked_every_tick(moment)[0]}, "due returned a Request: return"),  # type: ignore[index]
     "due returns a word": ({"asks": lambda moment: "hum"}, "due returned a str"),
@@ -242,9 +333,18 @@ AT_THE_HOST: dict[str, tuple[dict[str, Any], str]] = {
     "numbers one": ({"asks": asking(numbers=3)}, "numbers are 3"),
     "numbers below one": ({"asks": asking(numbers=(0,))}, "numbers is 0"),
     "priority a word": ({"asks": asking(priority="high")}, "priority is 'high'"),
+    "trial five": ({"asks": asking(trial=5)}, "trial is 5: give an integer from 0 to 0"),
+    "trial below": ({"asks": asking(trial=-1)}, "trial is -1: give an integer from 0 to 0"),
+    "trial a word": ({"asks": asking(trial="2")}, "trial is '2'"),
+    "owner that raises": ({"asks": asking(owner=Strange("agent:ada"))}, "due asks for what cannot be: not now"),
     "reads a word": ({"asks": asking(reads=("agent:ben",))}, "due asks for what cannot be: hum for 'agent:ada'"),
     "reads half": ({"asks": asking(reads=(Reads("agent:ben", None),))}, "due asks for what cannot be"),  # type: ignore[arg-type]
     "wake raises": ({"wakes": fail}, "wake raised KeyError in test_kind_declarations.py, line .*tune"),
+    "wake exits": (
+        {"wakes": raising(SystemExit(3))},
+        "wake raised SystemExit in test_kind_declarations.py, .*: 3",
+    ),
+    "wake explodes": ({"wakes": raising(Exploding())}, "wake raised Exploding in .*: Exploding"),
     "wake a float": ({"wakes": lambda moment: moment.tick + 0.5}, "wake returned a float: return the number of a tick"),
     "wake a word": ({"wakes": lambda moment: "tomorrow"}, "wake returned a str"),
     "wake true": ({"wakes": lambda moment: True}, "wake returned a bool"),
@@ -288,3 +388,22 @@ def test_a_tick_that_is_over_means_the_next_one(cogitate_loop: Callable[..., Tic
     for _ in cogitate_loop(owners=ADA, ticks=4):
         pass
     assert asked == [1, 2, 3, 4]
+
+
+def test_a_request_whose_params_a_class_cannot_take_is_refused(cogitate_loop: Callable[..., TickLoop]) -> None:
+    register(but(params=Whim))
+    loop = cogitate_loop(owners=ADA, ticks=2)
+    for tick in loop:
+        with pytest.raises(InputError, match=r"^hum for 'agent:ada': params .*'mood'.*; hum takes mood$"):
+            loop.request("hum", "agent:ada", params={"mood": "glad"})
+        assert tick.number
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), Exploding()])
+def test_a_brief_that_ends_is_a_failure_of_the_brief(
+    cogitate_loop: Callable[..., TickLoop], error: BaseException
+) -> None:
+    register(Own())
+    with pytest.raises(InputError, match=rf"brief\('agent:ada'\) failed: {type(error).__name__}: "):
+        for _ in cogitate_loop(owners=ADA, ticks=2, brief=raising(error)):
+            pass
