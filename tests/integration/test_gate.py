@@ -174,6 +174,28 @@ def test_never_more_in_flight_than_the_cap(gate_of: MakeGate) -> None:
     assert most == 3
 
 
+def test_those_who_wait_for_a_slot_come_again_one_after_the_other(gate_of: MakeGate, client: Redis) -> None:
+    gate, hash_of = gate_of(concurrency=2), endpoint_keys(NAME)[0]
+    entered(gate)
+    entered(gate)
+    client.hset(hash_of, "usual", 4_000_000)
+    step = 4_000_000 // (4 * 2)  # four for each call that ends
+    polls = [0.0]
+    for _ in range(3):
+        said: Any = gate._enter(keys=endpoint_keys(NAME), args=["other", 60_000_000, 0, 0, 2, "", "", 0, 0, "m", 0, 0])
+        assert said[0] == b"wait"
+        assert said[1] >= step
+        polls.append(float(str(client.hget(hash_of, "poll"), "ascii")))  # type: ignore[arg-type]
+    assert all(later - former >= step for former, later in itertools.pairwise(polls))
+
+
+def test_a_call_begins_when_it_leaves(gate_of: MakeGate) -> None:
+    gate = gate_of(requests_per_minute=30_000)  # two milliseconds from one to the next: who comes early leaves later
+    for _ in range(20):
+        before = time.monotonic()
+        assert before <= entered(gate).began <= time.monotonic()
+
+
 def test_the_slot_of_a_worker_that_died_is_free_after_its_calls_deadline(gate_of: MakeGate) -> None:
     dead, alive = gate_of(concurrency=1), gate_of(concurrency=1)
     entered(dead, within=0.05)  # and never leaves

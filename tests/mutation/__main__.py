@@ -76,7 +76,7 @@ class Count:
             share = (of["found"] + of["explained"]) / of.total()
             print(
                 f"{share:7.1%} {path}: {of.total()} mutants, {of['found']} found, {of['explained']} explained, "
-                f"{of['survived']} survived, {of['unreached']} reached by no test"
+                f"{of['survived']} survived, {of['unreached']} reached by no test, which counts as survived"
             )
         return (total["found"] + total["explained"]) / total.total() if total else 1.0
 
@@ -102,7 +102,9 @@ def main() -> int:
     reached = Reached(ROOT, folder, arguments.tests)
     mutants = chosen(modules_of(arguments.modules), arguments.number, arguments.each, arguments.seed)
     trials = [Trial(mutant, reached.tests(mutant.path, mutant.first, mutant.last, mutant.name)) for mutant in mutants]
-    print(f"{len(mutants)} mutants, seed {arguments.seed}", flush=True)
+    print(f"{len(mutants)} mutants, seed {arguments.seed}, {arguments.seconds:g} s of tests for each", flush=True)
+    if reached.unrecorded:
+        print(f"{reached.unrecorded} files of tests are not recorded: what they import counts as reached", flush=True)
     count, began = Count(), time.monotonic()
 
     preload()

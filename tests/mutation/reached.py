@@ -25,6 +25,7 @@ import pytest
 from redis.commands.core import Script
 
 FOLDER = "COGITATE_REACHED"  # where a session's processes write what they saw
+_AT_A_TIME = 20  # files of tests that are recorded together
 _FAST = 1.0  # seconds: a test that takes longer is tried after all that do not
 PRODUCT = ("memory", "tasks", "scheduler", "workers", "ops", "prompts")
 
@@ -93,7 +94,7 @@ def files_of(root: Path, tests: Sequence[str]) -> list[str]:
 def record(root: Path, folder: Path, tests: Sequence[str], processes: int, *, afresh: bool = False) -> None:
     """Run the files of tests that have changed since they were recorded, and keep what each of them reached.
 
-    A test that fails is left out.
+    Some files at a time: what has been recorded is kept when the rest is interrupted. A test that fails is left out.
 
     Raises:
         RuntimeError: when no test could be run.
@@ -103,6 +104,11 @@ def record(root: Path, folder: Path, tests: Sequence[str], processes: int, *, af
         return
     print(f"recording which test of {len(stale)} files reaches which line …", flush=True)
     folder.mkdir(parents=True, exist_ok=True)
+    for at in range(0, len(stale), _AT_A_TIME):
+        _record(root, folder, stale[at : at + _AT_A_TIME], processes)
+
+
+def _record(root: Path, folder: Path, stale: Sequence[str], processes: int) -> None:
     raw = Path(tempfile.mkdtemp(prefix="raw-", dir=folder))
     command = [
         sys.executable, "-m", "pytest", "-q", "-p", "mutation.reached", "-p", "no:cacheprovider", "--timeout", "120",
@@ -170,6 +176,7 @@ class Reached:
             for name in files_of(root, tests)
             if not name.startswith("tests/simulation") and not _is_recorded(root, folder, name)
         ]
+        self.unrecorded = len(self._unrecorded)
         self._lines: dict[str, list[tuple[str, int]]] = {}
         self._now: dict[str, dict[int, list[int]]] = {}
         self._texts: dict[str, str] = {}
@@ -203,13 +210,15 @@ class Reached:
         else:
             module = name = ""
 
+        callers = _NAMED_AFTER.get(path.partition("/")[0], ())
         own = {test: mask.bit_count() if mask > 0 else 1 for test, mask in self._lines[path]}
 
         def order(test: str) -> tuple[bool, int, bool, float, float, str]:
             file = test.partition("::")[0]
             text = self._text(file) if module else ""
             seconds, share = self.seconds.get(test, 0), own.get(test, 0) / self._all_lines.get(test, 1)
-            named = Path(path).stem in Path(file).stem  # a file of tests that is called as the module is
+            stem = Path(file).stem  # a file of tests that is called as the module is, or as what calls the script
+            named = Path(path).stem in stem or (path.endswith(".lua") and any(name in stem for name in callers))
             return not named, -(module in text) - bool(name and name in text), seconds > _FAST, -share, seconds, test
 
         recorded = sorted((test for test in found if self.seconds.get(test, 0) < 60), key=order)
@@ -266,6 +275,7 @@ _CALLERS = {
     "scheduler": ("ledger", "scheduler.real_day"),
     "workers": ("workers.gate", "workers.kept_texts"),
 }  # of scripts
+_NAMED_AFTER = {"scheduler": ("ledger",), "workers": ("gate",)}  # what the files of tests of scripts are called
 
 
 def _imports(text: str, path: str) -> bool:

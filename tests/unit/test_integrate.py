@@ -103,6 +103,16 @@ def test_the_prompt_shows_what_happened_in_full_the_memory_and_the_group() -> No
     assert prompt.used == (1, 2)
 
 
+def test_of_long_histories_the_prompt_shows_the_latest() -> None:
+    stream = stream_of(*[observation(f"Breakfast {n} was fine.", n) for n in range(1, 41)])
+    happened(stream, RESULT, 41)
+    said = [Entry(type="message", text=f"Alice made point {n}.", minute=n, number=n) for n in range(1, 31)]
+    shown = case(stream, 41)
+    prompt = INTEGRATE.prompt(replace(shown, memories={**shown.memories, "group:one": said}))
+    assert prompt.used == (*range(11, 41), 41), "thirty of one's own, and what happened"
+    assert [n for n in range(1, 31) if f"point {n}." in prompt.user] == list(range(11, 31)), "twenty of the group's"
+
+
 def test_on_overflow_the_oldest_half_of_the_memories_is_left_out_but_never_the_event() -> None:
     stream = stream_of(*[observation(f"Breakfast number {n} was fine.", n) for n in range(1, 9)])
     happened(stream, RESULT, 9)

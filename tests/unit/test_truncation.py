@@ -27,6 +27,7 @@ def test_truncate_statement_content() -> None:
     cut = Truncation().cut("a" * 500, "statement")
     assert len(cut) == 300
     assert cut.endswith("...")
+    assert len(Truncation().cut("a" * 500, "reasoning")) == 200
 
 
 def test_the_specs_statement_is_cut_at_a_word_within_300_characters() -> None:
@@ -58,6 +59,29 @@ def test_truncation_can_be_switched_off_and_configured() -> None:
     assert Truncation(statement=40).cut(STATEMENT, "statement") == "I believe we should maximize the..."
     with pytest.raises(ValueError, match="limit of 3 characters"):
         Truncation(reasoning=3)
+
+
+def test_a_limit_of_ten_characters_is_the_least_that_may_be_set() -> None:
+    assert Truncation(statement=10, reasoning=10).cut("On a bright morning", "statement") == "On a..."
+    for too_small in ({"statement": 9}, {"reasoning": 9}):
+        with pytest.raises(ValueError, match="limit of 9 characters"):
+            Truncation(**too_small)
+
+
+@pytest.mark.parametrize("word", ["ぁ", "ヿ", "㐀", "䶿", "一", "鿿"])
+def test_kana_and_han_are_cut_wherever_a_character_ends(word: str) -> None:
+    assert shorten("a" * 5 + word * 8, 10) == "a" * 5 + word * 2 + ELLIPSIS
+
+
+@pytest.mark.parametrize("tone", ["🏻", "🏿"])
+def test_an_emoji_keeps_the_colour_of_its_skin(tone: str) -> None:
+    assert shorten(f"👍{tone}" * 10, 12) == f"👍{tone}" * 4 + ELLIPSIS
+
+
+@pytest.mark.parametrize("letter", ["🇦", "🇿"])
+def test_a_flag_keeps_both_its_letters(letter: str) -> None:
+    assert shorten(letter * 20, 12) == letter * 8 + ELLIPSIS
+    assert shorten("x" + letter * 20, 12) == "x" + letter * 8 + ELLIPSIS
 
 
 def test_a_cut_leaves_no_mark_before_the_dots() -> None:

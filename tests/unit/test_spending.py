@@ -1,0 +1,79 @@
+"""Who is charged for what attempts used: once for each, whenever it becomes known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+
+from scheduler.journal import Correction, EndNote, Retried
+from scheduler.ledger import Write
+from scheduler.ledger_answers import Retry
+from scheduler.retries import Retries
+from scheduler.spending import Spent, spending
+from scheduler.unjournalled import Unjournalled, unjournalled
+from scheduler.versions import CORRECTS_VIEW
+from tasks.job import Cost, JobKey
+
+PLAN, ACT, SUM = (JobKey(7, kind, "agent:ada", 0, 0) for kind in ("plan", "act", "summarise"))
+ONE, TWO, FOUR = Cost(1, 100, 10), Cost(2, 200, 20), Cost(4, 400, 40)
+
+
+def note(key: JobKey, usage: Cost = ONE, **fields: Any) -> EndNote:
+    return EndNote(key=key, source="llm", usage=usage, **fields)
+
+
+def test_a_job_that_ends_carries_what_its_earlier_attempts_used() -> None:
+    retries = Retries()
+    retries.see([Retry("a", PLAN, ONE), Retry("b", PLAN, TWO), Retry("c", ACT, FOUR)])
+    plan, summary = retries.close([note(PLAN, FOUR, retried=ONE), note(SUM)])
+    assert (plan.key, plan.usage, plan.retried) == (PLAN, FOUR, FOUR), "what was known before, and both attempts"
+    assert summary == note(SUM)
+    assert retries.rest([PLAN, SUM], [ACT]) == (), "of what is open still the end carries it"
+    assert retries.writes() == [Write("HDEL", "retries", ("a", "b"))]
+    assert retries.writes() == [], "once"
+
+
+def test_what_is_heard_of_after_a_jobs_end_is_charged_at_once_and_once() -> None:
+    retries = Retries()
+    retries.see([Retry("b", PLAN, TWO), Retry("a", ACT, ONE)])
+    assert retries.rest([SUM], [ACT]) == (Retried(PLAN, TWO),)
+    assert retries.writes() == [Write("HDEL", "retries", ("b",))]
+    assert retries.rest() == (), "it was shown for one tick"
+
+
+def test_a_late_answer_is_charged_by_itself_only_where_nothing_else_says_what_it_cost() -> None:
+    retries = Retries()
+    late = [note(PLAN, ONE), note(ACT, TWO), note(SUM, FOUR), note(SUM, FOUR, saved=True)]
+    retries.see([Retry("a", SUM, TWO)])
+    retries.see_late(late, [PLAN])
+    assert retries.rest([SUM]) == (), "this version corrects what such a job counted"
+    retries.of_before = True
+    retries.see([Retry("a", SUM, TWO)])
+    retries.see_late(late, [PLAN])
+    assert retries.rest([SUM]) == (Retried(ACT, TWO),)
+    assert retries.rest([SUM]) == ()
+
+
+@pytest.mark.parametrize(("schema", "by_answer"), [(CORRECTS_VIEW - 1, True), (CORRECTS_VIEW, False)])
+def test_a_line_charges_each_attempt_once(schema: int, by_answer: bool) -> None:
+    ended, late = note(PLAN, ONE, retried=TWO), note(ACT, FOUR)
+    line = Unjournalled(
+        ended=(ended, note(SUM, FOUR, saved=True)),
+        late=(late,),
+        corrected=(Correction(key=ACT, usage=TWO, at=3), Correction(key=PLAN, usage=ONE, at=3, saved=True)),
+        retried=(Retried(SUM, ONE),),
+    )
+    assert list(spending(line, schema)) == [
+        Spent(PLAN, Cost(3, 300, 30), ended),
+        Spent(SUM, Cost(), line.ended[1]),
+        *([Spent(ACT, FOUR, late)] if by_answer else []),
+        Spent(ACT, TWO, None),
+        Spent(PLAN, Cost(), None),
+        Spent(SUM, ONE, None),
+    ]
+
+
+def test_of_a_run_that_is_not_there_nothing_is_told() -> None:
+    assert unjournalled(FakeRedis(), "cogitate:run:{none}:") == Unjournalled()
