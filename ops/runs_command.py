@@ -15,7 +15,10 @@ from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.redis_trouble import trouble
 from ops.state import open_state
 from ops.terminal import Terminal
+from scheduler.journal import JournalError
+from scheduler.ledger_errors import LedgerError
 from scheduler.summary import RunSummary, run_names, summarise_run
+from scheduler.vitals import UNREADABLE
 
 EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
 
@@ -30,17 +33,26 @@ def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 
 def show_runs(client: Redis, as_json: bool) -> None:
     """Print the list."""
-    found = [summarise_run(client, name) for name in run_names(client)]
+    found, damaged = [], {}
+    for name in run_names(client):
+        try:
+            found.append(summarise_run(client, name))
+        except (LedgerError, JournalError) as error:
+            damaged[name] = str(error)
     console = Terminal(stderr=as_json)
     if found:
         console.print(_table(found))
-    else:
+    elif not damaged:
         console.print("no runs yet; make one with: cogitate run", highlight=False)
+    for why in damaged.values():
+        console.print(why, highlight=False, soft_wrap=True, style="yellow")
     wrong = trouble(client)
     for what in wrong:
         console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
     if as_json:
-        print(json.dumps({"runs": [_json(one) for one in found], **({"redis": wrong} if wrong else {})}), flush=True)
+        unreadable = [{"run": name, "status": UNREADABLE, "why": why} for name, why in damaged.items()]
+        runs = [_json(one) for one in found] + unreadable
+        print(json.dumps({"runs": runs, **({"redis": wrong} if wrong else {})}), flush=True)
 
 
 def ended_jobs(summary: RunSummary) -> int:

@@ -1,0 +1,41 @@
+"""A run that cannot be read hides no other from `cogitate runs`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from redis import Redis
+
+from cogitate import Profile, Settings, TickLoop
+from ops.runs_command import show_runs
+from scheduler.summary import prefix_of
+from workers.embedded import EmbeddedServer
+
+
+@pytest.mark.parametrize("harm", ["its state", "its journal"])
+def test_the_others_are_listed_and_it_is_named(
+    valkey: EmbeddedServer, capsys: pytest.CaptureFixture[str], harm: str
+) -> None:
+    with valkey.client() as client:
+        for run in ("bad", "good"):
+            with TickLoop(
+                run=run, owners={"agent:ada": Profile(name="Ada")}, settings=Settings(), ticks=3, inline=True,
+                client=client,
+            ) as loop:  # fmt: skip
+                assert len([*loop]) == 3
+        damage(client, harm)
+        show_runs(client, as_json=True)
+    told = capsys.readouterr()
+    good, bad = json.loads(told.out)["runs"]
+    assert (good["run"], good["tick"]) == ("good", 3)
+    assert (bad["run"], bad["status"]) == ("bad", "unreadable")
+    assert bad["why"] in told.err.replace("\n", " ")
+
+
+def damage(client: Redis, harm: str) -> None:
+    prefix = prefix_of(client, "bad")
+    if harm == "its state":
+        client.hset(prefix + "state", "schema", "one")
+    else:
+        client.delete(prefix + "journal")
