@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from typing import TypeGuard, get_args
+from types import SimpleNamespace
+from typing import TypeGuard, cast, get_args
 
 import msgspec
 
 from memory.errors import CogitateError
-from tasks.kind import OnDenied
+from tasks.kind import Kind, OnDenied
 
 MAX_KIND_NAME = 64  # characters
 MAX_ORDER = 1_000_000
@@ -19,7 +20,10 @@ MAX_TOKENS = 10_000_000
 
 MAX_KEY = 500  # characters of a name in a brief
 
-_READ_AGAIN = ("name", "order", "latency", "latency_least", "latency_most", "on_denied", "prompt_cap", "output_cap")
+_DECLARED = (
+    "name", "order", "latency", "latency_least", "latency_most", "on_denied", "prompt_cap", "output_cap", "brief_keys",
+    "params",
+)  # fmt: skip
 _NAME = re.compile(r"[^\W\d_][\w.-]*")  # it is part of job ids, keys, queues and the names of limits
 #: A kind's queue has its name: these are the names of what Celery and its transport keep beside queues.
 _RESERVED = re.compile(r"(celery|celeryev|unacked|unacked_index|unacked_mutex)|(celery|celeryev)\..*|.*\.pidbox")
@@ -53,6 +57,23 @@ def check_kind(kind: object) -> None:
     wrong = [*_wrong_values(kind), *_wrong_methods(kind)]
     if wrong:
         raise KindError(f"the kind {_called(kind)} cannot be registered: {'; '.join(wrong)}")
+
+
+def taken_once(kind: Kind) -> Kind:
+    """Return a kind that was checked, as one that declares the same whenever it is read.
+
+    That is the kind itself, unless something it declares is computed, as a property is: it might be another later.
+
+    Raises:
+        KindError: when it is another already, and wrong.
+    """
+    found = {field: value for field in _DECLARED if (value := _value(kind, field)) is not _MISSING}
+    if all(inspect.getattr_static(kind, field, _MISSING) is value for field, value in found.items()):
+        return kind
+    methods = {name: getattr(kind, name) for name in (*_METHODS, *_MAY_HAVE) if _value(kind, name) is not _MISSING}
+    taken = SimpleNamespace(**found, **methods)
+    check_kind(taken)
+    return cast(Kind, taken)
 
 
 def _called(kind: object) -> str:
@@ -103,9 +124,6 @@ def _wrong_values(kind: object) -> Iterator[str]:
     for field in ("brief_keys", "params", "latency_least", "latency_most"):
         if _value(kind, field) is _MISSING and hasattr(type(kind), field):
             yield f"{field} cannot be read"
-    for field in _READ_AGAIN:
-        if (value := _value(kind, field)) is not _MISSING and not _stays(kind, field, value):
-            yield f"{field} is another each time it is read: give it one value"
     asks, room = _value(kind, "output_cap"), _value(kind, "prompt_cap")
     if type(asks) is int and asks > 0 and room == 0:
         yield f"output_cap {_shown(asks)} lets it ask a model, and prompt_cap 0 leaves no room for a prompt"
@@ -135,12 +153,6 @@ def _wrong_brief_keys(keys: object) -> Iterator[str]:
 
 def _is_struct(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, msgspec.Struct)
-
-
-def _stays(kind: object, field: str, value: object) -> bool:
-    """Whether a second look finds the same: a declaration is read again and again, as a property it may change."""
-    again = _value(kind, field)
-    return type(again) is type(value) and (type(value) not in (int, str) or again == value)
 
 
 def _wrong_methods(kind: object) -> Iterator[str]:

@@ -9,7 +9,7 @@ from prompts.render import Templates, check_templates
 from tasks.act import Act
 from tasks.integrate import Integrate
 from tasks.kind import Kind
-from tasks.kind_check import KindError, check_kind
+from tasks.kind_check import KindError, check_kind, taken_once
 from tasks.plan import Plan
 from tasks.prune import Prune
 from tasks.rate import RateImportance
@@ -32,6 +32,7 @@ def register(kind: Kind) -> None:
         KindError: naming everything that its declaration lacks or has wrong, or the kind that has its order.
     """
     check_kind(kind)
+    kind = taken_once(kind)
     for other in _kinds.values():
         if other.name != kind.name and other.order == kind.order:
             raise KindError(

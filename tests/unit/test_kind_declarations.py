@@ -17,7 +17,7 @@ from scheduler.audit import audit
 from scheduler.summary import prefix_of
 from tasks import registry
 from tasks.job import Reads, Request
-from tasks.kind import NoParams
+from tasks.kind import Halving, NoParams, bounds
 from tasks.registry import is_kind, kind_names, kind_of, register
 
 ADA = {"agent:ada": Profile(name="Ada Smith")}
@@ -102,14 +102,39 @@ class Word(str):
 
 
 class Changing(Own):
-    """A kind whose latency is another each time."""
+    """A kind that declares something else, and wrong, as soon as it is registered."""
+
+    registered = False
+
+    @property  # type: ignore[override]
+    def latency(self) -> Any:
+        return "x" if self.registered else 2
+
+    @latency.setter
+    def latency(self, value: int) -> None:
+        pass
+
+    @property
+    def latency_most(self) -> int:
+        return 0 if self.registered else 30
+
+    @property
+    def brief_keys(self) -> Any:
+        return None if self.registered else ("mood",)
+
+    def halve(self, case: Any) -> Any:
+        return ()
+
+
+class Worse(Own):
+    """A kind whose latency is wrong when it is read again."""
 
     looks = 0
 
     @property  # type: ignore[override]
     def latency(self) -> int:
         self.looks += 1
-        return self.looks
+        return 1 if self.looks == 1 else 0
 
     @latency.setter
     def latency(self, value: int) -> None:
@@ -193,7 +218,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "latency_least of a class": (but(latency_least=Number(1)), "latency_least 1 is not a plain integer"),
     "prompt_cap of a class": (but(prompt_cap=Number(1)), "prompt_cap 1 is not a plain integer"),
     "output_cap of a class": (but(output_cap=Number(1)), "output_cap 1 is not a plain integer"),
-    "latency that changes": (Changing(), "latency is another each time it is read"),
+    "latency that changes": (Worse(), "latency 0 is not an integer from 1"),
     "brief_keys none": (but(brief_keys=None), "brief_keys None is not a tuple of the names"),
     "brief_keys a number": (but(brief_keys=5), "brief_keys 5 is not a tuple of the names"),
     "brief_keys a word": (but(brief_keys="mood"), "brief_keys 'mood' is not a tuple of the names"),
@@ -260,6 +285,18 @@ def test_what_can_be_registered(kind: Own) -> None:
     register(kind)
     assert is_kind(kind.name)
     assert kind_of(kind.name) is kind
+
+
+def test_what_a_kind_computes_of_itself_is_taken_once(cogitate_loop: Callable[..., TickLoop]) -> None:
+    kind = Changing()
+    register(kind)
+    kind.registered = True
+    taken = kind_of("hum")
+    assert (taken.latency, bounds(taken), isinstance(taken, Halving)) == (2, (1, 30), True)
+    client = FakeRedis()
+    loop = cogitate_loop(owners=ADA, ticks=5, client=client, brief=lambda owner: {"mood": "glad"})
+    assert [tick.number for tick in loop for change in tick.applied if change.entry] == [3, 5]
+    assert audit(client, "test") == []
 
 
 def test_a_kind_takes_the_place_of_the_one_of_its_name() -> None:
