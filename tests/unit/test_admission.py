@@ -118,6 +118,11 @@ def test_of_requests_that_are_otherwise_alike_the_one_about_earlier_entries_is_f
     assert [d.request.numbers for d in decide(asked, 9)] == [(9,), (9, 11), (10,)]
 
 
+def test_who_asks_no_model_waits_behind_nobody() -> None:
+    decided = decide([Request(kind="plan", owner=f"agent:{n}") for n in range(3)], calls=3)
+    assert [(one.decision, one.model, one.ahead) for one in decided] == [("admitted", "", 0)] * 3
+
+
 def test_what_is_refused_holds_nothing_and_names_the_cell() -> None:
     (refused,) = decide([Request(kind="plan", owner="agent:a")], 0)
     assert (refused.cost, refused.cells, refused.refused) == (Cost(), (), "run:0 run calls")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
+from workers import model_lane
 from workers.model_lane import ModelLane
 
 
@@ -110,3 +112,25 @@ def test_a_single_slot_is_a_place() -> None:
     lane.run("m1")
     lane.run("m2")
     assert ran == ["m1", "m2"]
+
+
+def test_no_more_is_put_aside_than_a_host_repeats(slots: Slots, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_lane, "MOST", 2)
+    running = [slots.hint(job) for job in ("m1", "m2")]
+    slots.wait_for("m1", "m2")
+    for job in ("m3", "m4", "m5"):
+        slots.hint(job).result(30)
+    slots.end("m1")
+    slots.wait_for("m1", "m2", "m3")
+    slots.end("m3")
+    slots.wait_for("m1", "m2", "m3", "m4")
+    slots.end("m4")
+    running[0].result(30)
+    assert slots.began[2:] == ["m3", "m4"]
+
+
+def test_a_process_has_the_slots_that_its_worker_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_lane, "_slots", [])
+    assert model_lane.slots_of_worker(8) == 8
+    model_lane._note_slots(SimpleNamespace(concurrency=3))
+    assert model_lane.slots_of_worker(8) == 3

@@ -51,6 +51,16 @@ def test_an_appointment_that_a_memory_mentions_is_kept_at_its_time_and_place() -
     assert KIND.heuristic(case)[1].numbers == (1,)  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("begin", "lunch"), [(600, 720), (689, 720), (690, 630), (720, 660), (840, 780)], ids=lambda minute: f"{minute}"
+)
+def test_lunch_is_at_noon_or_an_hour_before_work_that_begins_about_then(begin: int, lunch: int) -> None:
+    hours = f"works from {begin // 60}:{begin % 60:02} to 20:00"
+    plan = made(stream_of(), MORNING, profile=Profile(name="Ada Smith", occupation="clerk", routine=f"Ada {hours}."))
+    (found,) = [item.minute for item in plan.items if "lunch" in item.description]
+    assert found == lunch
+
+
 def test_needs_come_first() -> None:
     plan = made(stream_of(), MORNING, params={"status": {"hunger": 5, "energy": 10}})
     assert plan.items[0].minute == MORNING

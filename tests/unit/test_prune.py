@@ -33,6 +33,11 @@ def test_it_is_due_every_hundred_ticks_at_an_owners_own_tick() -> None:
     assert len(others) > 10
 
 
+def test_it_asks_no_model_and_is_the_least_urgent() -> None:
+    (request,) = due_turn(KIND, crowded(), 600)
+    assert (request.priority, KIND.prompt_cap, KIND.output_cap) == (1, 0, 0)
+
+
 def test_it_wakes_at_its_own_turn() -> None:
     stream = crowded()
     moment = moment_of(stream, 2000, tick=600)

@@ -67,6 +67,9 @@ def test_few_entries_wait_for_the_owners_turn_and_a_batch_does_not() -> None:
         (request,) = KIND.due(moment_of(many, tick))
         assert request.numbers == tuple(range(1, BATCH + 1))
     assert request.params["estimates"]["1"] == rate_by_rule(many.entries[1])
+    for count, ticks in ((BATCH - 1, 1), (BATCH, EVERY)):
+        asked = [tick for tick in range(1000, 1000 + EVERY) if list(KIND.due(moment_of(unrated(count), tick)))]
+        assert len(asked) == ticks
 
 
 def test_what_is_rated_is_not_asked_again() -> None:

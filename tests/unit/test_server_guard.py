@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -43,12 +44,13 @@ class Stubborn:
             threading.Thread(target=self._answer, args=(here,), daemon=True).start()
 
     def _answer(self, here: socket.socket) -> None:
-        while said := here.recv(100):
-            if said.startswith(b"INFO"):
-                here.sendall(b"$22\r\nconnected_clients:1\r\n\r\n")
-            else:
-                here.sendall(b"-ERR Errors trying to SHUTDOWN. Check logs.\r\n")
-                self.refused.set()
+        with suppress(ConnectionError):  # the guard was killed in the midst of it
+            while said := here.recv(100):
+                if said.startswith(b"INFO"):
+                    here.sendall(b"$22\r\nconnected_clients:1\r\n\r\n")
+                else:
+                    here.sendall(b"-ERR Errors trying to SHUTDOWN. Check logs.\r\n")
+                    self.refused.set()
 
 
 @pytest.fixture
@@ -95,3 +97,139 @@ def test_a_server_that_refuses_to_shut_down_keeps_no_start_waiting(
     finally:
         guard.kill()
         guard.wait()
+
+
+class Obedient:
+    """A server that says how many are connected, and ends when it is told to."""
+
+    def __init__(self, address: Path, *clients: int) -> None:
+        self.clients = list(clients)  # as it says each time it is asked, the last ever after
+        self.ended = False
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listening.bind(str(address))
+        self._listening.listen()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self._thread.join(30)
+
+    def _serve(self) -> None:
+        while not self.ended:
+            try:
+                here, _ = self._listening.accept()
+            except OSError:
+                return
+            with here:
+                while not self.ended and (said := here.recv(100)):
+                    if said.startswith(b"INFO"):
+                        number = self.clients.pop(0) if len(self.clients) > 1 else self.clients[0]
+                        here.sendall(b"$22\r\nconnected_clients:%d\r\n\r\n" % number)
+                    else:
+                        self.ended = True
+
+
+class Guard:
+    """A guard in this process whose clock and looks a test is told of."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.record, self.address = folder / "server.json", folder / "socket" / "server.sock"
+        self.record.write_text("{}")
+        self.address.parent.mkdir()
+        self.now, self.pauses = 1_000.0, list[float]()
+        self.between: Callable[[], object] = lambda: None  # two looks
+        self._made: list[socket.socket] = []
+        monkeypatch.setattr(server_guard, "time", self)
+        monkeypatch.setattr(server_guard, "socket", SimpleNamespace(**{**vars(socket), "socket": self._socket}))
+        monkeypatch.setattr(server_guard.os, "read", lambda *_: b"")
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        assert not self.locked("lock"), "start and stop go on meanwhile"
+        self.pauses.append(seconds)
+        assert len(self.pauses) < 50
+        self.between()
+
+    def locked(self, name: str) -> bool:
+        with (self.folder / name).open("ab") as ours:
+            return server_guard._locked(ours.fileno())
+
+    def _socket(self, *args: int, **named: int) -> socket.socket:
+        self._made.append(socket.socket(*args, **named))
+        return self._made[-1]
+
+    def watch(self) -> None:
+        with ExitStack() as opened:
+            opened.callback(lambda: [one.close() for one in self._made])  # a guard of its own process just ends
+            lock, users = (opened.enter_context((self.folder / name).open("ab")) for name in ("lock", "users"))
+            server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            server.connect(str(self.address))
+            server_guard.main(lock.fileno(), users.fileno(), server.detach(), str(self.record), str(self.address))
+            assert self.locked("lock"), "until it has ended: who starts then finds a server or none"
+
+
+@pytest.fixture
+def guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Guard:
+    return Guard(tmp_path, monkeypatch)
+
+
+def test_a_server_that_nobody_uses_is_shut_down_and_its_record_removed(guard: Guard) -> None:
+    server = Obedient(guard.address, 1)
+    guard.watch()
+    server.close()
+    assert (server.ended, guard.pauses, guard.record.exists()) == (True, [], False)
+
+
+def test_while_others_use_it_a_server_lives(guard: Guard) -> None:
+    server = Obedient(guard.address, 1)
+    with (guard.folder / "users").open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+
+        def leave() -> None:
+            assert not server.ended
+            guard.now += 1_000.0
+            if len(guard.pauses) == 3:
+                fcntl.flock(other, fcntl.LOCK_UN)
+
+        guard.between = leave
+        guard.watch()
+    server.close()
+    assert (server.ended, guard.pauses) == (True, [server_guard.LOOK_EVERY] * 3)
+
+
+def test_clients_are_given_time_to_leave_of_themselves(guard: Guard) -> None:
+    server = Obedient(guard.address, 3, 3, 2, 2, 1)  # it is asked twice at each look
+    guard.watch()
+    server.close()
+    assert (server.ended, len(guard.pauses)) == (True, 2)
+
+
+def test_clients_that_do_not_leave_are_left_after_some_minutes(guard: Guard) -> None:
+    server = Obedient(guard.address, 2)
+
+    def later() -> None:
+        assert not server.ended
+        guard.now += 100.0
+
+    guard.between = later
+    guard.watch()
+    server.close()
+    assert (server.ended, len(guard.pauses)) == (True, 4), "300 s are not yet more than is waited for"
+
+
+def test_a_server_that_has_ended_of_itself_ends_its_guard(guard: Guard) -> None:
+    server = Obedient(guard.address, 2)
+
+    def end() -> None:
+        server.ended = True
+        server.close()
+
+    guard.between = end
+    guard.watch()
+    assert guard.record.exists(), "it may be that of the next server"

@@ -1,0 +1,107 @@
+"""What an audit says of open jobs that were changed in Redis: each kind of harm by itself."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from scheduler.audit_jobs import wrong_attempts, wrong_lists
+from scheduler.budget import Cell
+from scheduler.budget_lines import accounts_of
+from scheduler.journal import OpenNote
+from scheduler.standing import Opening
+from tasks.job import Cost, JobKey
+
+OPEN, STAGED = JobKey(7, "plan", "agent:ada", 0, 0), JobKey(7, "plan", "agent:ben", 0, 0)
+CELLS = ("day:0", "run"), ("tick:7", "kind:plan")
+
+
+def record(state: str, due: int = 9, **fields: str) -> dict[bytes, bytes]:
+    cells = json.dumps([part for cell in CELLS for part in cell])
+    values = {"state": state, "due": str(due), "token": "", "calls": "1", "tokens": "500", "usd_micros": "0"}
+    return {name.encode(): text.encode() for name, text in (values | {"cells": cells} | fields).items()}
+
+
+def ledger(**changed: Any) -> Any:
+    """What a sound ledger holds at tick 8, and what a test changes of it."""
+    sound = {
+        "tick": 8, "trimmed": 0, "staged": {STAGED.text()}, "waiting": {"9": 1}, "lost": {},
+        "due": {"9": {OPEN.text(), STAGED.text()}},
+        "attempts": {"t1": {"job": OPEN.text()}},
+        "jobs": {
+            OPEN.text(): record("open", token="t1"),
+            STAGED.text(): record("staged", result='{"effects": [], "source": "heuristic"}'),
+        },
+    }  # fmt: skip
+    return SimpleNamespace(**(sound | changed))
+
+
+def jobs(**changed: dict[bytes, bytes]) -> dict[str, dict[bytes, bytes]]:
+    found: dict[str, dict[bytes, bytes]] = ledger().jobs
+    return {OPEN.text(): changed.get("open", found[OPEN.text()]), STAGED.text(): found[STAGED.text()]}
+
+
+def opening() -> Opening:
+    decided: Any = None
+    return Opening(decided, OpenNote(key=OPEN, reserved=Cost(1, 500), cells=tuple(Cell(*cell) for cell in CELLS)))
+
+
+def test_of_a_sound_ledger_nothing_is_said() -> None:
+    assert wrong_lists(ledger()) == []
+    assert wrong_attempts(ledger(), {OPEN, STAGED}, [opening()]) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"tick": 9}, ["was due at tick 9 and has no end at tick 9"] * 2),
+        ({"attempts": {}}, ["is claimed by an attempt that does not exist"]),
+        ({"attempts": {"t1": {"job": STAGED.text()}}}, ["is claimed by an attempt that does not exist"]),
+        ({"due": {"9": {OPEN.text()}}}, ["the lists of what is due differ"]),
+        ({"staged": set()}, ["staged jobs differ from their records"]),
+        ({"staged": {STAGED.text(), "x"}}, ["staged jobs differ from their records"]),
+        ({"waiting": {"9": 2}}, ["waiting counters"]),
+        ({"jobs": jobs(open=record("dead")), "waiting": {}}, []),
+        ({"jobs": jobs(open=record("odd")), "waiting": {}}, ["is in no state that there is"]),
+        ({"jobs": jobs(open=record("open"))}, []),
+    ],
+)
+def test_lists_that_differ_from_the_records_are_told(changed: dict[str, Any], said: list[str]) -> None:
+    found = wrong_lists(ledger(**changed))
+    assert len(found) == len(said)
+    assert all(part in one for part, one in zip(said, found, strict=True)), found
+
+
+def test_a_staged_result_that_cannot_be_read_is_told() -> None:
+    harmed = ledger()
+    harmed.jobs[STAGED.text()] = record("staged", result="{")
+    (found,) = wrong_lists(harmed)
+    assert "its staged result cannot be read" in found
+
+
+@pytest.mark.parametrize("field", ["calls", "tokens", "usd_micros"])
+def test_a_reservation_that_the_journal_did_not_give_is_told(field: str) -> None:
+    (found,) = wrong_attempts(ledger(jobs=jobs(open=record("open", **{field: "7"}))), {OPEN}, [opening()])
+    assert f"job {OPEN.text()}: reserves" in found
+
+
+def test_cells_that_the_journal_did_not_name_are_told() -> None:
+    other = record("open", cells=json.dumps(["day:0", "run"]))
+    (found,) = wrong_attempts(ledger(jobs=jobs(open=other)), {OPEN}, [opening()])
+    assert f"job {OPEN.text()}: reserves" in found
+
+
+@pytest.mark.parametrize("where", ["attempts", "lost"])
+def test_an_attempt_of_a_job_that_never_was_is_told_unless_the_journal_is_trimmed_to_there(where: str) -> None:
+    held = {"attempts": {}, "lost": {}} | {where: {"t9": {"job": OPEN.text()}}}
+    (found,) = wrong_attempts(ledger(**held, trimmed=6), set(), [])
+    assert "attempt t9: holds a reservation" in found
+    assert wrong_attempts(ledger(**held, trimmed=7), set(), []) == []
+
+
+def test_the_names_of_accounts_are_read_from_their_end() -> None:
+    found = accounts_of({"day:0": {b"kind:a|b|calls|spent": b"3", b"kind:a|b|calls|pool": b"1"}})
+    assert found == {("day:0", "kind:a|b", "calls"): {"spent": 3, "pool": 1}}
