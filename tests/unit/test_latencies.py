@@ -149,6 +149,10 @@ def test_who_waits_behind_a_crowd_needs_longer() -> None:
     for ahead in (0, 20, 50, 90):
         took = 40 * (1 + ahead // 16)
         assert took < need(known, "plan", ahead) < 3 * took + 40
+    before = need(known, "plan", 50)
+    known.asked("act", MODEL, 1_001)
+    known.overdue(key(1_000, "plan"), "other", 0, 1_001)
+    assert need(known, "plan", 50) == before, "a kind that was asked and has not answered says nothing"
 
 
 def test_too_slow_is_where_more_than_a_few_answers_would_be_late() -> None:
