@@ -113,11 +113,12 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except Exception as error:
+        from memory.errors import text_of
         from ops.complaints import FAILED, complaint_of  # here: it loads much, to know what may go wrong
 
         complaint = complaint_of(error)
         if complaint is None:
-            complain(f"this is a fault in cogitate: {type(error).__name__}: {error}; with -v it shows where")
+            complain(f"this is a fault in cogitate: {type(error).__name__}: {text_of(error)}; with -v it shows where")
             if {"-v", "-vv", "--verbose"} & set(sys.argv):
                 raise
             code = FAILED

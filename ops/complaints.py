@@ -13,7 +13,7 @@ import msgspec
 from redis.exceptions import RedisError
 from typer.exceptions import TyperException
 
-from memory.errors import CogitateError
+from memory.errors import CogitateError, text_of
 from ops.fake_faults import FaultError
 from prompts.render import TemplateError
 from scheduler.intake import InputError
@@ -58,9 +58,9 @@ def complaint_of(error: Exception) -> Complaint | None:
         case msgspec.DecodeError():
             said = Complaint(f"what is stored cannot be read: {error}; `cogitate audit RUN` says what is wrong", FAILED)
         case _ if isinstance(error, _REFUSED):
-            said = Complaint(str(error), USAGE)
+            said = Complaint(text_of(error), USAGE)
         case CogitateError():
-            said = Complaint(str(error), FAILED)
+            said = Complaint(text_of(error), FAILED)
         case RedisError() if "permission" in str(error):  # in a script it is only said
             said = Complaint(
                 f"this user of Redis may not do that ({error}): use another, see docs/operating.md", FAILED

@@ -145,3 +145,16 @@ def test_a_run_name_makes_a_key_of_its_own(name: str) -> None:
         return
     assert name.isascii()
     assert not set(name) & set("{}:/*?[]\\ \n")
+
+
+class Mute(ConfigurationError):
+    """An error of somebody's own that cannot say anything."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("nothing to say")
+
+
+def test_an_error_that_cannot_speak_is_named_by_its_class() -> None:
+    said = complaint_of(Mute())
+    assert said is not None
+    assert said.line == "Mute"
