@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fakeredis import FakeRedis
-from own_kind_case import Own
+from own_kind_case import Own, Said
 
 from memory.profile import Profile
 from scheduler.claims import Claim
@@ -111,6 +111,16 @@ def test_the_provider_says_how_long_the_pause_is_and_beyond_the_deadline_nothing
     assert (late.result.source, late.result.failure, late.result.usage, late.used) == (
         "heuristic", "rate_limited", USED, USED,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("saved", "source", "used"), [(False, "llm", USED), (True, "cached", Cost())])
+def test_an_answer_says_whether_a_call_was_saved_and_then_nothing_was_spent(
+    saved: bool, source: str, used: Cost
+) -> None:
+    outcome = attempt(Asked(Answer(usage=USED, value=Said(text="La.")), saved=saved), number=1)
+    assert outcome.result is not None
+    assert (outcome.result.source, outcome.result.saved, outcome.result.usage) == (source, saved, USED)
+    assert (outcome.used, outcome.result.model) == (used, "default")
 
 
 def test_the_last_claim_of_a_call_that_failed_ends_with_the_heuristic() -> None:

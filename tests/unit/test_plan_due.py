@@ -101,7 +101,7 @@ def test_a_plan_is_asked_for_as_long_before_the_morning_as_it_takes(lead: int) -
     today = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING)
     ((minute, request),) = asks(stream_of(today), range(400, 2 * DAY), lead)
     assert lead <= DAY + MORNING - minute <= lead + EVERY
-    assert request.at == DAY + MORNING
+    assert (request.at, request.priority) == (DAY + MORNING, 5)
     assert request.params["from"] == DAY + MORNING
 
 
