@@ -103,10 +103,10 @@ def run(
 
     err, out = Terminal(stderr=True), Terminal(stderr=as_json)
     with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
+        loop: TickLoop | None = None
         try:
             began = time.monotonic()
             with open_state(settings, create=True) as client:
-                loop: TickLoop | None = None
                 while loop is None:
                     if world is not None:
                         made = new_run(client, choice, world, settings, name, days, ticks)
@@ -122,6 +122,8 @@ def run(
                 summary = _with_warnings(summarise_run(client, made.name), made.world)
                 day = RealDay(client, loop.settings).spending()
         except KeyboardInterrupt as stopped:
+            if loop is not None and loop.tick < made.ticks:  # it was left after the first signal, before the second
+                stopped.add_note(_go_on(made.name, settings))
             err.print(
                 "; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]), highlight=False, soft_wrap=True
             )
@@ -165,7 +167,7 @@ def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: 
             return loop
     except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
         if not isinstance(error, RunExists | RunHeld | Fenced):  # who was fenced must not take the run back unasked
-            error.add_note(f"go on with: {_resume_command(made.name, settings)}")
+            error.add_note(_go_on(made.name, settings))
         raise
 
 
@@ -177,6 +179,10 @@ def _with_warnings(summary: RunSummary, world: World) -> RunSummary:
 
 def _resume_command(name: str, settings: Settings) -> str:
     return f"{program()} run --run {name} --resume{again(settings)}"
+
+
+def _go_on(name: str, settings: Settings) -> str:
+    return f"go on with: {_resume_command(name, settings)}"
 
 
 def _say_next(say: Callable[..., Any], summary: RunSummary, settings: Settings) -> None:
