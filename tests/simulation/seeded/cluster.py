@@ -45,7 +45,7 @@ class Cluster:
         self._signed = 0  # the epoch of the host that gave the last sign of life
         self.coverage: Coverage = Counter()
         self.tried: Counter[str] = Counter()  # claims of each job that may have been granted
-        self.tokens: dict[str, list[str]] = {}  # of each job, in the order in which they were handed out
+        self.tokens: dict[str, dict[str, int]] = {}  # of each job: token -> the number of its attempt
         self.over: set[str] = set()  # tokens of attempts that settle or whose lease has run out
         self.staged: set[str] = set()  # jobs
         self._states = JobStates(server.plain)

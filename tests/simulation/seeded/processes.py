@@ -148,16 +148,16 @@ class WatchedClaims(Claims):
             cluster.tried[job_id] += actor.sent - sent - refused
         if not isinstance(claim, Claim):
             return claim
-        tokens = cluster.tokens.setdefault(job_id, [])
+        tokens = cluster.tokens.setdefault(job_id, {})
         if claim.token in cluster.over:  # its lease had run out before the worker read the answer
-            tokens.insert(0, claim.token)
+            tokens[claim.token] = claim.number
             return claim
         if not cluster.restarts:
             if not cluster.over.issuperset(tokens):
                 raise Broken(f"{job_id} was handed out while another attempt runs")
             if job_id in cluster.staged:
                 raise Broken(f"{job_id} was handed out although its result is staged")
-        tokens.append(claim.token)
+        tokens[claim.token] = claim.number
         return claim
 
     def settle(self, claim: Claim, result: Result | None, used: Cost, failure: str = "") -> Settled:
@@ -166,7 +166,7 @@ class WatchedClaims(Claims):
         settled = super().settle(claim, result, used, failure)
         if settled == "staged":
             cluster.staged.add(job_id)
-            if cluster.tokens[job_id][-1] != claim.token and not cluster.restarts:
+            if claim.number < max(cluster.tokens[job_id].values()) and not cluster.restarts:
                 raise Broken(f"{job_id}: a stale attempt has staged its result")
         return settled
 
