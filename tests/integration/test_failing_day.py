@@ -80,7 +80,8 @@ def live(recordings: Path, folder: Path, seed: int) -> Stats:
         still_open = sum(jobs["decision"].values()) - sum(jobs["end"].values())
         assert 0 <= still_open <= done["agents"], f"only the latest {kind} of each agent may be open at the end"
     sources = done["jobs"]["reflect"]["source"]
-    assert min(sources["llm"], sources["heuristic"]) > 10, "some calls went well, and some jobs had to do without"
+    # How many: a machine that lives the day in five seconds asks nobody after an answer that says "in eight seconds".
+    assert min(sources["llm"], sources["heuristic"]) > 0, "some calls went well, and some jobs had to do without"
     assert all(
         line["limit"] is None or line["reserved"] + line["spent"] <= line["limit"] + line["overrun"]
         for line in done["budget"]
