@@ -30,11 +30,12 @@ HOSTILE = (
     "%s{",
     "é",
     "李",
-    "\u202e",
+    "\u3000x",
+    "a\u200db",
 )
-names = st.text(
-    st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="}"), min_size=1, max_size=30
-) | st.sampled_from(HOSTILE)
+names = st.sampled_from(HOSTILE) | st.text(
+    st.characters(exclude_categories=("Cc", "Cf", "Cs", "Zl", "Zp"), exclude_characters="}"), min_size=1, max_size=30
+).filter(str.strip)
 
 
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -324,7 +324,7 @@ MUTATIONS: dict[str, Mutation] = {
 FOCUS: dict[str, tuple[str, ...]] = {
     "a seal is of more than there is": ("host killed",),
     "latencies are forgotten on resume": ("host killed",),
-    "who is answered is forgotten on resume": ("host killed",),
+    "who is answered is forgotten on resume": ("host killed", "host stopped"),
     "what an answer used is forgotten on resume": ("host killed",),
     "host steps have no sequence": ("server restarted",),
     "leases follow the wall clock": ("wall clock jumped",),
