@@ -63,7 +63,7 @@ def complaint_of(error: Exception) -> Complaint | None:
             said = Complaint(text_of(error), FAILED)
         case RedisError() if "permission" in str(error):  # in a script it is only said
             said = Complaint(
-                f"this user of Redis may not do that ({error}): use another, see docs/operating.md", FAILED
+                f"this user of Redis may not do that ({error}): use another, see docs/how-to/operating.md", FAILED
             )
         case RedisError():
             said = Complaint(f"Redis stopped answering: {type(error).__name__}: {error}", FAILED)

@@ -1,7 +1,7 @@
 """What a host tells Prometheus: how jobs end, its own time per tick, budgets, queues and endpoints.
 
-Counters and times are of this process; gauges are read from Redis when Prometheus asks. docs/operating.md lists all
-names. The workers' side is `workers.metrics`.
+Counters and times are of this process; gauges are read from Redis when Prometheus asks. docs/how-to/operating.md lists
+all names. The workers' side is `workers.metrics`.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def test_the_examples_of_the_other_pages_run(page: str, number: int, tmp_path: P
 
 def test_the_story_that_is_shown_is_remembered(tmp_path: Path) -> None:
     (tmp_path / "story.py").write_text(
-        next(body for body in blocks("python", "docs/extending.md") if "left_location" in body)
+        next(body for body in blocks("python", "docs/how-to/extending.md") if "left_location" in body)
     )
     out = run(sys.executable, "story.py", cwd=tmp_path)
     assert out.count("Bob promised us his boat.") == 3

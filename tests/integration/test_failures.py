@@ -1,6 +1,6 @@
 """Every failure of an endpoint, for every kind that asks a model: what the job gets, what was called, paid and said.
 
-`ROWS` is the table of docs/failures.md.
+`ROWS` is the table of docs/reference/failures.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from workers.embedded import EmbeddedServer
 from workers.inline import InlinePublisher
 from workers.llm_failures import FAILURE_KINDS, FailureKind
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "failures.md").read_text()
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "reference" / "failures.md").read_text()
 HEADING = f"| the endpoint | `--fault` | class | calls | tokens | source | events |\n|{' --- |' * 7}"
 SHORT = 3.0  # seconds for a job whose endpoint never answers in time
 

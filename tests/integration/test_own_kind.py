@@ -1,4 +1,4 @@
-"""A host's own kind of job, the one that docs/extending.md shows, run by real workers."""
+"""A host's own kind of job, the one that docs/how-to/extending.md shows, run by real workers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scheduler.job_history import JobHistory
 from tasks import registry
 from workers.embedded import EmbeddedServer
 
-EXTENDING = Path(__file__).parent.parent.parent / "docs" / "extending.md"
+EXTENDING = Path(__file__).parent.parent.parent / "docs" / "how-to" / "extending.md"
 
 
 @pytest.fixture

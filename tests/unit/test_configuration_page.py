@@ -17,7 +17,7 @@ from scheduler.rules import KEPT, check_limits, check_spending
 from scheduler.settings import ConfigurationError, Settings
 from tasks.registry import kinds
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "configuration.md").read_text()
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "reference" / "configuration.md").read_text()
 ROWS = [
     [cell.strip() for cell in line.split("|")[1:-1]]
     for line in PAGE.splitlines()

@@ -12,7 +12,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_bounds_are_those_that_the_operating_guide_lists() -> None:
-    rows = re.findall(r"^\| (\w+) \| (\d+) \| (\d+)\b", (DOCS / "operating.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (\w+) \| (\d+) \| (\d+)\b", (DOCS / "how-to" / "operating.md").read_text(), re.MULTILINE)
     listed = {name: (int(least), int(most)) for name, least, most in rows}
     of_kinds = {
         kind.name: (kind.latency_least, kind.latency_most)  # type: ignore[attr-defined]
@@ -23,7 +23,7 @@ def test_bounds_are_those_that_the_operating_guide_lists() -> None:
 
 
 def test_kinds_come_in_the_order_that_the_state_machine_names() -> None:
-    text = (DOCS / "state-machine.md").read_text()
+    text = (DOCS / "explanation" / "state-machine.md").read_text()
     named = re.search(r"Kinds come in the order ([\w,\s]+?);", text)
     assert named is not None
     assert re.split(r",\s+", named[1]) == [kind.name for kind in sorted(kinds(), key=lambda kind: kind.order)]

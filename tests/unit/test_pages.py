@@ -15,8 +15,8 @@ from scheduler.journal import End
 from tasks.registry import kinds
 
 ROOT = Path(__file__).parent.parent.parent
-OPERATING = (ROOT / "docs" / "operating.md").read_text()
-STATES = (ROOT / "docs" / "state-machine.md").read_text()
+OPERATING = (ROOT / "docs" / "how-to" / "operating.md").read_text()
+STATES = (ROOT / "docs" / "explanation" / "state-machine.md").read_text()
 PACKAGES = ("memory", "tasks", "scheduler", "workers", "simulation", "ops")
 DOTTED = re.compile(r"[a-z_]+\.[a-z_]+")
 

@@ -12,7 +12,7 @@ import pytest
 from named_tests import NAME, defined, named, pages
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs" / "specs.md").read_text()
+PAGE = (ROOT / "docs" / "appendix" / "requirements.md").read_text()
 SPECS = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 

@@ -262,7 +262,7 @@ def script(name: str, *changes: tuple[str, str]) -> Mutation:
     return functools.partial(in_script, name, *changes)
 
 
-#: By name, what is planted; each breaks one rule of docs/guarantees.md.
+#: By name, what is planted; each breaks one rule of docs/reference/guarantees.md.
 MUTATIONS: dict[str, Mutation] = {
     "host steps name no epoch": script(
         "*",
