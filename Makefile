@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help venv demo digests test simulate mutate chaos soak check-rate-limit check-local-llm bench
+.PHONY: help venv demo digests test simulate mutate chaos soak docs check-rate-limit check-local-llm bench
 
 PYTHON ?= python3
 VENV := .venv
@@ -46,6 +46,14 @@ mutate: $(READY) ## Planted bugs that the tests must find: MODULES="scheduler/bu
 N ?= 1
 chaos: $(READY) ## Real processes under real faults, each N times (N=20), and how often each passed
 	COGITATE_STALL=12 $(BIN)/pytest tests/faults --ignore-glob '*crash*' --rounds $(N) --numprocesses 2 --dist worksteal
+
+DOCS := $(VENV)/.docs-ready
+$(DOCS): $(READY)
+	$(BIN)/pip install --quiet --no-compile -e '.[docs]' -c constraints.txt
+	@touch $@
+
+docs: $(DOCS) ## The documentation as a site, in site/; a broken link or reference fails it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 AGENTS ?= 200
 DAYS ?= 7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -28,6 +29,11 @@ def test_hosts_may_import_these_names_and_no_others() -> None:
     assert all(hasattr(cogitate, name) for name in NAMES)
     public = {name for name in vars(cogitate) if not name.startswith(("_", "@"))}  # "@…": pytest's own, at times
     assert public == set(NAMES)
+
+
+def test_the_reference_describes_each_of_them_once() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
+    assert sorted(re.findall(r"^::: cogitate\.(\w+)$", page.read_text(), flags=re.MULTILINE)) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("Effect",)])

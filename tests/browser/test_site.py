@@ -1,0 +1,126 @@
+"""The documentation as a site, built and read in a real Chromium: complete, and without a request to another host."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+pytestmark = pytest.mark.system
+
+ROOT = Path(__file__).parents[2]
+#: What the theme's script would load, by the element that makes it do so: diagrams that it draws itself, a repository's
+#: stars, and what browsers before 2020 lack.
+UNUSED = {
+    "unpkg.com/mermaid": 'class="mermaid"',
+    "api.github.com/repos": 'data-md-component="source"',
+    "api.github.com/users": 'data-md-component="source"',
+    "unpkg.com/resize-observer-polyfill": None,
+}
+LOADS = re.compile(
+    r"""<(?:script|img|iframe|source|audio|video|embed|object)\b[^>]*?\b(?:src|srcset|data)=["']?(?:https?:)?//[^>]*>"""
+    r"""|<link\b(?=[^>]*\bhref=["']?(?:https?:)?//)[^>]*>"""
+    r"""|(?:@import|url\()\s*["']?(?:https?:)?//[^)]*"""
+)
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """A server of files that logs nothing."""
+
+    def log_message(self, *_: object) -> None:
+        """Drop the line."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site with warnings as errors."""
+    if importlib.util.find_spec("mkdocs") is None:
+        pytest.skip("mkdocs is not installed: make docs")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Serve the site on loopback."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=str(site))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[sync_api.Browser]:
+    """Start the system's Chromium."""
+    executable = shutil.which("chromium")
+    if executable is None:
+        pytest.skip("no chromium on the PATH")
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=executable, args=flags)
+        yield started
+        started.close()
+
+
+def test_no_file_names_another_host_to_load_from(site: Path) -> None:
+    pages = "".join(file.read_text() for file in site.rglob("*.html"))
+    for file in [file for file in site.rglob("*") if file.suffix in {".html", ".css", ".svg"}]:
+        assert LOADS.findall(file.read_text()) == [], file.relative_to(site)
+    scripts = "".join(file.read_text() for file in site.rglob("*.js"))
+    assert set(re.findall(r"""(?<=["'`]https://)[\w.-]+(?:/[\w-]+)?""", scripts)) == set(UNUSED)
+    assert [mark for mark in UNUSED.values() if mark and mark in pages] == []
+
+
+def test_every_page_opens_and_asks_nobody_else(site: Path, address: str, browser: sync_api.Browser) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    failed: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("response", lambda response: failed.append(response.url) if response.status >= 400 else None)
+    page.on("pageerror", lambda error: failed.append(str(error)))
+    pages = sorted(file.relative_to(site).as_posix() for file in site.rglob("*.html"))
+    assert len(pages) > 10
+    for name in pages:
+        page.goto(address + name, wait_until="networkidle")
+        assert page.locator("h1").count() == 1, name
+    assert failed == []
+    assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
+    page.close()
+
+
+def test_diagrams_are_drawn(site: Path, address: str, browser: sync_api.Browser) -> None:
+    sources = {file: file.read_text().count("\n```mermaid\n") for file in (ROOT / "docs").rglob("*.md")}
+    assert sum(sources.values()) >= 5
+    page = browser.new_page()
+    for source, number in sources.items():
+        if number:
+            page.goto(address + source.relative_to(ROOT / "docs").with_suffix(".html").as_posix())
+            drawings = page.locator("figure.diagram > svg")
+            assert drawings.count() == number, source
+            assert all(drawing.is_visible() and drawing.text_content() for drawing in drawings.all()), source
+    page.close()
+
+
+def test_the_search_finds_a_setting(address: str, browser: sync_api.Browser) -> None:
+    page = browser.new_page()
+    page.goto(address)
+    page.locator("input.md-search__input").fill("retry_share")
+    found = page.locator("a.md-search-result__link[href*='configuration']").first
+    found.wait_for(state="attached")
+    page.close()
