@@ -1,0 +1,86 @@
+"""The tutorial, done as a newcomer does it: each command in order, in one shell, with what the page says it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs" / "tutorial" / "first-host.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+PORT = "8123"  # as the page has it; a test takes one that is free
+END = "=== end of block ==="
+
+
+def free_port() -> str:
+    """Return a port that nobody listens at."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return str(listener.getsockname()[1])
+
+
+def demo() -> str:
+    """Return the command of `make demo`, which takes the packages from .venv."""
+    recipe = re.search(r"^demo:.*\n\t(.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert recipe is not None
+    return recipe[1].replace("$(BIN)/", "")
+
+
+def script(port: str) -> str:
+    """Return the page as one script that ends each block of commands with a line."""
+    lines = ["set -eu", f"make() {{ {demo()}; }}"]
+    for language, body in BLOCKS:
+        if language == "sh":
+            lines.append(body.replace(PORT, port))
+            if "fake-llm" in body:  # a newcomer's next command comes later than the endpoint does
+                lines.append(f"until (exec 3<> /dev/tcp/127.0.0.1/{port}) 2> /dev/null; do sleep 0.05; done")
+            lines.append(f"echo '{END}'")
+        elif language == "python":
+            lines.append(f"cat > village.py <<'PYTHON'\n{body}PYTHON")
+    return "\n".join(lines)
+
+
+def shown(text: str) -> re.Pattern[str]:
+    """Return what a block of output matches: "…" stands for the rest of a line, or for lines where it stands alone."""
+    parts = [
+        r"(?:.*\n)*?" if line == "…" else "[^\n]*".join(map(re.escape, line.split("…"))) + "[ ]*\n"
+        for line in text.splitlines()
+    ]
+    return re.compile("".join(parts))
+
+
+def test_every_step_prints_what_the_page_says(tmp_path: Path) -> None:
+    port = free_port()
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
+    path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
+    clone = tmp_path / "cogitate"
+    clone.mkdir()
+    errors = tmp_path / "stderr"
+    with errors.open("w") as stderr, subprocess.Popen(
+        ["bash", "-c", script(port)],
+        cwd=clone, env={**clean, "PATH": path, "COLUMNS": "80"}, text=True,
+        stdout=subprocess.PIPE, stderr=stderr, start_new_session=True,
+    ) as shell:  # fmt: skip
+        try:
+            out, _ = shell.communicate(timeout=180)
+        finally:
+            if shell.poll() is None:
+                os.killpg(shell.pid, signal.SIGTERM)
+    assert shell.returncode == 0, out + errors.read_text()
+    printed = iter(out.replace(port, PORT).split(f"{END}\n"))
+    said = ""
+    checked = 0
+    for language, body in BLOCKS:
+        if language == "sh":
+            said = next(printed)
+        elif language == "text":
+            assert shown(body).fullmatch(said.lstrip("\n")), f"the page says\n{body}\nand this was printed\n{said}"
+            checked += 1
+    assert checked == 8
+    warnings = set(re.findall(r"\b[a-z]+\.[a-z]+\b", errors.read_text()))
+    assert set(re.findall(r"a warning, `([\w.]+)`", PAGE)) <= warnings
