@@ -1,4 +1,4 @@
-"""What memory costs (spec 3, success criterion 5: operations under 10 ms, pruning under 100 ms), on a full stream."""
+"""What memory costs (streams, success criterion 5: operations under 10 ms, pruning under 100 ms), on a full stream."""
 
 from __future__ import annotations
 

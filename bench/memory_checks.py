@@ -9,7 +9,7 @@ from memory.entry import MAX_TEXT, Entry
 from memory.profile import Location
 from memory.stream import Stream
 
-FEWEST, MOST = 5, 8  # items of a plan (spec 3, task 7)
+FEWEST, MOST = 5, 8  # items of a plan (streams, task 7)
 
 
 def bad_memories(stream: Stream, locations: Sequence[Location]) -> list[str]:
