@@ -1,6 +1,6 @@
 """What a host tells Prometheus: how jobs end, its own time per tick, budgets, queues and endpoints.
 
-Counters and times are of this process; gauges are read from Redis when Prometheus asks. docs/how-to/operating.md lists
+Counters and times are of this process; gauges are read from Redis when Prometheus asks. docs/reference/output.md lists
 all names. The workers' side is `workers.metrics`.
 """
 

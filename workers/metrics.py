@@ -1,6 +1,6 @@
 """What a worker process counts for Prometheus: attempts, their time, and tokens.
 
-docs/how-to/operating.md lists all names. Served only where `metrics_port` is set. With Celery's prefork pool the
+docs/reference/output.md lists all names. Served only where `metrics_port` is set. With Celery's prefork pool the
 children count where nobody looks: use the threads pool, which is the default here.
 """
 

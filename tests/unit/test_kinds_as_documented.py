@@ -11,8 +11,8 @@ register_builtin()
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-def test_bounds_are_those_that_the_operating_guide_lists() -> None:
-    rows = re.findall(r"^\| (\w+) \| (\d+) \| (\d+)\b", (DOCS / "how-to" / "operating.md").read_text(), re.MULTILINE)
+def test_bounds_are_those_that_the_page_on_timing_lists() -> None:
+    rows = re.findall(r"^\| (\w+) \| (\d+) \| (\d+)\b", (DOCS / "explanation" / "timing.md").read_text(), re.MULTILINE)
     listed = {name: (int(least), int(most)) for name, least, most in rows}
     of_kinds = {
         kind.name: (kind.latency_least, kind.latency_most)  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from scheduler.journal import End
 from tasks.registry import kinds
 
 ROOT = Path(__file__).parent.parent.parent
-OPERATING = (ROOT / "docs" / "how-to" / "operating.md").read_text()
+OUTPUT = (ROOT / "docs" / "reference" / "output.md").read_text()
 STATES = (ROOT / "docs" / "explanation" / "state-machine.md").read_text()
 PACKAGES = ("memory", "tasks", "scheduler", "workers", "simulation", "ops")
 DOTTED = re.compile(r"[a-z_]+\.[a-z_]+")
@@ -51,17 +51,17 @@ def counted() -> set[str]:
 
 def test_every_event_that_is_a_warning_or_worse_is_in_the_table() -> None:
     losses = {name for name in counted() if name.startswith("memory.")}
-    documented = first_column(OPERATING, "event")
+    documented = first_column(OUTPUT, "event")
     assert set(texts(("warning", "error"))) | losses <= documented
     assert documented <= set(texts(("debug", "info", "warning", "error"))) | losses
 
 
 def test_every_warning_that_is_counted_is_in_the_table() -> None:
-    assert first_column(OPERATING, "warning") == counted()
+    assert first_column(OUTPUT, "warning") == counted()
 
 
 def test_every_reason_but_none_is_explained() -> None:
-    table = OPERATING.partition("| reason |")[2].partition("\n\n")[0]
+    table = OUTPUT.partition("| reason |")[2].partition("\n\n")[0]
     assert [line.split("|")[1].strip() for line in table.splitlines()[2:]] == [
         r for r in get_args(Reason) if r != "none"
     ]
