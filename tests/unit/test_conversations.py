@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kind_cases import ISABELLA, KLAUS, MARIA, WORLD, message, observation, stream_of
 
-from memory.conversations import GAP, LONGEST, conversations, digest, is_dialogue, line
-from memory.entry import Entry
+from memory.conversations import GAP, LONGEST, conversations, digest, is_dialogue, line, listing, named
+from memory.entry import MAX_TEXT, Entry
 
 
 def test_same_participants_close_in_time_are_one_conversation() -> None:
@@ -91,3 +94,137 @@ def test_a_digest_is_never_empty() -> None:
         assert digest(stream_of(message(text, 600)).live(), WORLD.names).strip()
         assert digest(stream_of(observation(text, 600)).live(), {}).strip()
     assert digest([], {})
+
+
+def test_a_line_at_the_very_end_of_the_pause_or_of_the_day_opens_a_new_talk() -> None:
+    def talks(*minutes: int) -> list[tuple[int, ...]]:
+        found = conversations(KLAUS, stream_of(*(message("x", minute) for minute in minutes)).live())
+        return [talk.numbers for talk in found]
+
+    assert talks(600, 600 + GAP - 1) == [(1, 2)]
+    assert talks(600, 600 + GAP) == [(1,), (2,)]
+    steps = range(0, LONGEST, 20)
+    assert len(talks(*steps, LONGEST - 1)) == 1
+    assert talks(*steps, LONGEST)[1:] == [(len(steps) + 1,)]
+
+
+def test_a_talk_is_told_by_its_numbers_its_beginning_and_its_mean_importance() -> None:
+    later, first = message("Later.", 620, importance=8), message("First.", 610, importance=0)
+    (talk,) = conversations(KLAUS, stream_of(later, first, message("Same minute.", 620, importance=3)).live())
+    assert [entry.text for entry in talk.entries] == ["First.", "Later.", "Same minute."]
+    assert (talk.numbers, talk.oldest, talk.importance) == ((1, 2, 3), 610, 5.5)
+    assert talk.participants == (KLAUS, MARIA)
+    (unrated,) = conversations(KLAUS, [first])
+    assert unrated.importance == 0.0
+
+
+def test_who_takes_part_is_sorted_and_the_same_whoever_speaks() -> None:
+    crowd = [message("x", 600 + n, subjects=(f"agent:{n:02}", KLAUS, MARIA)) for n in range(20)]
+    for talk in conversations(ISABELLA, crowd):
+        assert talk.participants == tuple(sorted({ISABELLA, *talk.entries[0].subjects}))
+    assert len(conversations(MARIA, [message("x", 1, speaker=KLAUS, hearer=MARIA), message("x", 2)])) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_line"),
+    [
+        ({"type": "message", "source": "perception"}, True),
+        ({"type": "message", "source": "dialogue"}, True),
+        ({"type": "observation", "source": "dialogue"}, True),
+        ({"type": "observation", "source": "perception"}, False),
+        ({"type": "summary", "source": "dialogue"}, False),
+    ],
+)
+def test_a_line_is_a_message_or_an_overheard_observation(fields: dict[str, Any], is_line: bool) -> None:
+    assert is_dialogue(Entry(text="x", minute=1, **fields)) is is_line
+
+
+def test_the_name_of_an_owner_is_the_display_name_or_its_id() -> None:
+    names = {MARIA: "Maria Lopez", KLAUS: ""}
+    assert [named(owner, names) for owner in (MARIA, KLAUS, "cafe", "agent:")] == [
+        "Maria Lopez", "klaus", "cafe", "agent:",
+    ]  # fmt: skip
+
+
+def test_parts_are_listed_as_in_a_sentence() -> None:
+    assert [listing(parts) for parts in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "speaker", "text"),
+    [
+        (message("Isabella Rodriguez: Hi.", 1), "Isabella Rodriguez", "Hi."),  # known by her name, though not there
+        (message("ben: Hi.", 1, speaker="agent:ben"), "ben", "Hi."),  # there, though without a display name
+        (message("Ann: Hi.", 1), "Maria Lopez", "Ann: Hi."),
+        (message("Maria Lopez:Hi.", 1), "Maria Lopez", "Maria Lopez:Hi."),
+        (message("Maria Lopez:  \n Hi.", 1), "Maria Lopez", "Hi."),
+        (message("Maria Lopez: ", 1), "Maria Lopez", "Maria Lopez: "),
+        (message("Hi.", 1, subjects=()), "", "Hi."),
+        (observation("Maria Lopez: Hi.", 1, source="dialogue"), "Maria Lopez", "Hi."),
+        (observation("Maria Lopez: Hi.", 1), "", "Maria Lopez: Hi."),
+        (observation("Maria waves.", 1, subjects=(MARIA,)), "", "Maria waves."),
+    ],
+)
+def test_a_line_has_a_speaker_a_text_and_a_time(entry: Entry, speaker: str, text: str) -> None:
+    assert line(entry, WORLD.names) == (speaker, text, 1)
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        (
+            [message("I will bring 20 chairs tomorrow.", 600), message("Thanks!", 601)],
+            "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. "
+            "Maria Lopez will bring 20 chairs on day 2.",
+        ),
+        (
+            [message("I will bring 20 chairs.", 1440 + 615, subjects=(MARIA, KLAUS, ISABELLA), location="")],
+            "Maria Lopez, Klaus Mueller and Isabella Rodriguez talked on day 2, 10:15 AM. "
+            "Maria Lopez will bring 20 chairs.",
+        ),
+        (
+            [message("I will buy 3 ducks.", 600, subjects=(KLAUS,))],
+            "Conversation with Klaus Mueller at cafe on day 1, 10:00 AM. Klaus Mueller will buy 3 ducks.",
+        ),
+        ([message("I will bring 20 chairs.", 9), observation("A tree fell.", 8)],
+         "A tree fell. Maria Lopez will bring 20 chairs."),
+        ([message("4 ducks.", 600, subjects=())], "4 ducks."),
+        ([message("Hm?", 600)], "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. Hm?"),
+        ([message("Oh?", 601), message("Hm?", 600)],
+         "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. Hm?"),
+        ([observation("?", 600)], "?"),
+        ([], "Nothing worth keeping was said."),
+    ],
+)  # fmt: skip
+def test_a_digest_opens_with_who_talked_where_and_when(entries: list[Entry], told: str) -> None:
+    assert digest(stream_of(*entries).live(), WORLD.names) == told
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [(29, 29), (30, 30), (31, 30), (92, 30), (93, 31), (150, 50), (269, 89), (270, 90), (273, 90), (400, 90)],
+)
+def test_a_digest_takes_a_third_of_the_words_but_30_to_90(words: int, kept: int) -> None:
+    seen = [observation(f"{1000 + n}", n) for n in range(words)]
+    assert len(digest(stream_of(*seen).live(), {}).split()) == kept
+
+
+def test_the_header_of_a_digest_takes_nothing_of_its_room() -> None:
+    said = [message(f"{1000 + n}", n) for n in range(150)]
+    said = [msgspec.structs.replace(entry, text=f"Maria Lopez promises {entry.text} ducks.") for entry in said[:30]]
+    header = "Maria Lopez and Klaus Mueller talked at cafe on day 1, 12:00 AM."
+    told = digest(stream_of(*said).live(), WORLD.names)
+    assert told.startswith(header)
+    assert 45 < len(told.removeprefix(header).split()) <= 50
+
+
+def test_a_digest_is_no_longer_than_a_text_may_be() -> None:
+    assert len(digest([observation("x" * 5_000, 1)], {})) == MAX_TEXT
+
+
+def test_the_style_of_a_digest_chooses_what_it_tells() -> None:
+    facts = [observation(f"Zoe paid {n} crowns to Max in Rome.", n) for n in range(20, 24)]
+    gist = [observation(f"the garden gate was open and the garden dog ran {word}.", n + 30)
+            for n, word in enumerate(["off", "home", "away", "loose"])]  # fmt: skip
+    entries = stream_of(*facts, *gist).live()
+    assert digest(entries, {}) == digest(entries, {}, style="facts") != digest(entries, {}, style="gist")

@@ -1,0 +1,134 @@
+"""How many tokens a text takes, and what a long-term summary tells in so much room."""
+
+from __future__ import annotations
+
+import pytest
+from kind_cases import MARIA, WORLD, message, observation, stream_of
+
+from memory.long_term import count_words, cut_oldest, estimate_tokens, fold, tokens_of_words, told, words_of_tokens
+from memory.units import MOST_SENTENCES
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", 0),
+        (" \n ", 0),
+        ("one", 1),
+        ("one two\nthree", 3),
+        ("x" * 16, 1),
+        ("x" * 17, 2),
+        ("x" * 32, 2),
+        ("x" * 33, 3),
+        ("é" * 16, 1),
+        ("é" * 17, 2),
+        ("café " + "x" * 17, 3),
+        ("東京 に行く", 5),
+        ("Tokyo東京tower", 4),
+        ("日" * 17, 17),
+    ],
+)
+def test_long_words_and_unspaced_characters_count_as_several(text: str, words: int) -> None:
+    assert count_words(text) == words
+
+
+def test_ten_words_are_thirteen_tokens() -> None:
+    assert [tokens_of_words(words) for words in (0, 1, 2, 3, 9, 10, 11, 20)] == [0, 2, 3, 4, 12, 13, 15, 26]
+    assert [words_of_tokens(tokens) for tokens in (0, 1, 2, 3, 12, 13, 14, 26, 54, 55)] == [
+        0, 0, 1, 2, 9, 10, 10, 20, 41, 42,
+    ]  # fmt: skip
+    assert estimate_tokens("one two three") == 4
+
+
+@pytest.mark.parametrize(
+    ("room", "kept"),
+    [
+        (99, "Ann sang. Bo left the old house. Cy ran."),
+        (12, "Ann sang. Bo left the old house. Cy ran."),  # 9 words
+        (11, "Bo left the old house. Cy ran."),
+        (10, "Bo left the old house. Cy ran."),  # 7 words
+        (9, "Cy ran."),
+        (3, "Cy ran."),
+        (2, "ran."),
+        (1, ""),
+        (0, ""),
+    ],
+)
+def test_of_a_text_that_is_too_long_the_newest_part_stays(room: int, kept: str) -> None:
+    assert cut_oldest("Ann sang. Bo left the old house. Cy ran.", room) == kept
+
+
+def test_a_single_sentence_is_cut_to_its_last_words() -> None:
+    assert cut_oldest("one two three four", 3) == "three four"
+    assert cut_oldest("東" * 9, 3) == ""
+    assert cut_oldest("", 0) == ""
+
+
+def test_entries_are_told_in_order_of_time_then_number() -> None:
+    entries = stream_of(
+        message("Last.", 30), observation("Second, today.", 20), observation("Third.", 20), message("First.", 10)
+    ).live()
+    expected = "Maria Lopez: First. Second, on day 1. Third. Maria Lopez: Last."
+    assert told(entries, WORLD.names) == expected
+    assert told([*entries, observation("", 25)], WORLD.names) == expected
+    assert told([], {}) == ""
+
+
+def test_a_summary_tells_the_old_one_first_and_the_entries_in_order_of_time() -> None:
+    entries = stream_of(
+        observation("Dora reached Delft.", 40),
+        message("I will visit Carl tomorrow.", 30),
+        observation("Bea found 7 pearls.", 20),
+        observation("Emil sold 9 boats.", 20),
+    ).live()
+    assert fold("Ada owns 2 mills.", entries, {MARIA: "Maria Lopez"}, 99) == (
+        "Ada owns 2 mills. Bea found 7 pearls. Emil sold 9 boats. Maria Lopez will visit Carl on day 2. "
+        "Dora reached Delft."
+    )
+
+
+@pytest.mark.parametrize(
+    ("critical", "other"),
+    [
+        ("She must go home", "Zoe paid 30 crowns"),  # an objective
+        ("He trusts his sister", "Zoe paid 30 crowns"),  # a bond
+    ],
+)
+def test_what_is_critical_is_told_before_names_and_numbers(critical: str, other: str) -> None:
+    for first, second in ((critical, other), (other, critical)):
+        entries = stream_of(observation(f"{first}.", 1), observation(f"{second}.", 2)).live()
+        assert fold("", entries, {}, 6) == f"{critical}."
+
+
+def test_an_objective_goes_before_a_bond_and_both_before_either() -> None:
+    entries = stream_of(
+        observation("He trusts his sister.", 1),
+        observation("She must go home.", 2),
+        observation("She must find her brother.", 3),
+    ).live()
+    assert fold("", entries, {}, 7) == "She must find her brother."
+    assert fold("", entries[:2], {}, 6) == "She must go home."
+
+
+def test_rules_of_the_game_are_told_last() -> None:
+    entries = stream_of(observation("Zoe must roll 2d6 for 30 crowns.", 1), observation("the cat slept.", 2)).live()
+    assert fold("", entries, {}, 10) == "The cat slept."
+    assert fold("", entries[:1], {}, 10) == "Zoe must roll 2d6 for 30 crowns."
+
+
+@pytest.mark.parametrize(("room", "text"), [(6, "Bea found 7 pearls."), (5, ""), (0, ""), (-3, "")])
+def test_a_sentence_is_told_where_the_room_is_exactly_its_own(room: int, text: str) -> None:
+    assert fold("Bea found 7 pearls.", [], {}, room) == text
+
+
+def test_where_a_long_word_takes_more_than_its_room_less_is_told() -> None:
+    """Words are chosen by their number and measured by their tokens."""
+    long = f"Bea owns {'x' * 60}."
+    assert fold(f"{long} Ann ran.", [], {}, estimate_tokens(long) - 1) == "Ann ran."
+    assert fold(f"{long} Ann ran.", [], {}, estimate_tokens(f"{long} Ann ran.")) == f"{long} Ann ran."
+
+
+def test_of_a_text_with_very_many_sentences_the_first_are_told() -> None:
+    text = " ".join(f"{1000 + n}!" for n in range(MOST_SENTENCES + 1))
+    found = fold("", [observation(text, 1)], {}, 9_999).split()
+    assert (len(found), found[0], found[-1]) == (300, "1000.", "1299.")

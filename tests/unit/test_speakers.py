@@ -1,0 +1,43 @@
+"""Those who speak, and which of them a text may name."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.speakers import Speakers
+
+
+def test_each_is_there_once_in_the_order_of_speaking() -> None:
+    speakers = Speakers(["Jon", "Gina", "Jon"])
+    assert speakers.names == ("Jon", "Gina")
+    assert "Gina" in speakers
+    assert "gina" not in speakers
+
+
+@pytest.mark.parametrize(
+    ("word", "belongs"),
+    [("melanie", True), ("smith", True), ("mel", True), ("melani", True), ("smi", True), ("me", False), ("", False),
+     ("jo", True), ("j", False), ("lanie", False), ("Mel", False)],
+)  # fmt: skip
+def test_a_word_belongs_to_a_name_or_begins_one_with_three_letters(word: str, belongs: bool) -> None:
+    assert Speakers(["Melanie Smith", "Jo"]).is_part_of_name(word) is belongs
+
+
+def test_the_other_one_is_known_of_two_only() -> None:
+    two = Speakers(["Jon", "Gina"])
+    assert [two.other_than(name) for name in ("Jon", "Gina", "Ann")] == ["Gina", "Jon", ""]
+    assert Speakers(["Jon", "Gina", "Ann"]).other_than("Jon") == ""
+    assert [Speakers(["Jon"]).other_than(name) for name in ("Jon", "Gina")] == ["", "Jon"]
+    assert Speakers([]).other_than("Jon") == ""
+
+
+def test_of_many_speakers_only_those_are_looked_for_whose_first_letters_stand_in_the_text() -> None:
+    many = [f"X{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(28)]
+    few = Speakers(["Melanie", "Jo", "Ann Lee", "Zöe", *many])
+    assert few.perhaps_in("Nobody is named here.") == few.names
+    speakers = Speakers(["Melanie", "Jo", "Ann Lee", "Zöe", *many, "Bo"])
+    assert speakers.perhaps_in("") == []
+    assert speakers.perhaps_in("Nobody is named.") == ["Bo"]  # "nobody": too many rather than too few
+    assert speakers.perhaps_in("Ann told JO of mel and ZÖE.") == ["Melanie", "Jo", "Ann Lee", "Zöe"]
+    assert speakers.perhaps_in("xab ann") == ["Ann Lee", "Xab"]
+    assert speakers.perhaps_in("melon, an, x") == ["Melanie"]
