@@ -21,7 +21,8 @@ NAME = re.compile(r"\btests/(?:\w+/)*test_\w+\.py(?:::\w+)*")
 
 def pages(root: Path) -> list[Path]:
     """Every document of the project."""
-    return [page for page in (root / "README.md", *sorted((root / "docs").rglob("*.md"))) if page.is_file()]
+    top = [root / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    return [page for page in (*top, *sorted((root / "docs").rglob("*.md"))) if page.is_file()]
 
 
 def named(root: Path) -> set[str]:
