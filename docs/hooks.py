@@ -1,21 +1,28 @@
-"""Draw the diagrams of the documentation while the site is built, so that its pages load no script for them."""
+"""Hooks of the site's build: diagrams are drawn, so that pages load no script for them, and our packages are found."""
 
 from __future__ import annotations
 
 import itertools
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import mmdr
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import event_priority
 from pymdownx.superfences import SuperFencesException
 
 _numbers = itertools.count()
 
 
+@event_priority(100)  # before mkdocstrings takes its options
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Register the fence of diagrams."""
+    """Register the fence of diagrams, and the packages that `cogitate` takes its names from."""
     fence = {"name": "mermaid", "class": "diagram", "format": draw}
     config.mdx_configs.setdefault("pymdownx.superfences", {})["custom_fences"] = [fence]
+    project = tomllib.loads(Path(config.config_file_path).with_name("pyproject.toml").read_text())
+    packages = project["tool"]["importlinter"]["root_packages"]
+    config.plugins["mkdocstrings"].config["handlers"]["python"]["options"]["preload_modules"] = packages
     return config
 
 
