@@ -5,13 +5,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from seeded.cluster import Cluster
 from seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
 from seeded.mutations import FOCUS, MUTATIONS
+from seeded.processes import Broken
+from seeded.scene import RUN
 from seeded.server import Server, be_silent, simulating
 from seeded.trial import LEAST_STEPS, TooLittle, Trials
+
+from scheduler.summary import prefix_of
 
 FEW = 40  # seeds
 MOST = 2_000  # seeds in which a planted bug must be found
@@ -47,6 +54,35 @@ def test_a_few_seeds_are_clean(server: Server) -> None:
 def test_a_seed_is_the_same_run_for_ever(server: Server) -> None:
     first, second = (Trials(server).run(7) for _ in range(2))
     assert first == second
+
+
+def test_what_was_used_is_missed_only_if_nobody_will_charge_it(server: Server) -> None:
+    """A host may take a run that is over: until it is done, readers leave to it what no tick has journalled."""
+    plain = server.plain
+    prefix = _live_until_a_correction_is_left(server)
+    trials = Trials(server)
+    trials.check_charges(prefix)
+    plain.hset(prefix + "state", "status", "running")
+    trials.check_charges(prefix)
+    left: Any = plain.hgetall(prefix + "corrections")
+    plain.delete(prefix + "corrections")
+    with pytest.raises(Broken, match="are charged to somebody or may be yet"):
+        trials.check_charges(prefix)
+    for key, raw in left.items():
+        retry = {"job": key.decode(), "used": json.loads(raw)["usage"]}
+        plain.hset(prefix + "retries", b"token of " + key, json.dumps(retry))
+    trials.check_charges(prefix)
+
+
+def _live_until_a_correction_is_left(server: Server) -> str:
+    """Return the prefix of a run at whose end a job's usage has become known that no tick has journalled."""
+    for seed in range(FEW):
+        server.clear()
+        Cluster(seed, server).live()
+        prefix = prefix_of(server.plain, RUN)
+        if server.plain.exists(prefix + "corrections"):
+            return prefix
+    pytest.fail(f"no run of {FEW} seeds has left a correction")
 
 
 @pytest.mark.parametrize("name", MUTATIONS)

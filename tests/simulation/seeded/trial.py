@@ -11,7 +11,8 @@ from memory.clock import day_of
 from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.journal import JournalError, ReadLine
-from scheduler.ledger_answers import read_retries
+from scheduler.ledger_answers import read_learned, read_retries
+from scheduler.presence import HELD
 from scheduler.replay import replay
 from scheduler.snapshot import take_snapshot
 from scheduler.summary import prefix_of, usage_by_owner
@@ -71,7 +72,7 @@ class Trials:
             raise Broken("; ".join(problems[:3]))
         lines = list(read_journal(plain, prefix, 1, cluster.scene.ticks))
         self._check_ends(cluster, lines)
-        self._check_charges(prefix)
+        self.check_charges(prefix)
         self._check_times(lines)
         try:
             replay(plain, RUN, self._server.beside)
@@ -116,14 +117,18 @@ class Trials:
                 raise Broken(f"{where} is said to have taken {fact.ticks} ticks")
             seen.add(fact.key)
 
-    def _check_charges(self, prefix: str) -> None:
-        """What was spent is charged to owners, but for what is not known and what open jobs have used so far."""
+    def check_charges(self, prefix: str) -> None:
+        """Check that what was spent is charged to owners, but for what is not known or waits to be journalled."""
         plain = self._server.plain
         ledger = take_snapshot(plain, prefix)
         tokens = sum(cost.tokens for cost in usage_by_owner(plain, RUN).values())
-        waiting: Any = plain.hgetall(prefix + "retries")
-        retries = read_retries([part for pair in waiting.items() for part in pair])
-        tokens += sum(retry.used.tokens for retry in retries if retry.key.text() in ledger.jobs)  # with their ends
+        status: Any = plain.hget(prefix + "state", "status")
+        held = status.decode() in HELD  # a host may take a run that is over: readers leave to it what lies there
+        retries = read_retries(_flat(plain.hgetall(prefix + "retries")))
+        tokens += sum(retry.used.tokens for retry in retries if held or retry.key.text() in ledger.jobs)
+        if held:
+            learned = read_learned(_flat(plain.hgetall(prefix + "corrections")))
+            tokens += sum(known.usage.tokens for known in learned if not known.saved)
         tokens += sum(attempt["reserved"][1] for attempt in ledger.lost.values())
         running = {*ledger.attempts, *ledger.lost}
         for record in ledger.jobs.values():
@@ -139,3 +144,8 @@ class Trials:
         days = {day_of(line.core.minute) for line in lines}
         if cluster.steps < LEAST_STEPS or owners < LEAST_OWNERS or len(days) < 2:
             raise TooLittle(f"a seed of {cluster.steps} steps, {owners} owners and {len(days)} days shows too little")
+
+
+def _flat(found: Any) -> list[bytes]:
+    """Return the fields and values of a hash as the ledger's scripts answer them."""
+    return [part for pair in found.items() for part in pair]
