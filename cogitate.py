@@ -27,7 +27,7 @@ from memory.profile import Location, Profile
 from memory.routing import Event, EventRule
 from ops.host import TickLoop
 from prompts.render import TemplateError
-from scheduler.boundary import Change
+from scheduler.history import Change
 from scheduler.journal import JournalError
 from scheduler.ledger_errors import Fenced, LedgerError, NewerSchema, RunExists, RunHeld, RunMissing
 from scheduler.loop import Tick, WorldDiverged

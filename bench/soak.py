@@ -33,8 +33,9 @@ from scheduler.audit import audit
 from scheduler.exported_journal import all_lines, exported_journal
 from scheduler.journal import JournalError
 from scheduler.replay import Replayed, replay
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.summary import summarise_run
 from workers.embedded import EmbeddedServer
 
 RUN = "soak"

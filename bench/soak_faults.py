@@ -15,8 +15,8 @@ import msgspec
 from redis import Redis
 
 from ops.fake_llm import FakeEndpoint
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of
 from tasks.job import Job
 from workers.publish import Publisher
 from workers.supervisor import QUICK_DEATH

@@ -17,11 +17,12 @@ from ops.terminal import Terminal
 from scheduler.budget import limit_in_words
 from scheduler.budget_lines import budget_lines, limits_in_force, pools_of
 from scheduler.controls import SetLimit
-from scheduler.intake import InputError, check_owners
+from scheduler.intake import InputError
 from scheduler.limit_history import normal_name
 from scheduler.limits import MAX_LIMIT, LimitError, parse_limit_name
-from scheduler.settings import ConfigurationError
-from scheduler.summary import limits_of, prefix_of
+from scheduler.run_names import prefix_of
+from scheduler.settings import ConfigurationError, check_owners
+from scheduler.summary import limits_of
 
 EXAMPLE = """
 Example: cogitate budget town-1 set day.tokens 200000

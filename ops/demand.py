@@ -17,10 +17,10 @@ from redis.exceptions import ResponseError
 from memory.clock import DAY
 from scheduler.endpoints import Model
 from scheduler.journal import unpack_line
+from scheduler.kept_settings import kept_settings
 from scheduler.ledger_errors import LedgerError
-from scheduler.rules import kept_settings
+from scheduler.run_names import prefix_of, run_names
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of, run_names
 from tasks.job import Cost, JobKey
 
 MOST_RUNS = 3  # that are looked at

@@ -13,8 +13,8 @@ from ops.estimates import Estimate, KindDay, estimate
 from ops.opening import description_of
 from ops.report_page import Cell, Section, Table
 from ops.run_figures import RunFigures
-from scheduler.rules import kept_settings
-from scheduler.summary import prefix_of
+from scheduler.kept_settings import kept_settings
+from scheduler.run_names import prefix_of
 from tasks.job import Cost
 from tasks.registry import kinds
 

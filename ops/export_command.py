@@ -22,8 +22,8 @@ from ops.state import open_state
 from ops.terminal import Terminal, visible_json
 from scheduler.exported_journal import all_lines
 from scheduler.job_history import JobHistory
+from scheduler.run_names import prefix_of
 from scheduler.streams import load_streams
-from scheduler.summary import prefix_of
 
 EXAMPLE = "Example: cogitate export town-1 --what memories --out memories.jsonl"
 

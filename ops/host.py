@@ -17,6 +17,7 @@ from scheduler.arguments import check_arguments
 from scheduler.briefs import Brief
 from scheduler.endpoint_vitals import unreachable_endpoints
 from scheduler.exported_journal import ExportedJournal, journal_folder
+from scheduler.kept_settings import kept_settings
 from scheduler.kinds import load_kinds
 from scheduler.ledger import HostLedger
 from scheduler.ledger_errors import Forgotten
@@ -29,7 +30,6 @@ from scheduler.rules import (
     check_models,
     check_spending,
     facts_of,
-    kept_settings,
     rules_of,
     use_prompts,
     view_of,

@@ -21,7 +21,8 @@ from scheduler.budget import cell_in_words, empty_pool_in_words, refusal_in_word
 from scheduler.budget_lines import pools_of
 from scheduler.intake import InputError
 from scheduler.job_history import JobHistory, JobRecord, LateAnswer
-from scheduler.summary import limits_of, prefix_of
+from scheduler.run_names import prefix_of
+from scheduler.summary import limits_of
 from tasks.job import Cost, split_job_id
 from workers.capture import Captured, captured_of
 

@@ -14,8 +14,8 @@ from memory.stream import Stream
 from memory.unreadable import LeftOut, leave_out, unreadable
 from scheduler.facts import Facts
 from scheduler.intake import InputError
+from scheduler.run_names import prefix_of
 from scheduler.streams import load_streams
-from scheduler.summary import prefix_of
 
 PROFILES: dict[str, RetrievalProfile] = {profile.name: profile for profile in (DEFAULT, DIALOGUE, SPEC)}
 _FACTS = msgspec.json.Decoder(Facts)

@@ -14,15 +14,15 @@ from scheduler.arguments import check_flag
 from scheduler.deletion import delete_run
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.exported_journal import remove_exported
+from scheduler.kept_settings import keep_settings
 from scheduler.keys import incarnation_key
 from scheduler.latencies import LatencyPrior
 from scheduler.latency_prior import prior_of
 from scheduler.leaving import let_go
 from scheduler.ledger import HostLedger, Value
 from scheduler.presence import check_unheld
-from scheduler.rules import keep_settings
+from scheduler.run_names import prefix_of
 from scheduler.settings import ConfigurationError, Settings
-from scheduler.summary import prefix_of
 
 Exist = Literal["refuse", "resume", "replace"]
 

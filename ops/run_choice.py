@@ -15,8 +15,8 @@ from ops.opening import description_of
 from ops.worlds import WorldChoice, default_days
 from scheduler.ledger_errors import RunExists, RunMissing
 from scheduler.presence import check_unheld
+from scheduler.run_names import prefix_of, run_names
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of, run_names
 from simulation.world import World
 from tasks.registry import kinds
 

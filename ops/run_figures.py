@@ -18,9 +18,9 @@ from scheduler.controls import FULL, SetCadence
 from scheduler.exported_journal import all_lines
 from scheduler.journal import EndNote, ReadLine
 from scheduler.journal_checkpoint import load_checkpoint, load_checkpoint_streams
-from scheduler.rules import kept_settings
+from scheduler.kept_settings import kept_settings
+from scheduler.run_names import prefix_of
 from scheduler.spending import Spent, spending
-from scheduler.summary import prefix_of
 from scheduler.unjournalled import unjournalled
 from scheduler.versions import SCHEMA
 from tasks.job import Cost, added

@@ -17,7 +17,8 @@ from ops.state import open_state
 from ops.terminal import Terminal
 from scheduler.journal import JournalError
 from scheduler.ledger_errors import LedgerError
-from scheduler.summary import RunSummary, run_names, summarise_run
+from scheduler.run_names import run_names
+from scheduler.summary import RunSummary, summarise_run
 from scheduler.vitals import UNREADABLE
 
 EXAMPLE = "Example: cogitate runs --data-dir .cogitate"

@@ -15,9 +15,9 @@ from ops.state import open_state
 from ops.steering_words import cadence_in_words
 from ops.terminal import Terminal
 from scheduler.controls import FULL, SetCadence
+from scheduler.run_names import prefix_of
 from scheduler.settings import ConfigurationError
 from scheduler.steering_vitals import steering_of
-from scheduler.summary import prefix_of
 from scheduler.throttle import KIND
 
 EXAMPLE = """

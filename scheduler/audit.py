@@ -19,7 +19,7 @@ from scheduler.audit_corrections import wrong_corrections
 from scheduler.audit_jobs import wrong_attempts, wrong_lists
 from scheduler.audit_keys import stray_keys
 from scheduler.audit_late_answers import wrong_late_answers
-from scheduler.audit_streams import UNREADABLE, wrong_streams
+from scheduler.audit_streams import wrong_streams
 from scheduler.budget_lines import BudgetLine, budget_lines, jobs_of, lines_of
 from scheduler.facts import Facts
 from scheduler.history import JournalTrimmed, pass_journal, redo
@@ -28,10 +28,11 @@ from scheduler.journal_checkpoint import check_streams, content_hash, load_base,
 from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS
 from scheduler.restore import LoopState
+from scheduler.run_names import prefix_of
 from scheduler.snapshot import Snapshot, take_snapshot
 from scheduler.standing import Standing, same_figures, wrong_facts
-from scheduler.streams import load_streams
-from scheduler.summary import limits_of, prefix_of
+from scheduler.streams import UNREADABLE, load_streams
+from scheduler.summary import limits_of
 from tasks.job import Cost, JobKey
 
 

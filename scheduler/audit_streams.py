@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
 from redis import Redis
-from redis.exceptions import ResponseError
 
 from memory.stream import Stream
 from scheduler.snapshot import TRIES
-from scheduler.streams import load_streams
-
-#: What reading a value raises that somebody has damaged. An error of the connection is none of them.
-UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError)
+from scheduler.streams import UNREADABLE, differences, load_streams
 
 
 def wrong_streams(
@@ -54,24 +49,6 @@ def _read(client: Redis, prefix: str, owner: str) -> tuple[int, Stream, dict[str
         if client.hget(prefix + "state", "tick") == before:
             return int(before), stream, fields
     raise TimeoutError(f"the run advanced {TRIES} times while the stream of {owner!r} was read; pause it first")
-
-
-def differences(stored: Stream, said: Stream) -> list[str]:
-    """Return where a stored stream is not the one that the journal leads to, in words."""
-    found = []
-    for name in ("entries", "archived", "marks"):
-        held, expected = getattr(stored, name), getattr(said, name)
-        numbers = sorted(n for n in held.keys() | expected.keys() if not _same(held.get(n), expected.get(n)))
-        if numbers:
-            found.append(f"{name} {numbers[:5]} are not what the journal says")
-    if stored.head != said.head:
-        found.append("its head is not what the journal says")
-    return found
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Return whether two parts have the same values, one of them read as what cannot be read."""
-    return bool(one == other) or (None not in (one, other) and msgspec.to_builtins(one) == msgspec.to_builtins(other))
 
 
 def _misplaced(said: Stream, fields: Mapping[str, set[int]]) -> list[str]:

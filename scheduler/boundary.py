@@ -9,9 +9,9 @@ import msgspec
 
 from memory.apply import apply, unmet
 from memory.effects import Append, Effect
-from memory.entry import Entry
 from memory.stream import Stream
-from scheduler.claims import Reason, Result, Source
+from scheduler.claims import Reason, Result
+from scheduler.history import Change
 from scheduler.journal import Ended, EndNote, reason_of
 from scheduler.kind_effects import EFFECTS_REFUSED, made_without_model
 from scheduler.ledger_answers import Row
@@ -22,17 +22,6 @@ from tasks.kind import Case, Kind
 from tasks.recall import replaced
 
 _WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead"}
-
-
-class Change(NamedTuple):
-    """One applied effect, as it is handed to the host's world."""
-
-    owner: str
-    effect: Effect
-    entry: Entry | None  # the numbered entry, when the effect appended one
-    kind: str
-    source: Source
-    reason: Reason
 
 
 class Closing(NamedTuple):

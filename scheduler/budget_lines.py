@@ -10,8 +10,8 @@ import msgspec
 from redis import Redis
 
 from scheduler.budget import least_pool, retry_pool
+from scheduler.kept_settings import kept_settings
 from scheduler.limits import LIMIT_UNITS, LimitTable, LimitUnit
-from scheduler.rules import kept_settings
 
 Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
 

@@ -25,17 +25,14 @@ from redis import Redis
 
 from scheduler.boundary import Closing
 from scheduler.budget import BudgetView, Cell
-from scheduler.claims import Reason
 from scheduler.ended_jobs import EndedJobs
 from scheduler.journal import Correction
 from scheduler.ledger import Value, Write
 from scheduler.ledger_answers import Learned
 from scheduler.open_jobs import OpenJob, whole
+from scheduler.standing import MOST, WITHOUT_RESULT, oldest
 from scheduler.streams import chunked
 from tasks.job import Cost, JobKey
-
-WITHOUT_RESULT: frozenset[Reason] = frozenset({"late", "dead", "cancelled"})  # reasons of jobs that count in full
-MOST = 5_000  # jobs of a run that are remembered
 
 
 class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -47,18 +44,6 @@ class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cells: tuple[Cell, ...]
     model: str = ""
     kept: bool = False  # it goes on counting in full whatever it came to
-
-
-def oldest(charged: Mapping[JobKey, int], tick: int) -> list[JobKey]:
-    """Return the jobs that are remembered no more: of those that ended before `tick`, all but the `MOST` newest.
-
-    Of those that end with it most is known as soon as it is committed.
-
-    Args:
-        charged: jobs, each with the tick of its end.
-    """
-    ended = sorted((at, key) for key, at in charged.items() if at < tick)
-    return [key for _, key in ended[: max(0, len(ended) - MOST)]]
 
 
 class Corrections:

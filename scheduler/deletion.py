@@ -14,8 +14,8 @@ from redis import Redis
 from scheduler.keys import RUNS, incarnation_key, run_base, run_prefix
 from scheduler.ledger_errors import RunHeld
 from scheduler.presence import check_unheld
+from scheduler.run_names import prefix_of
 from scheduler.scripts import script
-from scheduler.summary import prefix_of
 
 _BATCH = 500  # keys a round trip
 

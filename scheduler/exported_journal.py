@@ -20,7 +20,7 @@ from scheduler.history import Passed, read_journal
 from scheduler.journal import JournalError, ReadLine, read_line
 from scheduler.journal_checkpoint import read_checkpoint, trimmed_tick
 from scheduler.keys import run_base
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 
 FOLDER = "journal"  # in the data folder
 _NAME = re.compile(r"(\d{10})-(\d{10})\.jsonl")

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 from redis import Redis
 
 from memory.apply import apply, unmet
-from memory.effects import Append
+from memory.effects import Append, Effect
 from memory.entry import Entry
 from memory.repeats import count_repeat
 from memory.stream import Stream
 from memory.unreadable import leave_out
-from scheduler.boundary import Change
+from scheduler.claims import Reason, Source
 from scheduler.journal import Core, JournalError, Line, ReadLine, read_line, unpack_line
 from scheduler.journal_checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
-from scheduler.mind import note_served
 from scheduler.versions import SAME_STATUS
+from tasks.job import JobKey
+
+
+class Change(NamedTuple):
+    """One applied effect, as it is handed to the host's world."""
+
+    owner: str
+    effect: Effect
+    entry: Entry | None  # the numbered entry, when the effect appended one
+    kind: str
+    source: Source
+    reason: Reason
+
 
 PAGE = 50  # lines a round trip: a busy hour of a town of hundreds takes 40 KB each
 
@@ -189,3 +201,8 @@ def observed_again(seen: Iterable[tuple[str, Entry]], core: Core) -> bool:
         else:
             return False
     return not (appended or waiting or repeated)
+
+
+def note_served(streams: Mapping[str, Stream], key: JobKey) -> None:
+    """Remember when an owner was last served, for the order in which scarce budget is given out."""
+    streams[key.owner].set_counter(f"served:{key.kind}", key.tick)

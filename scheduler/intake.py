@@ -15,7 +15,6 @@ import msgspec
 from memory.errors import InputError as InputError
 from memory.errors import quoted
 from memory.profile import Location, Profile
-from scheduler.limits import LimitName
 from tasks.job import Reads, Request
 from tasks.kind import Kind
 
@@ -177,17 +176,6 @@ def check_owner(owner: object) -> str:
             f"at most {MAX_OWNER} characters, none of them }} or one that is not seen"
         )
     return str.__str__(owner)
-
-
-def check_owners(limits: Iterable[LimitName]) -> None:
-    """Check the owners that limits name. A run that has others already goes on with them.
-
-    Raises:
-        InputError: for one that nobody can be called.
-    """
-    for name in limits:
-        if name.owner:
-            check_owner(name.owner)
 
 
 def check_profile(owner: str, profile: object) -> Profile:

@@ -9,14 +9,13 @@ import msgspec
 from redis import Redis
 
 from memory.effects import Effect
-from scheduler.corrections import WITHOUT_RESULT
 from scheduler.history import PAGE, read_journal
 from scheduler.intake import InputError
 from scheduler.journal import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
 from scheduler.journal_checkpoint import load_base
 from scheduler.late_answers import AWAITED, LONGEST
-from scheduler.standing import Opening
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
+from scheduler.standing import WITHOUT_RESULT, Opening
 from scheduler.unjournalled import unjournalled
 from scheduler.versions import CORRECTS_VIEW
 from tasks.job import Cost, Job, JobKey, added

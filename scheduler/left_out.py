@@ -10,11 +10,10 @@ from redis import Redis
 
 from memory.entry import Entry
 from memory.unreadable import LeftOut, unreadable
-from scheduler.audit_streams import UNREADABLE
 from scheduler.history import changes_of, read_journal
 from scheduler.journal_checkpoint import load_base, load_checkpoint_streams, trimmed_tick
-from scheduler.streams import load_streams
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
+from scheduler.streams import UNREADABLE, load_streams
 
 
 def left_out_of(client: Redis, run: str) -> list[LeftOut]:

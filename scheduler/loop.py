@@ -26,20 +26,20 @@ from redis.exceptions import RedisError
 
 from memory.errors import CogitateError
 from memory.profile import Profile
-from scheduler.boundary import Change
 from scheduler.budget import BudgetView
 from scheduler.commit import Committer, Pace
 from scheduler.exported_journal import ExportedJournal
 from scheduler.facts import Facts
-from scheduler.history import changes_of, observed_again, read_journal
+from scheduler.history import Change, changes_of, observed_again, read_journal
 from scheduler.journal import reason_of
 from scheduler.ledger import Apply, HostLedger
 from scheduler.ledger_answers import Row
 from scheduler.ledger_errors import LedgerError
 from scheduler.mind import Mind
 from scheduler.restore import restore
+from scheduler.rules import Rules
 from scheduler.trimming import JournalTrimmer
-from scheduler.turn import Outcome, Rules, WorldTurn
+from scheduler.turn import Outcome, WorldTurn
 from scheduler.waiting import Publish, Waiting
 from scheduler.world_calls import WorldCalls
 

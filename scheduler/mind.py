@@ -13,22 +13,24 @@ from memory.profile import Profile
 from memory.stream import Stream
 from scheduler import upkeep
 from scheduler.admission import DEFER_TICKS, Decided, admit
-from scheduler.boundary import Change, Closing, cancelled, close_due
+from scheduler.boundary import Closing, cancelled, close_due
 from scheduler.budget import BudgetView
 from scheduler.cadence import due_now
 from scheduler.controls import Asked, Control
 from scheduler.facts import Facts
+from scheduler.history import Change, note_served
 from scheduler.journal import Core, Correction, EndNote, Postponed, Stepped
 from scheduler.ledger_answers import Learned, Offered, Retry, Row
 from scheduler.open_jobs import OpenJob, counted, open_job
 from scheduler.opening import job_of, line_of
 from scheduler.remembering import Remembering
 from scheduler.repairs import admit_repairs, is_time
+from scheduler.rules import Rules
 from scheduler.run_state import RunState
 from scheduler.tiers import Offer
 from scheduler.timed import Timed
 from scheduler.triggers import Trigger, recounts
-from scheduler.turn import Deferred, Outcome, Rules, WorldTurn
+from scheduler.turn import Deferred, Outcome, WorldTurn
 from tasks.job import Cost, JobKey, Request
 from tasks.recount import Recount
 
@@ -368,8 +370,3 @@ class Mind(RunState):
                 opened.append(open_job(d, job))
                 self.open[d.key] = opened[-1]
         return opened
-
-
-def note_served(streams: Mapping[str, Stream], key: JobKey) -> None:
-    """Remember when an owner was last served, for the order in which scarce budget is given out."""
-    streams[key.owner].set_counter(f"served:{key.kind}", key.tick)

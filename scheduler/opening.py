@@ -10,7 +10,7 @@ from memory.stream import Stream
 from scheduler.admission import Decided
 from scheduler.due_ticks import TOO_SLOW
 from scheduler.journal import DecidedLine
-from scheduler.turn import Rules
+from scheduler.rules import Rules
 from tasks.job import Job, Reads, Request
 from tasks.kind import Case, World
 

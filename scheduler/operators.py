@@ -12,8 +12,8 @@ from redis import Redis
 from scheduler.controls import Answer, Asked, Control, SetMode
 from scheduler.keys import incarnation_key, new_nonce, run_base, run_prefix
 from scheduler.ledger_errors import LedgerError
+from scheduler.run_names import prefix_of
 from scheduler.scripts import script
-from scheduler.summary import prefix_of
 
 MOST_WAITING = 100  # requests of one run that no host has taken yet
 _LOOK = 0.05  # seconds between two looks for an answer

@@ -22,8 +22,8 @@ from memory.stream import Stream
 from scheduler.admission import Decided, first_fitting, hold
 from scheduler.budget import BudgetView
 from scheduler.due_ticks import TOO_SLOW, DueTicks
+from scheduler.rules import Rules
 from scheduler.tiers import Offer
-from scheduler.turn import Rules
 from tasks.job import JobKey, Request
 
 EVERY = 10  # game minutes between two looks

@@ -17,8 +17,8 @@ from scheduler.exported_journal import ExportedJournal
 from scheduler.history import hashes_before, pass_journal, redo
 from scheduler.journal import JournalError
 from scheduler.journal_checkpoint import check_streams, load_base, load_checkpoint_streams
+from scheduler.run_names import prefix_of
 from scheduler.streams import stream_writes
-from scheduler.summary import prefix_of
 
 STREAM_KEYS = ("entries", "archive", "archived", "into", "marks")
 

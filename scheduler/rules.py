@@ -2,28 +2,93 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 from memory.clock import DAY
+from memory.entry import MAX_TEXT
 from memory.errors import quoted
 from memory.profile import Location
 from scheduler.briefs import Brief, checked_brief, checked_tier
 from scheduler.budget import BudgetView, Guarantee
 from scheduler.controls import FULL
 from scheduler.due_ticks import Bounds
-from scheduler.endpoints import Model, ModelSettings
+from scheduler.endpoints import Model
 from scheduler.facts import Facts
 from scheduler.prices import upper_bound
 from scheduler.settings import ConfigurationError, Settings
-from scheduler.throttle import ThrottleRules
 from scheduler.tiers import TIERS, Offer, Tier, TierRule, usual_tier
-from scheduler.turn import Rules
-from tasks.job import Cost
-from tasks.kind import Kind, bounds
-from tasks.registry import register_builtin
+from tasks.job import Cost, Request
+from tasks.kind import Kind, Moment, bounds
+from tasks.registry import UnknownKind, register_builtin
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThrottleRules:
+    """How a run throttles."""
+
+    auto: bool = True  # the controller decides; otherwise only operators do
+    interval: int = 60  # game minutes between two steps of the controller
+    least: int = FULL // 8  # the slowest cadence that it sets, in thousandths
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How this run turns requests into jobs."""
+
+    kinds: Sequence[Kind]
+    offers_of: Callable[[Kind, Tier], Sequence[Offer]]  # at least one, the tier's own first, then down the ladder
+    latency_of: Callable[[Kind], int]  # ticks from admission to due, where they are fixed
+    brief: Callable[[str], Mapping[str, Any]]
+    bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that follow the model's latency
+    tier_of: TierRule = usual_tier
+    disabled: frozenset[str] = frozenset()  # kinds that are never due and may not be asked for
+    rate_share: float = 0.0  # of entries without a rating: those that a model is asked about
+    repair_from: int = 1440  # minutes after 00:00 from which provisional entries are repaired; 1440: never
+    throttle: ThrottleRules = ThrottleRules()
+    coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
+    max_text: int = MAX_TEXT  # characters of what is observed
+    waits: bool = True  # boundaries wait for what is due: nothing may depend on how far a worker was
+
+    def kind_of(self, name: str) -> Kind:
+        """The kind of that name.
+
+        Raises:
+            UnknownKind: when this process does not know it, although the run does.
+        """
+        for kind in self.kinds:
+            if kind.name == name:
+                return kind
+        raise UnknownKind(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
+
+    def model_of(self, kind: Kind) -> str:
+        """The model that a kind asks in the ordinary way; empty: the heuristic is what is asked for."""
+        return self.offers_of(kind, "routine")[0].model
+
+    def offers(self, request: Request, moment_of: Callable[[str], Moment]) -> Sequence[Offer]:
+        """What a request may be given, the best first.
+
+        Args:
+            moment_of: an owner as it is now.
+        """
+        kind = self.kind_of(request.kind)
+        if len(strong := self.offers_of(kind, "strong")) == 1:
+            return strong
+        tier = self.tier_of(request, moment_of(request.owner))
+        return strong if tier == "strong" else self.offers_of(kind, "routine")
+
+    def models_of(self, name: str) -> Sequence[str]:
+        """Return the models that the kind of that name may ask; one that is empty asks none."""
+        kind = self.kind_of(name)
+        return tuple(dict.fromkeys(offer.model for tier in TIERS for offer in self.offers_of(kind, tier)))
+
+    def latency(self, name: str) -> int:
+        """Ticks from enqueue to due of the kind of that name, where they are fixed."""
+        return max(1, self.latency_of(self.kind_of(name)))
+
 
 ASKED_AHEAD = ("plan",)  # kinds that ask on the evening before, where due ticks follow the models
 LEAST_PROMPT = 1_000  # tokens; the longest of our templates takes about as much without any memories
@@ -113,34 +178,6 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         act_interval=settings.act_interval,
         models=settings.asked_models(),
     )
-
-
-#: Settings that a run is created with and keeps: on resume they go before the environment's.
-KEPT = frozenset(
-    {
-        "llm", "model", "models", "tiers", "kind_tiers", "input_price", "output_price", "minutes_per_tick", "morning",
-        "apply", "latency", "adaptive_latency", "disable", "limits", "limit_tokens", "limit_usd", "retry_share",
-        "guarantees", "last_call",
-        "claim_cap", "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",
-        "summary_threshold", "retention_days", "max_archived", "policy", "policies", "on_failure", "cells",
-        "token_limit", "compress_at", "compress_to", "retain", "passes", "act_interval", "act_per_tick",
-        "throttle_auto", "throttle_interval", "throttle_least", "rate_share", "repair_from", "coalesce", "max_text",
-        "reflection_trigger", "reflection_trigger_max", "public_history_max_length", "recount_on_failure",
-        "guidance_style", "statement_max_length", "reasoning_max_length", "enable_truncation",
-    }
-)  # fmt: skip
-
-
-def keep_settings(settings: Settings) -> str:
-    """The settings that a run keeps, as they are stored with it."""
-    return settings.model_dump_json(include=set(KEPT))
-
-
-def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
-    """The settings that a run was created with; everything else as in `over`, or as the environment says."""
-    kept = json.loads(raw)
-    models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
-    return (over or Settings()).model_copy(update=kept | {"models": models})
 
 
 def use_prompts(settings: Settings) -> None:

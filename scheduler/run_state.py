@@ -23,10 +23,11 @@ from scheduler.open_jobs import OpenJob, read_numbers
 from scheduler.opening import case_of
 from scheduler.rating import Rater
 from scheduler.retries import Retries
+from scheduler.rules import Rules
 from scheduler.steering import Steering
 from scheduler.token_estimates import TokenEstimates
 from scheduler.triggers import Trigger
-from scheduler.turn import Deferred, Rules
+from scheduler.turn import Deferred
 from tasks.job import JobKey, Request
 from tasks.kind import Case, Moment
 from tasks.recall import display_names

@@ -18,14 +18,13 @@ from redis import Redis
 
 from memory.seal import broken_parts, digest_of
 from memory.stream import Stream
-from scheduler.audit_streams import differences
 from scheduler.history import pass_journal, redo
 from scheduler.journal_checkpoint import load_base, load_checkpoint_streams
 from scheduler.ledger import Value, Write
 from scheduler.ledger_errors import Altered
 from scheduler.run_state import RunState
 from scheduler.standing import Standing, wrong_facts
-from scheduler.streams import chunked
+from scheduler.streams import chunked, differences
 
 FACTS, OWNERS = ":facts", ":owners"  # no owner is called so
 

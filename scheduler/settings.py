@@ -6,19 +6,21 @@ Precedence and validation are pydantic-settings'; the command line passes its fl
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from memory.entry import MAX_TEXT
+from memory.errors import InputError as InputError
 from memory.errors import quoted
 from memory.limits import Cause, MemoryLimits, Policy
 from memory.routing import Routing, Style
 from memory.trigger import DEFAULT_TRIGGER
 from memory.truncation import LEAST, Truncation
-from scheduler.intake import check_owner, check_owners
-from scheduler.limits import LimitTable
+from scheduler.intake import check_owner
+from scheduler.limits import LimitName, LimitTable
 from scheduler.model_choice import ModelChoice
 from scheduler.server_settings import SERVER_FILE as SERVER_FILE
 from scheduler.server_settings import ConfigurationError as ConfigurationError
@@ -271,3 +273,14 @@ class PinnedSettings(Settings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return nothing but what is given."""
         return (init_settings,)
+
+
+def check_owners(limits: Iterable[LimitName]) -> None:
+    """Check the owners that limits name. A run that has others already goes on with them.
+
+    Raises:
+        InputError: for one that nobody can be called.
+    """
+    for name in limits:
+        if name.owner:
+            check_owner(name.owner)

@@ -13,7 +13,6 @@ import msgspec
 from memory.profile import Profile
 from scheduler.budget import Cell, amounts
 from scheduler.claims import Reason
-from scheduler.corrections import MOST, WITHOUT_RESULT, oldest
 from scheduler.facts import Facts
 from scheduler.journal import Correction, DecidedLine, EndNote, OpenNote, ReadLine, reason_of
 from scheduler.limits import UNITS
@@ -22,6 +21,24 @@ from scheduler.spending import spending
 from scheduler.timed import Timed
 from scheduler.versions import CORRECTS_VIEW, COUNTS_JOBS
 from tasks.job import Cost, JobKey, added
+
+WITHOUT_RESULT: frozenset[Reason] = frozenset({"late", "dead", "cancelled"})  # reasons of jobs that count in full
+
+
+MOST = 5_000  # jobs of a run that are remembered
+
+
+def oldest(charged: Mapping[JobKey, int], tick: int) -> list[JobKey]:
+    """Return the jobs that are remembered no more: of those that ended before `tick`, all but the `MOST` newest.
+
+    Of those that end with it most is known as soon as it is committed.
+
+    Args:
+        charged: jobs, each with the tick of its end.
+    """
+    ended = sorted((at, key) for key, at in charged.items() if at < tick)
+    return [key for _, key in ended[: max(0, len(ended) - MOST)]]
+
 
 FACTS = ("decision", "end", "source", "reason")
 

@@ -23,9 +23,9 @@ from scheduler.limit_history import LimitChange, LimitHistory, kind_of_limit, no
 from scheduler.limits import MAX_LIMIT, LimitError, LimitTable
 from scheduler.postponing import Postponing
 from scheduler.repairs import NotPossible, admit_retry
+from scheduler.rules import Rules
 from scheduler.throttle import KIND, Throttle, ThrottleState
 from scheduler.tiers import Offer
-from scheduler.turn import Rules
 from tasks.job import Request
 
 MOST_ANSWERS = 200  # the newest, for those who still wait for theirs

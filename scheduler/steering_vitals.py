@@ -9,9 +9,10 @@ from redis import Redis
 
 from memory.clock import DAY
 from scheduler.controls import FULL
+from scheduler.kept_settings import kept_settings
 from scheduler.ledger_errors import RunMissing
 from scheduler.postponing import Postponing
-from scheduler.rules import kept_settings, throttle_rules
+from scheduler.rules import throttle_rules
 from scheduler.steering import SteeringState
 
 

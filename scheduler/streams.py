@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 from redis import Redis
+from redis.exceptions import ResponseError
 
 from memory.entry import Archived, Head
 from memory.stream import Stream
@@ -111,3 +112,25 @@ def load_streams(client: Redis, prefix: str, owners: Iterable[str]) -> dict[str,
             head=read_head(head) if head else Head(),
         )
     return streams
+
+
+#: What reading a value raises that somebody has damaged. An error of the connection is none of them.
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError)
+
+
+def differences(stored: Stream, said: Stream) -> list[str]:
+    """Return where a stored stream is not the one that the journal leads to, in words."""
+    found = []
+    for name in ("entries", "archived", "marks"):
+        held, expected = getattr(stored, name), getattr(said, name)
+        numbers = sorted(n for n in held.keys() | expected.keys() if not _same(held.get(n), expected.get(n)))
+        if numbers:
+            found.append(f"{name} {numbers[:5]} are not what the journal says")
+    if stored.head != said.head:
+        found.append("its head is not what the journal says")
+    return found
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two parts have the same values, one of them read as what cannot be read."""
+    return bool(one == other) or (None not in (one, other) and msgspec.to_builtins(one) == msgspec.to_builtins(other))

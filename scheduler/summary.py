@@ -16,12 +16,12 @@ from scheduler.budget import window_of
 from scheduler.budget_lines import BudgetLine, LimitInForce, budget_lines, limits_in_force, pools_of
 from scheduler.history import read_journal
 from scheduler.journal_checkpoint import load_base
-from scheduler.keys import RUNS, incarnation_key, run_prefix
-from scheduler.ledger_errors import NewerSchema, RunMissing, Unreadable
+from scheduler.kept_settings import kept_settings
+from scheduler.ledger_errors import RunMissing
 from scheduler.limit_history import LimitHistory
 from scheduler.limits import UNITS, LimitTable
 from scheduler.presence import host_of, state_in_words
-from scheduler.rules import kept_settings
+from scheduler.run_names import _check_schema, prefix_of
 from scheduler.shortfalls import Shortfalls
 from scheduler.spending import spending
 from scheduler.standing import Standing
@@ -87,38 +87,6 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
         """What all its jobs have spent so far."""
         own = [line for line in self.budget if (line.window, line.scope) == (WHOLE_RUN, "run") and line.unit in UNITS]
         return Cost(**{line.unit: line.spent for line in own})
-
-
-def run_names(client: Redis) -> list[str]:
-    """The runs of this data folder or server."""
-    members: Any = client.smembers(RUNS)
-    return sorted(name.decode() for name in members if client.exists(incarnation_key(name.decode())))
-
-
-def prefix_of(client: Redis, run: str) -> str:
-    """The key prefix of a run's present incarnation.
-
-    Raises:
-        RunMissing: naming the runs that there are.
-        NewerSchema: when a newer version wrote it.
-    """
-    incarnation: Any = client.get(incarnation_key(run))
-    if incarnation is None:
-        there = ", ".join(run_names(client)) or "none"
-        raise RunMissing(f"there is no run {run!r}; there are: {there}")
-    prefix = run_prefix(run, incarnation.decode())
-    schema: Any = client.hget(prefix + "state", "schema")
-    _check_schema(run, schema)
-    return prefix
-
-
-def _check_schema(run: str, found: bytes | None) -> None:
-    if found is None:
-        return
-    if not found.isdigit():
-        raise Unreadable(run, "its schema is no number")
-    if int(found) > SCHEMA:
-        raise NewerSchema(run, int(found))
 
 
 def limits_of(client: Redis, prefix: str) -> LimitHistory:

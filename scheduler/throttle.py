@@ -8,7 +8,6 @@ outright is not held back. A run without pressure behaves as if none of this wer
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -19,19 +18,11 @@ from scheduler.controls import FULL, SetCadence
 from scheduler.journal import Ended, Postponed, Stepped
 from scheduler.postponing import Postponing
 from scheduler.pressure import QUIET, Seen, burn, judge, next_factor
+from scheduler.rules import ThrottleRules
 from tasks.job import Request
 from tasks.reflect import salience
 
 KIND = "reflect"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ThrottleRules:
-    """How a run throttles."""
-
-    auto: bool = True  # the controller decides; otherwise only operators do
-    interval: int = 60  # game minutes between two steps of the controller
-    least: int = FULL // 8  # the slowest cadence that it sets, in thousandths
 
 
 class ThrottleState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 import structlog
 
 from scheduler.arguments import Arguments
+from scheduler.kept_settings import KEPT, keep_settings
 from scheduler.mind import Mind
-from scheduler.rules import KEPT, keep_settings, strangers
+from scheduler.rules import strangers
 from scheduler.settings import Settings
 
 log = structlog.get_logger()

@@ -16,13 +16,14 @@ from redis import Redis
 
 from scheduler.budget_lines import BudgetLine, budget_lines
 from scheduler.forecast import Forecast, forecast
+from scheduler.kept_settings import kept_settings
 from scheduler.ledger_errors import NewerSchema, RunMissing, Unreadable
 from scheduler.presence import HELD, host_of, state_in_words
 from scheduler.recent import Recent, recent_ticks
-from scheduler.rules import kept_settings
+from scheduler.run_names import prefix_of, run_names
 from scheduler.settings import Settings
 from scheduler.steering_vitals import SteeringVitals, steering_of
-from scheduler.summary import limits_of, prefix_of, run_names
+from scheduler.summary import limits_of
 from tasks.job import JobKey
 
 RECENT = 240  # ticks

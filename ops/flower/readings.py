@@ -19,8 +19,9 @@ from scheduler.budget_lines import limits_in_force, pools_of
 from scheduler.connect import connect
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.limits import LimitUnit, parse_limit_name
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import limits_of, prefix_of
+from scheduler.summary import limits_of
 from scheduler.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
 
 MOST_OWNERS = 20

@@ -27,9 +27,10 @@ from scheduler.history import read_journal
 from scheduler.journal import Ended, EndNote, ReadLine
 from scheduler.loop import Tick
 from scheduler.replay import replay
+from scheduler.run_names import prefix_of
 from scheduler.settings import SERVER_FILE, Settings
 from scheduler.streams import load_streams
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.summary import summarise_run
 from workers.embedded import EmbeddedServer
 from workers.supervisor import WorkerPool, worker_environment
 

@@ -19,8 +19,9 @@ from redis import Redis
 from scheduler.audit import audit
 from scheduler.claims import Claim, Claims
 from scheduler.history import read_journal
+from scheduler.run_names import prefix_of
 from scheduler.scripts import script
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.summary import summarise_run
 from tasks.job import Cost, Job
 from workers.embedded import EmbeddedServer
 from workers.inline import InlinePublisher

@@ -11,7 +11,7 @@ from attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of
 from ops.fake_llm import FakeEndpoint
 from scheduler.loop import Tick
 from scheduler.open_jobs import load_open_jobs
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from workers.publish import Publisher
 
 

@@ -15,7 +15,7 @@ from attacked import AGENTS, MORNING, RUN, Attacked, Eventually, complaints, set
 
 from ops.fake_llm import FakeEndpoint
 from scheduler.loop import Tick
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 
 TIMEOUT = 0.5  # seconds; of sockets, where a server stalls
 STALL = float(os.environ.get("COGITATE_STALL", 6 * TIMEOUT))  # seconds; `make chaos` has it stall for twelve

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from ops.cli import main
 from scheduler.ledger_errors import RunMissing
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from workers.embedded import EmbeddedServer
 
 OURS = ("COGITATE_", "OPENAI_")

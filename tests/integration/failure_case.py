@@ -25,7 +25,8 @@ from scheduler.history import read_journal
 from scheduler.journal import EndNote
 from scheduler.limits import UNITS
 from scheduler.replay import replay
-from scheduler.summary import limits_of, prefix_of, summarise_run
+from scheduler.run_names import prefix_of
+from scheduler.summary import limits_of, summarise_run
 from tasks.job import Cost, Job
 from tasks.registry import kinds
 from workers.inline import InlinePublisher

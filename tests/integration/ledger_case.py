@@ -17,12 +17,12 @@ from scheduler.claims import Claim, Claims, Result, Settled
 from scheduler.due_ticks import Bounds
 from scheduler.facts import Facts
 from scheduler.history import read_journal
+from scheduler.kept_settings import keep_settings
 from scheduler.ledger import Apply, HostLedger
 from scheduler.loop import Tick, TickLoop
-from scheduler.rules import keep_settings, view_of
+from scheduler.rules import Rules, view_of
 from scheduler.settings import Settings
 from scheduler.tiers import Offer
-from scheduler.turn import Rules
 from tasks.job import Cost, Job, JobKey, Request
 from tasks.kind import Case, Kind, Moment, OnDenied, Prompt
 

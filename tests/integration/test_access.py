@@ -27,7 +27,8 @@ from scheduler.deletion import delete_run
 from scheduler.keys import incarnation_key
 from scheduler.ledger import HostLedger
 from scheduler.operators import ask
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.run_names import prefix_of
+from scheduler.summary import summarise_run
 from scheduler.vitals import budget_vitals, cadence_vitals, run_heads
 from workers.celery_app import make_app
 from workers.embedded import EmbeddedServer

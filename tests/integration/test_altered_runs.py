@@ -12,7 +12,7 @@ from redis import Redis
 from cogitate import Observation, Profile, Settings, TickLoop
 from scheduler.audit import audit
 from scheduler.ledger_errors import Altered
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from workers.embedded import EmbeddedServer
 
 ADA, BEN = "agent:ada", "agent:ben"

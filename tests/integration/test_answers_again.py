@@ -28,8 +28,9 @@ from scheduler.deletion import delete_run
 from scheduler.history import read_journal
 from scheduler.journal import EndNote
 from scheduler.replay import replay
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.summary import summarise_run
 from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.capture import Captured, captured_of

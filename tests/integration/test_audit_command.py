@@ -14,7 +14,7 @@ from cogitate import Observation, Profile, Settings, TickLoop
 from ops.audit_command import audit_whole, auditing
 from scheduler.audit import audit
 from scheduler.outage import outage_of
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from workers.embedded import EmbeddedServer
 from workers.server_keeper import ServerKeeper
 

@@ -18,7 +18,7 @@ from memory.effects import Archive
 from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.journal import Core, Ended, Notes, write_line
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from scheduler.versions import SCHEMA
 from tasks.job import JobKey
 

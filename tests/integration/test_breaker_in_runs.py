@@ -25,8 +25,8 @@ from scheduler.deletion import delete_run
 from scheduler.endpoint_vitals import endpoint_vitals
 from scheduler.endpoints import Endpoint
 from scheduler.history import read_journal
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of
 from workers import readiness
 from workers.embedded import EmbeddedServer
 

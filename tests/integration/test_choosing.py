@@ -18,8 +18,8 @@ from scheduler.history import read_journal
 from scheduler.journal import ReadLine
 from scheduler.loop import Tick
 from scheduler.replay import replay
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of
 from simulation.recorded import RecordedWorld
 from simulation.recordings import SMALL
 from simulation.town import Town

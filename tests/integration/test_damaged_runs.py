@@ -9,7 +9,7 @@ from redis import Redis
 
 from cogitate import Profile, Settings, TickLoop
 from ops.runs_command import show_runs
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from workers.embedded import EmbeddedServer
 
 

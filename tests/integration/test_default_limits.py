@@ -16,8 +16,9 @@ from ops.fake_llm import FakeEndpoint
 from ops.host import TickLoop
 from scheduler.audit import audit
 from scheduler.history import read_journal
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.summary import summarise_run
 
 TICKS = 42  # of ten minutes: until what everybody plans in the morning is due
 

@@ -18,9 +18,10 @@ from ops.metrics import _Ledger
 from scheduler.deletion import delete_run
 from scheduler.ledger import HostLedger
 from scheduler.recent import recent_ticks
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
 from scheduler.streams import load_streams
-from scheduler.summary import limits_of, prefix_of, summarise_run
+from scheduler.summary import limits_of, summarise_run
 from tasks.registry import kind_names
 from workers.embedded import EmbeddedServer
 

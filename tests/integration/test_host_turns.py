@@ -15,8 +15,8 @@ from scheduler.audit import audit
 from scheduler.controls import SetMode
 from scheduler.history import read_journal
 from scheduler.operators import ask
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of
 from tasks.job import JobKey, Reads, Request
 from tasks.kind import Moment
 

@@ -33,7 +33,8 @@ from scheduler.history import read_journal
 from scheduler.job_history import JobHistory
 from scheduler.ledger_errors import Fenced
 from scheduler.limits import UNITS
-from scheduler.summary import prefix_of, usage_by_owner
+from scheduler.run_names import prefix_of
+from scheduler.summary import usage_by_owner
 from tasks.job import Cost, Job, JobKey
 from workers.embedded import EmbeddedServer
 

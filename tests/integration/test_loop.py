@@ -20,8 +20,9 @@ from scheduler.intake import InputError
 from scheduler.journal import JournalError
 from scheduler.loop import Tick, WorldDiverged
 from scheduler.replay import replay
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.summary import summarise_run
 from simulation.town import Town
 
 TICKS, START = 110, 330  # ticks of ten minutes from half past five

@@ -17,8 +17,9 @@ from ops.fake_llm import FakeEndpoint
 from ops.host import TickLoop
 from scheduler.history import read_journal
 from scheduler.journal import ReadLine
+from scheduler.run_names import prefix_of
 from scheduler.settings import ConfigurationError, Settings
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.summary import summarise_run
 from tasks.job import Cost
 from tasks.kind import Moment
 from workers.llm_clients import ModelClients

@@ -18,7 +18,8 @@ from scheduler.audit import audit
 from scheduler.job_history import JobHistory
 from scheduler.journal import unpack_line
 from scheduler.replay import replay
-from scheduler.summary import prefix_of, summarise_run, usage_by_owner
+from scheduler.run_names import prefix_of
+from scheduler.summary import summarise_run, usage_by_owner
 from scheduler.versions import SCHEMA
 from tasks.job import Cost, JobKey, added
 from workers.embedded import EmbeddedServer

@@ -19,7 +19,8 @@ from memory.entry import Entry, PlanItem
 from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.ledger_errors import Unreadable
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.run_names import prefix_of
+from scheduler.summary import summarise_run
 from tasks import registry
 from tasks.job import Request
 from workers.embedded import EmbeddedServer

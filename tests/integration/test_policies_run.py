@@ -23,7 +23,8 @@ from ops.fake_llm import FakeEndpoint
 from scheduler.audit import audit
 from scheduler.history import read_journal, redo
 from scheduler.replay import replay
-from scheduler.summary import prefix_of, summarise_run, usage_by_owner
+from scheduler.run_names import prefix_of
+from scheduler.summary import summarise_run, usage_by_owner
 from simulation.town import Town
 
 OGILVY, HENDERSON, SMITH = "agent:ogilvy", "agent:henderson", "npc:smith"

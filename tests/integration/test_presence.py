@@ -26,7 +26,7 @@ from ops.run_choice import resumed_run
 from scheduler import presence
 from scheduler.deletion import delete_run
 from scheduler.presence import LEAST, HostProcess, Presence, check_unheld, host_of, this_process
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from workers.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]

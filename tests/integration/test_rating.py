@@ -18,8 +18,8 @@ from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.journal import ReadLine
 from scheduler.replay import replay
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of
 from tasks.rate import LEAST
 
 ANN, BEN = "agent:ann", "agent:ben"

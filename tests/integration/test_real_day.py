@@ -21,8 +21,8 @@ from ops.real_day_words import real_day_json, real_day_line
 from scheduler.history import read_journal
 from scheduler.keys import real_day_key
 from scheduler.real_day import UNLIMITED, Held, RealDay, utc_date
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of
 from tasks.job import Cost
 from workers.embedded import EmbeddedServer
 

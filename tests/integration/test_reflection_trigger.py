@@ -11,8 +11,8 @@ from bench.recordings import seconds
 from ops.drive import drive
 from ops.host import TickLoop
 from scheduler.history import read_journal
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of
 from simulation.naming import slug
 from simulation.recorded import RecordedWorld
 from simulation.recordings import SMALL

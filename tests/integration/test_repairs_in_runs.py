@@ -19,8 +19,8 @@ from scheduler.history import read_journal
 from scheduler.journal import Ended, EndNote
 from scheduler.repairs import FAILED
 from scheduler.replay import replay
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
 START, ASKED, EVENING = 1080, 60, 1200  # six in the evening; reflections an hour later; repairs from eight

@@ -14,7 +14,7 @@ from conftest import Eventually
 
 from ops.fake_llm import FakeEndpoint
 from scheduler.job_history import JobHistory, JobRecord
-from scheduler.summary import run_names
+from scheduler.run_names import run_names
 from workers.embedded import EmbeddedServer
 
 RUN = "again"

@@ -14,7 +14,7 @@ from memory.scopes import CURSOR, WORLD
 from ops.fake_llm import FakeEndpoint
 from scheduler.audit import audit
 from scheduler.history import read_journal
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from workers.llm import ModelClient
 from workers.llm_answer import Answer
 from workers.llm_failures import Failure

@@ -21,9 +21,10 @@ from scheduler.audit import audit
 from scheduler.endpoints import Endpoint
 from scheduler.history import read_journal
 from scheduler.job_history import JobHistory
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
 from scheduler.standing import Standing, same_figures
-from scheduler.summary import RunSummary, prefix_of, summarise_run
+from scheduler.summary import RunSummary, summarise_run
 from workers.llm_address import servers_of
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}

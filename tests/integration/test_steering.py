@@ -27,10 +27,11 @@ from scheduler.keys import incarnation_key, run_base
 from scheduler.ledger_errors import RunMissing
 from scheduler.operators import RunOver, TooManyAsked, ask
 from scheduler.replay import replay
+from scheduler.run_names import prefix_of
 from scheduler.scripts import script
 from scheduler.settings import Settings
 from scheduler.steering_vitals import steering_of
-from scheduler.summary import limits_of, prefix_of, summarise_run
+from scheduler.summary import limits_of, summarise_run
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora")}
 TICKS, ASKED = 60, 30

@@ -12,7 +12,7 @@ import pytest
 from command import command, typed
 from conftest import Eventually
 
-from scheduler.summary import prefix_of, run_names
+from scheduler.run_names import prefix_of, run_names
 from workers.embedded import EmbeddedServer
 
 RUN = "steered"

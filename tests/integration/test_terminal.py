@@ -17,7 +17,7 @@ from rich.text import Text
 from cogitate import Append, Case, Effect, Entry, Moment, Profile, Prompt, Request, Settings, TickLoop
 from ops import logs
 from ops.terminal import Terminal, visible, visible_json
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from tasks import registry
 from workers.embedded import EmbeddedServer
 

@@ -15,8 +15,9 @@ from scheduler.history import read_journal
 from scheduler.journal import ReadLine
 from scheduler.loop import Tick
 from scheduler.replay import replay
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.summary import summarise_run
 from simulation.town import Town
 from workers.inline import InlinePublisher
 

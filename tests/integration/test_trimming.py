@@ -23,8 +23,9 @@ from scheduler.job_history import JobHistory
 from scheduler.journal import JournalError, pack_line, unpack_line
 from scheduler.ledger_errors import Fenced
 from scheduler.replay import replay
+from scheduler.run_names import prefix_of
 from scheduler.settings import Settings
-from scheduler.summary import RunReader, prefix_of, summarise_run, usage_by_owner
+from scheduler.summary import RunReader, summarise_run, usage_by_owner
 from tasks.job import JobKey
 
 RUN, STEP, DAY = "town", 60, 24  # ticks of an hour

@@ -19,7 +19,8 @@ from redis import Redis
 from cogitate import Event, Observation, Profile, Settings, TickLoop
 from ops.fake_llm import FakeEndpoint
 from scheduler.claims import Claim, Claims, Result
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.run_names import prefix_of
+from scheduler.summary import summarise_run
 from scheduler.versions import SCHEMA
 from tasks.job import Cost, Job
 from tasks.registry import kind_of

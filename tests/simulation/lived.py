@@ -19,7 +19,7 @@ from memory.stream import Stream
 from ops.drive import drive
 from ops.host import TickLoop
 from scheduler.audit import audit, audit_budget
-from scheduler.boundary import Change
+from scheduler.history import Change
 from scheduler.loop import Tick
 from scheduler.settings import Settings
 from scheduler.turn import Outcome

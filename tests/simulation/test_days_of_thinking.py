@@ -19,7 +19,7 @@ from ops.fake_llm import FakeEndpoint
 from scheduler.audit import audit_budget
 from scheduler.loop import Tick
 from scheduler.replay import replay
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from simulation.recorded import RecordedWorld
 from simulation.recordings import SMALL
 from simulation.town import Town

@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from memory.entry import MAX_TEXT
 from memory.truncation import LEAST
 from scheduler.endpoints import Endpoint, ModelSettings
-from scheduler.rules import KEPT, check_limits, check_spending
+from scheduler.kept_settings import KEPT
+from scheduler.rules import check_limits, check_spending
 from scheduler.settings import ConfigurationError, Settings
 from tasks.registry import kinds
 

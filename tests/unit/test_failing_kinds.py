@@ -21,7 +21,8 @@ from scheduler.history import read_journal
 from scheduler.job_history import JobHistory
 from scheduler.journal import Ended, EndNote
 from scheduler.replay import replay
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.run_names import prefix_of
+from scheduler.summary import summarise_run
 from tasks import registry
 from tasks.job import Cost
 from tasks.kind import Case, Prompt

@@ -14,7 +14,7 @@ from own_kind_case import Own, asked_every_tick, remembered
 from cogitate import CogitateError, InputError, KindError, Profile, TickLoop
 from ops.complaints import complaint_of
 from scheduler.audit import audit
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from tasks import registry
 from tasks.job import Reads, Request
 from tasks.kind import Halving, NoParams, bounds

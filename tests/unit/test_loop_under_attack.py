@@ -41,7 +41,8 @@ from scheduler.audit import audit
 from scheduler.history import read_journal
 from scheduler.job_history import JobHistory
 from scheduler.replay import replay
-from scheduler.summary import prefix_of, summarise_run
+from scheduler.run_names import prefix_of
+from scheduler.summary import summarise_run
 from scheduler.turn import WorldTurn
 from tasks.job import Reads, Request
 from tasks.registry import kind_names

@@ -10,7 +10,8 @@ import pytest
 
 from ops.complaints import complaint_of
 from ops.config_command import masked
-from scheduler.rules import KEPT, facts_of, keep_settings, kept_settings
+from scheduler.kept_settings import KEPT, keep_settings, kept_settings
+from scheduler.rules import facts_of
 from scheduler.settings import ConfigurationError, Settings
 from workers.supervisor import worker_environment
 

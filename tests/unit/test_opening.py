@@ -10,7 +10,7 @@ from fakeredis import FakeRedis
 
 from cogitate import LedgerError, Profile, RunExists, RunMissing, Settings, TickLoop
 from scheduler.exported_journal import journal_folder
-from scheduler.summary import run_names
+from scheduler.run_names import run_names
 
 Loops = Callable[..., TickLoop]
 

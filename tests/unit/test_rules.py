@@ -10,9 +10,8 @@ import pytest
 from memory.clock import DAY
 from memory.limits import MemoryLimits
 from scheduler.facts import Facts
-from scheduler.rules import check_models, facts_of, rules_of, throttle_rules, view_of
+from scheduler.rules import Rules, check_models, facts_of, rules_of, throttle_rules, view_of
 from scheduler.settings import ConfigurationError, Settings
-from scheduler.turn import Rules
 from tasks.kind import Location
 from tasks.registry import kinds
 

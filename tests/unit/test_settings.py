@@ -9,7 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from ops.config_command import masked, origin
-from scheduler.rules import KEPT, check_limits, check_spending, keep_settings, kept_settings
+from scheduler.kept_settings import KEPT, keep_settings, kept_settings
+from scheduler.rules import check_limits, check_spending
 from scheduler.settings import ConfigurationError, Settings, check_run_name
 from tasks.registry import kinds
 

@@ -18,7 +18,8 @@ from scheduler.journal import Ended
 from scheduler.limits import LimitTable
 from scheduler.postponing import Postponing
 from scheduler.pressure import Seen, burn, judge
-from scheduler.throttle import Throttle, ThrottleRules
+from scheduler.rules import ThrottleRules
+from scheduler.throttle import Throttle
 from tasks.job import Cost, JobKey, Request
 
 HOUR = 60

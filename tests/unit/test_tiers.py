@@ -10,10 +10,9 @@ from memory.errors import InputError
 from scheduler.admission import Decided, admit
 from scheduler.budget import BudgetView
 from scheduler.limits import LimitTable
-from scheduler.rules import check_models, rules_of
+from scheduler.rules import Rules, check_models, rules_of
 from scheduler.settings import ConfigurationError, Settings
 from scheduler.tiers import Offer, Tier, usual_tier
-from scheduler.turn import Rules
 from tasks.job import Cost, Request
 from tasks.kind import Moment
 

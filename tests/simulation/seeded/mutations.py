@@ -31,7 +31,7 @@ from scheduler.latencies import Latencies
 from scheduler.ledger import Commit, HostLedger
 from scheduler.ledger_answers import Advanced
 from scheduler.mind import Mind
-from scheduler.summary import prefix_of
+from scheduler.run_names import prefix_of
 from scheduler.waiting import Hints
 from seeded.actors import current
 from seeded.cluster import Cluster

@@ -14,8 +14,9 @@ from scheduler.journal import JournalError, ReadLine
 from scheduler.ledger_answers import read_learned, read_retries
 from scheduler.presence import HELD
 from scheduler.replay import replay
+from scheduler.run_names import prefix_of
 from scheduler.snapshot import take_snapshot
-from scheduler.summary import prefix_of, usage_by_owner
+from scheduler.summary import usage_by_owner
 from seeded.cluster import Cluster
 from seeded.faults import Coverage
 from seeded.processes import Broken

@@ -10,8 +10,8 @@ import msgspec
 from redis import Redis
 
 from ops.host import TickLoop
-from scheduler.boundary import Change
 from scheduler.claims import Claim, Claims, Reason, Result
+from scheduler.history import Change
 from scheduler.journal import ReadLine
 from scheduler.ledger_answers import Learned, Offered, Retry, Row
 from scheduler.timed import Timed

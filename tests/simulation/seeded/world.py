@@ -15,7 +15,7 @@ from zlib import crc32
 from memory.effects import SetPlanStatus
 from memory.entry import Entry
 from memory.profile import Location, Profile
-from scheduler.boundary import Change
+from scheduler.history import Change
 from scheduler.loop import Tick
 from scheduler.narration import NarratedLoop
 from seeded.actors import SimulatedTime
