@@ -16,6 +16,7 @@ COPY memory memory
 COPY tasks tasks
 COPY scheduler scheduler
 COPY workers workers
+COPY host host
 COPY simulation simulation
 COPY ops ops
 RUN pip install --no-cache-dir --no-deps .

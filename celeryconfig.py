@@ -10,12 +10,12 @@ from typing import Any
 
 from kombu.entity import Exchange, Queue
 
-from scheduler.kinds import load_kinds
-from scheduler.settings import Settings
+from scheduler.config.kind_modules import load_kinds
+from scheduler.config.settings import Settings
 from tasks.registry import kinds
-from workers import import_paths
-from workers.broker_url import kombu_url, tls
-from workers.model_lane import SPARE
+from workers.jobs.model_lane import SPARE
+from workers.processes import import_paths
+from workers.transport.broker_url import kombu_url, tls
 
 
 def __getattr__(name: str) -> Any:

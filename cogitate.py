@@ -9,6 +9,7 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
         loop.checkpoint(village.dump())            # optional; committed with the tick
 """
 
+from host.tick_loop import TickLoop
 from memory.effects import (
     AdvanceCursor,
     Append,
@@ -24,15 +25,14 @@ from memory.effects import (
 from memory.entry import Character, Entry, PlanItem
 from memory.errors import CogitateError, InputError, UsageError
 from memory.profile import Location, Profile
-from memory.routing import Event, EventRule
-from ops.host import TickLoop
+from memory.routing.routing import Event, EventRule
 from prompts.render import TemplateError
-from scheduler.history import Change
-from scheduler.journal import JournalError
-from scheduler.ledger_errors import Fenced, LedgerError, NewerSchema, RunExists, RunHeld, RunMissing
-from scheduler.loop import Tick, WorldDiverged
-from scheduler.observations import Observation
-from scheduler.settings import ConfigurationError, Settings
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.intake.observations import Observation
+from scheduler.journal.history import Change
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.errors import Fenced, LedgerError, NewerSchema, RunExists, RunHeld, RunMissing
+from scheduler.tick.loop import Tick, WorldDiverged
 from tasks.job import Request
 from tasks.kind import Case, Kind, Moment, Prompt
 from tasks.kind_check import KindError

@@ -33,7 +33,7 @@ def cogitate_loop(tmp_path: Path) -> Iterator[Callable[..., TickLoop]]:
     from fakeredis import FakeRedis
 
     from cogitate import TickLoop
-    from scheduler.settings import PinnedSettings
+    from scheduler.config.settings import PinnedSettings
 
     with ExitStack() as stack:
 

@@ -7,8 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from bench.quality import SECTIONS, report
-from ops import logs
+from bench.quality.quality import SECTIONS, report
+from host import logs
 
 
 def main() -> int:
@@ -66,7 +66,7 @@ def main() -> int:
         print(concurrency.measure())
         return 0
     if arguments.command == "memory":
-        from bench import memory
+        from bench.quality import memory
 
         print(memory.table())
         return 0
@@ -98,7 +98,7 @@ def main() -> int:
 
         return digests.report(arguments.pythons)
     if arguments.command == "day":
-        from bench import day
+        from bench.quality import day
 
         print(day.markdown(arguments.agent))
         return 0

@@ -27,19 +27,19 @@ from redis import Redis
 
 from bench import plain_worker
 from bench.table import Row, Table
+from host.tick_loop import TickLoop
 from memory.profile import Location, Profile
-from ops.fake_llm import MODEL
-from ops.host import TickLoop
-from scheduler.observations import Observation
-from scheduler.open_jobs import OpenJob
-from scheduler.settings import Settings
+from ops.fake_llm.server import MODEL
+from scheduler.config.settings import Settings
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.intake.observations import Observation
 from tasks.registry import kind_of
-from workers.broker_url import kombu_url
-from workers.embedded import EmbeddedServer
-from workers.llm_dialect import Dialect
-from workers.llm_schema import plain_schema
+from workers.llm.dialect import Dialect
+from workers.llm.schema import plain_schema
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_command, worker_environment
 from workers.publish import Publisher
-from workers.supervisor import worker_command, worker_environment
+from workers.transport.broker_url import kombu_url
 
 LATENCY = 0.2  # seconds
 SECONDS = 6.0  # of measuring, after a warm-up

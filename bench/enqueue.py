@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 from redis import Redis
 
 from bench.table import Row, Table
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
 from tasks.job import Cost, Job, JobKey
 from workers.celery_app import make_app
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 from workers.publish import Publisher, display_args, display_kwargs
 
 ROUNDS = 15

@@ -25,17 +25,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.llama_server import MODEL
-from bench.memory_checks import bad_memories
+from bench.quality.memory_checks import bad_memories
 from bench.table import Row, Table
-from ops import logs
+from host import logs
+from host.tick_loop import TickLoop
 from ops.drive import drive
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.endpoint_vitals import EndpointVitals, endpoint_vitals
-from scheduler.endpoints import Endpoint, ModelSettings
-from scheduler.history import read_journal
-from scheduler.settings import Settings
-from simulation.town import Town
+from scheduler.config.endpoints import Endpoint, ModelSettings
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from scheduler.journal.history import read_journal
+from simulation.town.town import Town
 
 AGENTS = 3
 START = 350  # minutes after 00:00: ten to six, when plans are about to be made

@@ -17,19 +17,19 @@ from typing import Any
 from redis import Redis
 
 from bench.table import Cell, Row, Table
+from host.tick_loop import TickLoop
 from memory.clock import DAY
 from ops.drive import drive
-from ops.fake_llm import MODEL, FakeEndpoint
-from ops.host import TickLoop
-from ops.load_run import wait_for_workers
-from scheduler.due_ticks import TOO_SLOW
-from scheduler.history import read_journal
-from scheduler.journal import JournalError
-from scheduler.replay import replay
-from scheduler.settings import Settings
-from scheduler.turn import Outcome
-from simulation.town import Town
-from workers.embedded import EmbeddedServer
+from ops.fake_llm.server import MODEL, FakeEndpoint
+from ops.load.run import wait_for_workers
+from scheduler.config.settings import Settings
+from scheduler.engine.turn import Outcome
+from scheduler.inspection.replay import replay
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import JournalError
+from scheduler.latency.due_ticks import TOO_SLOW
+from simulation.town.town import Town
+from workers.processes.embedded import EmbeddedServer
 
 TAIL = 0.5  # sigma: one answer of 20 takes 2.3 times as long as the usual one, one of 100 3.2 times
 WARM = 10  # game minutes that do not count: nothing is known of the model yet

@@ -1,9 +1,9 @@
 """A limit of requests a minute, kept by several worker processes against a server that enforces it without mercy.
 
-The server (`ops/fake_limit.py`) enforces a sliding window with a burst of one: one request at a time may come ahead of
-the even pace. With a burst of 0 no two may be closer than the pace, and a thread that the machine wakes late may cost a
-429. More jobs than fit are open all the time; counted is what the server accepted and refused since its first request.
-The count that counts is the last one whose answer came within the time, whenever this process is woken.
+The server (`ops/fake_llm/limit.py`) enforces a sliding window with a burst of one: one request at a time may come ahead
+of the even pace. With a burst of 0 no two may be closer than the pace, and a thread that the machine wakes late may
+cost a 429. More jobs than fit are open all the time; counted is what the server accepted and refused since its first
+request. The count that counts is the last one whose answer came within the time, whenever this process is woken.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.table import Row, Table
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.host import TickLoop
-from scheduler.endpoint_vitals import EndpointVitals, endpoint_vitals
-from scheduler.endpoints import Endpoint
-from scheduler.settings import Settings
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import Settings
+from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 
 WORKERS = 3
 LOOK_EVERY = 0.02  # seconds between two looks at what the server has counted

@@ -27,16 +27,16 @@ from redis.exceptions import RedisError
 
 from bench.soak_faults import ENDPOINT_FAULTS, Faults
 from bench.table import Row, Table
-from ops.fake_llm import FakeEndpoint
-from ops.replay_command import scratch
-from scheduler.audit import audit
-from scheduler.exported_journal import all_lines, exported_journal
-from scheduler.journal import JournalError
-from scheduler.replay import Replayed, replay
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from scheduler.summary import summarise_run
-from workers.embedded import EmbeddedServer
+from ops.commands.replay import scratch
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import Replayed, replay
+from scheduler.inspection.summary import summarise_run
+from scheduler.journal.exported import all_lines, exported_journal
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.run_names import prefix_of
+from workers.processes.embedded import EmbeddedServer
 
 RUN = "soak"
 DAY = 1440  # ticks

@@ -15,18 +15,18 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from bench.table import Row, Table
-from ops.axes import Axis
-from ops.charts import Series, document, line_chart
+from host.tick_loop import TickLoop
 from ops.drive import drive
-from ops.fake_llm import MODEL, FakeEndpoint
-from ops.host import TickLoop
-from scheduler.controls import FULL, SetCadence
-from scheduler.history import read_journal
-from scheduler.settings import Settings
-from simulation.recorded import RecordedWorld
-from simulation.recording import Recording, read_recording
+from ops.fake_llm.server import MODEL, FakeEndpoint
+from ops.formatting.axes import Axis
+from ops.formatting.charts import Series, document, line_chart
+from scheduler.config.controls import FULL, SetCadence
+from scheduler.config.settings import Settings
+from scheduler.journal.history import read_journal
+from simulation.recorded.player import RecordedWorld
+from simulation.recorded.recording import Recording, read_recording
 from tasks.reflect import Reflect
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 RECORDING = "july1"
 CADENCES = (1.0, 0.5, 0.25, 0.125)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from memory.clock import DAY, day_of
 from memory.entry import Entry
+from memory.language.sentences import split_sentences
+from memory.language.text import FUNCTION_WORDS
+from memory.language.times import Time, find_times
 from memory.profile import Location
-from memory.sentences import split_sentences
-from memory.text import FUNCTION_WORDS
-from memory.times import Time, find_times
 
 _NOUN = re.compile(
     r"\b(party|meeting|appointment|date|dinner|lunch|breakfast|brunch|tea|coffee|class|lecture|seminar|concert|wedding|"

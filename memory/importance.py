@@ -16,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from memory.entry import Entry
-from memory.leanings import leaning
-from memory.text import normal, stems
+from memory.language.leanings import leaning
+from memory.language.text import normal, stems
 
 _MAX_TEXTS = 500  # rated texts kept; the longest untouched goes first
 _MOST_WORDS = 200  # of a text: those after them hardly change how important it is

@@ -114,7 +114,7 @@ def main() -> None:
         code = app(standalone_mode=False)
     except Exception as error:
         from memory.errors import text_of
-        from ops.complaints import FAILED, complaint_of  # here: it loads much, to know what may go wrong
+        from ops.error_messages import FAILED, complaint_of  # here: it loads much, to know what may go wrong
 
         complaint = complaint_of(error)
         if complaint is None:
@@ -131,6 +131,6 @@ def main() -> None:
 def complain(line: str) -> None:
     """One line on stderr."""
     if line:  # empty when help was shown instead
-        from ops.terminal import visible  # here: most of what it loads is needed only where something is printed
+        from host.terminal import visible  # here: most of what it loads is needed only where something is printed
 
         print(f"cogitate: {visible(line)}", file=sys.stderr)

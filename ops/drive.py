@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scheduler.loop import Tick, TickLoop
+from scheduler.tick.loop import Tick, TickLoop
 from simulation.world import World
 
 CHECKPOINT_EVERY = 60  # ticks

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from host.terminal import Terminal
 from memory.unreadable import LeftOut
-from ops.terminal import Terminal
 
 MOST = 20  # that are named
 

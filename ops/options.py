@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from scheduler.rules import check_spending
-from scheduler.settings import ConfigurationError, Settings
+from scheduler.budget.rules import check_spending
+from scheduler.config.settings import ConfigurationError, Settings
 
 DataDir = Annotated[
     Path | None,

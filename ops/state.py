@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 
 from redis import Redis
 
-from scheduler.connect import check, connect
-from scheduler.settings import ConfigurationError, Settings
-from workers.embedded import EmbeddedServer
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.ledger.connect import check, connect
+from workers.processes.embedded import EmbeddedServer
 
 
 @contextmanager

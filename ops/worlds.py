@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scheduler.settings import ConfigurationError
-from simulation.recorded import RecordedWorld
-from simulation.town import Town
+from scheduler.config.settings import ConfigurationError
+from simulation.recorded.player import RecordedWorld
+from simulation.town.town import Town
 from simulation.world import World
 
 DEFAULT_AGENTS = 25

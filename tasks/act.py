@@ -15,10 +15,10 @@ import msgspec
 from pydantic import BaseModel
 
 from memory.clock import DAY, clock_time, day_number
-from memory.compaction import rating
-from memory.conversations import named
 from memory.effects import Effect, SetPlanStatus, Tell
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from memory.policies.compaction import rating
+from memory.summaries.conversations import named
 from prompts.answers import ActionAnswer
 from prompts.render import Templates
 from tasks import timing

@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from memory.appointments import Appointment
 from memory.clock import DAY, day_of
+from memory.language.text import stems
 from memory.profile import Location, Profile
-from memory.text import stems
 from tasks.identity import Routine, pursuit_of, read_routine, role_of, work_of
 
 FEWEST, MOST = 5, 8  # items of a plan (spec 3)

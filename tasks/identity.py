@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from memory.appointments import find_place
 from memory.clock import DAY
+from memory.language.text import FUNCTION_WORDS
+from memory.language.times import find_times
 from memory.profile import Location, Profile
-from memory.text import FUNCTION_WORDS
-from memory.times import find_times
 
 
 @dataclass(frozen=True)

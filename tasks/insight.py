@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from memory.compaction import rating
-from memory.conversations import is_dialogue, line, listing, named
 from memory.entry import Entry
-from memory.sentences import split_sentences
-from memory.text import normal, stems
-from memory.times import anchor_days
+from memory.language.sentences import split_sentences
+from memory.language.text import normal, stems
+from memory.language.times import anchor_days
+from memory.policies.compaction import rating
+from memory.summaries.conversations import is_dialogue, line, listing, named
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # spec 3, task 8
 STRIKING = 7  # importance from which an event is told by itself

@@ -1,7 +1,7 @@
 """Integration: events that mean something are worked into the owner's long-term summary (spec 2, strategy 2).
 
-The events themselves are entries of the stream already, in full, when this job is asked for (`memory.routing`): what
-fails here leaves the spec's simple append. Which events wait is told by two facts of the head: the counter
+The events themselves are entries of the stream already, in full, when this job is asked for (`memory.routing.routing`):
+what fails here leaves the spec's simple append. Which events wait is told by two facts of the head: the counter
 "integrate.asked" (the tick of the latest event to integrate, set by whoever appends it) against "integrate.done" (the
 tick up to which all are integrated), and the cursor "integrate" (the last number that is). So nobody searches a stream
 for events that are not there, no event is integrated twice, and those that arrive meanwhile wait for the next job.
@@ -15,12 +15,12 @@ from itertools import takewhile
 from pydantic import BaseModel
 
 from memory.clock import clock_time, day_and_time, day_number
-from memory.context import Context, context_window
 from memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
 from memory.entry import Entry
-from memory.history import is_shared
-from memory.long_term import estimate_tokens, fold
-from memory.routing import INTEGRATE
+from memory.routing.context import Context, context_window
+from memory.routing.history import is_shared
+from memory.routing.routing import INTEGRATE
+from memory.summaries.long_term import estimate_tokens, fold
 from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memory import cells, window
 from memory.clock import clock_time, day_and_time, day_number
 from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCounter, TakeWaiting
 from memory.entry import Entry
 from memory.limits import Policy
-from memory.long_term import count_words, estimate_tokens, tokens_of_words, told
+from memory.policies import cells, window
+from memory.summaries.long_term import count_words, estimate_tokens, tokens_of_words, told
 from prompts.render import Rendered, Templates
 from tasks.job import Request
 from tasks.kind import Case, Moment

@@ -11,12 +11,12 @@ from pydantic import BaseModel
 
 from memory.appointments import appointments
 from memory.clock import DAY, clock_time, day_number, day_of, next_morning
-from memory.conversations import named
 from memory.effects import Append, Effect
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
-from memory.sentences import split_sentences
-from memory.times import parse_clock
-from memory.units import MAX_SPEAKER
+from memory.language.sentences import split_sentences
+from memory.language.times import parse_clock
+from memory.summaries.conversations import named
+from memory.summaries.units import MAX_SPEAKER
 from prompts.answers import DailyPlan
 from prompts.render import Templates
 from tasks import timing

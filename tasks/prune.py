@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from memory.compaction import SETTLED, Cut, carry_out, choose
-from memory.conversations import is_dialogue
 from memory.effects import Effect
-from memory.history import is_shared
+from memory.policies.compaction import SETTLED, Cut, carry_out, choose
+from memory.routing.history import is_shared
+from memory.summaries.conversations import is_dialogue
 from tasks import timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt

@@ -1,7 +1,8 @@
 """Rating the importance of entries that their host left unrated (spec 3, task 4), many in one call.
 
-Only entries that deserve a call get here (`scheduler.rating`); until they are rated they count as ordinary. Ratings
-that a model leaves out, and all where no model answers, are the run's own predictions, which the request brings along.
+Only entries that deserve a call get here (`scheduler.engine.rating`); until they are rated they count as ordinary.
+Ratings that a model leaves out, and all where no model answers, are the run's own predictions, which the request brings
+along.
 
 A batch that a model could not make sense of is halved: its entries stay unrated, and the owner's next batches have half
 the size (the counter "rate.batch" of its head) until one goes well; then the size doubles again.
@@ -16,7 +17,7 @@ from pydantic import BaseModel
 from memory.effects import Effect, Rate, SetCounter
 from memory.entry import Entry
 from memory.importance import rate_by_rule
-from memory.text import normal
+from memory.language.text import normal
 from prompts.answers import RatingsAnswer
 from prompts.render import Templates
 from tasks import timing

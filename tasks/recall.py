@@ -9,10 +9,10 @@ from typing import Any
 from memory.clock import day_and_time
 from memory.effects import Effect, MarkAccessed
 from memory.entry import Entry, EntryType
-from memory.long_term import cut_oldest, estimate_tokens
-from memory.retrieval import Query, retrieve
-from memory.text import normal
-from memory.window import format_character
+from memory.language.text import normal
+from memory.policies.window import format_character
+from memory.retrieval.retrieval import Query, retrieve
+from memory.summaries.long_term import cut_oldest, estimate_tokens
 from tasks.job import Job
 from tasks.kind import Case, World
 

@@ -14,10 +14,10 @@ import msgspec
 from pydantic import BaseModel
 
 from memory.clock import clock_time, day_and_time, day_number
-from memory.conversations import digest, line, named
 from memory.effects import AdvanceCursor, Append, Effect
 from memory.entry import Entry
-from memory.scopes import CURSOR, WORLD
+from memory.routing.scopes import CURSOR, WORLD
+from memory.summaries.conversations import digest, line, named
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request

@@ -20,12 +20,12 @@ import msgspec
 from pydantic import BaseModel
 
 from memory.clock import DAY, clock_time, day_number, day_of
-from memory.compaction import rating
-from memory.conversations import is_dialogue
 from memory.effects import Append, Effect, SetCounter, Tell
 from memory.entry import Entry
-from memory.repeats import REPEATED
+from memory.policies.compaction import rating
+from memory.routing.repeats import REPEATED
 from memory.stream import Stream
+from memory.summaries.conversations import is_dialogue
 from memory.trigger import Trigger
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel
 
 from memory.clock import clock_time, day_and_time, day_number
-from memory.compaction import deserves_summary, rating, summary_entry
-from memory.conversations import conversations, digest, is_dialogue, line, named
 from memory.effects import Append, Archive, Effect
 from memory.entry import OBSERVED_TYPES, Entry
-from memory.history import is_shared
+from memory.policies.compaction import deserves_summary, rating, summary_entry
+from memory.routing.history import is_shared
+from memory.summaries.conversations import conversations, digest, is_dialogue, line, named
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks import long_term, timing

@@ -7,7 +7,7 @@ from typing import Any
 
 from celery.worker.control import inspect_command
 
-from scheduler.versions import SCHEMA
+from scheduler.config.versions import SCHEMA
 from tasks.registry import kinds
 
 

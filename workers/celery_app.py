@@ -1,7 +1,8 @@
 """The Celery app: one task per kind of job, named like the kind, whose only argument is a job's id.
 
-Settings are in `celeryconfig`. A task does nothing but hand the id to `workers.runner.run_job`, which claims the job
-from the ledger: a message is a hint, and a false one changes nothing. What is no hint at all is refused in `transport`.
+Settings are in `celeryconfig`. A task does nothing but hand the id to `workers.jobs.runner.run_job`, which claims the
+job from the ledger: a message is a hint, and a false one changes nothing. What is no hint at all is refused in
+`transport`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ import click
 import structlog
 from celery import Celery, signals
 
-from scheduler.settings import ConfigurationError
+from scheduler.config.settings import ConfigurationError
 from tasks.registry import kinds
-from workers import about, flower_broker, lifeline, metrics, model_lane, transport
-from workers.broker_url import kombu_url, tls
-from workers.event_batches import EventBatches
+from workers import about
+from workers.jobs import metrics, model_lane
+from workers.processes import lifeline
+from workers.transport import flower_broker
+from workers.transport import redis_transport as transport
+from workers.transport.broker_url import kombu_url, tls
+from workers.transport.event_batches import EventBatches
 
 about.register()
 transport.register()
@@ -47,7 +52,7 @@ def make_app(broker: str | None = None) -> Celery:
 
 def _task() -> Callable[[str], None]:
     def run(job_id: str) -> None:
-        from workers.runner import run_job  # here: the model's client need not load to publish or to draw Flower
+        from workers.jobs.runner import run_job  # here: the model's client need not load to publish or to draw Flower
 
         run_job(job_id)
 
@@ -86,7 +91,7 @@ app = _make_app_for_command()
 @signals.worker_ready.connect  # type: ignore[untyped-decorator]
 def _warm_up(**_: Any) -> None:
     """Before a worker takes its first message: what jobs need takes a second to load."""
-    from workers.runner import warm_up
+    from workers.jobs.runner import warm_up
 
     warm_up()
 

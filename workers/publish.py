@@ -26,7 +26,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
 from tasks.job import Job
 from workers.celery_app import make_app
 

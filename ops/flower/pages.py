@@ -21,9 +21,9 @@ from tornado.ioloop import IOLoop
 from ops.flower import listening, looking_on
 from ops.flower.loader import PagesLoader
 from ops.flower.readings import Readings
-from scheduler.journal import JournalError
-from scheduler.ledger_errors import LedgerError, RunMissing
-from scheduler.settings import ConfigurationError, Settings
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.errors import LedgerError, RunMissing
 from tasks.registry import kind_names
 
 TABS = {"budgets": "Budgets", "cadence": "Cadence"}

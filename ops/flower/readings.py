@@ -13,16 +13,16 @@ import msgspec
 from redis import Redis
 
 from memory.clock import day_and_time
-from ops.endpoint_report import breaker_in_words
-from scheduler.budget import limit_in_words
-from scheduler.budget_lines import limits_in_force, pools_of
-from scheduler.connect import connect
-from scheduler.endpoint_vitals import endpoint_vitals
-from scheduler.limits import LimitUnit, parse_limit_name
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from scheduler.summary import limits_of
-from scheduler.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
+from ops.formatting.endpoints import breaker_in_words
+from scheduler.budget.budget import limit_in_words
+from scheduler.budget.budget_lines import limits_in_force, pools_of
+from scheduler.config.limits import LimitUnit, parse_limit_name
+from scheduler.config.settings import Settings
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.summary import limits_of
+from scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
+from scheduler.ledger.connect import connect
+from scheduler.ledger.run_names import prefix_of
 
 MOST_OWNERS = 20
 

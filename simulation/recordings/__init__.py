@@ -1,4 +1,4 @@
-"""Recordings that ship with the package. `python -m simulation.record simulation/recordings/small` rewrites it."""
+"""Recordings that ship with the package. `python -m simulation.recorded.record` rewrites them."""
 
 from pathlib import Path
 

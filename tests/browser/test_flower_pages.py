@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import pytest
 from live_flower import flower, started, until
 
-from ops.fake_llm import MODEL, FakeEndpoint
+from ops.fake_llm.server import MODEL, FakeEndpoint
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

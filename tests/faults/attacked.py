@@ -17,22 +17,22 @@ from command import command
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
+from host.tick_loop import TickLoop
 from memory.entry import Entry
 from ops.drive import drive
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
+from ops.fake_llm.server import FakeEndpoint
 from ops.worlds import WorldChoice
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.journal import Ended, EndNote, ReadLine
-from scheduler.loop import Tick
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.settings import SERVER_FILE, Settings
-from scheduler.streams import load_streams
-from scheduler.summary import summarise_run
-from workers.embedded import EmbeddedServer
-from workers.supervisor import WorkerPool, worker_environment
+from scheduler.config.settings import SERVER_FILE, Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import Ended, EndNote, ReadLine
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.streams import load_streams
+from scheduler.tick.loop import Tick
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import WorkerPool, worker_environment
 
 RUN = "town"
 AGENTS, TICKS, STEP = 3, 36, 20  # ticks of twenty minutes: a morning, then reflections, choices and prunes

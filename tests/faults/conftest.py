@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from attacked import Attacked, Eventually, settings_of, undisturbed
 
-from ops.fake_llm import FakeEndpoint
+from ops.fake_llm.server import FakeEndpoint
 
 
 @pytest.fixture

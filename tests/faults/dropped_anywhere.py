@@ -13,13 +13,13 @@ from typing import Any
 from redis import Redis
 from redis.connection import ConnectionPool, UnixDomainSocketConnection
 
-from ops.host import TickLoop
-from scheduler.keys import incarnation_key
-from scheduler.settings import Settings
-from simulation.town import Town
+from host.tick_loop import TickLoop
+from scheduler.config.settings import Settings
+from scheduler.ledger.keys import incarnation_key
+from simulation.town.town import Town
 from tasks.job import Job
-from workers.embedded import EmbeddedServer
-from workers.heartbeat import Heartbeat
+from workers.jobs.heartbeat import Heartbeat
+from workers.processes.embedded import EmbeddedServer
 
 TICKS, START, STEP = 28, 320, 20  # ticks of twenty minutes from before the morning, when plans are made
 SETTINGS = Settings(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from attacked import AGENTS, Attacked, Eventually, settings_of
 
-from ops.fake_llm import FakeEndpoint
+from ops.fake_llm.server import FakeEndpoint
 
 DAY = 86_400
 

@@ -16,15 +16,15 @@ import pytest
 from dropped_anywhere import SETTINGS, TICKS, SteadyBeat, Visit, Watch, watched_client
 from redis import Redis
 
-from scheduler.audit import audit
-from scheduler.claims import Claim, Claims
-from scheduler.history import read_journal
-from scheduler.run_names import prefix_of
-from scheduler.scripts import script
-from scheduler.summary import summarise_run
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.summary import summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.ledger.claims import Claim, Claims
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.scripts import script
 from tasks.job import Cost, Job
-from workers.embedded import EmbeddedServer
-from workers.inline import InlinePublisher
+from workers.jobs.inline import InlinePublisher
+from workers.processes.embedded import EmbeddedServer
 
 Database = Mapping[bytes, bytes]  # of each key its DUMP: a run sets no expiry
 VERBS = {"acquire", "collect", "advance", "finish", "claim", "settle", "beat"}
@@ -45,7 +45,7 @@ class Undisturbed(NamedTuple):
 @pytest.fixture(autouse=True)
 def steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """Heartbeats at fixed places."""
-    monkeypatch.setattr("workers.inline.Heartbeat", SteadyBeat)
+    monkeypatch.setattr("workers.jobs.inline.Heartbeat", SteadyBeat)
 
 
 @pytest.fixture(scope="module")

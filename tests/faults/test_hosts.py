@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attacked import AGENTS, Attacked, Eventually, complaints, settings_of
 
-from ops.fake_llm import FakeEndpoint
+from ops.fake_llm.server import FakeEndpoint
 
 
 def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:

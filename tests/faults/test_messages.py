@@ -8,10 +8,10 @@ from pathlib import Path
 
 from attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of
 
-from ops.fake_llm import FakeEndpoint
-from scheduler.loop import Tick
-from scheduler.open_jobs import load_open_jobs
-from scheduler.run_names import prefix_of
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.engine.open_jobs import load_open_jobs
+from scheduler.ledger.run_names import prefix_of
+from scheduler.tick.loop import Tick
 from workers.publish import Publisher
 
 

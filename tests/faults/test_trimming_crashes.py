@@ -15,16 +15,16 @@ from fakeredis import FakeRedis
 from redis import Redis
 from test_crash_points import Database, database, fingerprint, restore
 
+from host.tick_loop import TickLoop
 from ops.drive import drive
-from ops.host import TickLoop
-from scheduler import trimming
-from scheduler.audit import audit
-from scheduler.exported_journal import ExportedJournal, journal_folder
-from scheduler.keys import incarnation_key
-from scheduler.replay import replay
-from scheduler.settings import Settings
-from simulation.town import Town
-from workers.embedded import EmbeddedServer
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.journal.exported import ExportedJournal, journal_folder
+from scheduler.ledger.keys import incarnation_key
+from scheduler.tick import trimming
+from simulation.town.town import Town
+from workers.processes.embedded import EmbeddedServer
 
 STEP, DAY = 60, 24  # ticks of an hour
 TICKS = 3 * DAY + 2  # trimmed twice

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from attacked import AGENTS, MORNING, Attacked, Eventually, settings_of
 
-from ops.fake_llm import FakeEndpoint
-from scheduler.loop import Tick
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.tick.loop import Tick
 
 
 def test_workers_killed_in_mid_call(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-import workers.runner
+import workers.jobs.runner
 from workers import app
 
 FOLDER = Path(sys.argv[1])
@@ -21,5 +21,5 @@ def run_job(job_id: str) -> None:
 
 
 if __name__ == "__main__":
-    workers.runner.run_job = run_job
+    workers.jobs.runner.run_job = run_job
     app.worker_main(["worker", "--loglevel", "info", "--without-mingle", "--without-gossip"])

@@ -14,9 +14,9 @@ import pytest
 from redis.exceptions import RedisError
 
 from ops.cli import main
-from scheduler.ledger_errors import RunMissing
-from scheduler.run_names import prefix_of
-from workers.embedded import EmbeddedServer
+from scheduler.ledger.errors import RunMissing
+from scheduler.ledger.run_names import prefix_of
+from workers.processes.embedded import EmbeddedServer
 
 OURS = ("COGITATE_", "OPENAI_")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from scheduler.settings import Settings
-from workers.embedded import EmbeddedServer
-from workers.supervisor import worker_command, worker_environment
+from scheduler.config.settings import Settings
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_command, worker_environment
 
 Eventually = Callable[..., None]
 

@@ -15,21 +15,21 @@ from redis import Redis
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
-from memory.scopes import WORLD
-from ops import logs
-from scheduler.audit import audit
-from scheduler.budget_lines import budget_lines
-from scheduler.endpoint_vitals import endpoint_vitals
-from scheduler.endpoints import Endpoint, ModelSettings
-from scheduler.history import read_journal
-from scheduler.journal import EndNote
-from scheduler.limits import UNITS
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.summary import limits_of, summarise_run
+from host import logs
+from memory.routing.scopes import WORLD
+from scheduler.budget.budget_lines import budget_lines
+from scheduler.config.endpoints import Endpoint, ModelSettings
+from scheduler.config.limits import UNITS
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import limits_of, summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import EndNote
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost, Job
 from tasks.registry import kinds
-from workers.inline import InlinePublisher
+from workers.jobs.inline import InlinePublisher
 
 KINDS = tuple(kind.name for kind in kinds() if kind.name != "prune")
 ANN, BEN, INN = "agent:ann", "agent:ben", "location:inn"

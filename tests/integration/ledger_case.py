@@ -12,17 +12,17 @@ from redis import Redis
 from memory.effects import Append, Effect
 from memory.entry import Entry
 from memory.profile import Profile
-from scheduler.audit import audit
-from scheduler.claims import Claim, Claims, Result, Settled
-from scheduler.due_ticks import Bounds
-from scheduler.facts import Facts
-from scheduler.history import read_journal
-from scheduler.kept_settings import keep_settings
-from scheduler.ledger import Apply, HostLedger
-from scheduler.loop import Tick, TickLoop
-from scheduler.rules import Rules, view_of
-from scheduler.settings import Settings
-from scheduler.tiers import Offer
+from scheduler.budget.rules import Rules, view_of
+from scheduler.config.facts import Facts
+from scheduler.config.kept_settings import keep_settings
+from scheduler.config.settings import Settings
+from scheduler.config.tiers import Offer
+from scheduler.inspection.audit.audit import audit
+from scheduler.journal.history import read_journal
+from scheduler.latency.due_ticks import Bounds
+from scheduler.ledger.claims import Claim, Claims, Result, Settled
+from scheduler.ledger.ledger import Apply, HostLedger
+from scheduler.tick.loop import Tick, TickLoop
 from tasks.job import Cost, Job, JobKey, Request
 from tasks.kind import Case, Kind, Moment, OnDenied, Prompt
 

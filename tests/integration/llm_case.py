@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
-from scheduler.endpoints import Endpoint, Model
+from scheduler.config.endpoints import Endpoint, Model
 from tasks.kind import Prompt
-from workers import llm  # noqa: F401 - loaded now: that takes a second, and some deadlines here are shorter
-from workers.llm_answer import Answer
-from workers.llm_clients import ModelClients
-from workers.tokens import prompt_tokens
+from workers.llm import client as llm  # noqa: F401 - loaded now: that takes a second, and some deadlines here are shorter
+from workers.llm.answer import Answer
+from workers.llm.clients import ModelClients
+from workers.llm.tokens import prompt_tokens
 
 MODEL = Model(name="default", model="stand-in", input_price=150_000, cached_input_price=75_000, output_price=600_000)
 KEY = "sk-planted-5f1d2c"

@@ -9,9 +9,9 @@ from fakeredis import FakeRedis
 
 from cogitate import Profile, Settings, Tick, TickLoop
 from memory.entry import Entry
-from memory.scopes import WORLD
-from scheduler.audit import audit
-from scheduler.replay import replay
+from memory.routing.scopes import WORLD
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
 
 INN, ROAD, BOB, EVE, ALICE, GROUP = (
     "location:inn",

@@ -17,23 +17,23 @@ from redis import Redis
 from redis.exceptions import NoPermissionError, ResponseError
 
 from cogitate import Profile, Settings, TickLoop
-from ops.complaints import complaint_of
-from ops.fake_llm import FakeEndpoint
-from ops.worker_examination import examine_workers
-from scheduler.audit import audit
-from scheduler.connect import connect
-from scheduler.controls import SetCadence, SetMode
-from scheduler.deletion import delete_run
-from scheduler.keys import incarnation_key
-from scheduler.ledger import HostLedger
-from scheduler.operators import ask
-from scheduler.run_names import prefix_of
-from scheduler.summary import summarise_run
-from scheduler.vitals import budget_vitals, cadence_vitals, run_heads
+from ops.doctor.workers import examine_workers
+from ops.error_messages import complaint_of
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.controls import SetCadence, SetMode
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.summary import summarise_run
+from scheduler.inspection.vitals import budget_vitals, cadence_vitals, run_heads
+from scheduler.ledger.connect import connect
+from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.keys import incarnation_key
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.run_names import prefix_of
+from scheduler.steering.operators import ask
 from workers.celery_app import make_app
-from workers.embedded import EmbeddedServer
-from workers.llm_dialect_store import known_dialects
-from workers.supervisor import worker_environment
+from workers.llm.dialect_store import known_dialects
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_environment
 
 ACCESS = Path(__file__).parents[2] / "ops/acl"
 ROLES = ("host", "worker", "observer", "operator")

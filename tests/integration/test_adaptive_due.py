@@ -11,15 +11,15 @@ from fakeredis import FakeRedis
 from ledger_case import OTHER, OWNER, Host, claimed, settle, sound, worker
 from redis import Redis
 
-from scheduler.due_ticks import PAUSE, Bounds
-from scheduler.facts import Facts
-from scheduler.history import read_journal
-from scheduler.latencies import Latencies
-from scheduler.replay import replay
-from scheduler.standing import Standing
-from scheduler.timed import Timed
+from scheduler.config.facts import Facts
+from scheduler.inspection.replay import replay
+from scheduler.journal.history import read_journal
+from scheduler.journal.run_totals import Standing
+from scheduler.latency.due_ticks import PAUSE, Bounds
+from scheduler.latency.latencies import Latencies
+from scheduler.ledger.answer_times import Timed
 from tasks.job import Cost, Job
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 MODEL = "m"
 BOUNDS = Bounds(2, 20)

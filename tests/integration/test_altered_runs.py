@@ -10,10 +10,10 @@ import pytest
 from redis import Redis
 
 from cogitate import Observation, Profile, Settings, TickLoop
-from scheduler.audit import audit
-from scheduler.ledger_errors import Altered
-from scheduler.run_names import prefix_of
-from workers.embedded import EmbeddedServer
+from scheduler.inspection.audit.audit import audit
+from scheduler.ledger.errors import Altered
+from scheduler.ledger.run_names import prefix_of
+from workers.processes.embedded import EmbeddedServer
 
 ADA, BEN = "agent:ada", "agent:ben"
 OWNERS = {ADA: Profile(name="Ada Smith"), BEN: Profile(name="Ben Cole")}

@@ -15,27 +15,27 @@ from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
-import workers.inline
-import workers.shared_calls
+import workers.jobs.inline
+import workers.jobs.shared_calls
+from host.tick_loop import TickLoop
 from memory.profile import Location, Profile
 from ops.cli import main
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
+from ops.fake_llm.server import FakeEndpoint
 from prompts.render import neutral
-from scheduler.audit import audit
-from scheduler.budget import Cell
-from scheduler.deletion import delete_run
-from scheduler.history import read_journal
-from scheduler.journal import EndNote
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from scheduler.summary import summarise_run
+from scheduler.budget.budget import Cell
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import EndNote
+from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost, Job
 from tasks.kind import Prompt
-from workers.capture import Captured, captured_of
-from workers.embedded import EmbeddedServer
-from workers.llm_answer import Answer
+from workers.jobs.capture import Captured, captured_of
+from workers.llm.answer import Answer
+from workers.processes.embedded import EmbeddedServer
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eva", "Fay", "Gus", "Hal")
 SAME = {"agent:ann": Profile(name="Ann"), "agent:nan": Profile(name="Ann")}  # whose questions are equal
@@ -128,7 +128,7 @@ class Invents:
 def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workers.runner.ModelClients", Invents)
+    monkeypatch.setattr("workers.jobs.runner.ModelClients", Invents)
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
         settings = settings_of(tmp_path, endpoint)
@@ -156,7 +156,7 @@ def test_without_a_retry_pool_nothing_is_repaired(tmp_path: Path) -> None:
 # -- calls in flight ---------------------------------------------------------------------------------
 
 
-class Together(workers.inline.InlinePublisher):
+class Together(workers.jobs.inline.InlinePublisher):
     """Runs the jobs of one tick side by side."""
 
     def publish(self, jobs: Sequence[Job]) -> int:
@@ -172,8 +172,8 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pyt
             waiting.set()
             return super().result(timeout)
 
-    monkeypatch.setattr(workers.shared_calls, "Future", Awaited)
-    monkeypatch.setattr(workers.inline, "InlinePublisher", Together)
+    monkeypatch.setattr(workers.jobs.shared_calls, "Future", Awaited)
+    monkeypatch.setattr(workers.jobs.inline, "InlinePublisher", Together)
     client = FakeRedis()
     with FakeEndpoint() as endpoint, ThreadPoolExecutor(1) as pool:
         endpoint.hold()

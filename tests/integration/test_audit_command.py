@@ -11,12 +11,12 @@ import pytest
 from command import cogitate, summary, typed
 
 from cogitate import Observation, Profile, Settings, TickLoop
-from ops.audit_command import audit_whole, auditing
-from scheduler.audit import audit
-from scheduler.outage import outage_of
-from scheduler.run_names import prefix_of
-from workers.embedded import EmbeddedServer
-from workers.server_keeper import ServerKeeper
+from ops.commands.audit import audit_whole, auditing
+from scheduler.inspection.audit.audit import audit
+from scheduler.ledger.outage import outage_of
+from scheduler.ledger.run_names import prefix_of
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.server_keeper import ServerKeeper
 
 RUN = ("run", "--town", 3, "--ticks", 380, "--run", "watched", "--workers", 1)
 

@@ -15,11 +15,11 @@ from redis import Redis
 from written_run import FOLDER, load
 
 from memory.effects import Archive
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.journal import Core, Ended, Notes, write_line
-from scheduler.run_names import prefix_of
-from scheduler.versions import SCHEMA
+from scheduler.config.versions import SCHEMA
+from scheduler.inspection.audit.audit import audit
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import Core, Ended, Notes, write_line
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import JobKey
 
 Harm = Callable[[Any, str, str], object]  # client, prefix, key of an open job

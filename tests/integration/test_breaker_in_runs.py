@@ -16,19 +16,19 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.endpoint_report import breaker_in_words
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.deletion import delete_run
-from scheduler.endpoint_vitals import endpoint_vitals
-from scheduler.endpoints import Endpoint
-from scheduler.history import read_journal
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from workers import readiness
-from workers.embedded import EmbeddedServer
+from ops.fake_llm.server import FakeEndpoint
+from ops.formatting.endpoints import breaker_in_words
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.journal.history import read_journal
+from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.run_names import prefix_of
+from workers.processes import readiness
+from workers.processes.embedded import EmbeddedServer
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora", "Eve", "Finn")}
 

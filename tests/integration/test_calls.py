@@ -11,15 +11,15 @@ from llm_case import CAP, KEY, MODEL, PROMPT
 from pydantic import SecretStr
 from redis import Redis
 
-from ops.fake_llm import FakeEndpoint
-from scheduler.endpoints import Endpoint
-from scheduler.settings import Settings
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import Settings
 from tasks.job import Job, JobKey
-from workers import llm
-from workers.calls import Calls
-from workers.gate import Gate
-from workers.llm_clients import ModelClients
-from workers.shared_calls import Asked
+from workers.gate.gate import Gate
+from workers.jobs.calls import Calls
+from workers.jobs.shared_calls import Asked
+from workers.llm import client as llm
+from workers.llm.clients import ModelClients
 
 JOB = Job(
     run="town", key=JobKey(420, "plan", "agent:ada", 0, 0), minute=420, due=425, reads=(), model="default",

@@ -14,15 +14,15 @@ from command import typed
 from pydantic import SecretStr
 from redis import Redis
 
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.fake_stats import Stats
-from ops.host import TickLoop
-from ops.run_figures import run_figures
-from scheduler.audit import audit
-from scheduler.settings import Settings
-from scheduler.summary import summarise_run, usage_by_owner
-from scheduler.vitals import budget_vitals, open_kinds
+from ops.fake_llm.server import FakeEndpoint
+from ops.fake_llm.stats import Stats
+from ops.report.run_figures import run_figures
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.summary import summarise_run, usage_by_owner
+from scheduler.inspection.vitals import budget_vitals, open_kinds
 
 Eventually = Callable[..., None]
 

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
+from host.tick_loop import TickLoop
 from memory.effects import MarkAccessed, SetPlanStatus, Tell
 from ops.drive import drive
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from scheduler.history import read_journal
-from scheduler.journal import ReadLine
-from scheduler.loop import Tick
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from simulation.recorded import RecordedWorld
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.settings import Settings
+from scheduler.inspection.replay import replay
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import ReadLine
+from scheduler.ledger.run_names import prefix_of
+from scheduler.tick.loop import Tick
+from simulation.recorded.player import RecordedWorld
 from simulation.recordings import SMALL
-from simulation.town import Town
+from simulation.town.town import Town
 from simulation.world import World
 from tasks.act import Act
 from tasks.kind import Prompt

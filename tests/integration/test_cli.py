@@ -15,7 +15,7 @@ import pytest
 from command import cogitate, command, left_behind, summary, tick_of
 
 from simulation import recordings
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from fakeredis import FakeRedis
 
+from host.tick_loop import TickLoop
 from memory.clock import DAY
 from memory.entry import Entry, Marks
 from memory.profile import Profile
 from memory.stream import Stream
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.loop import WorldDiverged
-from scheduler.replay import replay
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.tick.loop import WorldDiverged
 
 ANN, BEN = "agent:ann", "agent:ben"
 TICKS = 54

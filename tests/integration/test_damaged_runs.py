@@ -8,9 +8,9 @@ import pytest
 from redis import Redis
 
 from cogitate import Profile, Settings, TickLoop
-from ops.runs_command import show_runs
-from scheduler.run_names import prefix_of
-from workers.embedded import EmbeddedServer
+from ops.commands.runs import show_runs
+from scheduler.ledger.run_names import prefix_of
+from workers.processes.embedded import EmbeddedServer
 
 
 @pytest.mark.parametrize("harm", ["its state", "its journal"])

@@ -11,14 +11,14 @@ import pytest
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from scheduler.summary import summarise_run
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.summary import summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.ledger.run_names import prefix_of
 
 TICKS = 42  # of ten minutes: until what everybody plans in the morning is due
 

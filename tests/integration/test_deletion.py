@@ -8,12 +8,12 @@ import pytest
 from ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from redis import Redis
 
-from scheduler import deletion
-from scheduler.deletion import delete_run
-from scheduler.keys import RUNS, incarnation_key
-from scheduler.ledger_errors import Fenced, RunHeld, RunMissing
-from scheduler.presence import Presence
-from workers.embedded import EmbeddedServer
+from scheduler.ledger import deletion
+from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.errors import Fenced, RunHeld, RunMissing
+from scheduler.ledger.keys import RUNS, incarnation_key
+from scheduler.ledger.presence import Presence
+from workers.processes.embedded import EmbeddedServer
 
 
 def keys_of(client: Redis, run: str) -> set[bytes]:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from command import cogitate, command, summary, tick_of
 
-from ops.fake_llm import FakeEndpoint
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.run_names import prefix_of
-from workers.embedded import EmbeddedServer
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.inspection.audit.audit import audit
+from scheduler.journal.history import read_journal
+from scheduler.ledger.run_names import prefix_of
+from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 

@@ -14,7 +14,7 @@ from named_tests import pages
 from typer.testing import CliRunner
 
 from ops.cli import app
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text()

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from command import cogitate, typed
 
-from ops.fake_llm import MODEL, FakeEndpoint
-from ops.redis_examination import examine_redis
-from ops.worker_examination import examine_workers
-from scheduler.settings import Settings
+from ops.doctor.redis import examine_redis
+from ops.doctor.workers import examine_workers
+from ops.fake_llm.server import MODEL, FakeEndpoint
+from scheduler.config.settings import Settings
 from tasks.registry import kinds
 from workers.celery_app import make_app
-from workers.embedded import EmbeddedServer
-from workers.llm_dialect import Dialect
-from workers.llm_dialect_store import DialectStore
+from workers.llm.dialect import Dialect
+from workers.llm.dialect_store import DialectStore
+from workers.processes.embedded import EmbeddedServer
 
 KINDS = [kind.name for kind in kinds()]
 
@@ -34,7 +34,7 @@ def findings(data_dir: Path, **environment: str) -> tuple[int, dict[str, dict[st
 @pytest.fixture
 def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is none, an answer need not be waited for."""
-    monkeypatch.setattr("ops.worker_examination.ANSWER_WITHIN", 0.1)
+    monkeypatch.setattr("ops.doctor.workers.ANSWER_WITHIN", 0.1)
 
 
 def test_a_new_folder_is_fit(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_server_that_forgets(valkey: EmbeddedServer) -> None:
 
 def test_a_clock_that_differs(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     there = time.time
-    monkeypatch.setattr("ops.redis_examination.time.time", lambda: there() - 100)
+    monkeypatch.setattr("ops.doctor.redis.time.time", lambda: there() - 100)
     with valkey.client() as client:
         found = {finding.what: finding for finding in examine_redis(client, "state")}
     assert found["clock"].grade == "warning"

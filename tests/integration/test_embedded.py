@@ -17,9 +17,9 @@ import pytest
 from command import left_behind
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from scheduler.settings import SERVER_FILE, Settings
-from workers import embedded
-from workers.embedded import EmbeddedServer, EmbeddedServerError
+from scheduler.config.settings import SERVER_FILE, Settings
+from workers.processes import embedded
+from workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 
 HOST = """
 import sys, time

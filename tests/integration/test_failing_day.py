@@ -8,13 +8,13 @@ from typing import Any
 
 from command import summary
 
-from ops.fake_faults import FAULTS
-from ops.fake_llm import FakeEndpoint
-from ops.fake_stats import Stats
-from scheduler.audit import audit
-from scheduler.endpoint_vitals import endpoint_vitals
+from ops.fake_llm.faults import FAULTS
+from ops.fake_llm.server import FakeEndpoint
+from ops.fake_llm.stats import Stats
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from tasks.registry import kinds
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 DEADLINE = 6  # seconds that a job has
 STATUSES = ("401", "403", "404", "408", "408:1", "409", "418", "429", "429:1", "429:8", "500", "503", "529")

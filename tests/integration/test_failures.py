@@ -12,14 +12,14 @@ from typing import Literal, NamedTuple
 import pytest
 from failure_case import CLAIMS, KINDS, Outcome, publish_at_once, think
 
-from ops.endpoint_watch import AT_ONCE
-from ops.fake_faults import FAULTS, status_of
-from ops.fake_llm import FakeEndpoint, Stats
+from host.endpoint_watch import AT_ONCE
+from ops.fake_llm.faults import FAULTS, status_of
+from ops.fake_llm.server import FakeEndpoint, Stats
 from tasks.kind import Kind
 from tasks.registry import kind_of, kinds
-from workers.embedded import EmbeddedServer
-from workers.inline import InlinePublisher
-from workers.llm_failures import FAILURE_KINDS, FailureKind
+from workers.jobs.inline import InlinePublisher
+from workers.llm.failures import FAILURE_KINDS, FailureKind
+from workers.processes.embedded import EmbeddedServer
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "reference" / "failures.md").read_text()
 HEADING = f"| the endpoint | `--fault` | class | calls | tokens | source | events |\n|{' --- |' * 7}"

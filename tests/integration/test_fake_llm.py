@@ -16,14 +16,14 @@ from pydantic import SecretStr
 
 from memory.entry import Entry
 from memory.profile import Location, Profile
-from ops.fake_answers import AnswerWriter
-from ops.fake_faults import FAULTS, FaultError, parse_faults
-from ops.fake_llm import FakeEndpoint, Options, _Server
-from scheduler.endpoints import Endpoint, Model
+from ops.fake_llm.answers import AnswerWriter
+from ops.fake_llm.faults import FAULTS, FaultError, parse_faults
+from ops.fake_llm.server import FakeEndpoint, Options, _Server
+from scheduler.config.endpoints import Endpoint, Model
 from tasks.job import Job, JobKey, Reads
 from tasks.kind import Case, World
 from tasks.registry import kind_of
-from workers.llm_clients import ModelClients
+from workers.llm.clients import ModelClients
 
 SCHEMA = {
     "type": "object",

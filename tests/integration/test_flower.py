@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
 from tasks.job import Cost, Job, JobKey
 from tasks.registry import kind_names
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_environment
 from workers.publish import Publisher
-from workers.supervisor import worker_environment
 
 
 def free_port() -> int:

@@ -12,18 +12,18 @@ from command import cogitate
 from live_flower import flower, get
 from pydantic import SecretStr
 
-from ops.fake_llm import FakeEndpoint
+from host.metrics import _Ledger
+from ops.fake_llm.server import FakeEndpoint
 from ops.flower.readings import Readings
-from ops.metrics import _Ledger
-from scheduler.deletion import delete_run
-from scheduler.ledger import HostLedger
-from scheduler.recent import recent_ticks
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from scheduler.streams import load_streams
-from scheduler.summary import limits_of, summarise_run
+from scheduler.config.settings import Settings
+from scheduler.inspection.recent import recent_ticks
+from scheduler.inspection.summary import limits_of, summarise_run
+from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.streams import load_streams
 from tasks.registry import kind_names
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 LOGIN = "operator:secret"
 PAGES = ("budgets", "budgets/data", "cadence", "cadence/data")

@@ -15,14 +15,14 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from structlog.testing import capture_logs
 
-from scheduler.endpoint_vitals import EndpointVitals, endpoint_vitals
-from scheduler.endpoints import Endpoint
-from scheduler.keys import endpoint_keys
-from scheduler.settings import Settings
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import Settings
+from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from scheduler.ledger.keys import endpoint_keys
 from tasks.job import Cost
-from workers.gate import Entered, Gate, Refused
-from workers.llm_answer import Answer
-from workers.llm_failures import Failure, FailureKind
+from workers.gate.gate import Entered, Gate, Refused
+from workers.llm.answer import Answer
+from workers.llm.failures import Failure, FailureKind
 
 NAME = "town-llm"
 MakeGate = Callable[..., Gate]

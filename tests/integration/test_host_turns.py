@@ -9,14 +9,14 @@ from fakeredis import FakeRedis
 from ledger_case import OTHER, OWNER, Host, Think
 from redis import Redis
 
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.controls import SetMode
-from scheduler.history import read_journal
-from scheduler.operators import ask
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
+from scheduler.config.controls import SetMode
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.journal.history import read_journal
+from scheduler.ledger.run_names import prefix_of
+from scheduler.steering.operators import ask
 from tasks.job import JobKey, Reads, Request
 from tasks.kind import Moment
 

@@ -18,7 +18,7 @@ from redis import Redis
 from typer.testing import CliRunner
 
 from ops.cli import app
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 BY_ENVIRONMENT, BY_FILE, PASSWORD = "sk-environment-4711-abcdef", "sk-file-0815-ghijkl", "hunter2-hunter2"
 ENCODED = base64.b64encode(f"someone:{PASSWORD}".encode()).decode()

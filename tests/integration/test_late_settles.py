@@ -12,15 +12,15 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from memory.entry import Entry
-from scheduler.audit import audit
-from scheduler.claims import Claim, Result
-from scheduler.history import read_journal
-from scheduler.job_history import JobHistory
-from scheduler.journal import Ended
-from scheduler.replay import replay
-from scheduler.summary import summarise_run, usage_by_owner
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run, usage_by_owner
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import Ended
+from scheduler.ledger.claims import Claim, Result
 from tasks.job import Cost, Job
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 SPENT = Cost(calls=1, tokens=11)
 

@@ -12,8 +12,8 @@ from redis.exceptions import ConnectionError as Disconnected
 from memory.effects import Append, Archive, Rate
 from memory.entry import Entry
 from memory.profile import Profile
-from scheduler.keys import incarnation_key, new_nonce
-from scheduler.versions import SCHEMA
+from scheduler.config.versions import SCHEMA
+from scheduler.ledger.keys import incarnation_key, new_nonce
 
 
 def test_a_job_is_handed_out_once(client: Redis) -> None:

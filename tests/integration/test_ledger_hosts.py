@@ -8,8 +8,8 @@ import pytest
 from ledger_case import OTHER, OWNER, Host, everything, sound, worker
 from redis import Redis
 
-from scheduler.ledger import HostLedger
-from scheduler.ledger_errors import Fenced, Forgotten, RunExists, RunMissing
+from scheduler.ledger.errors import Fenced, Forgotten, RunExists, RunMissing
+from scheduler.ledger.ledger import HostLedger
 
 
 def test_a_name_is_taken_once(client: Redis) -> None:

@@ -10,9 +10,9 @@ from redis import Redis
 
 from memory.effects import Archive
 from memory.limits import MemoryLimits
-from scheduler.facts import Facts
-from scheduler.keys import RUNS
-from scheduler.ledger_errors import Fenced
+from scheduler.config.facts import Facts
+from scheduler.ledger.errors import Fenced
+from scheduler.ledger.keys import RUNS
 from tasks.job import Cost
 
 

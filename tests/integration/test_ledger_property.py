@@ -26,17 +26,17 @@ from redis import Redis
 
 from memory.entry import Entry
 from memory.profile import Profile
-from scheduler.audit import audit
-from scheduler.budget import amounts
-from scheduler.claims import Claim
-from scheduler.history import read_journal
-from scheduler.job_history import JobHistory
-from scheduler.ledger_errors import Fenced
-from scheduler.limits import UNITS
-from scheduler.run_names import prefix_of
-from scheduler.summary import usage_by_owner
+from scheduler.budget.budget import amounts
+from scheduler.config.limits import UNITS
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.summary import usage_by_owner
+from scheduler.journal.history import read_journal
+from scheduler.ledger.claims import Claim
+from scheduler.ledger.errors import Fenced
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost, Job, JobKey
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 EXAMPLES = os.environ.get("COGITATE_TEST_EXAMPLES")
 COSTS = {"think": Cost(calls=1, tokens=30, usd_micros=9), "muse": Cost(calls=2, tokens=50), "doze": Cost(calls=1)}

@@ -13,9 +13,9 @@ from redis.connection import UnixDomainSocketConnection
 from redis.exceptions import ConnectionError as Disconnected
 from redis.retry import Retry
 
-from scheduler.connect import connect
-from scheduler.ledger_errors import Fenced
-from workers.embedded import EmbeddedServer
+from scheduler.ledger.connect import connect
+from scheduler.ledger.errors import Fenced
+from workers.processes.embedded import EmbeddedServer
 
 
 class Flaky(UnixDomainSocketConnection):

@@ -9,8 +9,8 @@ from redis import Redis
 
 from memory.effects import Archive
 from memory.entry import Entry
-from scheduler.claims import Result
-from scheduler.history import read_journal
+from scheduler.journal.history import read_journal
+from scheduler.ledger.claims import Result
 from tasks.job import Cost
 
 

@@ -7,7 +7,7 @@ from redis import Redis
 
 from memory.effects import Archive
 from memory.limits import MemoryLimits
-from scheduler.facts import Facts
+from scheduler.config.facts import Facts
 from tasks.job import Cost
 
 

@@ -9,11 +9,11 @@ import pytest
 from ledger_case import OWNER, Host, claimed, everything, settle, worker
 from redis import Redis
 
-from scheduler.keys import incarnation_key, run_base
-from scheduler.ledger import HostLedger
-from scheduler.ledger_errors import Fenced, LedgerError, NewerSchema, RunMissing, Unreadable
-from scheduler.scripts import script
-from scheduler.versions import SCHEMA
+from scheduler.config.versions import SCHEMA
+from scheduler.ledger.errors import Fenced, LedgerError, NewerSchema, RunMissing, Unreadable
+from scheduler.ledger.keys import incarnation_key, run_base
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.scripts import script
 from tasks.job import Cost, JobKey
 
 HINTS = [JobKey(0, "think", "agent:nobody", number, 0) for number in range(3)]

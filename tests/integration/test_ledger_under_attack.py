@@ -10,14 +10,14 @@ from ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from redis import Redis
 from structlog.testing import capture_logs
 
-from scheduler.audit import audit
-from scheduler.claims import Refusal, Settled
-from scheduler.ledger_errors import Unreadable
-from scheduler.settings import Settings
-from scheduler.summary import summarise_run
-from workers.embedded import EmbeddedServer
-from workers.heartbeat import Heartbeat
-from workers.runner import Runner
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.summary import summarise_run
+from scheduler.ledger.claims import Refusal, Settled
+from scheduler.ledger.errors import Unreadable
+from workers.jobs.heartbeat import Heartbeat
+from workers.jobs.runner import Runner
+from workers.processes.embedded import EmbeddedServer
 
 Damage = Callable[[Any, str, str], object]  # client, prefix, the job's key in Redis
 GARBAGE = ("", "[]", "{", "null", "\xff\x00", "-", "9" * 400, "[" * 50_000)

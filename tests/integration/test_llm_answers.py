@@ -7,7 +7,7 @@ import json
 import pytest
 from llm_case import BOUND, GOOD, MODEL, Mood, ask, client_of, completion, server_saying
 
-from scheduler.prices import usd_micros
+from scheduler.config.prices import usd_micros
 from tasks.job import Cost
 
 

@@ -13,15 +13,15 @@ from llm_case import BOUND, GOOD, KEY, MODEL, PROMPT, Mood, ask, client_of, comp
 from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
 
-from ops.fake_llm import FakeEndpoint
-from scheduler.endpoints import Endpoint
-from scheduler.prices import usd_micros
-from scheduler.settings import ConfigurationError
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.prices import usd_micros
+from scheduler.config.settings import ConfigurationError
 from tasks.job import Cost
 from tasks.kind import Prompt
-from workers.llm_address import address_of
-from workers.llm_failures import FAILURE_KINDS
-from workers.tokens import prompt_tokens
+from workers.llm.address import address_of
+from workers.llm.failures import FAILURE_KINDS
+from workers.llm.tokens import prompt_tokens
 
 
 class Row(NamedTuple):

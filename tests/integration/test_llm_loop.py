@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from pydantic import SecretStr
 from redis import Redis
 
-from ops.fake_llm import FakeEndpoint
-from scheduler.endpoints import Endpoint
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.endpoints import Endpoint
 from tasks.job import Cost
-from workers.llm_clients import ModelClients
-from workers.llm_dialect import Dialect
-from workers.llm_dialect_store import DialectStore, KnownDialect, known_dialects
+from workers.llm.clients import ModelClients
+from workers.llm.dialect import Dialect
+from workers.llm.dialect_store import DialectStore, KnownDialect, known_dialects
 
 
 def at(endpoint: FakeEndpoint) -> Endpoint:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from command import summary, typed
 
-from ops.load_asserts import check_names, failures, numbers, parse
-from ops.load_figures import LoadRecorder, figures
-from ops.load_profiles import PROFILES, profile_of, recorded_profile
-from scheduler.settings import ConfigurationError
+from ops.load.asserts import check_names, failures, numbers, parse
+from ops.load.figures import LoadRecorder, figures
+from ops.load.profiles import PROFILES, profile_of, recorded_profile
+from scheduler.config.settings import ConfigurationError
 
 
 def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path: Path) -> None:

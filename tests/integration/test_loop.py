@@ -10,20 +10,20 @@ from fakeredis import FakeRedis
 from ledger_case import KINDS, OTHER, OWNER, Host, claimed, settle, worker
 from redis.exceptions import ConnectionError as Disconnected
 
+from host.tick_loop import TickLoop
 from memory.effects import Append, Archive, SetPlanStatus
 from memory.entry import Entry
 from memory.profile import Profile
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.intake import InputError
-from scheduler.journal import JournalError
-from scheduler.loop import Tick, WorldDiverged
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from scheduler.summary import summarise_run
-from simulation.town import Town
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run
+from scheduler.intake.checks import InputError
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.run_names import prefix_of
+from scheduler.tick.loop import Tick, WorldDiverged
+from simulation.town.town import Town
 
 TICKS, START = 110, 330  # ticks of ten minutes from half past five
 LIMITS = {"tick.run.jobs": 1, "day.run.jobs": 12, "day.kind:reflect.jobs": 5}

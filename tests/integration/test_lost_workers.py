@@ -10,11 +10,11 @@ import pytest
 from ledger_case import CALL, KINDS, OTHER, OWNER, Host, claimed, settle, thought, worker
 from redis import Redis
 
-from scheduler.audit import audit
-from scheduler.claims import Claim, Result
+from scheduler.inspection.audit.audit import audit
+from scheduler.ledger.claims import Claim, Result
 from tasks.job import Job
-from workers.embedded import EmbeddedServer
-from workers.kept_results import KeptResults
+from workers.jobs.kept_results import KeptResults
+from workers.processes.embedded import EmbeddedServer
 
 CAP, AT_ONCE = 4, 4
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command import cogitate, summary, typed
 
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 RUN = "town-1"
 

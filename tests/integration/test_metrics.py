@@ -18,21 +18,21 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.doctor_command import examine_runs
+from ops.doctor.command import examine_runs
 from ops.drive import drive
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
+from ops.fake_llm.server import FakeEndpoint
 from ops.worlds import WorldChoice
-from scheduler.claims import Claim, Claims
-from scheduler.ledger import HostLedger
-from scheduler.presence import this_process
-from scheduler.settings import ConfigurationError, Settings
-from scheduler.summary import summarise_run
-from scheduler.vitals import run_heads
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.inspection.summary import summarise_run
+from scheduler.inspection.vitals import run_heads
+from scheduler.ledger.claims import Claim, Claims
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.presence import this_process
 from tasks.job import Cost
-from workers.inline import InlinePublisher
-from workers.metrics import RunHosts
+from workers.jobs.inline import InlinePublisher
+from workers.jobs.metrics import RunHosts
 
 Eventually = Callable[..., None]
 SHIPPED = Path(__file__).parents[2] / "ops" / "prometheus"

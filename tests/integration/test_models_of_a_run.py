@@ -11,18 +11,18 @@ from fakeredis import FakeRedis
 from redis import Redis
 from structlog.testing import capture_logs
 
-import workers.inline
+import workers.jobs.inline
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from scheduler.history import read_journal
-from scheduler.journal import ReadLine
-from scheduler.run_names import prefix_of
-from scheduler.settings import ConfigurationError, Settings
-from scheduler.summary import summarise_run
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.inspection.summary import summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import ReadLine
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost
 from tasks.kind import Moment
-from workers.llm_clients import ModelClients
+from workers.llm.clients import ModelClients
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:bob": Profile(name="Bob", traits=("hero",))}
 
@@ -108,14 +108,14 @@ def test_a_resumed_run_keeps_its_prices_and_says_which_endpoint_is_gone(tmp_path
 def test_a_worker_that_lacks_the_endpoint_spends_nothing_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Elsewhere(workers.inline.InlinePublisher):
+    class Elsewhere(workers.jobs.inline.InlinePublisher):
         """Workers of a machine on which only the near endpoint is configured."""
 
         def __init__(self, client: Redis, settings: Settings) -> None:
             endpoints = {"near": settings.endpoints["near"]}
             super().__init__(client, settings.model_copy(update={"endpoints": endpoints}))
 
-    monkeypatch.setattr(workers.inline, "InlinePublisher", Elsewhere)
+    monkeypatch.setattr(workers.jobs.inline, "InlinePublisher", Elsewhere)
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
         loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
@@ -129,7 +129,7 @@ def test_a_worker_that_lacks_the_endpoint_spends_nothing_and_says_so(
 def test_a_worker_that_lacks_the_endpoints_key_spends_nothing_and_says_so_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Elsewhere(workers.inline.InlinePublisher):
+    class Elsewhere(workers.jobs.inline.InlinePublisher):
         """Workers of a machine on which the key of the far endpoint is not set."""
 
         def __init__(self, client: Redis, settings: Settings) -> None:
@@ -138,7 +138,7 @@ def test_a_worker_that_lacks_the_endpoints_key_spends_nothing_and_says_so_once(
             endpoints = {**settings.endpoints, "far": far}
             super().__init__(client, settings.model_copy(update={"endpoints": endpoints}))
 
-    monkeypatch.setattr(workers.inline, "InlinePublisher", Elsewhere)
+    monkeypatch.setattr(workers.jobs.inline, "InlinePublisher", Elsewhere)
     monkeypatch.setenv("FAR_KEY", "far-key")
     client = FakeRedis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from cogitate import Profile, Settings, TickLoop
 from memory.entry import MAX_TEXT
-from scheduler.audit import audit
-from scheduler.intake import MAX_OWNER, InputError, check_owner
-from scheduler.job_history import JobHistory
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.intake.checks import MAX_OWNER, InputError, check_owner
 from tasks.job import split_job_id
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 HOSTILE = (
     "a/b",

@@ -13,16 +13,16 @@ from redis import Redis
 from written_run import FOLDER, as_bytes, live, load, settings_for, write
 
 from cogitate import TickLoop
-from ops.fake_llm import FakeEndpoint
-from scheduler.audit import audit
-from scheduler.job_history import JobHistory
-from scheduler.journal import unpack_line
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.summary import summarise_run, usage_by_owner
-from scheduler.versions import SCHEMA
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.versions import SCHEMA
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run, usage_by_owner
+from scheduler.journal.lines import unpack_line
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost, JobKey, added
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 FILES = sorted(FOLDER.glob("run-schema-*.json"))
 LATE = "36/plan/agent:ben/0/0"  # of whose answer each file has it that it came late

@@ -18,11 +18,11 @@ from command import command, summary, typed
 from ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from redis import Redis
 
-from ops import delete_command
-from scheduler.job_history import JobHistory
-from scheduler.keys import RUNS
+from ops.commands import delete as delete_command
+from scheduler.inspection.job_history import JobHistory
+from scheduler.ledger.keys import RUNS
 from tasks.job import Cost
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 RUN = "town-1"
 TICKS = 480

@@ -9,14 +9,14 @@ from fakeredis import FakeRedis, FakeServer
 from ledger_case import OWNER, Host, claimed, settle, worker
 from redis import Redis
 
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.journal import ReadLine
-from scheduler.ledger import HostLedger
-from scheduler.ledger_errors import Fenced, Forgotten, LedgerAway
-from scheduler.outage import CarryOn, Pause
-from scheduler.settings import Settings
+from host.tick_loop import TickLoop
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import ReadLine
+from scheduler.ledger.errors import Fenced, Forgotten, LedgerAway
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.outage import CarryOn, Pause
 
 
 class Flaky:

@@ -11,10 +11,10 @@ import pytest
 from command import typed
 
 from cogitate import ConfigurationError, Profile, Settings, TickLoop
-from scheduler.audit import audit
-from scheduler.job_history import JobHistory
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
 from tasks import registry
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 EXTENDING = Path(__file__).parent.parent.parent / "docs" / "how-to" / "extending.md"
 

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.claims import Claims
-from scheduler.endpoints import Endpoint
-from scheduler.settings import Settings
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.ledger.claims import Claims
 
 Eventually = Callable[..., None]
 

@@ -16,14 +16,14 @@ from structlog.testing import capture_logs
 from cogitate import Profile, Settings, TickLoop, register
 from memory.effects import Append, Archive, Effect, MarkAccessed, Rate, SetCounter, SetPlanStatus
 from memory.entry import Entry, PlanItem
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.ledger_errors import Unreadable
-from scheduler.run_names import prefix_of
-from scheduler.summary import summarise_run
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.summary import summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.ledger.errors import Unreadable
+from scheduler.ledger.run_names import prefix_of
 from tasks import registry
 from tasks.job import Request
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 ADA = "agent:ada"
 OWNERS = {ADA: Profile(name="Ada Smith"), "agent:ben": Profile(name="Ben Cole")}
@@ -85,7 +85,7 @@ def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[
     """The data folder of such a run, and a client of its server."""
     data_dir = tmp_path / "data"
     with EmbeddedServer(data_dir) as server, server.client() as client, monkeypatch.context() as unchecked:
-        unchecked.setattr("scheduler.kind_effects.check_effects", lambda effects: effects)
+        unchecked.setattr("scheduler.intake.kind_effects.check_effects", lambda effects: effects)
         live(client, data_dir, Dream(), TICKS)
         unchecked.undo()
         yield data_dir, client
@@ -227,7 +227,7 @@ def fidgety(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[P
     """The data folder of a run whose kind made these, and a client of its server."""
     data_dir = tmp_path / "data"
     with EmbeddedServer(data_dir) as server, server.client() as client, monkeypatch.context() as unchecked:
-        unchecked.setattr("scheduler.kind_effects.check_effects", lambda effects: effects)
+        unchecked.setattr("scheduler.intake.kind_effects.check_effects", lambda effects: effects)
         live(client, data_dir, Fidget(), TICKS)
         unchecked.undo()
         yield data_dir, client

@@ -14,18 +14,18 @@ from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
 from cogitate import Character, InputError, Profile, SetCharacter, Settings, TickLoop
-from memory.cells import cells, most_waiting
 from memory.entry import INTO_SUMMARY
+from memory.policies.cells import cells, most_waiting
+from memory.policies.window import total_tokens
 from memory.stream import Stream
-from memory.window import total_tokens
 from ops.drive import drive
-from ops.fake_llm import FakeEndpoint
-from scheduler.audit import audit
-from scheduler.history import read_journal, redo
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.summary import summarise_run, usage_by_owner
-from simulation.town import Town
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run, usage_by_owner
+from scheduler.journal.history import read_journal, redo
+from scheduler.ledger.run_names import prefix_of
+from simulation.town.town import Town
 
 OGILVY, HENDERSON, SMITH = "agent:ogilvy", "agent:henderson", "npc:smith"
 OWNERS = {OGILVY: Profile(name="Ogilvy"), HENDERSON: Profile(name="Henderson"), SMITH: Profile(name="Smith")}

@@ -22,12 +22,12 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate import ConfigurationError, Fenced, Profile, RunHeld, Settings, TickLoop
-from ops.run_choice import resumed_run
-from scheduler import presence
-from scheduler.deletion import delete_run
-from scheduler.presence import LEAST, HostProcess, Presence, check_unheld, host_of, this_process
-from scheduler.run_names import prefix_of
-from workers.embedded import EmbeddedServer
+from ops.commands.run_choice import resumed_run
+from scheduler.ledger import presence
+from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.presence import LEAST, HostProcess, Presence, check_unheld, host_of, this_process
+from scheduler.ledger.run_names import prefix_of
+from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 
@@ -87,7 +87,7 @@ def states(valkey: EmbeddedServer) -> tuple[str, str, dict[str, str]]:
 
 @pytest.fixture(autouse=True)
 def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ops.worker_examination.ANSWER_WITHIN", 0.1)
+    monkeypatch.setattr("ops.doctor.workers.ANSWER_WITHIN", 0.1)
 
 
 def test_a_host_that_lives_keeps_its_run_until_it_is_asked_for(

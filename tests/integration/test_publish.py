@@ -12,14 +12,14 @@ import pytest
 from redis.connection import AbstractConnection
 from structlog.testing import capture_logs
 
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
 from tasks.job import Cost, Job, JobKey
 from tasks.registry import kinds
 from workers import publish
 from workers.celery_app import make_app
-from workers.embedded import EmbeddedServer
-from workers.envelope import check_hint
+from workers.processes.embedded import EmbeddedServer
 from workers.publish import Publisher, display_args, display_kwargs
+from workers.transport.envelope import check_hint
 
 KINDS = [kind.name for kind in kinds()]
 RANDOM = {"delivery_tag", "reply_to"}  # of the properties: new for every message, and for every app

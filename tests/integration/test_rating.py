@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
+from host.tick_loop import TickLoop
 from memory.effects import Rate, SetCounter
 from memory.entry import Entry
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.journal import ReadLine
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import ReadLine
+from scheduler.ledger.run_names import prefix_of
 from tasks.rate import LEAST
 
 ANN, BEN = "agent:ann", "agent:ben"

@@ -13,13 +13,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from cogitate import ConfigurationError, Profile, Settings, TickLoop
-from scheduler.audit import audit
-from scheduler.readiness import trial_hints
+from scheduler.inspection.audit.audit import audit
+from scheduler.ledger.trial_hints import trial_hints
 from tasks import registry
 from tasks.prune import Prune
 from tasks.registry import kind_names
-from workers import readiness
-from workers.embedded import EmbeddedServer
+from workers.processes import readiness
+from workers.processes.embedded import EmbeddedServer
 
 OWNERS = {"agent:ada": Profile(name="Ada")}
 Logs = list[MutableMapping[str, Any]]
@@ -161,7 +161,7 @@ def test_a_kind_that_no_worker_of_ones_own_knows_is_named(
     tmp_path: Path, registered: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
     eventually: Callable[..., None], tick_rate: float | None,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("ops.host.PATIENT", 2.0)
+    monkeypatch.setattr("host.tick_loop.PATIENT", 2.0)
     known = {hint.key for hint in trial_hints("night", kind_names())}
     registered("dream")
     settings = Settings(data_dir=tmp_path, workers=1, tick_rate=tick_rate, wait=3.0 if tick_rate is None else None)

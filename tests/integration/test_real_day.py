@@ -14,17 +14,17 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from ops.real_day_words import real_day_json, real_day_line
-from scheduler.history import read_journal
-from scheduler.keys import real_day_key
-from scheduler.real_day import UNLIMITED, Held, RealDay, utc_date
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
+from ops.fake_llm.server import FakeEndpoint
+from ops.formatting.real_day import real_day_json, real_day_line
+from scheduler.config.settings import Settings
+from scheduler.journal.history import read_journal
+from scheduler.ledger.keys import real_day_key
+from scheduler.ledger.real_day import UNLIMITED, Held, RealDay, utc_date
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 LIMIT = 10_000
 
@@ -124,7 +124,7 @@ def thoughts(tmp_path: Path, client: Redis, run: str, url: str) -> Counter[tuple
 
 
 def test_what_one_run_spent_another_does_not_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler.real_day.utc_date", lambda: "2026-03-01")  # whatever midnight comes by
+    monkeypatch.setattr("scheduler.ledger.real_day.utc_date", lambda: "2026-03-01")  # whatever midnight comes by
     client = FakeRedis()
     with FakeEndpoint() as endpoint:
         first = thoughts(tmp_path, client, "first", endpoint.url)

@@ -20,8 +20,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cogitate import Settings, TickLoop
-from ops.redis_trouble import PROBE, trouble
-from workers.embedded import EmbeddedServer
+from ops.doctor.redis_trouble import PROBE, trouble
+from workers.processes.embedded import EmbeddedServer
 
 DELAY = 0.06  # seconds that the slow way takes for each reply
 
@@ -110,7 +110,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="limits the files of 
 def test_a_server_that_can_be_read(
     server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Break, said: str
 ) -> None:
-    monkeypatch.setattr("ops.redis_trouble.PATIENCE", 0.3)
+    monkeypatch.setattr("ops.doctor.redis_trouble.PATIENCE", 0.3)
     with server.client() as client:
         harm(client, server)
         try:

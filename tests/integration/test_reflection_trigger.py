@@ -7,14 +7,14 @@ from pathlib import Path
 
 from fakeredis import FakeRedis
 
-from bench.recordings import seconds
+from bench.quality.recordings import seconds
+from host.tick_loop import TickLoop
 from ops.drive import drive
-from ops.host import TickLoop
-from scheduler.history import read_journal
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
+from scheduler.journal.history import read_journal
+from scheduler.ledger.run_names import prefix_of
 from simulation.naming import slug
-from simulation.recorded import RecordedWorld
+from simulation.recorded.player import RecordedWorld
 from simulation.recordings import SMALL
 
 RECORDED = json.loads((SMALL / "reflection_times.json").read_text())

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
+from host.tick_loop import TickLoop
 from memory.effects import Append
 from memory.entry import Entry
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.journal import Ended, EndNote
-from scheduler.repairs import FAILED
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.budget.repairs import FAILED
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import Ended, EndNote
+from scheduler.ledger.run_names import prefix_of
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
 START, ASKED, EVENING = 1080, 60, 1200  # six in the evening; reflections an hour later; repairs from eight

@@ -11,15 +11,15 @@ from command import cogitate, summary
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from ops.report_command import run_page
-from ops.run_figures import run_figures
-from scheduler.observations import Observation
-from scheduler.settings import Settings
-from scheduler.summary import summarise_run
-from workers.embedded import EmbeddedServer
+from ops.fake_llm.server import FakeEndpoint
+from ops.report.command import run_page
+from ops.report.run_figures import run_figures
+from scheduler.config.settings import Settings
+from scheduler.inspection.summary import summarise_run
+from scheduler.intake.observations import Observation
+from workers.processes.embedded import EmbeddedServer
 
 ODD = "agent:<script>alert(1)</script>"
 SECRET = "The miller whispered that the sluice is open."

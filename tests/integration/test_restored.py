@@ -12,15 +12,15 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
+from host.tick_loop import TickLoop
 from memory.entry import Entry
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from scheduler.controls import SetCadence, SetLimit
-from scheduler.mind import Mind
-from scheduler.operators import ask
-from scheduler.settings import Settings
-from workers.inline import InlinePublisher
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.controls import SetCadence, SetLimit
+from scheduler.config.settings import Settings
+from scheduler.engine.engine import Mind
+from scheduler.steering.operators import ask
+from workers.jobs.inline import InlinePublisher
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora", "eve")}
 CONTROLS = {8: SetCadence("reflect", 300, True), 12: SetLimit("day.run.jobs", 400), 60: SetLimit("day.run.jobs", 1)}

@@ -12,10 +12,10 @@ import pytest
 from command import command, summary
 from conftest import Eventually
 
-from ops.fake_llm import FakeEndpoint
-from scheduler.job_history import JobHistory, JobRecord
-from scheduler.run_names import run_names
-from workers.embedded import EmbeddedServer
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.inspection.job_history import JobHistory, JobRecord
+from scheduler.ledger.run_names import run_names
+from workers.processes.embedded import EmbeddedServer
 
 RUN = "again"
 

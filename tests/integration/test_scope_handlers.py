@@ -8,7 +8,7 @@ import pytest
 from scopes_run_case import BOB, INN, ROAD, memories, played, recounts, say
 
 from cogitate import Tick, TickLoop
-from memory.scopes import WORLD
+from memory.routing.scopes import WORLD
 
 
 class Handlers:

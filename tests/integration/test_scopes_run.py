@@ -10,14 +10,14 @@ from fakeredis import FakeRedis
 from scopes_run_case import ALICE, BOB, EVE, GROUP, INN, memories, opened, played, recounts, say
 
 from cogitate import Event, InputError, Tick, TickLoop
-from memory.scopes import CURSOR, WORLD
-from ops.fake_llm import FakeEndpoint
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.run_names import prefix_of
-from workers.llm import ModelClient
-from workers.llm_answer import Answer
-from workers.llm_failures import Failure
+from memory.routing.scopes import CURSOR, WORLD
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.inspection.audit.audit import audit
+from scheduler.journal.history import read_journal
+from scheduler.ledger.run_names import prefix_of
+from workers.llm.answer import Answer
+from workers.llm.client import ModelClient
+from workers.llm.failures import Failure
 
 
 def cursor(loop: TickLoop, scope: str) -> int:

@@ -9,10 +9,10 @@ from scopes_run_case import ALICE, GROUP, played
 from structlog.testing import capture_logs
 
 from cogitate import Event, Tick, TickLoop
-from ops.fake_llm import FakeEndpoint
-from workers.llm import ModelClient
-from workers.llm_answer import Answer
-from workers.llm_failures import Failure
+from ops.fake_llm.server import FakeEndpoint
+from workers.llm.answer import Answer
+from workers.llm.client import ModelClient
+from workers.llm.failures import Failure
 
 
 def debate(loop: TickLoop, tick: Tick) -> None:

@@ -13,19 +13,19 @@ from command import cogitate
 from redis import Redis
 from structlog.testing import capture_logs
 
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from ops.run_report import degraded_lines
-from scheduler.audit import audit
-from scheduler.endpoints import Endpoint
-from scheduler.history import read_journal
-from scheduler.job_history import JobHistory
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from scheduler.standing import Standing, same_figures
-from scheduler.summary import RunSummary, summarise_run
-from workers.llm_address import servers_of
+from ops.fake_llm.server import FakeEndpoint
+from ops.formatting.run import degraded_lines
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.summary import RunSummary, summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.run_totals import Standing, same_figures
+from scheduler.ledger.run_names import prefix_of
+from workers.llm.address import servers_of
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
 

@@ -15,9 +15,9 @@ from ledger_case import OWNER, Host
 from redis import Redis
 from rich.console import Console
 
-from ops import watch
-from scheduler.presence import this_process
-from workers.embedded import EmbeddedServer
+from ops.commands import watch
+from scheduler.ledger.presence import this_process
+from workers.processes.embedded import EmbeddedServer
 
 
 @pytest.fixture

@@ -13,25 +13,25 @@ from conftest import Eventually
 from fakeredis import FakeRedis
 from redis import Redis
 
+from host.tick_loop import TickLoop
 from memory.entry import Entry
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from ops.watch import one_line
-from scheduler.audit import audit
-from scheduler.controls import Answer, Asked, Control, Retry, SetCadence, SetLimit, SetMode
-from scheduler.history import read_journal
-from scheduler.job_history import JobHistory
-from scheduler.journal import ReadLine
-from scheduler.keys import incarnation_key, run_base
-from scheduler.ledger_errors import RunMissing
-from scheduler.operators import RunOver, TooManyAsked, ask
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.scripts import script
-from scheduler.settings import Settings
-from scheduler.steering_vitals import steering_of
-from scheduler.summary import limits_of, summarise_run
+from ops.commands.watch import one_line
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.controls import Answer, Asked, Control, Retry, SetCadence, SetLimit, SetMode
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.replay import replay
+from scheduler.inspection.steering_vitals import steering_of
+from scheduler.inspection.summary import limits_of, summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import ReadLine
+from scheduler.ledger.errors import RunMissing
+from scheduler.ledger.keys import incarnation_key, run_base
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.scripts import script
+from scheduler.steering.operators import RunOver, TooManyAsked, ask
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora")}
 TICKS, ASKED = 60, 30

@@ -12,8 +12,8 @@ import pytest
 from command import command, typed
 from conftest import Eventually
 
-from scheduler.run_names import prefix_of, run_names
-from workers.embedded import EmbeddedServer
+from scheduler.ledger.run_names import prefix_of, run_names
+from workers.processes.embedded import EmbeddedServer
 
 RUN = "steered"
 

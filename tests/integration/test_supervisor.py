@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from scheduler.settings import Settings
-from workers import supervisor
-from workers.embedded import EmbeddedServer
-from workers.supervisor import WorkerPool, worker_environment
+from scheduler.config.settings import Settings
+from workers.processes import supervisor
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import WorkerPool, worker_environment
 
 HOST = """
 import sys

@@ -15,11 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from cogitate import Append, Case, Effect, Entry, Moment, Profile, Prompt, Request, Settings, TickLoop
-from ops import logs
-from ops.terminal import Terminal, visible, visible_json
-from scheduler.run_names import prefix_of
+from host import logs
+from host.terminal import Terminal, visible, visible_json
+from scheduler.ledger.run_names import prefix_of
 from tasks import registry
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 
 RUN = "steered"
 CLEAR, TITLE, TURNED, BELL = "\x1b[2J", "\x1b]0;owned\x07", "\u202elive\u202c", "\x07\r\x9b31m"
@@ -60,7 +60,7 @@ def steered(valkey_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFact
     """A data folder, and the address of a server with a run in which everything that can be said is hostile."""
     folder = tmp_path_factory.mktemp("steered")
     with valkey_server.client() as client, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scheduler.intake._HIDDEN", re.compile("[\x00-\x1f]"))  # older versions took such owners
+        patch.setattr("scheduler.intake.checks._HIDDEN", re.compile("[\x00-\x1f]"))  # older versions took such owners
         client.flushall()
         live(folder, client)
         yield folder, valkey_server.url

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from fakeredis import FakeRedis
 
+from host.tick_loop import TickLoop
 from ops.drive import drive
-from ops.host import TickLoop
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.journal import ReadLine
-from scheduler.loop import Tick
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from scheduler.summary import summarise_run
-from simulation.town import Town
-from workers.inline import InlinePublisher
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import ReadLine
+from scheduler.ledger.run_names import prefix_of
+from scheduler.tick.loop import Tick
+from simulation.town.town import Town
+from workers.jobs.inline import InlinePublisher
 
 LONG = 10  # minutes a tick
 HOUR = 60

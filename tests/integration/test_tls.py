@@ -12,11 +12,11 @@ from pydantic import SecretStr
 from tls_case import behind_tls
 
 from cogitate import Profile, Settings, TickLoop
-from scheduler.connect import check, connect
-from scheduler.settings import ConfigurationError
-from scheduler.summary import summarise_run
-from workers.embedded import EmbeddedServer
-from workers.supervisor import worker_environment
+from scheduler.config.settings import ConfigurationError
+from scheduler.inspection.summary import summarise_run
+from scheduler.ledger.connect import check, connect
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_environment
 
 
 def test_a_run_whose_state_and_messages_go_through_tls(valkey: EmbeddedServer, tmp_path: Path) -> None:

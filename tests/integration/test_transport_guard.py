@@ -15,14 +15,14 @@ import redis
 from kombu.connection import Connection
 from kombu.transport import redis as kombu_redis
 
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
 from tasks.job import Job, JobKey
-from workers import transport
-from workers.broker_url import kombu_url
-from workers.embedded import EmbeddedServer
-from workers.model_lane import SPARE
+from workers.jobs.model_lane import SPARE
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_environment
 from workers.publish import Publisher
-from workers.supervisor import worker_environment
+from workers.transport import redis_transport as transport
+from workers.transport.broker_url import kombu_url
 
 
 def job(owner: str) -> Job:

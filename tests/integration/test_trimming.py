@@ -12,20 +12,20 @@ import structlog
 from fakeredis import FakeRedis
 from redis import Redis
 
+from host.tick_loop import TickLoop
 from ops.drive import drive
-from ops.host import TickLoop
 from ops.worlds import WorldChoice
-from scheduler.audit import audit
-from scheduler.exported_journal import ExportedJournal, journal_folder
-from scheduler.history import JournalTrimmed, read_journal
-from scheduler.intake import InputError
-from scheduler.job_history import JobHistory
-from scheduler.journal import JournalError, pack_line, unpack_line
-from scheduler.ledger_errors import Fenced
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.settings import Settings
-from scheduler.summary import RunReader, summarise_run, usage_by_owner
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import RunReader, summarise_run, usage_by_owner
+from scheduler.intake.checks import InputError
+from scheduler.journal.exported import ExportedJournal, journal_folder
+from scheduler.journal.history import JournalTrimmed, read_journal
+from scheduler.journal.lines import JournalError, pack_line, unpack_line
+from scheduler.ledger.errors import Fenced
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import JobKey
 
 RUN, STEP, DAY = "town", 60, 24  # ticks of an hour

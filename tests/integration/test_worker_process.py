@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
 from tasks.job import Cost, Job, JobKey
 from tasks.registry import kinds
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 from workers.publish import Publisher
 
 KINDS = [kind.name for kind in kinds()]

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
+from host.tick_loop import TickLoop
 from memory.profile import Profile
-from ops.fake_llm import FakeEndpoint
-from ops.host import TickLoop
-from scheduler.claims import Result
-from scheduler.observations import Observation
-from scheduler.settings import Settings
-from workers.embedded import EmbeddedServer
-from workers.supervisor import worker_command, worker_environment
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.settings import Settings
+from scheduler.intake.observations import Observation
+from scheduler.ledger.claims import Result
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_command, worker_environment
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cleo")}
 

@@ -17,14 +17,14 @@ from pydantic import SecretStr
 from redis import Redis
 
 from cogitate import Event, Observation, Profile, Settings, TickLoop
-from ops.fake_llm import FakeEndpoint
-from scheduler.claims import Claim, Claims, Result
-from scheduler.run_names import prefix_of
-from scheduler.summary import summarise_run
-from scheduler.versions import SCHEMA
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.versions import SCHEMA
+from scheduler.inspection.summary import summarise_run
+from scheduler.ledger.claims import Claim, Claims, Result
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost, Job
 from tasks.registry import kind_of
-from workers.inline import InlinePublisher
+from workers.jobs.inline import InlinePublisher
 
 RUN = "written"
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures"
@@ -172,7 +172,7 @@ def write(path: Path) -> None:
     with (
         tempfile.TemporaryDirectory() as folder, FakeEndpoint() as endpoint, pytest.MonkeyPatch.context() as patch
     ):  # fmt: skip
-        patch.setattr("workers.inline.InlinePublisher", Careless)
+        patch.setattr("workers.jobs.inline.InlinePublisher", Careless)
         settings = settings_for(Path(folder), endpoint.url)
         with TickLoop(run=RUN, owners=OWNERS, settings=settings, inline=True, client=client, ticks=TICKS + 1) as loop:
             live(loop, TICKS)

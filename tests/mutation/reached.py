@@ -272,8 +272,8 @@ class Reached:
 
 
 _CALLERS = {
-    "scheduler": ("ledger", "scheduler.real_day"),
-    "workers": ("workers.gate", "workers.kept_texts"),
+    "scheduler": ("ledger", "scheduler.ledger.real_day"),
+    "workers": ("workers.gate.gate", "workers.jobs.kept_texts"),
 }  # of scripts
 _NAMED_AFTER = {"scheduler": ("ledger",), "workers": ("gate",)}  # what the files of tests of scripts are called
 

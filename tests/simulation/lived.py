@@ -10,19 +10,19 @@ from typing import Any
 
 from redis import Redis
 
+from host.tick_loop import TickLoop
 from memory.clock import DAY, clock_time, day_of
-from memory.compaction import rating
-from memory.conversations import conversations
 from memory.effects import Append
 from memory.entry import Entry
+from memory.policies.compaction import rating
 from memory.stream import Stream
+from memory.summaries.conversations import conversations
 from ops.drive import drive
-from ops.host import TickLoop
-from scheduler.audit import audit, audit_budget
-from scheduler.history import Change
-from scheduler.loop import Tick
-from scheduler.settings import Settings
-from scheduler.turn import Outcome
+from scheduler.config.settings import Settings
+from scheduler.engine.turn import Outcome
+from scheduler.inspection.audit.audit import audit, audit_budget
+from scheduler.journal.history import Change
+from scheduler.tick.loop import Tick
 from simulation.world import World
 from tasks.registry import kind_of
 

@@ -14,25 +14,25 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from lived import UNSUMMARISED, lost
 
-from memory import cells
-from memory.compaction import enforce_limits
-from memory.conversations import conversations
 from memory.effects import Archive, Effect
 from memory.entry import Entry
+from memory.policies import cells
+from memory.policies.compaction import enforce_limits
+from memory.policies.window import total_tokens
 from memory.profile import Profile
 from memory.snapshot import dump, load
 from memory.stream import Stream
-from memory.window import total_tokens
+from memory.summaries.conversations import conversations
 from prompts.answers import Activity, DailyPlan, ReflectionAnswer, SummaryAnswer
-from scheduler.claims import Result
-from scheduler.history import redo
-from scheduler.journal import Notes, read_line, write_line
-from scheduler.ledger_answers import Row
-from scheduler.mind import Mind
-from scheduler.open_jobs import OpenJob
-from scheduler.rules import facts_of, rules_of, view_of
-from scheduler.settings import Settings
-from scheduler.turn import WorldTurn
+from scheduler.budget.rules import facts_of, rules_of, view_of
+from scheduler.config.settings import Settings
+from scheduler.engine.engine import Mind
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.engine.turn import WorldTurn
+from scheduler.journal.history import redo
+from scheduler.journal.lines import Notes, read_line, write_line
+from scheduler.ledger.answers import Row
+from scheduler.ledger.claims import Result
 from tasks.registry import kind_of, kinds
 
 ANN, BO, CELLS, WINDOW = "agent:ann", "agent:bo", "npc:cells", "npc:window"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from policy_cases import Host
 
-from memory.cells import cells
 from memory.limits import MemoryLimits
+from memory.policies.cells import cells
 from memory.stream import Stream
 from tasks.kind import Case
 

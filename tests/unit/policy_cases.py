@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from kind_cases import PROFILE, WORLD
 
 from memory.apply import apply, unmet
-from memory.compaction import enforce_limits
 from memory.effects import Effect, losses
 from memory.entry import Entry
 from memory.limits import MemoryLimits
-from memory.receive import receive
+from memory.policies.compaction import enforce_limits
+from memory.policies.receive import receive
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memory.entry import Entry
-from simulation.recorded import RecordedWorld
+from simulation.recorded.player import RecordedWorld
 
 DAY = 1440
 

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from memory.effects import Append, Effect
 from memory.entry import Entry
-from scheduler.due_ticks import DueTicks
-from scheduler.latencies import Latencies
-from scheduler.open_jobs import OpenJob
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.latency.due_ticks import DueTicks
+from scheduler.latency.latencies import Latencies
 from tasks.job import Cost, Job, JobKey, Reads, Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
 

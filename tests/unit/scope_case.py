@@ -12,11 +12,11 @@ from memory.effects import Effect
 from memory.entry import Entry
 from memory.limits import MemoryLimits
 from memory.profile import Profile
-from memory.scopes import CURSOR, WORLD
+from memory.routing.scopes import CURSOR, WORLD
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
-from scheduler.triggers import Trigger, location_left, recounts
+from scheduler.engine.triggers import Trigger, location_left, recounts
 from tasks.job import Job, JobKey, Reads, Request
 from tasks.kind import Case, World
 from tasks.recount import Recount

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memory.entry import PlanItem
-from simulation.action import Action, choose
-from simulation.plans import Agenda
-from simulation.setting import Setting
-from simulation.state import Body
+from simulation.town.action import Action, choose
+from simulation.town.plans import Agenda
+from simulation.town.setting import Setting
+from simulation.town.state import Body
 
 DAY = 1440
 SETTING = Setting(0, 2)

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_case import Thinker, fixed_ticks
 
-from scheduler.admission import DEFER_TICKS, MAX_TRIALS, Decided, admit, degrade
-from scheduler.budget import BudgetView, Cell
-from scheduler.due_ticks import TOO_SLOW, Bounds, DueTicks
-from scheduler.latencies import Latencies, LatencyPrior
-from scheduler.limits import LimitTable
-from scheduler.tiers import Offer
+from scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decided, admit, degrade
+from scheduler.budget.budget import BudgetView, Cell
+from scheduler.config.limits import LimitTable
+from scheduler.config.tiers import Offer
+from scheduler.latency.due_ticks import TOO_SLOW, Bounds, DueTicks
+from scheduler.latency.latencies import Latencies, LatencyPrior
 from tasks.job import Cost, JobKey, Request
 
 KINDS = {

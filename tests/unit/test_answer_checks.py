@@ -9,7 +9,7 @@ import pytest
 from kind_cases import ISABELLA, KLAUS, MARIA, case_of, message, observation, stream_of
 
 from memory.effects import Append, Effect, Rate, ReplaceSummary, Tell
-from memory.routing import INTEGRATE
+from memory.routing.routing import INTEGRATE
 from memory.stream import Stream
 from prompts.answers import MAX_MEMORY, MAX_PARAGRAPH, MAX_PHRASE
 from prompts.render import Templates

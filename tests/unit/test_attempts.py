@@ -12,17 +12,17 @@ from fakeredis import FakeRedis
 from own_kind_case import Own, Said
 
 from memory.profile import Profile
-from scheduler.claims import Claim
-from scheduler.endpoints import Endpoint, Model
-from scheduler.settings import Settings
+from scheduler.config.endpoints import Endpoint, Model
+from scheduler.config.settings import Settings
+from scheduler.ledger.claims import Claim
 from tasks import registry
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, World
 from tasks.registry import register
-from workers.attempt import NEW, Attempts, Outcome
-from workers.llm_answer import Answer
-from workers.llm_failures import Failure, FailureKind
-from workers.shared_calls import Asked, NotAsked
+from workers.jobs.attempt import NEW, Attempts, Outcome
+from workers.jobs.shared_calls import Asked, NotAsked
+from workers.llm.answer import Answer
+from workers.llm.failures import Failure, FailureKind
 
 RESERVED, USED = Cost(calls=1, tokens=500), Cost(calls=1, tokens=120)
 JOB = Job(

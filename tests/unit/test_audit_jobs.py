@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from scheduler.audit_jobs import wrong_attempts, wrong_lists
-from scheduler.budget import Cell
-from scheduler.budget_lines import accounts_of
-from scheduler.journal import OpenNote
-from scheduler.standing import Opening
+from scheduler.budget.budget import Cell
+from scheduler.budget.budget_lines import accounts_of
+from scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
+from scheduler.journal.lines import OpenNote
+from scheduler.journal.run_totals import Opening
 from tasks.job import Cost, JobKey
 
 OPEN, STAGED = JobKey(7, "plan", "agent:ada", 0, 0), JobKey(7, "plan", "agent:ben", 0, 0)

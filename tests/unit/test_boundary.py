@@ -14,13 +14,13 @@ from memory.effects import Append, Archive, Effect, SetCounter, Tell
 from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
-from scheduler.boundary import Closing, apply_late, cancelled, close_due
-from scheduler.claims import PromptCount, Result
-from scheduler.kind_effects import EFFECTS_REFUSED
-from scheduler.ledger_answers import JobState, Row
-from scheduler.open_jobs import OpenJob
-from scheduler.repairs import FAILED
-from scheduler.shortfalls import Shortfalls, note_shortfall
+from scheduler.budget.repairs import FAILED
+from scheduler.engine.boundary import Closing, apply_late, cancelled, close_due
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.intake.kind_effects import EFFECTS_REFUSED
+from scheduler.journal.shortfalls import Shortfalls, note_shortfall
+from scheduler.ledger.answers import JobState, Row
+from scheduler.ledger.claims import PromptCount, Result
 from tasks.job import Cost, JobKey
 from tasks.kind import Case, World
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.budget import (
+from scheduler.budget.budget import (
     NOTHING,
     BudgetView,
     Cell,
@@ -17,7 +17,7 @@ from scheduler.budget import (
     retry_pool,
     window_of,
 )
-from scheduler.limits import LimitTable
+from scheduler.config.limits import LimitTable
 from tasks.job import Cost, JobKey
 
 KINDS = ("plan", "reflect", "summarise", "prune")

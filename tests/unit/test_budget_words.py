@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.console import Console
 
-from ops.budget_words import Row, budget_rows, budget_table, limit_lines, refused_in_words
-from scheduler.budget import limit_in_words, refusal_in_words
-from scheduler.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
-from scheduler.limits import LimitTable
+from ops.formatting.budget import Row, budget_rows, budget_table, limit_lines, refused_in_words
+from scheduler.budget.budget import limit_in_words, refusal_in_words
+from scheduler.budget.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
+from scheduler.config.limits import LimitTable
 
 POOLS = Pools(0.2)
 TABLE = LimitTable({"tick.run.calls": 10, "day.owner:*.calls": 20, "day.owner:agent:eve.calls": 5, "day.run.jobs": 3})

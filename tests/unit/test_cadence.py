@@ -7,7 +7,7 @@ from typing import Any
 
 from scheduler_case import ANN, BOB, Thinker
 
-from scheduler.cadence import Cadence
+from scheduler.steering.cadence import Cadence
 
 
 class Asked:

@@ -12,10 +12,10 @@ from celery.app.defaults import NAMESPACES, flatten
 from kombu.connection import Connection
 from kombu.transport.redis import Channel
 
-from scheduler.settings import ConfigurationError
+from scheduler.config.settings import ConfigurationError
 from tasks.registry import kinds
-from workers.broker_url import kombu_url, tls
 from workers.celery_app import make_app
+from workers.transport.broker_url import kombu_url, tls
 
 KINDS = [kind.name for kind in kinds()]
 

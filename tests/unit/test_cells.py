@@ -10,15 +10,15 @@ from policy_cases import HENDERSON, KIND, OGILVY, Host
 from pydantic import ValidationError
 
 from memory.apply import unmet
-from memory.cells import SUMMARY_TOKENS, cells, has_space, leaving, retell
 from memory.effects import Archive, ForgetWaiting, ReplaceSummary, TakeWaiting
 from memory.entry import Entry
 from memory.limits import MemoryLimits
-from memory.long_term import estimate_tokens
+from memory.policies.cells import SUMMARY_TOKENS, cells, has_space, leaving, retell
 from memory.stream import Stream
+from memory.summaries.long_term import estimate_tokens
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
-from scheduler.settings import ConfigurationError, Settings
+from scheduler.config.settings import ConfigurationError, Settings
 from tasks.kind import Case
 from tasks.summarise import Summarise
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from cells_case import LIMITS, fails, filled, texts, writes
 from policy_cases import HENDERSON, OGILVY, Host
 
-from memory.cells import cells
 from memory.limits import MemoryLimits
-from memory.long_term import estimate_tokens
+from memory.policies.cells import cells
+from memory.summaries.long_term import estimate_tokens
 
 UNCHANGED = MemoryLimits(policy="cells", cells=3, on_failure="unchanged")
 

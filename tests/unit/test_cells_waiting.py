@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from policy_cases import KIND, OGILVY, Host
 
 from memory.apply import apply
-from memory.cells import cells, most_waiting
-from memory.compaction import choose, enforce_limits
 from memory.effects import Append, Archive
 from memory.entry import INTO_SUMMARY, Entry
 from memory.limits import MemoryLimits
-from memory.receive import receive
+from memory.policies.cells import cells, most_waiting
+from memory.policies.compaction import choose, enforce_limits
+from memory.policies.receive import receive
 from memory.stream import Stream
-from scheduler.rules import rules_of
-from scheduler.settings import Settings
+from scheduler.budget.rules import rules_of
+from scheduler.config.settings import Settings
 
 # -- where memory K+1 waits ------------------------------------------------------------------------
 

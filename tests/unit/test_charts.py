@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ops.axes import Axis, figure
-from ops.charts import Band, Series, bar_chart, document, line_chart
-from ops.report_page import Page, Section, Table
+from ops.formatting.axes import Axis, figure
+from ops.formatting.charts import Band, Series, bar_chart, document, line_chart
+from ops.report.page import Page, Section, Table
 
 EVIL = "<script>alert('x')</script> & \"more\""
 

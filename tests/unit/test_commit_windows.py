@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.clock import DAY, day_of
-from scheduler.commit import KEPT_DAYS, Committer
-from scheduler.facts import Facts
+from scheduler.config.facts import Facts
+from scheduler.tick.commit import KEPT_DAYS, Committer
 
 
 def over(facts: Facts, window: str, number: int, *named: int) -> tuple[int, int] | None:

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from kind_cases import KLAUS, MARIA, WORLD, message, observation, stream_of
 
 from memory.apply import apply, unmet
-from memory.compaction import (
+from memory.effects import Append, Archive
+from memory.entry import MAX_TEXT, Entry
+from memory.limits import MemoryLimits
+from memory.policies.compaction import (
     MOST_SUBJECTS,
     by_place,
     carry_out,
@@ -21,9 +24,6 @@ from memory.compaction import (
     rating,
     summary_entry,
 )
-from memory.effects import Append, Archive
-from memory.entry import MAX_TEXT, Entry
-from memory.limits import MemoryLimits
 from memory.stream import Stream
 
 NOW = 5_000

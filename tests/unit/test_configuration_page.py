@@ -11,11 +11,11 @@ import pytest
 from pydantic import BaseModel
 
 from memory.entry import MAX_TEXT
-from memory.truncation import LEAST
-from scheduler.endpoints import Endpoint, ModelSettings
-from scheduler.kept_settings import KEPT
-from scheduler.rules import check_limits, check_spending
-from scheduler.settings import ConfigurationError, Settings
+from memory.language.truncation import LEAST
+from scheduler.budget.rules import check_limits, check_spending
+from scheduler.config.endpoints import Endpoint, ModelSettings
+from scheduler.config.kept_settings import KEPT
+from scheduler.config.settings import ConfigurationError, Settings
 from tasks.registry import kinds
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "reference" / "configuration.md").read_text()

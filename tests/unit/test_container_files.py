@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_image_holds_every_package() -> None:
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    wanted = {f"{module}.py" for module in setup["py-modules"]} | {name.partition(".")[0] for name in setup["packages"]}
+    wanted = {f"{module}.py" for module in setup["py-modules"]}
+    wanted |= {name.partition(".")[0] for name in setup["packages"]["find"]["include"]}
     copied = set(" ".join(re.findall(r"^COPY (.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)).split())
     assert wanted <= copied
     ignored = (ROOT / ".dockerignore").read_text().split()

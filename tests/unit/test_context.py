@@ -6,12 +6,19 @@ from typing import Any
 
 import pytest
 
-from memory.context import context_window
 from memory.entry import Character, Entry
 from memory.limits import MemoryLimits
-from memory.scope_context import latest, location_memory, memory_line, npc_memory, scope_context, world_memory
+from memory.policies.window import buffer_tokens, is_near_limit, summary_room
+from memory.routing.context import context_window
+from memory.routing.scope_context import (
+    latest,
+    location_memory,
+    memory_line,
+    npc_memory,
+    scope_context,
+    world_memory,
+)
 from memory.stream import Stream
-from memory.window import buffer_tokens, is_near_limit, summary_room
 
 
 def entry(text: str, minute: int, **fields: Any) -> Entry:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scheduler.controls import FULL, Asked, Control, Retry, SetCadence, SetLimit, SetMode, read_asked, wanted_mode
+from scheduler.config.controls import (
+    FULL,
+    Asked,
+    Control,
+    Retry,
+    SetCadence,
+    SetLimit,
+    SetMode,
+    read_asked,
+    wanted_mode,
+)
 
 
 @pytest.mark.parametrize(

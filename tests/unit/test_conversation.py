@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from memory.entry import Entry
-from simulation import conversation, phrases, topics
-from simulation.chance import Chance
-from simulation.setting import Setting
-from simulation.state import Body, News, Promise, State, Talk
-from simulation.topics import Pair
-from simulation.town import Town
+from simulation.town import conversation, phrases, topics
+from simulation.town.chance import Chance
+from simulation.town.setting import Setting
+from simulation.town.state import Body, News, Promise, State, Talk
+from simulation.town.topics import Pair
+from simulation.town.town import Town
 
 DAY = 1440
 NOON = 720

@@ -11,8 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kind_cases import ISABELLA, KLAUS, MARIA, WORLD, message, observation, stream_of
 
-from memory.conversations import GAP, LONGEST, conversations, digest, is_dialogue, line, listing, named
 from memory.entry import MAX_TEXT, Entry
+from memory.summaries.conversations import (
+    GAP,
+    LONGEST,
+    conversations,
+    digest,
+    is_dialogue,
+    line,
+    listing,
+    named,
+)
 
 
 def test_same_participants_close_in_time_are_one_conversation() -> None:

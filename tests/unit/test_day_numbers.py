@@ -7,8 +7,8 @@ import pytest
 from memory.appointments import appointments
 from memory.clock import DAY, day_and_time, day_number, day_of
 from memory.entry import Entry
-from memory.times import anchor_days
-from scheduler.budget import cell_in_words, window_in_words
+from memory.language.times import anchor_days
+from scheduler.budget.budget import cell_in_words, window_in_words
 
 
 def test_the_first_day_is_told_as_1() -> None:

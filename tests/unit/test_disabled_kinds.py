@@ -9,10 +9,10 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import ConfigurationError, InputError, Observation, Profile, Settings, TickLoop
-from ops.demand import DEFAULTS
-from ops.estimates import estimate
-from scheduler.audit import audit
-from scheduler.rules import check_limits
+from ops.estimate.demand import DEFAULTS
+from ops.estimate.estimates import estimate
+from scheduler.budget.rules import check_limits
+from scheduler.inspection.audit.audit import audit
 from tasks.registry import kinds
 
 Loops = Callable[..., TickLoop]

@@ -9,7 +9,7 @@ from redis import Redis
 
 from cogitate import InputError, Tick, TickLoop
 from ops.drive import drive
-from simulation.town import Town
+from simulation.town.town import Town
 
 Loops = Callable[..., TickLoop]
 

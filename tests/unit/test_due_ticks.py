@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from scheduler_case import ANN, BOB, open_job
 
-from scheduler.due_ticks import LONG_PAUSE, PAUSE, TOO_SLOW, Bounds, DueTicks
-from scheduler.latencies import Latencies, LatencyPrior
-from scheduler.open_jobs import OpenJob
-from scheduler.rules import rules_of
-from scheduler.settings import Settings
-from scheduler.tiers import Offer
-from scheduler.timed import Timed
+from scheduler.budget.rules import rules_of
+from scheduler.config.settings import Settings
+from scheduler.config.tiers import Offer
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.latency.due_ticks import LONG_PAUSE, PAUSE, TOO_SLOW, Bounds, DueTicks
+from scheduler.latency.latencies import Latencies, LatencyPrior
+from scheduler.ledger.answer_times import Timed
 from tasks.job import Cost, JobKey, Request
 from tasks.registry import kinds
 

@@ -25,8 +25,8 @@ from memory.effects import (
     Tell,
 )
 from memory.entry import MAX_TEXT, Character, Entry, PlanItem
-from scheduler.claims import Result
-from scheduler.effect_check import (
+from scheduler.intake.checks import MAX_DEPTH, InputError
+from scheduler.intake.effects import (
     MAX_BYTES,
     MAX_EFFECTS,
     MAX_ITEMS,
@@ -35,8 +35,8 @@ from scheduler.effect_check import (
     check_bounds,
     check_effects,
 )
-from scheduler.intake import MAX_DEPTH, InputError
-from scheduler.ledger_answers import read_offers, read_rows
+from scheduler.ledger.answers import read_offers, read_rows
+from scheduler.ledger.claims import Result
 from tasks.job import JobKey
 
 BIG = 2**53

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from memory.effects import Effect
 from memory.stream import Stream
-from scheduler.effect_check import check_effect
+from scheduler.intake.effects import check_effect
 from tasks.job import Request
 from tasks.kind import Case, Kind
 from tasks.registry import kinds

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from ops.demand import DEFAULTS, Demand, Range
-from ops.estimates import Estimate, KindDay, estimate
-from scheduler.settings import Settings
+from ops.estimate.demand import DEFAULTS, Demand, Range
+from ops.estimate.estimates import Estimate, KindDay, estimate
+from scheduler.config.settings import Settings
 from tasks.registry import kinds
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from kind_cases import case_of
 
 from memory.stream import Stream
-from scheduler.claims import PromptCount
-from scheduler.token_estimates import UNCORRECTED, TokenEstimates
-from simulation.recorded import RecordedWorld
+from scheduler.engine.token_estimates import UNCORRECTED, TokenEstimates
+from scheduler.ledger.claims import PromptCount
+from simulation.recorded.player import RecordedWorld
 from tasks.kind import Prompt, World
 from tasks.registry import kind_of
-from workers.tokens import corrected_tokens, is_plain, prompt_tokens
+from workers.llm.tokens import corrected_tokens, is_plain, prompt_tokens
 
 EVERY = 8  # game minutes
 _PIECE = re.compile(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]")  # as byte-level tokenizers split before they merge

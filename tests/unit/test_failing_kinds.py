@@ -15,20 +15,20 @@ from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
 from memory.effects import SetCounter, Tell
-from ops.fake_llm import FakeEndpoint
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.job_history import JobHistory
-from scheduler.journal import Ended, EndNote
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.summary import summarise_run
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import Ended, EndNote
+from scheduler.ledger.run_names import prefix_of
 from tasks import registry
 from tasks.job import Cost
 from tasks.kind import Case, Prompt
 from tasks.registry import register
-from workers.llm_answer import Answer
-from workers.prompt_check import check_prompt
+from workers.llm.answer import Answer
+from workers.llm.prompt_check import check_prompt
 
 ADA = {"agent:ada": Profile(name="Ada Smith")}
 TICKS = 5
@@ -257,7 +257,7 @@ def of_answer(case: Case, answer: Any) -> Any:
 def test_an_answer_that_asks_for_what_cannot_be_written_is_repaired_once(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learns: bool
 ) -> None:
-    monkeypatch.setattr("workers.runner.ModelClients", Dreams)
+    monkeypatch.setattr("workers.jobs.runner.ModelClients", Dreams)
     monkeypatch.setattr(Dreams, "learns", learns)
     register(Own(answers=of_answer, output_cap=100))
     client = FakeRedis()
@@ -287,7 +287,7 @@ def test_whatever_a_kind_makes_of_an_answer_its_call_is_settled(
     def fail(case: Case, answer: Any) -> Any:
         raise error
 
-    monkeypatch.setattr("workers.runner.ModelClients", Dreams)
+    monkeypatch.setattr("workers.jobs.runner.ModelClients", Dreams)
     register(Own(answers=fail, output_cap=100))
     client = FakeRedis()
     with FakeEndpoint() as endpoint:

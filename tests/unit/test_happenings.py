@@ -9,10 +9,10 @@ import pytest
 
 from memory.effects import Append, Effect
 from memory.entry import Entry, PlanItem
-from simulation import happenings
-from simulation.setting import Setting
-from simulation.state import Appointment, State
-from simulation.town import Town
+from simulation.town import happenings
+from simulation.town.setting import Setting
+from simulation.town.state import Appointment, State
+from simulation.town.town import Town
 
 DAY = 1440
 SIX_PM = DAY + 1080

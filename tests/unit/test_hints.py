@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from scheduler_case import open_job
 
-from scheduler.waiting import MOST_INTERVALS, Hints
+from scheduler.tick.result_collector import MOST_INTERVALS, Hints
 
 KEYS = [open_job(owner=f"agent:{i}").job.key for i in range(50)]
 

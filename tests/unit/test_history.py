@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from kind_cases import moment_of
 
 from memory.apply import apply, unmet
-from memory.compaction import enforce_limits
 from memory.effects import Archive
 from memory.entry import Entry
-from memory.history import is_shared, length, trim
 from memory.limits import MemoryLimits
+from memory.policies.compaction import enforce_limits
+from memory.routing.history import is_shared, length, trim
 from memory.stream import Stream
 from prompts.render import Templates
 from tasks.prune import Prune

@@ -144,8 +144,8 @@ def test_dirty_ratings_are_clamped() -> None:
 
 
 def test_recorded_days_are_predicted_better_than_by_a_median_per_type(recordings: Path) -> None:
-    from bench.importance import by, learned, rated_entries
-    from bench.recordings import load_runs
+    from bench.quality.importance import by, learned, rated_entries
+    from bench.quality.recordings import load_runs
 
     runs = load_runs(recordings)
     if not runs:

@@ -15,8 +15,7 @@ from scheduler_case import ANN
 from memory.effects import Append, Archive, Effect, SetPlanStatus, Tell
 from memory.entry import MAX_TEXT, Entry, PlanItem
 from memory.profile import Profile
-from scheduler.effect_check import check_effect
-from scheduler.intake import (
+from scheduler.intake.checks import (
     MAX_DEPTH,
     MAX_NUMBERS,
     MAX_PARAMS,
@@ -28,7 +27,8 @@ from scheduler.intake import (
     check_request,
     check_within,
 )
-from scheduler.observations import Observation, check_entry
+from scheduler.intake.effects import check_effect
+from scheduler.intake.observations import Observation, check_entry
 from tasks.job import JobKey, Reads, Request
 from tasks.registry import kinds
 

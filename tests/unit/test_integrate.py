@@ -12,9 +12,9 @@ from kind_cases import KLAUS, case_of, moment_of, observation, stream_of
 from memory.apply import apply, unmet
 from memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
 from memory.entry import Entry
-from memory.long_term import estimate_tokens
-from memory.routing import Event, Routing, route
+from memory.routing.routing import Event, Routing, route
 from memory.stream import Stream
+from memory.summaries.long_term import estimate_tokens
 from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.integrate import ASKED, CURSOR, DONE, ROOM, TOKENS, Integrate, asks_for_integration, merged

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.effects import Append
 from memory.entry import Entry
-from scheduler.journal import (
+from scheduler.journal.lines import (
     Core,
     Ended,
     EndNote,
@@ -83,7 +83,7 @@ def says(stored: bytes) -> tuple[str, bytes] | None:
 
 
 def test_a_line_is_not_unpacked_beyond_what_a_server_could_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler.packing.MOST_BYTES", len(unpack_line(LINES[0])[1]) - 1)
+    monkeypatch.setattr("scheduler.ledger.packing.MOST_BYTES", len(unpack_line(LINES[0])[1]) - 1)
     with pytest.raises(JournalError, match=r"^tick 1: the journal was changed"):
         check(LINES)
 

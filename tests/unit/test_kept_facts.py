@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fakeredis import FakeRedis
 
 from cogitate import Profile, TickLoop
-from scheduler.run_names import prefix_of
+from scheduler.ledger.run_names import prefix_of
 
 
 def test_versions_of_the_facts_that_no_open_job_was_made_with_are_removed(

@@ -8,7 +8,7 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from workers.kept_texts import KeptTexts
+from workers.jobs.kept_texts import KeptTexts
 
 KEYS = ["texts", "texts_at", "texts_bytes"]
 

@@ -12,9 +12,9 @@ from fakeredis import FakeRedis
 from own_kind_case import Own, asked_every_tick, remembered
 
 from cogitate import CogitateError, InputError, KindError, Profile, TickLoop
-from ops.complaints import complaint_of
-from scheduler.audit import audit
-from scheduler.run_names import prefix_of
+from ops.error_messages import complaint_of
+from scheduler.inspection.audit.audit import audit
+from scheduler.ledger.run_names import prefix_of
 from tasks import registry
 from tasks.job import Reads, Request
 from tasks.kind import Halving, NoParams, bounds

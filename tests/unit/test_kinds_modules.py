@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.kinds import load_kinds
-from scheduler.settings import ConfigurationError, Settings
+from scheduler.config.kind_modules import load_kinds
+from scheduler.config.settings import ConfigurationError, Settings
 
 
 @pytest.mark.parametrize(

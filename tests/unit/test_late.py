@@ -14,11 +14,11 @@ from pydantic import BaseModel
 from memory.apply import apply, unmet
 from memory.effects import AdvanceCursor, Append, Archive, Effect, MarkAccessed, SetCounter, Tell
 from memory.entry import Entry
-from memory.scopes import WORLD
+from memory.routing.scopes import WORLD
 from memory.stream import Stream
 from prompts.answers import Activity, DailyPlan, ReflectionAnswer, RelationshipChange, SummaryAnswer
 from prompts.render import Templates
-from scheduler.boundary import provisional
+from scheduler.engine.boundary import provisional
 from tasks.job import JobKey, Request
 from tasks.kind import Case, Kind
 from tasks.late import as_repair

@@ -12,12 +12,12 @@ from memory.effects import Append, Tell
 from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
-from scheduler import late_answers
-from scheduler.boundary import Closing, close_due
-from scheduler.claims import Result
-from scheduler.late_answers import Awaited, LateAnswers, Made
-from scheduler.ledger_answers import JobState, Offered, Row
-from scheduler.open_jobs import OpenJob
+from scheduler.engine import late_answers
+from scheduler.engine.boundary import Closing, close_due
+from scheduler.engine.late_answers import Awaited, LateAnswers, Made
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.ledger.answers import JobState, Offered, Row
+from scheduler.ledger.claims import Result
 from tasks.job import Cost, JobKey
 from tasks.kind import Case, World
 

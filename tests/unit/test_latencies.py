@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.latencies import RECENT, SAYING, WINDOW, Latencies, LatencyPrior
-from scheduler.ledger import Write
-from scheduler.timed import Timed, note_of, read_timed
+from scheduler.latency.latencies import RECENT, SAYING, WINDOW, Latencies, LatencyPrior
+from scheduler.ledger.answer_times import Timed, note_of, read_timed
+from scheduler.ledger.ledger import Write
 from tasks.job import Cost, JobKey
 
 MODEL = "default"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from scheduler.latencies import Latencies
-from scheduler.latency_prior import ASSUMED, prior_of
-from scheduler.settings import Settings
-from scheduler.timed import Timed
+from scheduler.config.settings import Settings
+from scheduler.latency.latencies import Latencies
+from scheduler.latency.prior import ASSUMED, prior_of
+from scheduler.ledger.answer_times import Timed
 from tasks.job import JobKey
 
 MODEL = "default"

@@ -11,7 +11,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from cogitate import CogitateError, Fenced, LedgerError, Observation, Profile, Tick, TickLoop
-from scheduler.audit import audit
+from scheduler.inspection.audit.audit import audit
 
 Loops = Callable[..., TickLoop]
 

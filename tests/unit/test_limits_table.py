@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.limits import LIMIT_UNITS, MAX_LIMIT, PERIODS, LimitError, LimitName, LimitTable, parse_limit_name
+from scheduler.config.limits import (
+    LIMIT_UNITS,
+    MAX_LIMIT,
+    PERIODS,
+    LimitError,
+    LimitName,
+    LimitTable,
+    parse_limit_name,
+)
 
 scopes = st.one_of(
     st.just("run"), st.text(min_size=1).map(lambda t: f"kind:{t}"), st.text(min_size=1).map(lambda t: f"owner:{t}")

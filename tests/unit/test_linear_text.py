@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pattern_samples import PACKAGES, patterns, pumps
 from text_functions import FUNCTIONS, FUNCTIONS_OF_ANSWERS, LISTS
 
-from memory.text import WHITE_SPACE, normalized
+from memory.language.text import WHITE_SPACE, normalized
 
 LENGTH = 500  # characters at first, 4,000 in the end
 TIMES = (2, 8)  # at the first of them cubic work fails, which would take minutes at the second

@@ -8,7 +8,7 @@ from kind_cases import KLAUS, PROFILE, case_of, observation, stream_of
 
 from memory.apply import apply, unmet
 from memory.entry import Character, Entry
-from memory.long_term import estimate_tokens, fold, told
+from memory.summaries.long_term import estimate_tokens, fold, told
 from prompts.render import Templates
 from tasks.act import Act
 from tasks.kind import Case, Kind

@@ -37,13 +37,13 @@ from cogitate import (
     Tell,
     TickLoop,
 )
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.job_history import JobHistory
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.summary import summarise_run
-from scheduler.turn import WorldTurn
+from scheduler.engine.turn import WorldTurn
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import Reads, Request
 from tasks.registry import kind_names
 

@@ -15,9 +15,9 @@ from structlog.testing import capture_logs
 
 from tasks.job import Job, JobKey, split_job_id
 from workers.celery_app import make_app
-from workers.envelope import MessageRefused, check_envelope, check_hint
+from workers.jobs.runner import run_job
 from workers.publish import Template
-from workers.runner import run_job
+from workers.transport.envelope import MessageRefused, check_envelope, check_hint
 
 JOB = Job(run="town", key=JobKey(420, "plan", "agent:ann", 0, 0), minute=420, due=425, reads=())
 HINT: dict[str, Any] = json.loads(Template(make_app("redis://localhost/1"), "plan").render(JOB, "a-tag"))

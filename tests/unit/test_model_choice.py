@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from ops.complaints import complaint_of
-from ops.config_command import masked
-from scheduler.kept_settings import KEPT, keep_settings, kept_settings
-from scheduler.rules import facts_of
-from scheduler.settings import ConfigurationError, Settings
-from workers.supervisor import worker_environment
+from ops.commands.config import masked
+from ops.error_messages import complaint_of
+from scheduler.budget.rules import facts_of
+from scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
+from scheduler.config.settings import ConfigurationError, Settings
+from workers.processes.supervisor import worker_environment
 
 KEY = "sk-planted-77"
 TWO: dict[str, Any] = {

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from workers import model_lane
-from workers.model_lane import ModelLane
+from workers.jobs import model_lane
+from workers.jobs.model_lane import ModelLane
 
 
 class Slots:

@@ -9,8 +9,8 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import LedgerError, Profile, RunExists, RunMissing, Settings, TickLoop
-from scheduler.exported_journal import journal_folder
-from scheduler.run_names import run_names
+from scheduler.journal.exported import journal_folder
+from scheduler.ledger.run_names import run_names
 
 Loops = Callable[..., TickLoop]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ops.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, paced_lines
-from scheduler.latencies import Latencies
-from scheduler.settings import Settings
-from scheduler.timed import Timed
+from host.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, paced_lines
+from scheduler.config.settings import Settings
+from scheduler.latency.latencies import Latencies
+from scheduler.ledger.answer_times import Timed
 from tasks.job import JobKey
 
 MODEL = "default"

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-from scheduler.admission import DEFER_TICKS, MAX_TRIALS, Decision
-from scheduler.claims import Reason, Source
-from scheduler.journal import End
+from scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decision
+from scheduler.journal.lines import End
+from scheduler.ledger.claims import Reason, Source
 from tasks.registry import kinds
 
 ROOT = Path(__file__).parent.parent.parent

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.perception import Perception, appearance
-from simulation.state import Body, Condition
+from simulation.town.perception import Perception, appearance
+from simulation.town.state import Body, Condition
 
 
 def body(x: int = 0, y: int = 0, condition: Condition = "idle", doing: str = "", place: str = "plaza") -> Body:

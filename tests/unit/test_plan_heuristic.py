@@ -14,8 +14,8 @@ from plan_case import KIND, MORNING, made
 from memory.appointments import appointments
 from memory.clock import DAY, next_morning
 from memory.entry import Entry, PlanItem
+from memory.language.times import find_times, parse_clock
 from memory.profile import Location, Profile
-from memory.times import find_times, parse_clock
 from tasks.identity import pursuit_of, read_routine, role_of, work_of
 from tasks.kind import World
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from bench.locomo import tables as locomo
-from bench.quality import SECTIONS, report
-from bench.recordings import load_conversations, load_runs
-from bench.reflection_times import tables as reflection_times
-from bench.streams import tables as streams
+from bench.quality.locomo import tables as locomo
+from bench.quality.quality import SECTIONS, report
+from bench.quality.recordings import load_conversations, load_runs
+from bench.quality.reflection_times import tables as reflection_times
+from bench.quality.streams import tables as streams
 from bench.table import Row, Table
 
 ROOT = Path(__file__).parents[2]

@@ -11,14 +11,14 @@ import pytest
 from fakeredis import FakeRedis
 from llm_case import CAP, MODEL, PROMPT, Mood
 
-from scheduler.real_day import RealDay
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
+from scheduler.ledger.real_day import RealDay
 from tasks.job import Cost, Job, JobKey
-from workers.calls import Calls
-from workers.gate import Entered, Refused
-from workers.llm_answer import Answer
-from workers.llm_failures import Failure
-from workers.shared_calls import Asked, NotAsked
+from workers.gate.gate import Entered, Refused
+from workers.jobs.calls import Calls
+from workers.jobs.shared_calls import Asked, NotAsked
+from workers.llm.answer import Answer
+from workers.llm.failures import Failure
 
 JOB = Job(
     run="town", key=JobKey(420, "plan", "agent:ada", 0, 0), minute=420, due=425, reads=(), model="default",

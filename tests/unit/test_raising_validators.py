@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, field_validator
 
-from workers.llm_reply import Reply, validated
-from workers.repair import complaint_of
+from workers.jobs.repair import complaint_of
+from workers.llm.reply import Reply, validated
 
 
 class Exploding(ValueError):

@@ -10,7 +10,7 @@ from recorded_case import event, play, write
 
 from memory.effects import Append, Effect, SetPlanStatus
 from memory.entry import Entry, PlanItem
-from simulation.recorded import RecordedWorld
+from simulation.recorded.player import RecordedWorld
 from simulation.recordings import SMALL
 from simulation.world import World
 

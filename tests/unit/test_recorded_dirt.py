@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded_case import event, play, write
 
-from simulation.nodes import read_nodes
-from simulation.recorded import RecordedWorld
-from simulation.recording import RecordingError, read_recording
+from simulation.recorded.nodes import read_nodes
+from simulation.recorded.player import RecordedWorld
+from simulation.recorded.recording import RecordingError, read_recording
 
 # -- dirt ------------------------------------------------------------------------------------------
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from recorded_case import play
 
-from simulation.load_profile import job_demand, reflection_times
-from simulation.record import main, record_town
-from simulation.recorded import RecordedWorld
-from simulation.recording import Recording, read_recording
+from simulation.recorded.load_profile import job_demand, reflection_times
+from simulation.recorded.player import RecordedWorld
+from simulation.recorded.record import main, record_town
+from simulation.recorded.recording import Recording, read_recording
 from simulation.recordings import SMALL
 
 

@@ -13,7 +13,7 @@ from memory.apply import apply
 from memory.effects import MarkAccessed, SetCounter, Tell
 from memory.entry import Entry
 from memory.limits import Cause, MemoryLimits
-from memory.repeats import count_repeat
+from memory.routing.repeats import count_repeat
 from memory.stream import Stream
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates

@@ -8,7 +8,7 @@ from kind_cases import KLAUS, message, observation, stream_of
 from memory.apply import apply
 from memory.entry import Entry
 from memory.stream import Stream
-from scheduler.repairs import FAILED, given_up, is_time, repairs
+from scheduler.budget.repairs import FAILED, given_up, is_time, repairs
 from tasks.job import Request
 
 EVENING = 1200

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from memory.entry import Entry
-from memory.repeats import RepeatIndex, find_repeat, repeat_key
+from memory.routing.repeats import RepeatIndex, find_repeat, repeat_key
 from memory.stream import Stream
 
 

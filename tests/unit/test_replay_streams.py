@@ -10,9 +10,9 @@ from scheduler_case import ANN, BOB, seen
 
 from memory.entry import Marks
 from memory.stream import Stream
-from scheduler.journal import JournalError
-from scheduler.replay import STREAM_KEYS, compare
-from scheduler.streams import stream_writes
+from scheduler.inspection.replay import STREAM_KEYS, compare
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.streams import stream_writes
 
 PREFIX = "cogitate:{r}:0:"
 

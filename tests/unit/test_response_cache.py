@@ -11,15 +11,15 @@ from fakeredis import FakeRedis
 from llm_case import CAP, MODEL, PROMPT, Mood
 from pydantic import BaseModel
 
-from scheduler.endpoints import Model
-from scheduler.keys import RESPONSES
-from scheduler.settings import Settings
+from scheduler.config.endpoints import Model
+from scheduler.config.settings import Settings
+from scheduler.ledger.keys import RESPONSES
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Prompt
-from workers.llm_answer import Answer
-from workers.llm_failures import Failure, FailureKind
-from workers.repair import OF_ANSWERS
-from workers.response_cache import Question, ResponseCache
+from workers.jobs.repair import OF_ANSWERS
+from workers.jobs.response_cache import Question, ResponseCache
+from workers.llm.answer import Answer
+from workers.llm.failures import Failure, FailureKind
 
 TEXT = '{"word": "grey", "strength": 3}'
 GOOD = Answer(

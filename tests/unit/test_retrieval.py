@@ -12,8 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.entry import ENTRY_TYPES, Entry, EntryType
-from memory.retrieval import DEFAULT, DIALOGUE, SPEC, Component, Query, RetrievalProfile, Scored, retrieve
-from memory.text import normal
+from memory.language.text import normal
+from memory.retrieval.retrieval import (
+    DEFAULT,
+    DIALOGUE,
+    SPEC,
+    Component,
+    Query,
+    RetrievalProfile,
+    Scored,
+    retrieve,
+)
 
 PROFILES = [SPEC, DEFAULT, DIALOGUE, RetrievalProfile(name="mmr", components=DEFAULT.components, diversity=0.5)]
 

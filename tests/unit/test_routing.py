@@ -8,8 +8,8 @@ import pytest
 
 from memory.entry import MAX_TEXT
 from memory.errors import InputError
-from memory.routing import RULES, Event, EventRule, Routing, route
-from memory.truncation import Truncation
+from memory.language.truncation import Truncation
+from memory.routing.routing import RULES, Event, EventRule, Routing, route
 
 FLOOR = "I believe we should maximize the floor because it protects vulnerable members."
 

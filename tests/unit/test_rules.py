@@ -9,9 +9,9 @@ import pytest
 
 from memory.clock import DAY
 from memory.limits import MemoryLimits
-from scheduler.facts import Facts
-from scheduler.rules import Rules, check_models, facts_of, rules_of, throttle_rules, view_of
-from scheduler.settings import ConfigurationError, Settings
+from scheduler.budget.rules import Rules, check_models, facts_of, rules_of, throttle_rules, view_of
+from scheduler.config.facts import Facts
+from scheduler.config.settings import ConfigurationError, Settings
 from tasks.kind import Location
 from tasks.registry import kinds
 

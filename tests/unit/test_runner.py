@@ -12,14 +12,14 @@ from redis.exceptions import ConnectionError as Away
 from structlog.testing import capture_logs
 
 from memory.profile import Profile
-from scheduler.claims import Claim, Result
-from scheduler.readiness import endpoint_hints, trial_hints
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
+from scheduler.ledger.claims import Claim, Result
+from scheduler.ledger.trial_hints import endpoint_hints, trial_hints
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, World
-from workers import runner as module
-from workers.attempt import NEW, Lesson, Outcome
-from workers.runner import SETTLE_BACKOFF, Runner
+from workers.jobs import runner as module
+from workers.jobs.attempt import NEW, Lesson, Outcome
+from workers.jobs.runner import SETTLE_BACKOFF, Runner
 
 JOB = Job(run="town", key=JobKey(3, "plan", "agent:a", 0, 0), minute=3, due=9, reads=(), model="default")
 USED = Cost(calls=1, tokens=7)

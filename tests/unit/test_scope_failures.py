@@ -7,7 +7,7 @@ from scope_case import ANSWER, BOB, INN, RECOUNT, TALK, Realm
 
 from memory.effects import AdvanceCursor, Append
 from memory.limits import MemoryLimits
-from memory.scopes import CURSOR
+from memory.routing.scopes import CURSOR
 from tasks.job import Request
 
 

@@ -6,8 +6,8 @@ import pytest
 from scope_case import BOB, EVE, INN, RECOUNT, TALK, Realm
 
 from memory.entry import Entry
-from memory.scopes import WORLD, around_mentions, is_about, mentions
-from scheduler.triggers import location_left, story_event
+from memory.routing.scopes import WORLD, around_mentions, is_about, mentions
+from scheduler.engine.triggers import location_left, story_event
 
 # -- prompts ---------------------------------------------------------------------------------------
 

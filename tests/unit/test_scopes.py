@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scope_case import ANSWER, BOB, EVE, INN, PROFILES, TALK, Realm
 
 from memory.entry import Entry
-from memory.scopes import WORLD, around_mentions, mentions, messages_since
-from scheduler.triggers import location_left, story_event
+from memory.routing.scopes import WORLD, around_mentions, mentions, messages_since
+from scheduler.engine.triggers import location_left, story_event
 
 # -- the cases that the spec lists -----------------------------------------------------------------
 

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.scoring import HALF_LIFE, bm25, keyword_relevance, log_age, normal_importance, recency, scaled
+from memory.retrieval.scoring import (
+    HALF_LIFE,
+    bm25,
+    keyword_relevance,
+    log_age,
+    normal_importance,
+    recency,
+    scaled,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
 

@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from memory.courtesies import acts, is_small_talk, tell_acts
-from memory.entities import is_number, name_words
-from memory.pronouns import HE, SHE, THEY, pronouns_of
-from memory.reported import is_english, third_person
-from memory.sentences import clean, split_clauses, split_sentences
-from memory.speakers import Speakers
+from memory.language.courtesies import acts, is_small_talk, tell_acts
+from memory.language.entities import is_number, name_words
+from memory.language.pronouns import HE, SHE, THEY, pronouns_of
+from memory.language.reported import is_english, third_person
+from memory.language.sentences import clean, split_clauses, split_sentences
+from memory.language.speakers import Speakers
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from workers import server_guard
+from workers.processes import server_guard
 
 
 class Stubborn:

@@ -10,9 +10,9 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
-from workers import server_keeper
-from workers.embedded import EmbeddedServerError
-from workers.server_keeper import ServerKeeper
+from workers.processes import server_keeper
+from workers.processes.embedded import EmbeddedServerError
+from workers.processes.server_keeper import ServerKeeper
 
 
 class Dead:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from ops.config_command import masked, origin
-from scheduler.kept_settings import KEPT, keep_settings, kept_settings
-from scheduler.rules import check_limits, check_spending
-from scheduler.settings import ConfigurationError, Settings, check_run_name
+from ops.commands.config import masked, origin
+from scheduler.budget.rules import check_limits, check_spending
+from scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
+from scheduler.config.settings import ConfigurationError, Settings, check_run_name
 from tasks.registry import kinds
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-import workers.shared_calls
+import workers.jobs.shared_calls
 from tasks.job import Cost
-from workers.llm_answer import Answer
-from workers.llm_failures import Failure
-from workers.shared_calls import Asked, SharedCalls
+from workers.jobs.shared_calls import Asked, SharedCalls
+from workers.llm.answer import Answer
+from workers.llm.failures import Failure
 
 GOOD = Answer(usage=Cost(calls=1, tokens=7))
 FAR = 60.0  # seconds
@@ -30,7 +30,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> threading.Semaphore:
             begun.release()
             return super().result(timeout)
 
-    monkeypatch.setattr(workers.shared_calls, "Future", Awaited)
+    monkeypatch.setattr(workers.jobs.shared_calls, "Future", Awaited)
     return begun
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.limits import MemoryLimits
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from scheduler.journal import Correction, EndNote, Retried
-from scheduler.ledger import Write
-from scheduler.ledger_answers import Retry
-from scheduler.retries import Retries
-from scheduler.spending import Spent, spending
-from scheduler.unjournalled import Unjournalled, unjournalled
-from scheduler.versions import CORRECTS_VIEW
+from scheduler.config.versions import CORRECTS_VIEW
+from scheduler.engine.retries import Retries
+from scheduler.inspection.unjournalled import Unjournalled, unjournalled
+from scheduler.journal.lines import Correction, EndNote, Retried
+from scheduler.journal.spending import Spent, spending
+from scheduler.ledger.answers import Retry
+from scheduler.ledger.ledger import Write
 from tasks.job import Cost, JobKey
 
 PLAN, ACT, SUM = (JobKey(7, kind, "agent:ada", 0, 0) for kind in ("plan", "act", "summarise"))

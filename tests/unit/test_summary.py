@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.summary import Line, Style, summarise
+from memory.summaries.summary import Line, Style, summarise
 
 TALK = [
     Line("Gina", "Hey Jon! Good to see you. What's up?", 540),
@@ -116,8 +116,8 @@ def test_more_room_never_loses_an_entity() -> None:
 def test_recorded_sessions_reach_their_goals(recordings: Path) -> None:
     from rouge_score.rouge_scorer import RougeScorer
 
-    from bench.recordings import load_conversations
-    from bench.summaries import measure, ours, sessions
+    from bench.quality.recordings import load_conversations
+    from bench.quality.summaries import measure, ours, sessions
 
     talks = load_conversations(recordings)
     if not talks:

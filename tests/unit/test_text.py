@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.text import FUNCTION_WORDS, STOP_WORDS, extract_keywords, normal, stem, stems, words
+from memory.language.text import FUNCTION_WORDS, STOP_WORDS, extract_keywords, normal, stem, stems, words
 
 
 @pytest.mark.parametrize(

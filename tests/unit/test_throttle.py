@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from memory.entry import Entry
 from memory.stream import Stream
-from scheduler.budget import BudgetView, Cell
-from scheduler.claims import Reason
-from scheduler.controls import FULL, SetCadence
-from scheduler.journal import Ended
-from scheduler.limits import LimitTable
-from scheduler.postponing import Postponing
-from scheduler.pressure import Seen, burn, judge
-from scheduler.rules import ThrottleRules
-from scheduler.throttle import Throttle
+from scheduler.budget.budget import BudgetView, Cell
+from scheduler.budget.rules import ThrottleRules
+from scheduler.config.controls import FULL, SetCadence
+from scheduler.config.limits import LimitTable
+from scheduler.journal.lines import Ended
+from scheduler.ledger.claims import Reason
+from scheduler.steering.postponing import Postponing
+from scheduler.steering.pressure import Seen, burn, judge
+from scheduler.steering.throttle import Throttle
 from tasks.job import Cost, JobKey, Request
 
 HOUR = 60

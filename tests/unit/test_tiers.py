@@ -7,12 +7,12 @@ from kind_cases import KLAUS, moment_of, observation, stream_of
 from scheduler_case import Thinker, fixed_ticks
 
 from memory.errors import InputError
-from scheduler.admission import Decided, admit
-from scheduler.budget import BudgetView
-from scheduler.limits import LimitTable
-from scheduler.rules import Rules, check_models, rules_of
-from scheduler.settings import ConfigurationError, Settings
-from scheduler.tiers import Offer, Tier, usual_tier
+from scheduler.budget.admission import Decided, admit
+from scheduler.budget.budget import BudgetView
+from scheduler.budget.rules import Rules, check_models, rules_of
+from scheduler.config.limits import LimitTable
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.config.tiers import Offer, Tier, usual_tier
 from tasks.job import Cost, Request
 from tasks.kind import Moment
 

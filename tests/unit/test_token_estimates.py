@@ -6,8 +6,8 @@ from random import Random
 
 from fakeredis import FakeRedis
 
-from scheduler.claims import PromptCount
-from scheduler.token_estimates import LEAST, TokenEstimates
+from scheduler.engine.token_estimates import LEAST, TokenEstimates
+from scheduler.ledger.claims import PromptCount
 
 MODEL = "default"
 

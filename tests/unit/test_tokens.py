@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from scheduler.endpoints import Model
-from scheduler.prices import call_cost, upper_bound, usd_micros
+from scheduler.config.endpoints import Model
+from scheduler.config.prices import call_cost, upper_bound, usd_micros
 from tasks.job import Cost
 from tasks.kind import Case, Kind, Prompt
-from workers.tokens import PromptDoesNotFit, corrected_tokens, estimate_tokens, fit, prompt_tokens
+from workers.llm.tokens import PromptDoesNotFit, corrected_tokens, estimate_tokens, fit, prompt_tokens
 
 # The last column is the largest of the counts that five tokenizers gave: cl100k, o200k, p50k, and the published ones
 # of Anthropic and DeepSeek.
@@ -145,7 +145,7 @@ def test_a_prompt_that_is_far_too_long_is_refused_without_being_counted(
         counted.append(text)
         return estimate_tokens(text)
 
-    monkeypatch.setattr("workers.tokens.estimate_tokens", count)
+    monkeypatch.setattr("workers.llm.tokens.estimate_tokens", count)
     text = "about " * 400_000
     kind = SimpleNamespace(name="long", prompt=lambda case, share: spoken(text))
     with pytest.raises(PromptDoesNotFit, match=r"has 2400004 characters without any memories, .* cap of 1000 tokens"):

@@ -13,9 +13,9 @@ import pytest
 
 from memory.effects import Append, Effect, SetPlanStatus, Tell
 from memory.entry import Entry, PlanItem
-from simulation.people import population
-from simulation.places import build
-from simulation.town import Town
+from simulation.town.people import population
+from simulation.town.places import build
+from simulation.town.town import Town
 from simulation.world import World
 
 DAY = 1440

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.recordings import load_runs
-from bench.reflection_times import replay
+from bench.quality.recordings import load_runs
+from bench.quality.reflection_times import replay
 from memory.trigger import Trigger
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ops.fake_limit import Pace, too_many
-from workers.endpoint_reports import Report, added_up
-from workers.llm_failures import FAILURE_KINDS, Failure
-from workers.verdict import WHAT_TO_CHECK, verdict_of
+from ops.fake_llm.limit import Pace, too_many
+from workers.gate.endpoint_reports import Report, added_up
+from workers.gate.verdict import WHAT_TO_CHECK, verdict_of
+from workers.llm.failures import FAILURE_KINDS, Failure
 
 SPEAK = {"connection", "timeout", "server", "overloaded", "rate_limited"}
 LASTING = {"auth", "quota_exhausted"}

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scheduler_case import ANN, BOB, open_job
 
-from scheduler.ledger_answers import Attempt, Collected, Row
-from scheduler.open_jobs import OpenJob
-from scheduler.waiting import LOOKS_A_LEASE, Hints, Leases, SignsOfLife, Waiting
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.ledger.answers import Attempt, Collected, Row
+from scheduler.tick.result_collector import LOOKS_A_LEASE, Hints, Leases, SignsOfLife, Waiting
 from tasks.job import Job, JobKey
 
 LEASE = 15.0

@@ -5,14 +5,13 @@ from __future__ import annotations
 from policy_cases import KIND, OGILVY, Host
 from window_case import KNOWN, LIMITS, at_length, briefly, fails, stream_of, ten_words
 
-from memory import window
 from memory.apply import apply, unmet
-from memory.compaction import enforce_limits
 from memory.effects import ReplaceSummary, SetCharacter
 from memory.entry import INTO_SUMMARY, Character
 from memory.limits import MemoryLimits
-from memory.long_term import estimate_tokens
-from memory.window import (
+from memory.policies import window
+from memory.policies.compaction import enforce_limits
+from memory.policies.window import (
     buffer_tokens,
     compressible,
     fitting_character,
@@ -21,7 +20,8 @@ from memory.window import (
     summary_room,
     total_tokens,
 )
-from scheduler.settings import Settings
+from memory.summaries.long_term import estimate_tokens
+from scheduler.config.settings import Settings
 from tasks.kind import Case
 
 

@@ -10,11 +10,8 @@ from window_case import KNOWN, LIMITS, at_length, briefly, stream_of, ten_words
 
 from memory.effects import ReplaceSummary, SetCharacter
 from memory.limits import MemoryLimits
-from memory.long_term import cut_oldest, estimate_tokens, fold
-from memory.window import (
-    buffer_tokens,
-    format_character,
-)
+from memory.policies.window import buffer_tokens, format_character
+from memory.summaries.long_term import cut_oldest, estimate_tokens, fold
 from prompts.render import Templates
 from tasks.kind import Case
 from tasks.summarise import Summarise

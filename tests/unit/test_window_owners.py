@@ -11,14 +11,12 @@ from policy_cases import HENDERSON, OGILVY, Host
 from window_case import KNOWN, LIMITS, at_length, briefly, fails, stream_of, ten_words
 
 from memory.apply import unmet
-from memory.compaction import enforce_limits
 from memory.effects import Append, Archive, ReplaceSummary
 from memory.entry import INTO_SUMMARY, Entry
 from memory.limits import MemoryLimits
-from memory.long_term import estimate_tokens
-from memory.window import (
-    total_tokens,
-)
+from memory.policies.compaction import enforce_limits
+from memory.policies.window import total_tokens
+from memory.summaries.long_term import estimate_tokens
 
 # -- each owner on its own -------------------------------------------------------------------------
 

@@ -12,8 +12,7 @@ from memory.apply import apply, unmet
 from memory.effects import Archive, ReplaceSummary
 from memory.entry import Character, Entry
 from memory.limits import MemoryLimits
-from memory.long_term import estimate_tokens
-from memory.window import (
+from memory.policies.window import (
     buffer_tokens,
     compressible,
     enforce,
@@ -26,6 +25,7 @@ from memory.window import (
     to_compress,
     total_tokens,
 )
+from memory.summaries.long_term import estimate_tokens
 
 # -- tokens ----------------------------------------------------------------------------------------
 

@@ -28,9 +28,9 @@ from cogitate import (
     TickLoop,
     UsageError,
 )
-from scheduler.audit import audit
-from scheduler.replay import replay
-from scheduler.summary import summarise_run
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run
 from tasks.job import Reads
 
 ADA, DAY = "agent:ada", 1440

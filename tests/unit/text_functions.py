@@ -17,40 +17,40 @@ from kind_cases import KLAUS, PLACES, PROFILE, WORLD, case_of, message, moment_o
 from pydantic import ValidationError
 
 from memory.appointments import appointments, find_place
-from memory.candidates import Candidates, Matching, Query
-from memory.compaction import by_place
-from memory.context import context_window
-from memory.conversations import digest, line
-from memory.courtesies import acts, is_small_talk
-from memory.dialogue import asks, tells_when
-from memory.entities import name_words
 from memory.entry import Character
 from memory.importance import Ratings, rate_by_rule
+from memory.language.courtesies import acts, is_small_talk
+from memory.language.entities import name_words
+from memory.language.persons import replace_persons, tokens_of
+from memory.language.reported import is_english, third_person
+from memory.language.sentences import clean, split_clauses, split_sentences
+from memory.language.speakers import Speakers
+from memory.language.text import extract_keywords, normal, stems, words
+from memory.language.times import anchor_days, find_times, parse_clock
+from memory.language.truncation import shorten
 from memory.limits import MemoryLimits
-from memory.long_term import cut_oldest, estimate_tokens, fold
-from memory.persons import replace_persons, tokens_of
+from memory.policies.compaction import by_place
+from memory.policies.window import compressed, fitting_character
 from memory.profile import Profile
-from memory.repeats import repeat_key
-from memory.reported import is_english, third_person
-from memory.retrieval import DIALOGUE, retrieve
-from memory.routing import Event, route
-from memory.scope_context import memory_line
-from memory.scopes import mentions
-from memory.sentences import clean, split_clauses, split_sentences
-from memory.speakers import Speakers
-from memory.summary import Line, summarise
-from memory.text import extract_keywords, normal, stems, words
-from memory.times import anchor_days, find_times, parse_clock
-from memory.truncation import shorten
-from memory.window import compressed, fitting_character
+from memory.retrieval.candidates import Candidates, Matching, Query
+from memory.retrieval.dialogue import asks, tells_when
+from memory.retrieval.retrieval import DIALOGUE, retrieve
+from memory.routing.context import context_window
+from memory.routing.repeats import repeat_key
+from memory.routing.routing import Event, route
+from memory.routing.scope_context import memory_line
+from memory.routing.scopes import mentions
+from memory.summaries.conversations import digest, line
+from memory.summaries.long_term import cut_oldest, estimate_tokens, fold
+from memory.summaries.summary import Line, summarise
 from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
 from prompts.render import Templates, neutral
-from scheduler.intake import InputError, check_owner
-from scheduler.observations import check_entry
-from scheduler.triggers import recounts, story_event
-from simulation.action import MEAL_WORDS, SLEEP_WORDS
+from scheduler.engine.triggers import recounts, story_event
+from scheduler.intake.checks import InputError, check_owner
+from scheduler.intake.observations import check_entry
 from simulation.naming import distinct, slug
-from simulation.nodes import read_nodes, sound_text
+from simulation.recorded.nodes import read_nodes, sound_text
+from simulation.town.action import MEAL_WORDS, SLEEP_WORDS
 from tasks.day_plan import build
 from tasks.identity import pursuit_of, read_routine, role_of
 from tasks.insight import notice
@@ -60,12 +60,12 @@ from tasks.recall import brief
 from tasks.recount import Recount
 from tasks.reflect import Reflect, person_meant
 from tasks.summarise import Summarise
-from workers import tokens
-from workers.llm_dialect import Dialect
-from workers.llm_extract import json_objects
-from workers.llm_failures import error_text, from_status
-from workers.llm_reply import read_completion, validated
-from workers.repair import complaint_of, repair_of
+from workers.jobs.repair import complaint_of, repair_of
+from workers.llm import tokens
+from workers.llm.dialect import Dialect
+from workers.llm.extract import json_objects
+from workers.llm.failures import error_text, from_status
+from workers.llm.reply import read_completion, validated
 
 NAMES = WORLD.names
 TEMPLATES = Templates()

@@ -10,7 +10,7 @@ from typing import Any
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from scheduler.run_names import prefix_of
+from scheduler.ledger.run_names import prefix_of
 from seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
 from seeded.broker import Broker
 from seeded.faults import Coverage, JobStates, Rates

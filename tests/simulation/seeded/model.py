@@ -21,8 +21,8 @@ from prompts.answers import (
 from seeded.actors import current
 from tasks.job import Cost
 from tasks.kind import Prompt
-from workers.llm_answer import Answer
-from workers.llm_failures import Failure, FailureKind
+from workers.llm.answer import Answer
+from workers.llm.failures import Failure, FailureKind
 
 
 class Outcome(NamedTuple):

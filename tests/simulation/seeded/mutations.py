@@ -15,24 +15,24 @@ from unittest.mock import patch
 import msgspec
 
 import memory.apply
-import scheduler.boundary
-import scheduler.commit
-import scheduler.history
-import scheduler.journal
-import scheduler.restore
-import scheduler.scripts
-import scheduler.upkeep
+import scheduler.engine.boundary
+import scheduler.engine.retention
+import scheduler.journal.history
+import scheduler.journal.lines
+import scheduler.ledger.scripts
+import scheduler.tick.commit
+import scheduler.tick.restore
 from memory.seal import Seal
-from scheduler.boundary import Closing
-from scheduler.corrections import Corrections
-from scheduler.journal import Core, Line, Notes, unpack_line
-from scheduler.late_answers import LateAnswers
-from scheduler.latencies import Latencies
-from scheduler.ledger import Commit, HostLedger
-from scheduler.ledger_answers import Advanced
-from scheduler.mind import Mind
-from scheduler.run_names import prefix_of
-from scheduler.waiting import Hints
+from scheduler.engine.boundary import Closing
+from scheduler.engine.corrections import Corrections
+from scheduler.engine.engine import Mind
+from scheduler.engine.late_answers import LateAnswers
+from scheduler.journal.lines import Core, Line, Notes, unpack_line
+from scheduler.latency.latencies import Latencies
+from scheduler.ledger.answers import Advanced
+from scheduler.ledger.ledger import Commit, HostLedger
+from scheduler.ledger.run_names import prefix_of
+from scheduler.tick.result_collector import Hints
 from seeded.actors import current
 from seeded.cluster import Cluster
 from tasks.job import Cost
@@ -43,7 +43,7 @@ Mutation = Callable[[], AbstractContextManager[Any]]
 @contextmanager
 def in_script(name: str, *changes: tuple[str, str]) -> Iterator[None]:
     """A script in which texts are replaced, preludes included."""
-    original = scheduler.scripts.source
+    original = scheduler.ledger.scripts.source
 
     def changed(script: str) -> str:
         text = original(script)
@@ -56,14 +56,15 @@ def in_script(name: str, *changes: tuple[str, str]) -> Iterator[None]:
                 text = text.replace(old, new)
         return text
 
-    with patch.object(scheduler.scripts, "source", changed):
+    with patch.object(scheduler.ledger.scripts, "source", changed):
         yield
 
 
 @contextmanager
 def usage_in_the_digest() -> Iterator[None]:
     """How many attempts there were is hashed, by whoever writes a line and by whoever reads it."""
-    write, read, digest = scheduler.commit.write_line, scheduler.history.read_line, scheduler.journal.next_digest
+    write, read = scheduler.tick.commit.write_line, scheduler.journal.history.read_line
+    digest = scheduler.journal.lines.next_digest
     attempts = [0]
 
     def writing(core: Core, notes: Notes, *rest: Any) -> Any:
@@ -76,9 +77,11 @@ def usage_in_the_digest() -> Iterator[None]:
         return read(stored, *rest)
 
     with (
-        patch.object(scheduler.commit, "write_line", writing),
-        patch.object(scheduler.history, "read_line", reading),
-        patch.object(scheduler.journal, "next_digest", lambda before, core: digest(before, core + bytes(attempts))),
+        patch.object(scheduler.tick.commit, "write_line", writing),
+        patch.object(scheduler.journal.history, "read_line", reading),
+        patch.object(
+            scheduler.journal.lines, "next_digest", lambda before, core: digest(before, core + bytes(attempts))
+        ),
     ):
         yield
 
@@ -107,8 +110,8 @@ def preconditions_ignored() -> AbstractContextManager[Any]:
     @contextmanager
     def changed() -> Iterator[None]:
         with (
-            patch.object(scheduler.boundary, "unmet", lambda streams, effects: None),
-            patch.object(scheduler.boundary, "apply", apply),
+            patch.object(scheduler.engine.boundary, "unmet", lambda streams, effects: None),
+            patch.object(scheduler.engine.boundary, "apply", apply),
         ):
             yield
 
@@ -117,15 +120,15 @@ def preconditions_ignored() -> AbstractContextManager[Any]:
 
 def deleted_early() -> AbstractContextManager[Any]:
     """Archived entries are deleted although open jobs may read them."""
-    forget = scheduler.upkeep.forget
+    forget = scheduler.engine.retention.forget
     return patch.object(
-        scheduler.upkeep, "forget", lambda streams, facts, jobs, tick: forget(streams, facts, (), tick + 1)
+        scheduler.engine.retention, "forget", lambda streams, facts, jobs, tick: forget(streams, facts, (), tick + 1)
     )
 
 
 def retries_seen_by_admission() -> AbstractContextManager[Any]:
     """A job counts in admission's view with all of its attempts."""
-    close = scheduler.boundary._close
+    close = scheduler.engine.boundary._close
 
     def changed(row: Any, *rest: Any) -> Closing:
         closing = close(row, *rest)
@@ -133,7 +136,7 @@ def retries_seen_by_admission() -> AbstractContextManager[Any]:
         times = max(1, row.claims)
         return closing._replace(counts_as=Cost(one.calls * times, one.tokens * times, one.usd_micros * times))
 
-    return patch.object(scheduler.boundary, "_close", changed)
+    return patch.object(scheduler.engine.boundary, "_close", changed)
 
 
 def reservation_shrunk_at_settle() -> AbstractContextManager[Any]:
@@ -231,12 +234,12 @@ def latencies_forgotten() -> AbstractContextManager[Any]:
 
 def answers_forgotten() -> AbstractContextManager[Any]:
     """A host that resumes a run counts the whole reservations of jobs whose answers wait for their due ticks."""
-    load = scheduler.restore.load_open_jobs
+    load = scheduler.tick.restore.load_open_jobs
 
     def changed(client: Any, prefix: str) -> Any:
         return {key: msgspec.structs.replace(item, answered=None) for key, item in load(client, prefix).items()}
 
-    return patch.object(scheduler.restore, "load_open_jobs", changed)
+    return patch.object(scheduler.tick.restore, "load_open_jobs", changed)
 
 
 def answered_forgotten() -> AbstractContextManager[Any]:

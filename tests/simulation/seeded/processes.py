@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
-from ops.host import TickLoop
-from scheduler.claims import Claim, Claims, Refusal, Result, Settled
-from scheduler.journal import JournalError
-from scheduler.keys import incarnation_key
-from scheduler.ledger import HostLedger
-from scheduler.ledger_answers import Collected
-from scheduler.ledger_errors import LedgerError
-from scheduler.presence import SIGNS_A_LEASE
-from scheduler.versions import SCHEMA
-from scheduler.waiting import Leases, Waiting
+from host.tick_loop import TickLoop
+from scheduler.config.versions import SCHEMA
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.answers import Collected
+from scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled
+from scheduler.ledger.errors import LedgerError
+from scheduler.ledger.keys import incarnation_key
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.presence import SIGNS_A_LEASE
+from scheduler.tick.result_collector import Leases, Waiting
 from seeded.actors import NEVER, Process, current
 from seeded.scene import LEASE, RUN, START
 from seeded.world import PLACES, World
 from tasks.job import Cost
-from workers.heartbeat import Heartbeat
-from workers.runner import Runner
+from workers.jobs.heartbeat import Heartbeat
+from workers.jobs.runner import Runner
 
 if TYPE_CHECKING:
     from seeded.cluster import Cluster
@@ -95,7 +95,7 @@ class HostProcess(Process):
         return loop
 
     def _be_present(self, ledger: HostLedger) -> None:
-        """Give signs of life, as `scheduler.presence.Presence` does in a thread."""
+        """Give signs of life, as `scheduler.ledger.presence.Presence` does in a thread."""
         actor = current()
         assert actor is not None
         has_run = True

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from scheduler.settings import Settings
+from scheduler.config.settings import Settings
 
 SCENES = 32
 RUN = "r"

@@ -25,28 +25,28 @@ from redis import Redis
 from redis.connection import UnixDomainSocketConnection
 from redis.exceptions import ResponseError
 
-import ops.host
-import scheduler.claims
-import scheduler.ledger
-import scheduler.rules
-import workers.attempt
-import workers.calls
-import workers.gate
-import workers.inline
-import workers.kept_texts
-import workers.runner
-from scheduler.scripts import _PRELUDES, script, source
-from scheduler.settings import Settings
+import host.tick_loop
+import scheduler.config.kept_settings
+import scheduler.ledger.claims
+import scheduler.ledger.ledger
+import workers.gate.gate
+import workers.jobs.attempt
+import workers.jobs.calls
+import workers.jobs.inline
+import workers.jobs.kept_texts
+import workers.jobs.runner
+from scheduler.config.settings import Settings
+from scheduler.ledger.scripts import _PRELUDES, script, source
 from seeded.actors import SimulatedEvent, SimulatedTime, current
 from seeded.model import SimulatedModel
 from seeded.wire import SimulatedConnection, client_of
 from tasks.job import Job
-from workers.embedded import EmbeddedServer
-from workers.endpoint_reports import Report, Reports
-from workers.heartbeat import Heartbeat
-from workers.inline import InlinePublisher
-from workers.llm_answer import Answer
-from workers.shared_calls import Asked, SharedCalls
+from workers.gate.endpoint_reports import Report, Reports
+from workers.jobs.heartbeat import Heartbeat
+from workers.jobs.inline import InlinePublisher
+from workers.jobs.shared_calls import Asked, SharedCalls
+from workers.llm.answer import Answer
+from workers.processes.embedded import EmbeddedServer
 
 _COPY_ALL = """
 redis.call('SELECT', 2)
@@ -112,23 +112,22 @@ def simulating() -> Iterator[Server]:
         undo.callback(structlog.reset_defaults)
         be_silent()
         embedded = undo.enter_context(EmbeddedServer(Path(folder)))
-        for timed in (workers.runner, workers.attempt, workers.gate):
+        for timed in (workers.jobs.runner, workers.jobs.attempt, workers.gate.gate):
             undo.enter_context(patch.object(timed, "time", SimulatedTime))
-        undo.enter_context(patch.object(workers.runner, "threading", SimpleNamespace(Event=SimulatedEvent)))
-        undo.enter_context(patch.object(workers.gate, "Reports", _Untold))
-        undo.enter_context(patch.object(workers.runner, "ModelClients", SimulatedModel))
-        undo.enter_context(patch.object(workers.calls, "SharedCalls", _Alone))
-        undo.enter_context(patch.object(workers.inline, "Heartbeat", _Still))
-        undo.enter_context(patch.object(workers.inline, "InlinePublisher", _publisher))
-        undo.enter_context(patch.object(ops.host, "_check_model", lambda settings: None))
-        undo.enter_context(
-            patch.object(scheduler.rules, "Settings", cache(Settings))
-        )  # reading the environment is slow
-        for module in (workers.gate, workers.kept_texts):  # reading a script anew for each worker is slow, too
+        undo.enter_context(patch.object(workers.jobs.runner, "threading", SimpleNamespace(Event=SimulatedEvent)))
+        undo.enter_context(patch.object(workers.gate.gate, "Reports", _Untold))
+        undo.enter_context(patch.object(workers.jobs.runner, "ModelClients", SimulatedModel))
+        undo.enter_context(patch.object(workers.jobs.calls, "SharedCalls", _Alone))
+        undo.enter_context(patch.object(workers.jobs.inline, "Heartbeat", _Still))
+        undo.enter_context(patch.object(workers.jobs.inline, "InlinePublisher", _publisher))
+        undo.enter_context(patch.object(host.tick_loop, "_check_model", lambda settings: None))
+        # Reading the environment is slow, and so is reading a script anew for each worker.
+        undo.enter_context(patch.object(scheduler.config.kept_settings, "Settings", cache(Settings)))
+        for module in (workers.gate.gate, workers.jobs.kept_texts):
             undo.enter_context(patch.object(module.resources, "files", cache(resources.files)))
-        for module in (scheduler.claims, scheduler.ledger):
+        for module in (scheduler.ledger.claims, scheduler.ledger.ledger):
             undo.enter_context(patch.object(module, "new_nonce", _nonce))
-        undo.enter_context(patch.object(ops.host, "logs", SimpleNamespace(quiet=lambda: None)))
+        undo.enter_context(patch.object(host.tick_loop, "logs", SimpleNamespace(quiet=lambda: None)))
         # What redis-py does for its own measurements, and for a command that is not used here.
         undo.enter_context(patch.object(redis.client, "record_operation_duration", lambda **measured: None))
         undo.enter_context(patch.object(redis.client, "parse_himport_set_args", lambda args: None))
@@ -146,7 +145,7 @@ def be_silent() -> None:
 
 
 def _scripts_of_workers() -> Iterator[str]:
-    for file in resources.files("workers.lua").iterdir():
+    for file in resources.files("workers.gate.gate.lua").iterdir():
         if file.name.endswith(".lua"):
             yield file.read_text()
 

@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 import msgspec
 
 from memory.clock import day_of
-from scheduler.audit import audit
-from scheduler.history import read_journal
-from scheduler.journal import JournalError, ReadLine
-from scheduler.ledger_answers import read_learned, read_retries
-from scheduler.presence import HELD
-from scheduler.replay import replay
-from scheduler.run_names import prefix_of
-from scheduler.snapshot import take_snapshot
-from scheduler.summary import usage_by_owner
-from seeded.cluster import Cluster
-from seeded.faults import Coverage
-from seeded.processes import Broken
-from seeded.scene import RUN
-from seeded.server import Server
-from seeded.undisturbed import FORCED, Ends, Times, forced_ends, times_of, undisturbed_digest
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.inspection.snapshot import take_snapshot
+from scheduler.inspection.summary import usage_by_owner
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import JournalError, ReadLine
+from scheduler.ledger.answers import read_learned, read_retries
+from scheduler.ledger.presence import HELD
+from scheduler.ledger.run_names import prefix_of
 from tasks.job import JobKey
+from tests.simulation.seeded.cluster import Cluster
+from tests.simulation.seeded.faults import Coverage
+from tests.simulation.seeded.processes import Broken
+from tests.simulation.seeded.scene import RUN
+from tests.simulation.seeded.server import Server
+from tests.simulation.seeded.undisturbed import FORCED, Ends, Times, forced_ends, times_of, undisturbed_digest
 
 LEAST_STEPS = 200  # of one seed: points at which something may go wrong
 LEAST_OWNERS = 3

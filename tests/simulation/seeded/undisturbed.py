@@ -9,17 +9,17 @@ from typing import NamedTuple
 import msgspec
 from redis import Redis
 
-from ops.host import TickLoop
-from scheduler.claims import Claim, Claims, Reason, Result
-from scheduler.history import Change
-from scheduler.journal import ReadLine
-from scheduler.ledger_answers import Learned, Offered, Retry, Row
-from scheduler.timed import Timed
+from host.tick_loop import TickLoop
+from scheduler.journal.history import Change
+from scheduler.journal.lines import ReadLine
+from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.answers import Learned, Offered, Retry, Row
+from scheduler.ledger.claims import Claim, Claims, Reason, Result
 from seeded.model import Outcome, SimulatedModel
 from seeded.scene import RUN, START, Scene
 from seeded.world import PLACES, World
 from tasks.job import Cost, Job, JobKey
-from workers.attempt import HALVED
+from workers.jobs.attempt import HALVED
 
 FORCED: frozenset[Reason] = frozenset({"dead", "failed", "late"})
 

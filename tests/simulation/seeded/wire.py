@@ -18,7 +18,7 @@ from redis.retry import Retry
 from seeded.actors import Actor, current
 
 SOCKET_TIMEOUT = 2.0  # seconds
-RETRIES = 3  # as scheduler/connect.py has it
+RETRIES = 3  # as scheduler/ledger/connect.py has it
 _SHA = b"EVALSHA\r\n$40\r\n"
 
 

@@ -15,9 +15,9 @@ from zlib import crc32
 from memory.effects import SetPlanStatus
 from memory.entry import Entry
 from memory.profile import Location, Profile
-from scheduler.history import Change
-from scheduler.loop import Tick
-from scheduler.narration import NarratedLoop
+from scheduler.journal.history import Change
+from scheduler.tick.loop import Tick
+from scheduler.tick.narration import NarratedLoop
 from seeded.actors import SimulatedTime
 from seeded.scene import Scene
 

@@ -1,0 +1,1 @@
+"""Quality without a model, measured on recorded data."""

@@ -1,0 +1,185 @@
+"""Importance without a model and with few calls: mean absolute error and rank correlation on recorded ratings.
+
+Counted are the entries that the original model rated: not idle events, not plan memos, not empty, in order of time
+over all agents of a run. A called entry counts as error 0, a predicted one against the recorded rating. The learner
+starts every run knowing nothing of it and learns only the ratings that it called for, unless the row says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.quality.recordings import Run, load_runs
+from bench.table import Cell, Row, Table
+from memory.entry import Entry, EntryType
+from memory.importance import Ratings, rate_by_rule
+from memory.language.text import normal
+
+_TYPES: dict[str, EntryType] = {"event": "observation", "thought": "reflection", "chat": "message"}
+_USUAL: dict[EntryType, int] = {"observation": 3, "reflection": 5, "message": 5}
+
+_PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
+    ("the heuristic of streams as written", (1.89, 0.40, 0.0)),
+    ("always 3", (1.25, None, 0.0)),
+    ("median per type (3, 5, 5)", (1.07, 0.39, 0.0)),
+    ("ridge on words learned from another run", (0.95, 0.63, 0.0)),
+    ("nearest earlier texts, all earlier ratings known", (0.815, 0.71, 0.0)),
+    ("calls where the error estimate says so, 11%", (0.72, None, 0.11)),
+    ("calls where the error estimate says so, 21%", (0.58, None, 0.21)),
+    ("calls where the error estimate says so, 40%", (0.38, None, 0.40)),
+)
+
+
+class Rated(NamedTuple):
+    """An entry that the original model rated."""
+
+    owner: str
+    entry: Entry
+    rating: int
+
+
+class Figure(NamedTuple):
+    """Mean absolute error, rank correlation of what was used (called or predicted), and share of calls."""
+
+    error: float
+    correlation: float | None
+    calls: float
+
+
+def tables(data: Path) -> list[Table]:
+    """One table per run and one of the means over runs; no table without runs."""
+    runs = load_runs(data)
+    if not runs:
+        return []
+    columns = ("MAE", "rank correlation", "calls")
+    labels = [label for label, _ in _METHODS]
+    figures = {run.name: [method(rated_entries(run)) for _, method in _METHODS] for run in runs}
+    found = [
+        Table(
+            f"Importance: {name}", columns, tuple(Row(label, tuple(f)) for label, f in zip(labels, rows, strict=True))
+        )
+        for name, rows in figures.items()
+    ]
+    means = [Row(label, tuple(_means([rows[at] for rows in figures.values()]))) for at, label in enumerate(labels)]
+    published = [Row(label, cells, published=True) for label, cells in _PUBLISHED]
+    note = "Mean over runs; published figures are of other runs."
+    cache = [Row(run.name, cached(rated_entries(run))) for run in runs]
+    return [
+        *found,
+        Table("Importance: all runs", columns, (*means, *published), note),
+        Table(
+            "Calls saved by an exact-text cache",
+            ("per agent", "across agents", "same agent, same text: ratings differ by"),
+            (*cache, Row("published", (0.18, 0.49, 0.55), published=True)),
+        ),
+    ]
+
+
+def rated_entries(run: Run) -> list[Rated]:
+    """What the original model rated, in order of time, then agent, then number."""
+    found: list[tuple[int, str, int, Rated]] = []
+    for agent in run.agents:
+        for node in agent.nodes:
+            text = node.text.strip()
+            memo = node.type == "thought" and "'s plan for " in text
+            if text and not memo and not (node.type == "event" and node.idle):
+                entry = Entry(type=_TYPES[node.type], text=text, minute=node.minute)
+                owner = f"agent:{agent.name}"
+                found.append((node.created, agent.name, node.number, Rated(owner, entry, node.poignancy)))
+    return [rated for *_, rated in sorted(found, key=lambda item: item[:3])]
+
+
+def by(rule: Callable[[Entry], int]) -> Callable[[Sequence[Rated]], Figure]:
+    """A method that predicts each entry by a fixed rule and never calls."""
+
+    def measure(rated: Sequence[Rated]) -> Figure:
+        return _figure(rated, [rule(r.entry) for r in rated], 0)
+
+    return measure
+
+
+def learned(share: float, *, all_known: bool = False) -> Callable[[Sequence[Rated]], Figure]:
+    """The learner with this share of calls; `all_known`: it is told every earlier rating, called for or not."""
+
+    def measure(rated: Sequence[Rated]) -> Figure:
+        ratings = Ratings()
+        used: list[int] = []
+        calls = 0
+        for owner, entry, rating in rated:
+            estimate = ratings.estimate(owner, entry)
+            called = ratings.deserves_call(estimate, share)
+            calls += called
+            used.append(rating if called else estimate.rating)
+            if called or all_known:
+                ratings.learn(owner, entry, rating)
+        return _figure(rated, used, calls)
+
+    return measure
+
+
+def cached(rated: Sequence[Rated]) -> tuple[Cell, ...]:
+    """Share of entries whose text was rated before, by the same agent and by any, and how far the former differ."""
+    own: dict[tuple[str, str], int] = {}
+    texts: set[str] = set()
+    hits = shared = apart = 0
+    for owner, entry, rating in rated:
+        key = normal(entry.text)
+        if (owner, key) in own:
+            hits += 1
+            apart += abs(own[owner, key] - rating)
+        shared += key in texts
+        own[owner, key] = rating
+        texts.add(key)
+    return hits / len(rated), shared / len(rated), apart / hits if hits else None
+
+
+def rank_correlation(first: Sequence[int], second: Sequence[int]) -> float | None:
+    """Spearman's rho with mean ranks for ties; None where one side is constant."""
+    a, b = _ranks(first), _ranks(second)
+    mean = (len(a) + 1) / 2
+    spread = sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b)
+    if spread == 0:
+        return None
+    return float(sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True)) / spread**0.5)
+
+
+def _ranks(values: Sequence[int]) -> list[float]:
+    ranks = [0.0] * len(values)
+    start = 0
+    for _, together in groupby(sorted(range(len(values)), key=values.__getitem__), key=values.__getitem__):
+        tied = list(together)
+        for at in tied:
+            ranks[at] = start + (len(tied) + 1) / 2
+        start += len(tied)
+    return ranks
+
+
+def _figure(rated: Sequence[Rated], used: Sequence[int], calls: int) -> Figure:
+    recorded = [r.rating for r in rated]
+    error = sum(abs(u - r) for u, r in zip(used, recorded, strict=True)) / len(rated)
+    return Figure(error, rank_correlation(used, recorded), calls / len(rated))
+
+
+def _means(figures: Sequence[Figure]) -> Figure:
+    known = [f.correlation for f in figures if f.correlation is not None]
+    return Figure(
+        sum(f.error for f in figures) / len(figures),
+        sum(known) / len(known) if known else None,
+        sum(f.calls for f in figures) / len(figures),
+    )
+
+
+_METHODS: tuple[tuple[str, Callable[[Sequence[Rated]], Figure]], ...] = (
+    ("the heuristic of streams", by(rate_by_rule)),
+    ("always 3", by(lambda _: 3)),
+    ("median per type (3, 5, 5)", by(lambda entry: _USUAL[entry.type])),
+    ("learner, no call", learned(0)),
+    ("learner, 20% of calls", learned(0.2)),
+    ("learner, 40% of calls", learned(0.4)),
+    ("learner, no call, all earlier ratings known", learned(0, all_known=True)),
+    ("learner, 20% of calls, all earlier ratings known", learned(0.2, all_known=True)),
+    ("learner, 40% of calls, all earlier ratings known", learned(0.4, all_known=True)),
+)

@@ -1,0 +1,30 @@
+"""`python -m bench quality`: what runs without a model, measured on recorded data.
+
+A section is a module with `tables(data) -> list[Table]`. Everything is deterministic; no model is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from bench.quality import importance, locomo, reflection_times, repeats, streams, summaries
+from bench.table import Table
+
+#: Sections by name, in the order of the report.
+SECTIONS: dict[str, Callable[[Path], list[Table]]] = {
+    "streams": streams.tables,
+    "locomo": locomo.tables,
+    "summaries": summaries.tables,
+    "importance": importance.tables,
+    "repeats": repeats.tables,
+    "reflection_times": reflection_times.tables,
+}
+
+
+def report(data: Path, sections: Iterable[str] = tuple(SECTIONS)) -> Iterator[Table]:
+    """The tables of every section, as they are ready. Raises FileNotFoundError if `data` holds no recording."""
+    if not (data / "smallville").is_dir() and not (data / "locomo").is_dir():
+        raise FileNotFoundError(f"{data} holds neither smallville/ nor locomo/; give a folder of recordings")
+    for name in sections:
+        yield from SECTIONS[name](data)

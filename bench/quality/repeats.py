@@ -1,0 +1,54 @@
+"""Repeats in recorded streams: how many entries tell again what the same agent already holds.
+
+A repeat has the text of an earlier entry of that agent (without regard to case and spaces). Coalesced is what
+`memory.routing.repeats` would count instead of store when every entry is kept: observations only, near repeats
+included.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.quality.recordings import Run, load_runs
+from bench.table import Cell, Row, Table
+from memory.entry import Entry
+from memory.language.text import normal
+from memory.routing.repeats import RepeatIndex
+from memory.stream import Stream
+
+
+def tables(data: Path) -> list[Table]:
+    """Shares of entries per run; no table without runs."""
+    rows = [Row(run.name, _shares(run)) for run in load_runs(data)]
+    if not rows:
+        return []
+    rows.append(Row("published, other runs: 45–50% repeats, 42–52% idle", (0.475, 0.33, 0.47, None, None), True))
+    rows.append(Row("published, July 1: 70% repeats", (0.70, None, None, None, None), True))
+    columns = ("repeats", "within the hour", "idle", "coalesced", "… of them near")
+    return [Table("Repeats in real streams", columns, tuple(rows), "Shares of all entries.")]
+
+
+def _shares(run: Run) -> tuple[Cell, ...]:
+    total = exact = hour = idle = coalesced = near = 0
+    for agent in run.agents:
+        stream = Stream(f"agent:{agent.name}")
+        index = RepeatIndex(stream)
+        latest: dict[str, int] = {}
+        for node in agent.nodes:
+            total += 1
+            idle += node.idle
+            key = normal(node.text)
+            repeats = key in latest
+            exact += repeats
+            hour += repeats and node.created - latest[key] <= 3600
+            latest[key] = node.created
+            entry = Entry(
+                type="observation" if node.type == "event" else "reflection", text=node.text, minute=node.minute
+            )
+            found = index.find(entry)
+            if found is None:
+                stream.append(entry, 0)
+            else:
+                coalesced += 1
+                near += normal(stream.entries[found].text) != key
+    return tuple(count / max(1, total) for count in (exact, hour, idle, coalesced, near))

@@ -1,0 +1,165 @@
+"""Summaries without a model: LoCoMo sessions against their reference summaries.
+
+One summary per session, at most as many words as its reference. ROUGE F1 with stemming (`rouge-score`), mean over
+sessions. Entities of a reference are its words capitalised elsewhere than at a sentence's start and its words with
+digits; hard ones are neither a speaker nor part of the session's date. Their recall is pooled over sessions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rouge_score.rouge_scorer import RougeScorer
+
+from bench.quality.recordings import Conversation, Turn, load_conversations
+from bench.table import Cell, Row, Table
+from memory.language.sentences import split_sentences
+from memory.language.text import FUNCTION_WORDS, words
+from memory.summaries.summary import Line, Style, summarise
+
+_PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
+    ("canned sentence", (0.080, 0.011, 0.061, 0.0)),
+    ("lead-3", (0.258, 0.055, 0.153, 0.27)),
+    ("LexRank", (0.282, 0.054, 0.166, 0.29)),
+    ("TextRank", (0.289, 0.058, 0.172, 0.30)),
+    ("TF-IDF centroid with MMR", (0.303, 0.062, 0.178, 0.35)),
+    ("greedy coverage of entities and content words", (0.316, 0.079, 0.191, 0.89)),
+    ("… + small talk filter, third person, header", (0.452, 0.147, 0.262, 0.79)),
+    ("facts written by a large model, cut", (0.473, 0.154, 0.269, 0.72)),
+    ("best extraction, third person, header (sees the reference)", (0.554, 0.227, 0.337, 0.66)),
+)
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+class Session(NamedTuple):
+    """A session with its reference summary."""
+
+    speakers: tuple[str, str]
+    when: str  # "1:56 pm on 8 May, 2023"
+    turns: tuple[Turn, ...]
+    reference: str
+
+    @property
+    def limit(self) -> int:
+        """How many words a summary may have."""
+        return len(self.reference.split())
+
+
+Method = Callable[[Session], str]
+
+
+def tables(data: Path) -> list[Table]:
+    """Figures per conversation and over all sessions; no table without conversations."""
+    talks = load_conversations(data)
+    if not talks:
+        return []
+    columns = ("R1", "R2", "RL", "hard entities")
+    scorer = RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True)
+    groups = {talk.name: sessions(talk) for talk in talks}
+    everything = [session for group in groups.values() for session in group]
+    rows = [Row(label, measure(everything, method, scorer)) for label, method in METHODS]
+    per_talk = [
+        Row(f"{name}: {label}", measure(group, method, scorer))
+        for name, group in groups.items()
+        for label, method in METHODS[-2:]
+    ]
+    published = [Row(label, cells, published=True) for label, cells in _PUBLISHED]
+    return [
+        Table("Session summaries", columns, (*rows, *published), f"{len(everything)} sessions."),
+        Table("Session summaries by conversation", columns, tuple(per_talk)),
+    ]
+
+
+def sessions(talk: Conversation) -> list[Session]:
+    """The sessions that have a reference summary."""
+    return [
+        Session(talk.speakers, talk.times[n], talk.sessions[n], reference) for n, reference in talk.summaries.items()
+    ]
+
+
+def measure(group: Sequence[Session], method: Method, scorer: RougeScorer) -> tuple[Cell, ...]:
+    """Mean ROUGE-1, -2 and -L, and pooled recall of hard entities. Raises ValueError for a summary over its limit."""
+    rouge = [0.0, 0.0, 0.0]
+    found = wanted = 0
+    for session in group:
+        text = method(session)
+        if len(text.split()) > session.limit:
+            raise ValueError(f"a summary of {len(text.split())} words where {session.limit} are allowed: {text!r}")
+        for at, score in enumerate(scorer.score(session.reference, text).values()):
+            rouge[at] += score.fmeasure
+        hard = hard_entities(session)
+        wanted += len(hard)
+        found += len(hard & {w.lower() for w in _TOKEN.findall(text)})
+    return (*(total / len(group) for total in rouge), found / wanted if wanted else None)
+
+
+def hard_entities(session: Session) -> set[str]:
+    """Lower-case names and numbers of the reference that are neither a speaker nor part of the session's date."""
+    known = {w.lower() for w in _TOKEN.findall(" ".join((*session.speakers, session.when)))}
+    found: set[str] = set()
+    for sentence in split_sentences(session.reference):
+        for at, word in enumerate(_TOKEN.findall(sentence)):
+            if any(c.isdigit() for c in word) or (at > 0 and word[0].isupper() and word != "I"):
+                found.add(word.lower())
+    return {word for word in found if word not in known and re.sub(r"(?<=\d)(st|nd|rd|th)$", "", word) not in known}
+
+
+def canned(session: Session) -> str:
+    """Spec 3's fallback: a sentence that says nothing."""
+    return f"Had a conversation with {session.speakers[1]}. Topics discussed included various matters."
+
+
+def lead(session: Session) -> str:
+    """The first three turns, cut to the limit."""
+    return " ".join(" ".join(turn.text for turn in session.turns[:3]).split()[: session.limit])
+
+
+def raw_coverage(session: Session) -> str:
+    """Sentences as they were said, chosen for the entities and content words that they add per word."""
+    left = [s for turn in session.turns for s in split_sentences(turn.text)]
+    gains = [
+        {w.lower(): 5.0 for at, w in enumerate(_TOKEN.findall(s)) if (at and w[0].isupper()) or w[0].isdigit()}
+        for s in left
+    ]
+    for sentence, gain in zip(left, gains, strict=True):
+        for word in words(sentence):
+            if word not in FUNCTION_WORDS:
+                gain.setdefault(word, 1.0)
+    chosen: list[int] = []
+    covered: set[str] = set()
+    room = session.limit
+    while True:
+        best, best_value = -1, 0.0
+        for at, gain in enumerate(gains):
+            size = len(left[at].split())
+            value = sum(v for w, v in gain.items() if w not in covered) / max(1, size)
+            if size <= room and at not in chosen and value > best_value:
+                best, best_value = at, value
+        if best < 0:
+            return " ".join(left[at] for at in sorted(chosen))
+        chosen.append(best)
+        covered.update(gains[best])
+        room -= len(left[best].split())
+
+
+def ours(style: Style) -> Method:
+    """`memory.summaries.summary.summarise` with a header that says who and when."""
+
+    def method(session: Session) -> str:
+        lines = [Line(turn.speaker, turn.text, 0) for turn in session.turns]
+        header = f"{session.speakers[0]} and {session.speakers[1]} had a conversation at {session.when}."
+        return summarise(lines, max_words=session.limit, style=style, header=header)
+
+    return method
+
+
+METHODS: tuple[tuple[str, Method], ...] = (
+    ("canned sentence", canned),
+    ("lead-3", lead),
+    ("raw coverage", raw_coverage),
+    ("summarise, facts", ours("facts")),
+    ("summarise, gist", ours("gist")),
+)

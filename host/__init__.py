@@ -1,0 +1,1 @@
+"""The public tick loop and what it starts: a server, workers, metrics, warnings."""

@@ -1,0 +1,67 @@
+"""Warnings of endpoints that do not answer: once for each cause while a run goes on, and at its end what that cost.
+
+What it cost is counted as the ticks are committed: the end of a host, which an error may have brought about, reads
+nothing for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import structlog
+
+from host.shortfall_words import shortfall_lines
+from scheduler.engine.turn import Outcome
+from scheduler.inspection.summary import lines_of_shortfalls
+from scheduler.journal.shortfalls import Shortfalls, note_shortfall
+from workers.gate.verdict import WHAT_TO_CHECK
+
+AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK})  # the rest may be one slow call: told when the breaker opens
+
+log = structlog.get_logger()
+
+
+class EndpointWatch:
+    """Looks through a run's ended jobs for endpoints that do not answer.
+
+    Args:
+        endpoints: model -> its endpoint.
+        said: endpoints of which something was said already, and why; what is said here is added.
+    """
+
+    def __init__(self, run: str, endpoints: Mapping[str, str], said: set[tuple[str, str]]) -> None:
+        self._run = run
+        self._endpoints = endpoints
+        self._said = said
+        self._shortfalls: Shortfalls = {}
+        self._since = 0  # the first tick that was looked at
+
+    def committed(self, tick: int, outcome: Outcome, _seconds: float) -> None:
+        """Look through the jobs that ended at a tick."""
+        self._since = self._since or tick
+        ends = {ended.key: ended for ended in outcome.core.ended}
+        for note in outcome.notes:
+            if note.key in ends:
+                note_shortfall(self._shortfalls, ends[note.key], note, note.model, tick, outcome.core.minute)
+            why = note.because or note.failure
+            if why == "real_day_spent":
+                self._say("real_day.spent", "", why, tick, "no model is asked by any run before 00:00 UTC")
+            elif note.because or why in AT_ONCE or why == "breaker_open":
+                endpoint = self._endpoints.get(note.model, "")
+                then = "jobs go to their heuristic until it answers"
+                self._say("endpoint.unreachable", endpoint, why, tick, WHAT_TO_CHECK.get(why, then))
+
+    def tell_shortfalls(self, servers: Mapping[str, str]) -> None:
+        """Warn of each endpoint that left jobs without an answer: since when, and what it cost in thoughts.
+
+        Args:
+            servers: the address of each endpoint.
+        """
+        for line in shortfall_lines(lines_of_shortfalls(self._shortfalls, self._endpoints), servers):
+            log.warning("models.unanswered", run=self._run, said=line, since=self._since)
+
+    def _say(self, event: str, endpoint: str, why: str, tick: int, then: str) -> None:
+        if (endpoint, why) in self._said:
+            return
+        self._said.add((endpoint, why))
+        log.warning(event, run=self._run, **({"endpoint": endpoint} if endpoint else {}), why=why, tick=tick, then=then)

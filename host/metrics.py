@@ -1,0 +1,189 @@
+"""What a host tells Prometheus: how jobs end, its own time per tick, budgets, queues and endpoints.
+
+Counters and times are of this process; gauges are read from Redis when Prometheus asks. docs/reference/output.md lists
+all names. The workers' side is `workers.jobs.metrics`.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from redis import Redis
+from redis.exceptions import RedisError
+
+from scheduler.budget import window_of
+from scheduler.endpoint_vitals import endpoint_vitals
+from scheduler.journal import JournalError, reason_of
+from scheduler.ledger_errors import LedgerError
+from scheduler.limits import LimitName, parse_limit_name
+from scheduler.turn import Outcome
+from scheduler.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
+from workers.metrics import RunHosts
+
+MOST_TICKS = 20_000  # whose times a host remembers
+STATES = ("waiting", "running", "staged", "dead", "held")
+
+log = structlog.get_logger()
+
+
+class HostMetrics:
+    """The metrics of one host and its run, in a registry of their own."""
+
+    def __init__(self, client: Redis, run: str) -> None:
+        self.registry = CollectorRegistry(auto_describe=False)
+        ProcessCollector(registry=self.registry)
+        ended = ["run", "kind", "end", "source", "reason", "failure"]
+        self._ended = Counter("cogitate_jobs", "Jobs that ended.", ended, registry=self.registry)
+        self._decided = Counter(
+            "cogitate_requests", "Requests for jobs, by what was decided, and why it is less than was asked for.",
+            ["run", "kind", "decision", "reason"],
+            registry=self.registry,
+        )  # fmt: skip
+        self._refused = Counter(
+            "cogitate_limit_refused", "Requests that a limit refused; owners together.",
+            ["run", "period", "scope", "unit"], registry=self.registry,
+        )  # fmt: skip
+        self._seconds = Histogram(
+            "cogitate_host_tick_seconds",
+            "The host's own work at a tick; waiting and the world's turn excluded.",
+            ["run"],
+            buckets=(0.001, 0.002, 0.004, 0.008, 0.016, 0.033, 0.066, 0.125, 0.25, 0.5, 1),
+            registry=self.registry,
+        )
+        self._tick = Gauge("cogitate_tick", "The last tick that is committed.", ["run"], registry=self.registry)
+        self._run = run
+        self._times: deque[tuple[int, float]] = deque(maxlen=MOST_TICKS)  # ticks, and when they were committed
+        self.registry.register(_Ledger(client, run, self._seconds_since))
+        self.registry.register(RunHosts(client))
+
+    def committed(self, tick: int, outcome: Outcome, seconds: float) -> None:
+        """Count a tick that was committed."""
+        for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
+            self._ended.labels(
+                self._run, ended.key.kind, ended.end, note.source, ended.reason, note.failure
+            ).inc()  # fmt: skip
+        for decided in outcome.core.decided:
+            reason = reason_of(decided.refused) if decided.refused else "none"
+            self._decided.labels(self._run, decided.key.kind, decided.decision, reason).inc()
+            limit = _limit(decided.refused)
+            if limit is not None:
+                self._refused.labels(self._run, *limit).inc()
+        self._seconds.labels(self._run).observe(seconds)
+        self._tick.labels(self._run).set(tick)
+        self._times.append((tick, time.monotonic()))
+
+    def _seconds_since(self, tick: int) -> float:
+        """Return how long ago a tick was committed; of one that is not remembered, how long ago the next one was."""
+        times = tuple(self._times)
+        at = bisect_left(times, (tick,))
+        return time.monotonic() - times[at][1] if at < len(times) else 0.0
+
+
+def _limit(refused: str) -> LimitName | None:
+    """Return the limit behind a refusing cell such as "day:3 owner:agent:ada calls"; None if it was something else."""
+    window, space, rest = refused.partition(" ")
+    if not space:
+        return None
+    scope, _, unit = rest.rpartition(" ")
+    scope = "owner:*" if scope.startswith("owner:") else scope
+    return parse_limit_name(f"{window.partition(':')[0]}.{scope}.{unit}")
+
+
+class _Ledger(Collector):
+    """What Redis says of the run and of the endpoints, read at each scrape."""
+
+    def __init__(self, client: Redis, run: str, seconds_since: Callable[[int], float]) -> None:
+        self._client = client
+        self._run = run
+        self._seconds_since = seconds_since
+
+    def collect(self) -> Iterator[Metric]:
+        """The gauges; without Redis, that it is away."""
+        up = GaugeMetricFamily("cogitate_ledger_up", "Whether Redis answered this scrape.", labels=["run"])
+        try:
+            families = [
+                *_budget(budget_vitals(self._client, self._run)),
+                *_cadence(cadence_vitals(self._client, self._run), self._seconds_since),
+                *_endpoints(self._client),
+            ]
+        except (RedisError, LedgerError, JournalError) as error:
+            log.warning("metrics.no_ledger", run=self._run, error=type(error).__name__)
+            families = []
+        up.add_metric([self._run], 1 if families else 0)
+        yield up
+        yield from families
+
+
+def _budget(vitals: BudgetVitals) -> Iterator[Metric]:
+    """The open windows of a day and of the run, of the whole run and of kinds."""
+    labels = ["run", "period", "scope", "unit"]
+    families = {
+        name: GaugeMetricFamily(f"cogitate_budget_{name}", meaning, labels=labels)
+        for name, meaning in (
+            ("limit", "The limit of the present window."),
+            ("for_retries", "Of the limit: what only further attempts may use."),
+            ("reserved", "In flight: held by attempts whose usage is not known yet."),
+            ("spent", "Really spent in the present window."),
+            ("retried", "Of these two: by attempts before a job's newest one, out of what is for retries."),
+            ("held", "Neither, and counted by admission until it is known what ended jobs used."),
+            ("overrun", "Spent above reservations."),
+        )
+    }
+    present = {window_of(period, vitals.tick, vitals.minute) for period in ("day", "run")}
+    for line in (window.line for window in vitals.windows):
+        if line.window not in present or line.scope.startswith("owner:"):
+            continue
+        label = [vitals.run, line.window.partition(":")[0], line.scope, line.unit]
+        for name, family in families.items():
+            value = getattr(line, name)
+            if value is not None:
+                family.add_metric(label, value)
+    yield from families.values()
+
+
+def _cadence(vitals: CadenceVitals, seconds_since: Callable[[int], float]) -> Iterator[Metric]:
+    jobs = GaugeMetricFamily("cogitate_open_jobs", "Open jobs.", labels=["run", "kind", "state"])
+    age = GaugeMetricFamily(
+        "cogitate_queue_age_ticks", "Since the oldest job that waits or runs was enqueued.", labels=["run", "kind"]
+    )
+    seconds = GaugeMetricFamily(
+        "cogitate_queue_age_seconds", "The same in seconds, as far as this host remembers.", labels=["run", "kind"]
+    )
+    for kind, opened in vitals.open.items():
+        for state in STATES:
+            jobs.add_metric([vitals.run, kind, state], getattr(opened, state))
+        age.add_metric([vitals.run, kind], opened.age)
+        seconds.add_metric([vitals.run, kind], seconds_since(vitals.tick - opened.age) if opened.oldest else 0.0)
+    lag = GaugeMetricFamily("cogitate_lag_ticks", "How far a paced host is behind its schedule.", labels=["run"])
+    lag.add_metric([vitals.run], vitals.steering.lag)
+    cadence = GaugeMetricFamily("cogitate_reflection_cadence", "Share of the usual cadence.", labels=["run"])
+    cadence.add_metric([vitals.run], vitals.steering.cadence)
+    yield from (jobs, age, seconds, lag, cadence)
+
+
+def _endpoints(client: Redis) -> Iterator[Metric]:
+    """Of all runs together, since endpoints are shared."""
+    here = ["endpoint"]
+    breaker = GaugeMetricFamily("cogitate_endpoint_breaker_open", "1 unless the breaker is closed.", labels=here)
+    flying = GaugeMetricFamily("cogitate_endpoint_in_flight", "Calls in flight, where they are capped.", labels=here)
+    calls = CounterMetricFamily("cogitate_endpoint_calls", "Calls to the endpoint.", labels=here)
+    tokens = CounterMetricFamily("cogitate_endpoint_tokens", "Tokens of these calls.", labels=here)
+    failures = CounterMetricFamily("cogitate_endpoint_failures", "Calls that failed.", labels=[*here, "failure"])
+    refused = CounterMetricFamily("cogitate_endpoint_refused", "Jobs that had to do without.", labels=[*here, "why"])
+    for one in endpoint_vitals(client):
+        breaker.add_metric([one.endpoint], one.breaker != "closed")
+        flying.add_metric([one.endpoint], one.in_flight)
+        calls.add_metric([one.endpoint], one.calls)
+        tokens.add_metric([one.endpoint], one.tokens)
+        for failure, count in one.failures.items():
+            failures.add_metric([one.endpoint, failure], count)
+        for why, count in one.refused.items():
+            refused.add_metric([one.endpoint, why], count)
+    yield from (breaker, flying, calls, tokens, failures, refused)

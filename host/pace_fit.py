@@ -1,0 +1,165 @@
+"""Whether tick rate, models and due ticks fit each other, kind by kind, before a run begins or while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+import structlog
+from redis import Redis
+
+from host.finding import Finding, ok, warning
+from scheduler.budget.rules import rules_of
+from scheduler.config.settings import Settings
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.latency.due_ticks import EARLY
+from scheduler.latency.latencies import Latencies
+from scheduler.latency.prior import ASSUMED, prior_of
+from tasks.kind import Kind
+from tasks.registry import kinds
+
+Verdict = Literal["fits", "too slow", "late", "not known"]
+UNFIT: tuple[Verdict, ...] = ("too slow", "late")
+PLAN = "plan"  # the kind that all agents ask for at about the same time
+ADVICE = (
+    "take a faster model, fewer ticks a second or more workers; these kinds go by their heuristic until it is faster"
+)
+
+log = structlog.get_logger()
+
+
+class KindFit(msgspec.Struct, frozen=True, kw_only=True):
+    """How the results of one kind come in time."""
+
+    kind: str
+    model: str
+    verdict: Verdict
+    ticks: int | None  # that nearly every answer takes at most; None: nothing is known of the model
+    seconds: float | None
+    least: int  # ticks from being asked to due; the same as `most` where they are fixed
+    most: int
+
+    def line(self) -> str:
+        """Such as "plan: 1.4 s = 28 ticks of 2 to 480: asked 28 ticks before the morning"."""
+        room = f"{self.least} to {self.most}" if self.least != self.most else f"{self.most}, fixed"
+        if self.ticks is None or self.seconds is None:
+            return f"{self.kind}: nothing is known of {self.model} yet ({ASSUMED:g} s assumed); due after {room} ticks"
+        needs = f"{self.kind}: {self.seconds:.3g} s = {self.ticks} ticks of {room}"
+        match self.verdict:
+            case "too slow":
+                return f"{needs}: too slow, by heuristic"
+            case "late":
+                return f"{needs}: late, and paid for"
+            case _ if self.ticks > self.most:
+                return f"{needs}: fits, but for a few"
+            case _ if self.kind == PLAN and self.least != self.most:
+                return f"{needs}: asked {min(max(EARLY * self.ticks, self.least), self.most)} ticks before the morning"
+            case _:
+                return f"{needs}: fits"
+
+
+def pace_fit(
+    settings: Settings, known: Latencies, *, tick_rate: float, agents: int, of: Sequence[Kind] | None = None
+) -> list[KindFit]:
+    """Return how each kind that asks a model fits.
+
+    Args:
+        known: of the models' latencies.
+        tick_rate: ticks a second.
+    """
+    rules = rules_of(settings, of if of is not None else kinds(), _nothing)
+    found = []
+    for kind in rules.kinds:
+        model = rules.models_of(kind.name)[0]
+        if not model or kind.name in rules.disabled:
+            continue
+        bounds, fixed = rules.bounds_of(kind), rules.latency(kind.name)
+        least, most = (fixed, fixed) if bounds is None else bounds
+        ahead = agents - 1 if kind.name == PLAN and bounds is not None else 0
+        need = None if known.is_assumed(model) else known.need(kind.name, model, max(0, ahead))
+        verdict = _verdict(known, kind.name, model, ahead, need, most, bounds is None)
+        seconds = None if need is None else need / tick_rate
+        found.append(
+            KindFit(kind=kind.name, model=model, verdict=verdict, ticks=need, seconds=seconds, least=least, most=most)
+        )
+    return found
+
+
+def known_before(settings: Settings, usual: Mapping[str, float], tick_rate: float) -> Latencies:
+    """Return what a new run with these settings would go by.
+
+    Args:
+        usual: endpoint -> seconds that a call to it usually takes.
+        tick_rate: ticks a second.
+    """
+    known = Latencies()
+    known.prior = prior_of(settings, usual, tick_rate)
+    return known
+
+
+def usual_seconds(client: Redis) -> dict[str, float]:
+    """Return how long calls to each endpoint usually take, of those that were called before."""
+    return {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None}
+
+
+def fit_lines(found: Sequence[KindFit], tick_rate: float) -> list[str]:
+    """Return a heading and a line for each kind."""
+    return (
+        [f"At {tick_rate:g} ticks a second nearly every answer is there within:", *(f"  {one.line()}" for one in found)]
+        if found
+        else []
+    )
+
+
+def is_paced(settings: Settings) -> bool:
+    """Return whether a run with these settings asks models, on a real clock, and does not wait for them."""
+    return settings.llm == "openai" and settings.tick_rate is not None and settings.wait_seconds() == 0
+
+
+def paced_lines(settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> list[str]:
+    """Return what a paced run says at its start; nothing of another.
+
+    Args:
+        known: by the run itself.
+        usual: endpoint -> seconds that a call to it usually takes.
+    """
+    return fit_lines(_fit_of_run(settings, known, agents, usual), settings.tick_rate or 0)
+
+
+def tell_pace(run: str, settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> None:
+    """Warn of each kind whose results do not come in time in a paced run; arguments as those of `paced_lines`."""
+    for one in _fit_of_run(settings, known, agents, usual):
+        if one.verdict in UNFIT:
+            log.warning("pace.unfit", run=run, said=one.line(), then=ADVICE)
+
+
+def examine_pace(settings: Settings, client: Redis, agents: int) -> Iterator[Finding]:
+    """Look at whether the results of each kind come in time in a paced run with these settings."""
+    if not is_paced(settings) or settings.tick_rate is None:
+        return
+    known = known_before(settings, usual_seconds(client), settings.tick_rate)
+    found = pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents)
+    said = "; ".join(one.line() for one in found)
+    wrong = [one for one in found if one.verdict in UNFIT]
+    yield warning("pace", said, ADVICE) if wrong else ok("pace", said)
+
+
+def _fit_of_run(settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> list[KindFit]:
+    if not is_paced(settings) or settings.tick_rate is None:
+        return []
+    if not settings.adapts():
+        known = known_before(settings, usual, settings.tick_rate)
+    return pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents)
+
+
+def _verdict(known: Latencies, kind: str, model: str, ahead: int, need: int | None, most: int, fixed: bool) -> Verdict:
+    if need is None:
+        return "not known"
+    if need <= most or not known.is_too_slow(kind, model, max(0, ahead), most):
+        return "fits"
+    return "late" if fixed else "too slow"
+
+
+def _nothing(owner: str) -> Mapping[str, object]:
+    return {}

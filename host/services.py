@@ -1,0 +1,46 @@
+"""What a host needs around it outside inline mode: a server, a broker, worker processes."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from pydantic import SecretStr
+from redis import Redis
+
+from scheduler.config.settings import Settings
+from scheduler.ledger.connect import check, connect
+from scheduler.tick.result_collector import Publish
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.server_keeper import ServerKeeper
+from workers.processes.supervisor import WorkerPool
+from workers.publish import Publisher
+
+
+class Processes(NamedTuple):
+    """What a host uses of them."""
+
+    client: Redis  # of the state; tries nothing twice, since `scheduler.ledger.outage` says what a host does then
+    publish: Publish
+    settings: Settings  # with the server's URL filled in
+    pool: WorkerPool | None  # None: the host has no workers of its own
+
+
+def open_processes(settings: Settings, resources: ExitStack) -> Processes:
+    """Start the embedded server unless a URL is set, then the worker processes; `resources` stops them.
+
+    Raises:
+        ConfigurationError: when no server can be started or reached.
+    """
+    if settings.redis_url is None:
+        server = resources.enter_context(EmbeddedServer(settings.data_dir))
+        resources.enter_context(ServerKeeper(server))
+        settings = settings.model_copy(update={"redis_url": SecretStr(server.url)})
+    url = settings.state_url()
+    client = connect(url, settings.socket_timeout, retries=0)
+    resources.callback(client.close)
+    check(client, url)
+    port = settings.metrics_port
+    theirs = settings if port is None else settings.model_copy(update={"metrics_port": port + 1})
+    pool = resources.enter_context(WorkerPool(theirs, settings.workers)) if settings.workers else None
+    return Processes(client, Publisher(settings).publish, settings, pool)

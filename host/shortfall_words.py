@@ -1,0 +1,108 @@
+"""Why no model answered, in words: what an endpoint did, or what kept workers from asking it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from memory.clock import day_and_time
+from scheduler.inspection.summary import ShortfallLine
+from workers.gate.verdict import WHAT_TO_CHECK
+
+#: What an endpoint did, by class of the failure; the sentence begins with its name.
+_ENDPOINT = {
+    "connection": "could not be reached",
+    "timeout": "did not answer in time",
+    "server": "failed (status 5xx)",
+    "overloaded": "was overloaded or not available (status 503 or 529)",
+    "rate_limited": "limited the rate (status 429)",
+    "conflict": "had a conflict (status 409)",
+    "auth": "refused the key",
+    "quota_exhausted": "said that the account has nothing left",
+    "model_missing": "did not know the model",
+    "breaker_open": "was not asked, since its breaker was open",
+    "rate_limited_here": "was not asked: its requests or tokens a minute left no time before the job's deadline",
+    "no_slot": "was not asked: no call in flight ended before the job's deadline",
+    "unknown_endpoint": "is not configured where the worker runs, or its key is not",
+}
+#: What kept workers from asking any endpoint.
+_NOBODY_ASKED = {
+    "real_day_spent": "The limit of the real day was spent (real_day_tokens, real_day_usd; a day begins at 00:00 UTC)",
+    "real_day_away": "Redis could not say whether the limit of the real day has room",
+    "gate_away": "Redis did not answer, and without it no endpoint is asked",
+    "stopping": "The worker was stopped",
+    "asking_failed": "The worker failed while it asked, as its log says with job.asking_failed",
+    "prompt_too_long": "The prompt was too long for what was reserved, even without memories",
+}
+_NO_USE = "gave no usable answer"
+
+
+class _Cause(NamedTuple):
+    """What jobs without an answer have in common."""
+
+    endpoint: str
+    model: str  # only where the model itself is the cause
+    why: str  # class of the failure; "": of an answer
+
+
+def failure_in_words(failure: str) -> str:
+    """Return what a class of failure means for a job, as the end of a sentence."""
+    if failure in _NOBODY_ASKED:
+        said = _NOBODY_ASKED[failure]
+        return said[0].lower() + said[1:] if said.startswith("The ") else said
+    return f"the endpoint {_ENDPOINT[failure]}" if failure in _ENDPOINT else f"the model {_NO_USE}"
+
+
+def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each cause: since when, until when, and what it cost in thoughts.
+
+    Args:
+        servers: the address of each endpoint, where it is known here.
+    """
+    causes: dict[_Cause, list[ShortfallLine]] = {}
+    for one in shortfalls:
+        causes.setdefault(_cause(one), []).append(one)
+    for cause, found in causes.items():
+        first, last = min(found, key=lambda one: one.first), max(found, key=lambda one: one.last)
+        kinds: Counter[str] = Counter()
+        for one in found:
+            kinds.update(one.kinds)
+        when = f"at {_moment(first.first, first.first_minute)}"
+        if last.last > first.first:
+            when = f"first {when}, last at {_moment(last.last, last.last_minute)}"
+        thoughts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
+        line = f"{_subject(cause, servers)} {when}. {kinds.total():,} by heuristic for that: {thoughts}"
+        if cause.why:
+            unasked = sum(one.jobs for one in found if one.because)
+            line += f"; its breaker was open at the last for {unasked:,} of them" if unasked else ""
+        else:
+            classes: Counter[str] = Counter()
+            for one in found:
+                classes[one.failure] += one.jobs
+            line += f" ({', '.join(f'{name} {count:,}' for name, count in sorted(classes.items()))})"
+        check = WHAT_TO_CHECK.get(cause.why)
+        yield line + (f". Look: {check}" if check else "")
+
+
+def _cause(one: ShortfallLine) -> _Cause:
+    why = one.because or one.failure
+    if why in _NOBODY_ASKED:
+        return _Cause("", "", why)
+    if why == "model_missing":
+        return _Cause(one.endpoint, one.model, why)
+    return _Cause(one.endpoint, "", why) if why in _ENDPOINT else _Cause("", one.model, "")
+
+
+def _subject(cause: _Cause, servers: Mapping[str, str]) -> str:
+    if cause.why in _NOBODY_ASKED:
+        return _NOBODY_ASKED[cause.why] + ":"
+    if not cause.why:
+        return f"Model {cause.model} {_NO_USE}:"
+    at = f" ({servers[cause.endpoint]})" if cause.endpoint in servers else ""
+    model = f" {cause.model}" if cause.model else ""
+    return f"Endpoint {cause.endpoint}{at} {_ENDPOINT[cause.why]}{model}:"
+
+
+def _moment(tick: int, minute: int) -> str:
+    return f"tick {tick:,} ({day_and_time(minute)})"

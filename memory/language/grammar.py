@@ -1,0 +1,97 @@
+"""As much English grammar as retelling needs: which words are verbs, and how they agree with a new subject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from memory.language.irregular import BASE_FORMS
+
+
+def listed(text: str) -> frozenset[str]:
+    """The words of a list written as a text, apostrophes kept."""
+    return frozenset(text.split())
+
+
+#: What "I" and "you" demand of a verb, to what a name or "she" does; other verbs get an s.
+SINGULAR: Mapping[str, str] = {
+    "am": "is",
+    "are": "is",
+    "were": "was",
+    "weren't": "wasn't",
+    "aren't": "isn't",
+    "have": "has",
+    "haven't": "hasn't",
+    "do": "does",
+    "don't": "doesn't",
+    "go": "goes",
+}
+#: The same for "they"; other verbs stay.
+PLURAL: Mapping[str, str] = {"am": "are", "was": "were", "wasn't": "weren't"}
+
+#: May stand between a subject and its verb, as may words in -ly.
+ADVERBS = listed("just also still always never even already only often ever too sometimes now then both so not")
+#: Verbs left out subjects often stand before: "hope to see you", "lost my job".
+STATES = listed(
+    "hope love wish want need think guess bet feel got had made went took started found lost saw met did bought just "
+    "can't won't didn't don't haven't might will would could tried finished decided agree appreciate totally "
+    "really never"
+)
+#: Verbs that an "it" was left out before: "sounds good", "was fun".
+IMPERSONAL = listed("sounds looks seems feels helps gives makes keeps means reminds takes was is")
+_AUXILIARIES = listed(
+    "can could will would should may might must can't cannot couldn't won't wouldn't shouldn't mustn't had hadn't did "
+    "didn't used left"
+)
+_FINITE = (
+    IMPERSONAL
+    | _AUXILIARIES
+    | listed(
+        "am are were isn't aren't wasn't weren't has have had hasn't haven't do does don't doesn't it's that's "
+        "there's he's she's they're here's what's who's"
+    )
+)
+_SAME_PAST = listed("put read set let hit cut cost hurt quit shut spread split")  # left alone: reads as the past
+_NO_VERBS = listed(
+    "guys all both two and or to in at so too for with on as but is was has who that the a an this these those my your "
+    "our his her their some any"
+)
+#: After these, "you" is an object; otherwise it is a subject.
+_BEFORE_OBJECT = listed(
+    "to for of with about at from on by than like and see love thank help tell give show let make wish hear miss "
+    "support know remind ask get keep teach send call join back beside behind without "
+    "lend bring offer buy pay owe hand invite visit meet follow trust"
+)
+
+
+def agree(verb: str, forms: Mapping[str, str]) -> str:
+    """The verb of "I" or "you" as its new subject has it; `forms` is `SINGULAR` or `PLURAL`. Pasts stay."""
+    low = verb.lower()
+    if low in forms:
+        return forms[low]
+    if forms is PLURAL or low in _AUXILIARIES or low in _SAME_PAST or low in BASE_FORMS or low in _NO_VERBS:
+        return verb
+    if not low.isascii() or low.endswith(("ed", "ing")) or (low.endswith("s") and not low.endswith(("ss", "us"))):
+        return verb
+    if low.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return verb + "es"
+    if low.endswith("y") and low[-2:-1] not in "aeiou":
+        return verb[:-1] + "ies"
+    return verb + "s"
+
+
+def is_adverb(word: str) -> bool:
+    """Whether a word (lower case) may stand between a subject and its verb."""
+    return word in ADVERBS or (word.endswith("ly") and len(word) > 4)
+
+
+def takes_object(word: str) -> bool:
+    """Whether a pronoun after this word (lower case) is its object rather than a new subject."""
+    return word in _BEFORE_OBJECT or word.removesuffix("s") in _BEFORE_OBJECT or word.endswith("ing")
+
+
+def has_verb(lowered: Sequence[str]) -> bool:
+    """Whether words (lower case) seem to hold a finite verb. A guess from forms, so that it can err both ways."""
+    return any(
+        w in _FINITE or w in BASE_FORMS or w in STATES or (w.endswith("ed") and len(w) > 4) or w.endswith("n't")
+        for w in lowered
+    ) or any(w in {"i", "you", "we", "they", "he", "she", "it"} for w in lowered[:-1])

@@ -1,0 +1,109 @@
+"""First and second persons replaced by third ones, verbs agreeing: "I love your shop" is "Jon loves Gina's shop"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from memory.language.grammar import PLURAL, SINGULAR, agree, is_adverb, takes_object
+from memory.language.pronouns import pronouns_of
+
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*|\s+|[^\w\s]|_")
+_EXPANSIONS = {
+    "i'm": "I am",
+    "i've": "I have",
+    "i'll": "I will",
+    "im": "I am",
+    "you're": "you are",
+    "you've": "you have",
+    "you'll": "you will",
+    "you'd": "you would",
+    "we're": "we are",
+    "we've": "we have",
+    "we'll": "we will",
+    "we'd": "we would",
+    "gonna": "going to",
+    "wanna": "want to",
+    "gotta": "have to",
+    "kinda": "kind of",
+    "ya": "you",
+    "ain't": "am not",
+}
+_PARTICIPLES = {"been", "had", "done", "gone", "seen", "taken"}
+_ALWAYS_OF_SUBJECT = {"are", "were", "aren't", "weren't", "have", "haven't"}
+_WE = {"we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves"}
+
+
+def tokens_of(sentence: str) -> list[str]:
+    """Words, spaces and marks in order, with contractions of persons written out ("I'm" as "I", " ", "am")."""
+    raw = _TOKEN.findall(sentence.replace("’", "'"))
+    out: list[str] = []
+    for at, token in enumerate(raw):
+        low = token.lower()
+        if low == "i'd":
+            following = _next(raw, at)
+            out += ["I", " ", "had" if following in _PARTICIPLES or following.endswith("ed") else "would"]
+        elif low == "cause" and out[-1:] == ["'"]:
+            out[-1] = "because"
+        else:
+            out += _TOKEN.findall(_EXPANSIONS.get(low, token))
+    return out
+
+
+def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named: bool, heard: bool = False) -> str:
+    """The tokens as a text in which `speaker` is "I" no more, nor `listener` (if any) "you".
+
+    `named`, `heard`: the speaker, the listener was named before, so that pronouns suffice. The listener is named again
+    where its pronouns are the speaker's.
+    """
+    mine, yours = pronouns_of(speaker), pronouns_of(listener)
+    told_apart = yours.subject != mine.subject and not yours.plural
+    out: list[str] = []
+    agreement: Mapping[str, str] | None = None  # that the coming verb must take
+    previous = ""
+    for at, token in enumerate(tokens):
+        low = token.lower()
+        if not token[0].isalnum():
+            out.append(token)
+            if token in ",;:" or (token == "-" and tokens[at - 1].isspace()):
+                agreement = None
+            continue
+        if low == "you" and _next(tokens, at) == "both" and not takes_object(previous):
+            out.append("they")
+            agreement = PLURAL
+        elif low == "i":
+            out.append(mine.subject if named else speaker)
+            agreement = PLURAL if named and mine.plural else SINGULAR
+            named = True
+        elif low in {"me", "my", "mine", "myself"}:
+            known = {"me": mine.object, "my": mine.possessive, "mine": mine.absolute, "myself": mine.reflexive}
+            first = {"me": speaker, "myself": mine.reflexive}.get(low, f"{speaker}'s")
+            out.append(known[low] if named else first)
+            named = True
+        elif low in _WE:
+            out.append(_WE[low])
+        elif listener and low in {"you", "your", "yours", "yourself"}:
+            subject = low == "you" and (_next(tokens, at) in _ALWAYS_OF_SUBJECT or not takes_object(previous))
+            if low == "yourself":
+                out.append(yours.reflexive)
+            elif heard and told_apart:
+                known = {"you": yours.subject if subject else yours.object, "your": yours.possessive}
+                out.append(known.get(low, yours.absolute))
+            else:
+                out.append(listener if low == "you" else f"{listener}'s")
+            heard = True
+            agreement = SINGULAR if subject else agreement
+        elif previous == "you" and low in {"guys", "all", "two"}:
+            out.pop()
+            continue
+        elif agreement is not None and not is_adverb(low) and not low.isdigit() and tokens[at + 1 : at + 2] != ["-"]:
+            out.append(agree(token, agreement))
+            agreement = None
+        else:
+            out.append(token)
+        previous = low
+    return "".join(out).strip()
+
+
+def _next(tokens: Sequence[str], at: int) -> str:
+    return next((tokens[i].lower() for i in range(at + 1, len(tokens)) if tokens[i][0].isalnum()), "")

@@ -1,0 +1,144 @@
+"""Speech reported: "Lost my job" becomes "Jon lost his job", "Keep going!" "Gina told Jon to keep going".
+
+Rules for English only; speech in another language is given as it was said. What is no clause is told as what it is:
+a request, a proposal ("Jon suggested that they meet"), thanks, or a thing ("Jon mentioned a festival next month").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from memory.language.grammar import IMPERSONAL, STATES, has_verb, is_adverb, listed
+from memory.language.persons import replace_persons, tokens_of
+from memory.language.text import FUNCTION_WORDS, words
+
+_FIRST = listed("i im my")
+_YOU = listed("you your yours yourself")
+_FEELINGS = listed(
+    "excited glad happy proud stoked thrilled grateful thankful impressed keen sad nervous ready interested pumped "
+    "lucky honored psyched eager worried passionate curious"
+)
+_VERY = listed("so super really pretty very")
+_DOING = listed("going looking working trying planning thinking hoping feeling wishing finishing getting")
+_TOWARDS = listed("to forward on about for up")
+_OTHER_SUBJECTS = listed("i you we the and or is")
+_REQUESTS = listed(
+    "keep take check try make remember go give start stay focus look believe let come tell show call send bring ask "
+    "follow enjoy have be get stop put use find don't never join visit add read watch listen gather reach"
+)
+_OPENS_THING = listed("a an the my our your this these those some another")
+_ABOUT_THAT = listed("is was would will must really sounds looks makes made helped means meant could can")
+_QUOTES = listed("' \" “ ‘ « (")
+_COURTESIES = tuple(
+    (re.compile(pattern, re.IGNORECASE), act)
+    for pattern, act in (
+        (r"(?:thanks|thank you)(?: so much| a lot| again)* for\b", "thanked{} for"),
+        (r"(?:big )?(?:congrats|congratulations) (?:on|for)\b", "congratulated{} on"),
+        (r"(?:so |really )?sorry to hear\b", "was sorry to hear"),
+        (r"(?:so |really )?sorry (?:about|for)\b", "was sorry about"),
+        (r"good luck (?:with|on|at)\b", "wished{} good luck with"),
+        (r"(?:here's|here is|here are|check out|take a look at|look at)\b(?! (?:to|how|what|why)\b)", "showed{}"),
+    )
+)
+
+
+def third_person(sentence: str, speaker: str, listener: str = "", names: Collection[str] = ()) -> str:
+    """The sentence as someone else would tell it of `speaker`, and of `listener`, who is its "you" (if anyone is).
+
+    `names` are words that keep their capital. The result starts with the speaker, unless there are no words at all.
+    """
+    tokens = tokens_of(sentence)
+    start = next((i for i, token in enumerate(tokens) if token[0].isalnum()), None)
+    if start is None:
+        return sentence
+    if not is_english(sentence):
+        return f"{speaker}: {sentence}"
+    opening = "".join(tokens[:start]).strip()
+    opening = opening if opening in _QUOTES else ""
+    tokens = tokens[start:]
+    lowered = [token.lower() for token in tokens if token[0].isalnum()]
+    courtesy = _courtesy(tokens, speaker, listener)
+    if courtesy:
+        return courtesy
+    first = lowered[0]
+    if first in {"let's", "lets"}:
+        return f"{speaker} suggested that they {replace_persons(tokens[1:], speaker, listener, named=True)}"
+    asked = bool(listener) and (
+        (first in _REQUESTS and (first not in STATES or first in {"don't", "never"})) or lowered[:2] == ["feel", "free"]
+    )
+    lead = "" if asked else _left_out(lowered)
+    if lead:
+        tokens = [*tokens_of(lead), " ", _uncapital(tokens[0]), *tokens[1:]]
+        first = lead.lower().split()[0]
+    subject = next((low for low in lowered[:4] if not is_adverb(low)), first)
+    if first in _FIRST or (not lead and subject == "i"):
+        told = replace_persons(tokens, speaker, listener, named=False)
+        return told[0].upper() + told[1:]
+    if not (opening or first in _YOU or tokens[0] == "I" or _is_name(tokens, names)):
+        tokens = [_uncapital(tokens[0]), *tokens[1:]]
+    if first == "that's" or (first == "that" and lowered[1:2] != [] and lowered[1] in _ABOUT_THAT):
+        tokens = ["it" + tokens[0][4:], *tokens[1:]]
+    elif first == "that":  # "mentioned that that …" would stumble
+        tokens = ["the", *tokens[1:]]
+    told = opening + replace_persons(tokens, speaker, listener, named=True, heard=asked)
+    if asked:
+        return f"{speaker} told {listener} " + (f"not to{told[5:]}" if first == "don't" else f"to {told}")
+    if not lead and not has_verb(lowered) and (first not in _OPENS_THING or len(lowered) < 6):
+        return f"{speaker} mentioned {told}"
+    return f"{speaker} mentioned that {told}"
+
+
+def is_english(sentence: str) -> bool:
+    """Whether the rules here may be applied: the sentence is short, or holds an English function word.
+
+    One that opens with a foreign word, as with a name, must be full of them.
+    """
+    found = words(sentence)
+    common = sum(w in FUNCTION_WORDS for w in found)
+    return 3 * common >= len(found) if not all(w.isascii() for w in found[:1]) else len(found) < 4 or common > 0
+
+
+def _is_name(tokens: list[str], names: Collection[str]) -> bool:
+    """Whether a sentence opens with a name: one that is known, or a word before one that is ("Fatima Benali").
+
+    A foreign word in an English sentence is taken for one.
+    """
+    first, *others = [token.removesuffix("'s") for token in tokens if token[0].isalnum()][:2]
+    if first in names or not first.isascii():
+        return True
+    low = first.lower()
+    common = low in FUNCTION_WORDS or low in _REQUESTS or has_verb([low])
+    return bool(others) and tokens[1:2] == [" "] and others[0] in names and not common
+
+
+def _courtesy(tokens: list[str], speaker: str, listener: str) -> str:
+    """Thanks, congratulations and things shown, as acts towards the listener; "" for all else."""
+    text = "".join(tokens)
+    for pattern, act in _COURTESIES:
+        match = pattern.match(text)
+        if match:
+            done = act.format(f" {listener}" if listener else "")
+            rest = replace_persons(tokens_of(text[match.end() :]), speaker, listener, named=True, heard=True)
+            return f"{speaker} {done} {rest}"
+    return ""
+
+
+def _left_out(lowered: list[str]) -> str:
+    """What spoken English left out at the start: "Lost my job" means "I lost my job"."""
+    first, second, third = (*lowered, "", "")[:3]
+    if first in _DOING and second in _TOWARDS:
+        return "It is" if third == "be" else "I am"
+    if (first in _FEELINGS and lowered[:2] != ["lucky", "you"]) or (first in _VERY and second in _FEELINGS):
+        return "I am"
+    if first == "been":
+        return "It has" if second in {"a", "an", "the"} else "I have"
+    if first in STATES and second and second not in _OTHER_SUBJECTS:
+        if is_adverb(first) and not has_verb(lowered[1:]):
+            return ""
+        return "It" if "me" in (second, third) else "I"
+    return "It" if first in IMPERSONAL and second else ""
+
+
+def _uncapital(word: str) -> str:
+    return word if word.isupper() and len(word) > 1 else word[:1].lower() + word[1:]

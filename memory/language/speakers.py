@@ -1,0 +1,46 @@
+"""Those who take part in a talk, and which of them a sentence may name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from memory.language.sentences import beginning_of, folded
+from memory.language.text import words
+
+_FEW = 32  # names that are looked for one by one, which takes less than a look at every letter of a sentence
+_START = 3  # characters by which more names are found
+_SHORTEST = 3  # letters of a word that may be the beginning of a name
+
+
+class Speakers:
+    """The names of all who speak, in order, each once."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = tuple(dict.fromkeys(names))
+        self._known = frozenset(self.names)
+        self.words = frozenset(word for name in self.names for word in words(name))
+        self._beginnings = {word[:end] for word in self.words for end in range(_SHORTEST, len(word) + 1)}
+        self._by_start: dict[str, list[int]] = {}
+        for index, name in enumerate(self.names):
+            self._by_start.setdefault(beginning_of(name)[:_START], []).append(index)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def is_part_of_name(self, word: str) -> bool:
+        """Tell whether a case-folded word belongs to a name, or begins one, as "Mel" does "Melanie"."""
+        return word in self.words or word in self._beginnings
+
+    def other_than(self, name: str) -> str:
+        """The only other one; "" where there are several, or none."""
+        others = [other for other in self.names if other != name] if len(self.names) <= 2 else []
+        return others[0] if len(others) == 1 else ""
+
+    def perhaps_in(self, text: str) -> Sequence[str]:
+        """The names that may stand in a text, whole or in short, and few others, in order."""
+        if len(self.names) <= _FEW:
+            return self.names
+        low = folded(text)
+        starts = {low[at : at + size] for size in range(1, _START + 1) for at in range(len(low))}
+        found = [index for start in starts & self._by_start.keys() for index in self._by_start[start]]
+        return [self.names[index] for index in sorted(found)]

@@ -1,0 +1,1 @@
+"""Memory policies: stream, cells and token window, and how a stream is kept within its limits."""

@@ -1,0 +1,253 @@
+"""Keeping a stream within its limits: what a pruning takes, and what the boundary itself cuts (spec 3, task 10).
+
+Owners with cells (`memory.policies.cells`) or a token window (`memory.policies.window`) keep their observations in
+another way; of these only reflections and plans are dealt with here.
+
+Nothing whose importance is at or above the threshold is archived without a summary that rests on it. Entries that
+are not rated yet count as ordinary (importance 3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memory.clock import day_of
+from memory.effects import Append, Archive, Effect
+from memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType
+from memory.language.times import anchor_days
+from memory.limits import MemoryLimits
+from memory.policies import cells, window
+from memory.retrieval.scoring import ORDINARY, recency
+from memory.routing.history import is_shared, trim
+from memory.stream import Stream
+from memory.summaries.conversations import conversations, digest, is_dialogue, named
+
+MUNDANE = 3  # importance of a summary of routine events (spec 3, task 9)
+WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes routine ones
+TARGET = 0.75  # share that it aims at
+FEWEST = 3  # routine entries: a summary of fewer saves nothing
+SETTLED = 36 * 60  # game minutes after which a routine conversation is compacted without a model
+MOST_SUBJECTS = 12  # of a summary: what stands for other summaries would name whoever was seen in a crowd, for ever
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What a pruning takes. Numbers ascending; no number occurs twice."""
+
+    routine: tuple[int, ...] = ()  # unimportant observations: into one summary by place
+    talks: tuple[tuple[int, ...], ...] = ()  # each into a summary of its own
+    reflections: tuple[int, ...] = ()  # beyond the limit; important ones go into one reflection
+    plans: tuple[int, ...] = ()  # beyond the limit
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Every number taken, ascending."""
+        talks = (n for talk in self.talks for n in talk)
+        return tuple(sorted([*self.routine, *talks, *self.reflections, *self.plans]))
+
+
+def rating(entry: Entry) -> int:
+    """The entry's importance, 1 to 10."""
+    return entry.importance or ORDINARY
+
+
+def keeping_score(entry: Entry, minute: int) -> float:
+    """Spec 3, task 10: 0.7 × importance + 0.3 × recency × 10."""
+    return 0.7 * rating(entry) + 0.3 * 10 * recency(entry.minute, minute)
+
+
+def deserves_summary(size: int, importance: float, limits: MemoryLimits) -> bool:
+    """Spec 3, task 10: a conversation long enough, and very long or valuable, is worth a model."""
+    return size >= limits.summary_threshold and (size >= 2 * limits.summary_threshold or importance >= 6)
+
+
+def choose(owner: str, entries: Sequence[Entry], limits: MemoryLimits, minute: int, busy: Collection[int] = ()) -> Cut:
+    """What a pruning of these live entries takes; `busy` entries are left alone (open jobs read them)."""
+    free = [e for e in entries if e.number not in busy]
+    streams = limits.policy_of(owner) == "stream"
+    settled: dict[tuple[tuple[str, ...], int], list[int]] = {}  # by participants and day
+    for talk in conversations(owner, free) if streams else ():
+        if minute - talk.oldest >= SETTLED and not deserves_summary(len(talk.entries), talk.importance, limits):
+            settled.setdefault((talk.participants, day_of(talk.oldest)), []).extend(talk.numbers)
+    observed = sum(e.type in OBSERVED_TYPES for e in entries)
+    return Cut(
+        routine=_routine(free, observed, limits, minute) if streams else (),
+        talks=tuple(tuple(sorted(numbers)) for numbers in settled.values()),
+        reflections=tuple(sorted(e.number for e in _surplus_reflections(free, limits))),
+        plans=tuple(sorted(e.number for e in _surplus(free, "plan", limits.max_plans))),
+    )
+
+
+def carry_out(
+    owner: str, cut: Cut, entries: Iterable[Entry], limits: MemoryLimits, names: Mapping[str, str]
+) -> tuple[Effect, ...]:
+    """The effects of a cut. Numbers that are not among `entries` any more are left out."""
+    by_number = {e.number: e for e in entries}
+
+    def present(numbers: Iterable[int]) -> list[Entry]:
+        return [by_number[n] for n in numbers if n in by_number]
+
+    effects: list[Effect] = []
+    for talk in cut.talks:
+        if group := present(talk):
+            effects += _replace(owner, group, digest(group, names), max(map(rating, group)))
+    if routine := present(cut.routine):
+        effects += _replace(owner, routine, by_place(routine, names), MUNDANE)
+    effects += _cut_reflections(owner, present(cut.reflections), limits, names)
+    if plans := present(cut.plans):
+        effects.append(Archive(owner=owner, numbers=tuple(e.number for e in plans)))
+    return tuple(effects)
+
+
+def enforce_limits(
+    stream: Stream, limits: MemoryLimits, minute: int, names: Mapping[str, str] | None = None
+) -> tuple[Effect, ...]:
+    """What the boundary itself cuts where a hard limit is passed; empty when all hold.
+
+    Applied to the stream as it is, the limits hold afterwards, whatever it contains. It cuts about 5% below the
+    limit, so that it does not run every tick: the lowest-scored unimportant observations first; where these do not
+    suffice, the oldest important ones go into one summary.
+    """
+    names = names or {}
+    owner, effects = stream.owner, list[Effect]()
+    if is_shared(owner):
+        effects += trim(stream, limits)
+    elif (policy := limits.policy_of(owner)) == "cells":
+        effects += cells.enforce(stream, limits, names)
+    elif policy == "tokens":
+        effects += window.enforce(stream, limits, names)
+    elif stream.observed() > limits.max_observations:
+        effects += _cut_observed(owner, stream.live(*OBSERVED_TYPES), limits, minute, names)
+    if stream.count("reflection") > limits.max_reflections:
+        effects += _cut_reflections(owner, _surplus_reflections(stream.live("reflection"), limits), limits, names)
+    if stream.count("plan") > limits.max_plans:
+        plans = _surplus(stream.live("plan"), "plan", limits.max_plans)
+        effects.append(Archive(owner=owner, numbers=tuple(sorted(e.number for e in plans))))
+    return tuple(effects)
+
+
+def by_place(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
+    """Spec 3, task 9: routine events told place by place, in the order in which the places were first seen."""
+    places: dict[str, list[Entry]] = {}
+    for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
+        places.setdefault(entry.location, []).append(entry)
+    parts = []
+    for place, group in places.items():
+        where = f"At {named(place, names)}" if place else "Elsewhere"
+        seen = [e for e in group if e.type != "summary"] or group
+        best = max(seen, key=lambda e: (rating(e), e.number))
+        told = " ".join(anchor_days(best.text, best.minute).split())
+        told = told if len(told) <= 200 else told[:200].rsplit(" ", 1)[0].rstrip(" .,;:") + "…"
+        count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)
+        if best.type != "summary" and count > 1:
+            told = f"{count} routine events occurred, such as: {told}"
+        told = told if told.endswith(("…", "!", "?")) else f"{told.rstrip(' .')}."
+        parts.append(told if best.type == "summary" else f"{where}: {told}")
+    text = " ".join(parts)
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _below(limit: int) -> int:
+    return limit - limit // 20
+
+
+def _routine(free: Sequence[Entry], observed: int, limits: MemoryLimits, minute: int) -> tuple[int, ...]:
+    if observed < WORTHWHILE * limits.max_observations:
+        return ()
+    spare = [
+        e for e in free if e.type in OBSERVED_TYPES and not is_dialogue(e) and rating(e) < limits.importance_threshold
+    ]
+    spare.sort(key=lambda e: (keeping_score(e, minute), e.number))
+    taken = spare[: observed - int(TARGET * limits.max_observations) + 1]
+    return tuple(sorted(e.number for e in taken)) if len(taken) >= FEWEST else ()
+
+
+def _surplus(entries: Iterable[Entry], entry_type: EntryType, limit: int, more: int = 0) -> list[Entry]:
+    """The oldest entries of a type whose removal brings it a little below its limit; none if it is within."""
+    found = sorted((e for e in entries if e.type == entry_type), key=lambda e: (e.minute, e.number))
+    return found[: len(found) - _below(limit) + more] if len(found) > limit else []
+
+
+def _surplus_reflections(entries: Iterable[Entry], limits: MemoryLimits) -> list[Entry]:
+    """The reflections to cut: one more where important ones among them leave a reflection in their place."""
+    entries = list(entries)
+    surplus = _surplus(entries, "reflection", limits.max_reflections)
+    if any(rating(e) >= limits.importance_threshold for e in surplus):
+        surplus = _surplus(entries, "reflection", limits.max_reflections, more=1)
+    return surplus
+
+
+def _cut_observed(
+    owner: str, live: Sequence[Entry], limits: MemoryLimits, minute: int, names: Mapping[str, str]
+) -> list[Effect]:
+    excess = len(live) - _below(limits.max_observations)
+    spare = [e for e in live if rating(e) < limits.importance_threshold]
+    spare.sort(key=lambda e: (keeping_score(e, minute), e.number))
+    effects: list[Effect] = []
+    if dropped := spare[:excess]:
+        effects.append(Archive(owner=owner, numbers=tuple(sorted(e.number for e in dropped))))
+    if left := excess - len(dropped):
+        important = [e for e in live if rating(e) >= limits.importance_threshold]
+        important.sort(key=lambda e: (e.minute, e.number))
+        oldest = important[: left + 1]  # one more, for the summary itself
+        effects += _replace(owner, oldest, digest(oldest, names), max(map(rating, oldest)))
+    return effects
+
+
+def _cut_reflections(
+    owner: str, surplus: Sequence[Entry], limits: MemoryLimits, names: Mapping[str, str]
+) -> list[Effect]:
+    """Archive reflections; the important ones among them go into one."""
+    important = [e for e in surplus if rating(e) >= limits.importance_threshold]
+    rest = tuple(e.number for e in surplus if rating(e) < limits.importance_threshold)
+    effects: list[Effect] = [Archive(owner=owner, numbers=rest)] if rest else []
+    if important:
+        importance = max(map(rating, important))
+        effects += _replace(owner, important, digest(important, names), importance, "reflection")
+    return effects
+
+
+def _replace(
+    owner: str, group: Sequence[Entry], text: str, importance: int, entry_type: EntryType = "summary"
+) -> list[Effect]:
+    """Append a summary of the group, dated to its last entry, and archive the group into it."""
+    summary = summary_entry(group, text, importance, entry_type)
+    return [
+        Append(owner=owner, entry=summary),
+        Archive(owner=owner, numbers=summary.evidence, into_appended=True),
+    ]
+
+
+def summary_entry(group: Sequence[Entry], text: str, importance: int, entry_type: EntryType = "summary") -> Entry:
+    """A summary that stands for a group of entries: dated to the last, placed at the first (spec 3, task 9).
+
+    It names at most 12 subjects: those of most of the entries, in the order of time.
+    """
+    ordered = sorted(group, key=lambda e: (e.minute, e.number))
+    involved = Counter(s for e in ordered for s in e.subjects)
+    most = dict(involved.most_common(MOST_SUBJECTS))  # of equal ones the first
+    numbers = tuple(sorted(e.number for e in group))
+    begins = [e.minute if e.since_minute is None else e.since_minute for e in group]
+    return Entry(
+        type=entry_type,
+        text=text,
+        minute=ordered[-1].minute,
+        location=ordered[0].location,
+        subjects=tuple(s for s in involved if s in most),
+        importance=importance,
+        source="dialogue" if all(is_dialogue(e) for e in group) else "internal",
+        evidence=numbers,
+        tags=tuple(dict.fromkeys(t for e in ordered for t in e.tags)),
+        quest_id=_common(e.quest_id for e in group),
+        encounter_id=_common(e.encounter_id for e in group),
+        since_minute=min(begins),
+        since_number=numbers[-1],
+    )
+
+
+def _common(values: Iterable[str]) -> str:
+    """The one value that all share, or none."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else ""

@@ -1,0 +1,1 @@
+"""Retrieval: which memories matter most for a query, and why."""

@@ -1,0 +1,132 @@
+"""What a retrieval looks for, and the entries it chooses from with what several measures need of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+from typing import Literal
+
+from memory.entry import Entry, EntryType
+from memory.language.concepts import THEMES, is_theme
+from memory.language.text import extract_keywords, normal, stems
+from memory.retrieval.scoring import ORDINARY, bm25
+
+Field = Literal["text", "subjects", "keywords", "tags"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """What is looked for. Filters left empty let everything pass.
+
+    `similarity` is the hook for embeddings: a host that has vectors gives, by entry number, how similar each entry
+    is to the query (higher is nearer; any scale). Without it nothing changes.
+    """
+
+    minute: int  # now, game time in total minutes
+    text: str = ""  # situation or question in words
+    terms: tuple[str, ...] = ()  # search words, instead of those of `text`
+    limit: int = 10  # how many entries
+    types: tuple[EntryType, ...] = ()
+    subjects: tuple[str, ...] = ()  # entries that involve any of these
+    min_importance: int = 0  # 1 to 10; what is not rated yet counts as `scoring.ORDINARY`
+    similarity: Mapping[int, float] = field(default_factory=dict)
+
+    def admits(self, entry: Entry) -> bool:
+        """Whether an entry passes the filters."""
+        return (
+            (not self.types or entry.type in self.types)
+            and (not self.subjects or any(subject in self.subjects for subject in entry.subjects))
+            and importance(entry) >= self.min_importance
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matching:
+    """How words are matched: which parts of an entry are searched, the weight of a theme that an entry shares with
+    the query (a shared word weighs 1; see `memory.language.concepts`), and the settings of `scoring.bm25`."""
+
+    fields: tuple[Field, ...] = ("text",)
+    k1: float = 1.2
+    b: float = 0.75
+    coverage: float = 0.0
+    themes: float = 0.0
+
+
+class Candidates:
+    """The entries that pass a query's filters, in order of number, whatever order they came in."""
+
+    def __init__(self, entries: Sequence[Entry], query: Query, matching: Matching) -> None:
+        self.entries = sorted((e for e in entries if query.admits(e)), key=order)
+        self.query = query
+        self.matching = matching
+
+    @cached_property
+    def relevance(self) -> list[float]:
+        """How well each entry matches the query's words: BM25 over what one entry of mean length with every word of
+        the query would have. About 0 to 1; 0 without a word in common.
+
+        So a query whose best match is weak leaves more to the other measures, unlike scaling by the best match. An
+        entry's text counts once in the statistics however often it was observed, or frequent observations would make
+        their own words worthless.
+        """
+        query, setting = self.query, self.matching
+        asked = _term_counts(" ".join(query.terms) if query.terms else query.text, setting.themes > 0)
+        terms = {term: count * (setting.themes if is_theme(term) else 1.0) for term, count in asked.items()}
+        documents = list(dict.fromkeys(self._document(entry) for entry in self.entries))
+        counts = [_term_counts(document, setting.themes > 0) for document in documents]
+        scores = bm25(counts, terms, k1=setting.k1, b=setting.b, coverage=setting.coverage)
+        by_document = dict(zip(documents, scores, strict=True))
+        return [by_document[self._document(entry)] for entry in self.entries]
+
+    @cached_property
+    def relevance_to_best(self) -> list[float]:
+        """Relevance with the best match as 1."""
+        best = max(self.relevance, default=0.0) or 1.0
+        return [value / best for value in self.relevance]
+
+    @cached_property
+    def keywords(self) -> list[str]:
+        """The query's terms, or else the keywords of its text (spec 3)."""
+        return list(self.query.terms) or extract_keywords(self.query.text)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Each entry's text as a key for exact repeats."""
+        return [normal(entry.text) for entry in self.entries]
+
+    def _document(self, entry: Entry) -> str:
+        if self.matching.fields == ("text",):
+            return entry.text
+        parts: dict[Field, tuple[str, ...]] = {
+            "text": (entry.text,),
+            "subjects": tuple(display_name(subject) for subject in entry.subjects),
+            "keywords": entry.keywords,
+            "tags": entry.tags,
+        }
+        return " ".join(part for name in self.matching.fields for part in parts[name])
+
+
+def order(entry: Entry) -> tuple[int, int, str]:
+    """A total order of entries: number, then (for those not appended yet) time and text."""
+    return entry.number, entry.minute, entry.text
+
+
+def importance(entry: Entry) -> int:
+    """The entry's rating, or that of an ordinary event while it has none."""
+    return entry.importance or ORDINARY
+
+
+def display_name(subject: str) -> str:
+    """The name in a subject: "isabella" of "agent:isabella"."""
+    return subject.rpartition(":")[2]
+
+
+@lru_cache(maxsize=8_192)
+def _term_counts(text: str, with_themes: bool) -> Mapping[str, int]:
+    found = stems(text)
+    if with_themes:
+        found += [theme for word in found for theme in THEMES.get(word, ())]
+    return MappingProxyType(Counter(found))

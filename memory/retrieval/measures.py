@@ -1,0 +1,82 @@
+"""Measures of single entries for a query, each a list in the order of the candidates. See `retrieval`."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from memory.language.text import extract_keywords
+from memory.retrieval.candidates import Candidates, importance
+from memory.retrieval.scoring import (
+    HALF_LIFE,
+    keyword_relevance,
+    log_age,
+    normal_importance,
+    recency,
+    scaled,
+)
+
+
+def half_life_recency(candidates: Candidates) -> list[float]:
+    """Spec 3, task 3: exponential decay with the half-life of the entry's type."""
+    now = candidates.query.minute
+    return [recency(e.minute, now, HALF_LIFE[e.type]) for e in candidates.entries]
+
+
+def plain_importance(candidates: Candidates) -> list[float]:
+    """Spec 3, task 3: importance 1 to 10 as 0 to 1."""
+    return [normal_importance(importance(e)) for e in candidates.entries]
+
+
+def keyword_overlap(candidates: Candidates) -> list[float]:
+    """Spec 3, task 5: Jaccard overlap of keywords; an entry without keywords of its own has those of its text."""
+    terms = candidates.keywords
+    return [keyword_relevance(e.keywords or _keywords(e.text), terms) for e in candidates.entries]
+
+
+@lru_cache(maxsize=8192)
+def _keywords(text: str) -> tuple[str, ...]:
+    return tuple(extract_keywords(text))
+
+
+def scaled_recency(candidates: Candidates) -> list[float]:
+    """How young each entry is among the candidates, by the logarithm of its age: youngest 1, oldest 0."""
+    now = candidates.query.minute
+    return scaled([-log_age(e.minute, now) for e in candidates.entries])
+
+
+def scaled_importance(candidates: Candidates) -> list[float]:
+    """Importance among the candidates: highest 1, lowest 0. Raters differ in the part of the scale they use."""
+    return scaled([importance(e) for e in candidates.entries])
+
+
+def relevance(candidates: Candidates) -> list[float]:
+    """How well the words match, by BM25 with stemming: about 0 to 1 (see `Candidates.relevance`)."""
+    return candidates.relevance
+
+
+def relevance_to_best(candidates: Candidates) -> list[float]:
+    """The same with the best match as 1."""
+    return candidates.relevance_to_best
+
+
+def support(candidates: Candidates) -> list[float]:
+    """How much an entry is the evidence of relevant ones: the sum of the relevance of those that rest on it, scaled.
+
+    What a reflection was drawn from matters for whatever that reflection matters for. Repeats of a text share it.
+    """
+    text_of = {e.number: text for e, text in zip(candidates.entries, candidates.texts, strict=True)}
+    shares: dict[str, float] = {}
+    for entry, value in zip(candidates.entries, candidates.relevance, strict=True):
+        for number in entry.evidence:
+            if value and number in text_of:
+                shares[text_of[number]] = shares.get(text_of[number], 0.0) + value
+    return scaled([shares.get(text, 0.0) for text in candidates.texts])
+
+
+def similarity(candidates: Candidates) -> list[float]:
+    """The host's similarities, scaled; entries without one, or with one that is not finite, count as the least."""
+    given = candidates.query.similarity
+    known = {n: value for n, value in given.items() if math.isfinite(value)}
+    least = min((known[e.number] for e in candidates.entries if e.number in known), default=0.0)
+    return scaled([known.get(e.number, least) for e in candidates.entries])

@@ -1,0 +1,1 @@
+"""Routing: which memory an event updates; repeats, scopes and shared history."""

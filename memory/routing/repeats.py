@@ -1,0 +1,112 @@
+"""Repeats: an observation that an owner already holds is counted on the earlier entry instead of stored again.
+
+Only on the game day of that entry: so every day has its own first record of what happens on it, and nobody who reads
+an entry by its minute is misled by more than a day. A repeat that matters more than what it repeats is stored.
+
+Recorded simulations show that 45 to 70 percent of an agent's memories repeat an earlier one word for word. A near
+repeat differs only in articles, possessives and inflection: "checking emails", "is checking her emails". Order,
+numbers, negations and particles count, so "turning the TV on" never meets "turning the TV off", "room 3" never
+"room 4", and "Ann likes Ben" never "Ben likes Ann".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from memory.clock import day_of
+from memory.entry import Entry, Marks
+from memory.language.text import normal, stem, words
+from memory.routing.routing import INTEGRATE
+from memory.stream import Stream
+
+#: Words whose presence makes no difference to what was observed.
+_EMPTY = frozenset(words("a an the is are am was were be been his her hers their its my your our s"))
+
+#: Words of a text that only repeats itself word for word: stems of new words take longer than all else about it.
+_LONG = 200
+
+#: Counter of a stream's head: the importance of all repeats ever counted instead of stored, summed.
+REPEATED = "repeated"
+
+RepeatKey = tuple[str, ...]
+
+
+def repeat_key(entry: Entry) -> RepeatKey | None:
+    """Under this key two entries tell the same; None for entries that are never coalesced.
+
+    Only observations are, and no lines of dialogue: who says "yes" twice has said two things. Nor are events that are
+    to be integrated: each is on its own. Place, quest, encounter and tags must agree as well.
+    """
+    if entry.type != "observation" or entry.source == "dialogue" or entry.since_minute is not None:
+        return None
+    if INTEGRATE in entry.tags:
+        return None
+    return (_told(entry.text), entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
+
+
+@lru_cache(maxsize=4_096)
+def _told(text: str) -> str:
+    told = words(text)
+    if len(told) > _LONG:
+        return normal(text)
+    return " ".join(stem(w) for w in told if w not in _EMPTY) or normal(text)
+
+
+class RepeatIndex:
+    """Finds the live entry of one stream that a new one repeats; keeps itself up to date with the stream."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._numbers: dict[RepeatKey, list[int]] = {}
+        self._seen = 0  # highest number indexed
+
+    def find(self, entry: Entry) -> int | None:
+        """The number of the newest live entry that `entry` repeats, exactly or nearly; None if it is new."""
+        key = repeat_key(entry)
+        if key is None:
+            return None
+        self._catch_up()
+        numbers = self._numbers.get(key, [])
+        while numbers and not self._stream.is_live(numbers[-1]):
+            numbers.pop()
+        return numbers[-1] if numbers else None
+
+    def repeated(self, entry: Entry) -> int | None:
+        """The number of the entry on which `entry` is to be counted; None if it is to be stored."""
+        number = self.find(entry)
+        if number is None:
+            return None
+        earlier = self._stream.entries[number]
+        if day_of(earlier.minute) != day_of(entry.minute) or earlier.importance < entry.importance:
+            return None
+        return number
+
+    def _catch_up(self) -> None:
+        if len(self._numbers) > 2 * self._stream.count("observation") + 64:  # mostly keys of archived entries
+            self._numbers.clear()
+            self._seen = 0
+        fresh: list[Entry] = []
+        for number in reversed(self._stream.entries):
+            if number <= self._seen:
+                break
+            if self._stream.is_live(number):
+                fresh.append(self._stream.entries[number])
+        for entry in reversed(fresh):
+            key = repeat_key(entry)
+            if key is not None:
+                self._numbers.setdefault(key, []).append(entry.number)
+        self._seen = self._stream.head.last_number
+
+
+def count_repeat(stream: Stream, number: int, minute: int, importance: int) -> None:
+    """Count on entry `number` that it was observed again at game time `minute`."""
+    marks = stream.marks.get(number, Marks())
+    stream.mark(number, msgspec.structs.replace(marks, repeats=marks.repeats + 1, last_repeat=minute))
+    stream.set_counter(REPEATED, stream.head.counters.get(REPEATED, 0) + importance)
+
+
+def find_repeat(stream: Stream, entry: Entry) -> int | None:
+    """`RepeatIndex(stream).find(entry)` for a single question; keep an index where many are asked."""
+    return RepeatIndex(stream).find(entry)

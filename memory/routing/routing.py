@@ -1,0 +1,209 @@
+"""Which memory update an event causes (spec 2, "Memory Management Decision Flow").
+
+Every event is appended as an entry at once, without a model: that is the spec's simple update. Where its rule says
+"integrate", the entry is also marked for the kind of job that works it into the owner's long-term summary (the spec's
+complex update), so a model that fails or is slow costs nothing of what happened.
+
+Pure: the same event, rules and minute give the same entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from memory.entry import MAX_TEXT, UNRATED, Entry
+from memory.errors import InputError, first_fault, listed
+from memory.language.truncation import Content, Truncation
+from memory.summaries.conversations import named
+
+Strategy = Literal["simple", "integrate"]
+Style = Literal["narrative", "structured"]
+Amount = Annotated[int, Field(ge=-(10**15), le=10**15)] | float | Annotated[str, Field(max_length=200)]
+
+INTEGRATE = "integrate"  # tag of entries that are to be integrated
+_SEPARATOR = " | "
+
+
+Name = Annotated[str, Field(max_length=200)]
+
+
+class Event(BaseModel):
+    """What happened, as a host says it. `speaker` and `subjects` are owners or names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    if not TYPE_CHECKING:  # mypy knows the arguments from the fields
+
+        def __init__(self, /, **given: Any) -> None:
+            """Check the values.
+
+            Raises:
+                InputError: naming the first that cannot be used.
+            """
+            try:
+                super().__init__(**given)
+            except ValidationError as error:
+                raise InputError(f"event: {first_fault(error)}") from None
+
+    kind: str = Field(min_length=1, max_length=100)  # "discussion_statement", …, or a type of the host's own
+    text: str = Field("", max_length=5 * MAX_TEXT)  # a statement may be longer than an entry: it is cut
+    speaker: str = Field("", max_length=200)
+    name: str = Field("", max_length=200)  # what the speaker is called; empty: as its owner's id or name says
+    topic: str = Field("", max_length=500)
+    reasoning: str = Field("", max_length=5 * MAX_TEXT)
+    certainty: str = Field("", max_length=100)
+    consensus: bool | None = None  # of a ballot
+    earnings: Amount | None = None  # of a result
+    counterfactuals: Mapping[Name, Amount] = Field(default_factory=dict, max_length=100)  # what would have been earned
+    round: int | None = Field(None, ge=0, le=10**15)
+    location: str = Field("", max_length=500)
+    subjects: Annotated[tuple[Name, ...], BeforeValidator(listed), Field(max_length=1_000)] = ()  # others involved
+    group: str = Field("", max_length=200)  # owner of the shared history that the event belongs to
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventRule:
+    """What becomes of events of one type."""
+
+    strategy: Strategy = "simple"
+    with_consensus: Strategy | None = None  # instead, for a ballot that reached one
+    content: Content = "other"  # which limit its text has
+    verb: str = ""  # of the narrative style: "Alice discussed …"; empty: the event's own type is told
+    importance: int = UNRATED
+
+
+#: The event types of spec 2.
+RULES: Mapping[str, EventRule] = {
+    "discussion_statement": EventRule(content="statement", verb="discussed"),
+    "voting_initiated": EventRule(),
+    "voting_confirmed": EventRule(),
+    "ballot_completed": EventRule(with_consensus="integrate", importance=7),
+    "final_results": EventRule(strategy="integrate", content="result", importance=8),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Routing:
+    """The rules of a run."""
+
+    rules: Mapping[str, EventRule] = field(default_factory=lambda: RULES)
+    style: Style = "narrative"
+    truncation: Truncation = Truncation()
+
+    def with_types(self, types: Mapping[str, Strategy | EventRule]) -> Routing:
+        """The same with further event types, or with other rules for known ones."""
+        further = {
+            kind: rule if isinstance(rule, EventRule) else EventRule(strategy=rule) for kind, rule in types.items()
+        }
+        return replace(self, rules={**self.rules, **further})
+
+
+class Routed(NamedTuple):
+    """The entry to append, and whether a model is to integrate it."""
+
+    entry: Entry
+    strategy: Strategy
+
+
+def route(event: Event, *, minute: int, routing: Routing | None = None) -> Routed:
+    """What an event becomes: an entry in the style of the rules, its parts cut by their type of content.
+
+    Args:
+        minute: game time of the event, total minutes.
+
+    Raises:
+        ValueError: for a type of event that has no rule.
+    """
+    routing = routing or Routing()
+    rule = routing.rules.get(event.kind)
+    if rule is None:
+        known = ", ".join(sorted(routing.rules))
+        raise ValueError(f"no rule says what becomes of events of type {event.kind!r}; there are rules for {known}")
+    strategy = rule.with_consensus if event.consensus and rule.with_consensus else rule.strategy
+    speaker = event.name or named(event.speaker, {})
+    cut = event.model_copy(
+        update={
+            "text": routing.truncation.cut(event.text, rule.content),
+            "reasoning": routing.truncation.cut(event.reasoning, "reasoning"),
+        }
+    )
+    told = _narrative(cut, rule, speaker) if routing.style == "narrative" else _structured(cut, speaker)
+    spoken = rule.content == "statement" and bool(event.speaker)
+    tags = [f"event:{event.kind}"]
+    tags += [f"round:{event.round}"] if event.round is not None else []
+    tags += [INTEGRATE] if strategy == "integrate" else []
+    entry = Entry(
+        type="message" if spoken else "observation",
+        text=told,
+        minute=minute,
+        location=event.location,
+        subjects=tuple(dict.fromkeys(s for s in (event.speaker, *event.subjects) if s)),
+        importance=rule.importance,
+        source="dialogue" if spoken else "social",
+        source_id=event.group,
+        tags=tuple(tags),
+    )
+    return Routed(entry, strategy)
+
+
+def _label(event: Event) -> str:
+    return event.kind.replace("_", " ").strip().capitalize()
+
+
+def _narrative(event: Event, rule: EventRule, speaker: str) -> str:
+    """Sentences: "Alice discussed the floor: …", "Voting initiated by Bob.", "Final results: … Earnings: …"."""
+    if speaker and rule.verb:
+        subject = f"{speaker} {rule.verb} {event.topic}".rstrip()
+    else:
+        subject = _label(event) + {True: " with consensus", False: " without consensus", None: ""}[event.consensus]
+        subject += f" by {speaker}" if speaker else ""
+        subject += f" on {event.topic}" if event.topic else ""
+    said = f"{subject}: {event.text}" if event.text else subject
+    sentences = [said]
+    if event.reasoning:
+        sentences.append(f"Reasoning: {event.reasoning}")
+    if event.certainty:
+        sentences.append(f"Certainty: {event.certainty}")
+    if event.earnings is not None:
+        sentences.append(f"Earnings: {_amount(event.earnings)}")
+    if event.counterfactuals:
+        sentences.append(f"Otherwise: {_counterfactuals(event)}")
+    return " ".join(_ended(sentence) for sentence in sentences)
+
+
+def _structured(event: Event, speaker: str) -> str:
+    """ "Speaker: Alice | Topic: … | Reasoning: …"; parts that are not given are left out."""
+    consensus = None if event.consensus is None else "yes" if event.consensus else "no"
+    parts: list[tuple[str, Any]] = [
+        ("Event", None if event.kind == "discussion_statement" else _label(event)),
+        ("Speaker", speaker),
+        ("Topic", event.topic),
+        ("Reasoning", event.reasoning),
+        ("Certainty", event.certainty),
+        ("Consensus", consensus),
+        ("Earnings", None if event.earnings is None else _amount(event.earnings)),
+        ("Counterfactuals", _counterfactuals(event)),
+        ("Statement" if event.kind == "discussion_statement" else "Text", event.text),
+    ]
+    return _SEPARATOR.join(f"{key}: {_value(value)}" for key, value in parts if value)
+
+
+def _value(value: str) -> str:
+    """One line without the separator, so that what somebody says cannot add parts."""
+    return " ".join(value.replace("|", "/").split())
+
+
+def _counterfactuals(event: Event) -> str:
+    return "; ".join(f"{name} {_amount(amount)}" for name, amount in event.counterfactuals.items())
+
+
+def _amount(amount: Amount) -> str:
+    return amount if isinstance(amount, str) else f"{amount:,}"
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith(tuple(".!?…。！？")) else sentence + "."

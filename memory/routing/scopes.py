@@ -1,0 +1,68 @@
+"""Scoped memories (spec 5): which messages of the world's stream a location, an NPC or the world has not yet told.
+
+A scope is an owner: "location:<id>", "npc:<id>" or "world". The cursor `CURSOR` in its head is the number of the last
+message of the world's stream that its memories cover, so nothing is summarised twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import takewhile
+
+from memory.entry import Entry
+from memory.language.text import words
+from memory.routing.history import is_statement
+from memory.stream import Stream
+
+WORLD = "world"  # the owner whose stream holds what was said and seen everywhere
+CURSOR = "world"  # in a scope's head: the last number of the world's stream that is covered
+CONTEXT = 1  # messages shown before and after a mention
+
+
+def location_owner(location: str) -> str:
+    """The owner of a location's memories."""
+    return f"location:{location}"
+
+
+def messages_since(world: Stream, start: int, end: int, location: str = "") -> list[Entry]:
+    """The messages numbered above `start` and up to `end`, of one location if it is given, in order of number.
+
+    Messages that the history's limit has cut are among them as long as they are kept.
+    """
+    newer = takewhile(lambda entry: entry.number > start, reversed(world.entries.values()))
+    found = [e for e in newer if e.number <= end and is_statement(e) and (not location or e.location == location)]
+    return found[::-1]
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether a name occurs in a text as whole words, whatever their case.
+
+    Names written without spaces (Chinese, Japanese) are found anywhere within a run of characters.
+    """
+    wanted = words(name)
+    if not wanted:
+        return False
+    if len(name) == 1 and not name.isascii():  # one character of Han stands in pairs with its neighbours
+        return name in _words_in_line(text)
+    return f" {' '.join(wanted)} " in _words_in_line(text)
+
+
+@lru_cache(maxsize=1_024)  # what was said at a location is looked through for each NPC that is there
+def _words_in_line(text: str) -> str:
+    """The words of a text with spaces between and around them."""
+    return f" {' '.join(words(text))} "
+
+
+def is_about(entry: Entry, owner: str, name: str) -> bool:
+    """Whether a message mentions an NPC: by name in its text, or among its subjects."""
+    return owner in entry.subjects or name in entry.subjects or mentions(entry.text, name)
+
+
+def around_mentions(messages: Sequence[Entry], owner: str, name: str) -> list[Entry]:
+    """The messages that mention an NPC, with one before and one after each; empty when none does."""
+    kept: set[int] = set()
+    for at, entry in enumerate(messages):
+        if is_about(entry, owner, name):
+            kept.update(range(max(0, at - CONTEXT), min(len(messages), at + CONTEXT + 1)))
+    return [messages[at] for at in sorted(kept)]

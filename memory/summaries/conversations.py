@@ -1,0 +1,119 @@
+"""Conversations among an owner's entries: who took part, when, and a telling of them without a model.
+
+Spec 3, task 10, groups dialogue by "same participants, close in time" with a scan of all pairs; here one pass over
+the entries in order of time does it, since a talk can only go on with its own latest line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memory.clock import DAY, day_and_time
+from memory.entry import MAX_TEXT, Entry
+from memory.language.times import anchor_days
+from memory.summaries.summary import Line, Style, summarise
+from memory.summaries.units import MAX_SPEAKER
+
+GAP = 30  # game minutes: a pause this long ends a conversation (spec 3)
+LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age
+
+
+_SPOKEN = re.compile(rf"([^:\n]{{1,{MAX_SPEAKER}}}):\s++(?=\S)")
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Entries of one talk, in order of time."""
+
+    participants: tuple[str, ...]  # the owner included, sorted
+    entries: tuple[Entry, ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the entries, ascending."""
+        return tuple(sorted(e.number for e in self.entries))
+
+    @property
+    def oldest(self) -> int:
+        """Game time of the first line."""
+        return self.entries[0].minute
+
+    @property
+    def importance(self) -> float:
+        """Mean importance of the rated entries; 0 when none is rated."""
+        rated = [e.importance for e in self.entries if e.importance]
+        return sum(rated) / len(rated) if rated else 0.0
+
+
+def is_dialogue(entry: Entry) -> bool:
+    """Whether the entry is a line of a conversation (and not already a summary of one)."""
+    return entry.type == "message" or (entry.type == "observation" and entry.source == "dialogue")
+
+
+def conversations(owner: str, entries: Iterable[Entry]) -> list[Conversation]:
+    """The conversations among `entries`, ordered by their first line.
+
+    A line belongs to the running conversation of the same participants if less than 30 game minutes passed since
+    that one's latest line. The owner takes part whether it is named or not.
+    """
+    lines = sorted((e for e in entries if is_dialogue(e)), key=lambda e: (e.minute, e.number))
+    groups: list[tuple[tuple[str, ...], list[Entry]]] = []
+    running: dict[tuple[str, ...], list[Entry]] = {}
+    sorted_subjects: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for entry in lines:
+        participants = sorted_subjects.get(entry.subjects) or tuple(sorted({owner, *entry.subjects}))
+        sorted_subjects[entry.subjects] = participants
+        group = running.get(participants)
+        if group is None or entry.minute - group[-1].minute >= GAP or entry.minute - group[0].minute >= LONGEST:
+            group = running[participants] = []
+            groups.append((participants, group))
+        group.append(entry)
+    return [Conversation(participants, tuple(group)) for participants, group in groups]
+
+
+def named(subject: str, names: Mapping[str, str]) -> str:
+    """The display name of an owner or place; without one, what follows the colon of its id."""
+    return names.get(subject) or subject.partition(":")[2] or subject
+
+
+def line(entry: Entry, names: Mapping[str, str]) -> Line:
+    """Who said it, what, and when. The first subject of a message is its speaker, unless its text names one."""
+    known = {named(s, names) for s in entry.subjects}
+    found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
+    if found and (found[1] in known or found[1] in names.values()):
+        return Line(found[1], entry.text[found.end() :], entry.minute)
+    speaker = named(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
+    return Line(speaker, entry.text, entry.minute)
+
+
+def listing(parts: Sequence[str]) -> str:
+    """Parts as "a, b and c"."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def digest(entries: Sequence[Entry], names: Mapping[str, str], *, style: Style = "facts") -> str:
+    """What entries say, without a model, in about a third of their words (30 to 90 words). Never empty.
+
+    Entries are told in the order of time; dialogue begins with who talked, where and when.
+    """
+    ordered = sorted(entries, key=lambda e: (e.minute, e.number))
+    lines = [said._replace(text=anchor_days(said.text, said.minute)) for said in (line(e, names) for e in ordered)]
+    words = sum(len(item.text.split()) for item in lines)
+    header = _header(ordered, names)
+    text = summarise(lines, max_words=max(30, min(90, words // 3)) + len(header.split()), style=style, header=header)
+    if not text or text == header:
+        text = f"{header} {lines[0].text}".strip() if lines else header
+    return text[:MAX_TEXT] or "Nothing worth keeping was said."
+
+
+def _header(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
+    if not entries or not all(is_dialogue(e) for e in entries):
+        return ""
+    people = [named(s, names) for s in dict.fromkeys(s for e in entries for s in e.subjects)]
+    if not people:
+        return ""
+    place = f" at {named(entries[0].location, names)}" if entries[0].location else ""
+    talk = f"{listing(people)} talked" if len(people) > 1 else f"Conversation with {people[0]}"
+    return f"{talk}{place} on {day_and_time(entries[0].minute)}."

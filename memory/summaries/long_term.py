@@ -1,0 +1,132 @@
+"""The long-term summary of an owner: how many tokens a text takes, and how new memories are told in it.
+
+What is here needs no model. It is what stands when a model was not asked or failed, and what cuts a summary that is too
+long whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from memory.entry import Entry
+from memory.language.sentences import split_sentences
+from memory.language.times import anchor_days
+from memory.summaries.conversations import line
+from memory.summaries.summary import choose_units
+from memory.summaries.units import MOST_SENTENCES, WEIGHTINGS, Line, Unit, units
+
+LONG = 16  # characters: a longer word counts as several
+#: Characters of scripts that write no spaces count as a word each: Thai to Khmer, kana, Han.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+#: What spec 4 calls critical, in English and Russian: objectives and promises first, …
+_OBJECTIVE = re.compile(
+    r"\b(?:quests?|objectives?|missions?|goals?|must|needs? to|ha(?:s|ve) to|asked \S+(?: \S+)? to|promised?|swore|"
+    r"vow(?:s|ed)?)\b|\b(?:квест|задани|цел[ьи]|долж[еон]|обеща|поклял)",
+    re.IGNORECASE,
+)
+#: … then relationships and inventory.
+_BOND_OR_POSSESSION = re.compile(
+    r"\b(?:ally|allies|allied|enem(?:y|ies)|rivals?|friends?|friendship|married|engaged|brother|sister|mother|father|"
+    r"daughter|son|distrusts?|trusts?|betray\w*|loves?|hates?|owes?|apprentice|mentor|inventory|carr(?:y|ies|ied|ying)|"
+    r"owns?|wields?|picked up|found|bought|sold|received|stole|lost)\b|"
+    r"\b(?:друг|друзь|враг|союзни|брат|сестр|нес[её]т|наш[её]л|купил|получил|ключ)",
+    re.IGNORECASE,
+)
+#: What it has discarded: dice and rules.
+_MECHANICS = re.compile(
+    r"\b(?:rolls?|rolled) (?:an? )?(?:natural )?\d|\b\d*d(?:4|6|8|10|12|20)\b|\bDC \d|\bsaving throw|^initiative:", re.I
+)
+#: Added to a sentence's value however long it is; a name in a sentence of ten words is worth about 1.5.
+_OBJECTIVE_VALUE, _BOND_VALUE = 6.0, 4.0
+_MECHANICS_SHARE = 0.05
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens a text is: 1.3 for each word (spec 4), rounded up.
+
+    A word is what stands between spaces. Characters of scripts without spaces count as a word each, and a word of more
+    than 16 characters counts once for every 16 begun.
+    """
+    return tokens_of_words(count_words(text))
+
+
+def tokens_of_words(words: int) -> int:
+    """The tokens of so many words."""
+    return -(-words * 13 // 10)
+
+
+def words_of_tokens(tokens: int) -> int:
+    """The most words that take so many tokens."""
+    return tokens * 10 // 13
+
+
+def _words_in(text: str) -> int:
+    """The words of a text as `estimate_tokens` counts them; of two texts with a space between, the sum of both."""
+    if text.isascii():
+        return sum(-(-len(piece) // LONG) for piece in text.split())
+    spaced, unspaced = _UNSPACED.subn(" ", text)
+    return unspaced + sum(-(-len(piece) // LONG) for piece in spaced.split())
+
+
+#: The same, remembered: an owner's entries are counted at every boundary.
+count_words = lru_cache(maxsize=65_536)(_words_in)
+
+
+def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int) -> str:
+    """A summary of at most `room` tokens that tells the old one and the entries, in order of time.
+
+    Sentences on objectives, relationships, possessions and promises go first, then what says most in the fewest words.
+    "" where there is nothing to tell, or not one sentence fits. The same input gives the same text.
+    """
+    lines = [Line("", sentence, 0) for sentence in split_sentences(summary)]
+    for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
+        said = line(entry, names)
+        sentences = split_sentences(said.text)[:MOST_SENTENCES]
+        lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in sentences]
+    brevity = WEIGHTINGS["facts"].brevity
+    candidates = [_weighed(unit, brevity) for unit in units(lines, "facts")]
+    words = words_of_tokens(max(0, room))
+    while lines and words > 0:
+        text = " ".join(unit.text for unit in choose_units(candidates, words, brevity))
+        size = estimate_tokens(text)
+        if size <= room:
+            return text
+        words = min(words - 1, words * room // size)
+    return ""
+
+
+def _weighed(unit: Unit, brevity: float) -> Unit:
+    """The same with what spec 4 calls critical weighing more, and rules of a game hardly anything."""
+    if _MECHANICS.search(unit.text):
+        return unit._replace(weights={key: _MECHANICS_SHARE * weight for key, weight in unit.weights.items()})
+    value = _OBJECTIVE_VALUE if _OBJECTIVE.search(unit.text) else 0.0
+    value += _BOND_VALUE if _BOND_OR_POSSESSION.search(unit.text) else 0.0
+    if value:
+        return unit._replace(weights=unit.weights | {f"critical {unit.text}": value * unit.size**brevity})
+    return unit
+
+
+def told(entries: Iterable[Entry], names: Mapping[str, str]) -> str:
+    """Entries one after the other, who said what; days as numbers."""
+    lines = [(line(entry, names), entry) for entry in sorted(entries, key=lambda e: (e.minute, e.number))]
+    texts = [(f"{said.speaker}: " if said.speaker else "") + anchor_days(said.text, e.minute) for said, e in lines]
+    return " ".join(text for text in texts if text)
+
+
+def cut_oldest(text: str, room: int) -> str:
+    """The newest part of a text that fits in `room` tokens: whole sentences where one fits, else whole words."""
+    if estimate_tokens(text) <= room:
+        return text
+    sentences = split_sentences(text)
+    kept = _newest(sentences, room) or _newest((sentences[-1] if sentences else text).split(), room)
+    return " ".join(kept)
+
+
+def _newest(parts: Sequence[str], room: int) -> Sequence[str]:
+    """The last parts of a text, as many as fit in `room` tokens."""
+    left, first = words_of_tokens(room), len(parts)
+    while first and (left := left - _words_in(parts[first - 1])) >= 0:
+        first -= 1
+    return parts[first:]

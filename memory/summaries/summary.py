@@ -1,0 +1,81 @@
+"""Summaries without a model: the clauses that say most in the fewest words, told in the third person.
+
+A greedy choice covers weighted words under the limit, the standard submodular approximation of extractive
+summarising (Lin and Bilmes, "A Class of Submodular Functions for Document Summarization", ACL 2011). Names, numbers
+and promises weigh most in the style "facts", the words that lines keep coming back to in the style "gist".
+Courtesies are not quoted but told together in one closing sentence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+
+from memory.language.courtesies import acts, tell_acts
+from memory.language.sentences import split_sentences
+from memory.summaries.units import MOST_SENTENCES, WEIGHTINGS, Line, Style, Unit, units
+
+__all__ = ["Line", "Style", "summarise"]
+
+_SAME_LINE = 0.75  # each further clause of a line already told counts this much less
+_CLOSING = 4  # the closing sentence takes at most a fourth of the room
+
+
+def summarise(lines: Sequence[Line], *, max_words: int, style: Style = "facts", header: str = "") -> str:
+    """At most `max_words` words (separated by spaces) on what `lines` say, in sentences and in order of the lines.
+
+    Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
+    if there is room for it. The same lines give the same summary; no lines, or no room, give "".
+    """
+    head = header.strip() if len(header.split()) <= max_words else ""
+    room = max_words - len(head.split())
+    closing = _closing(lines)
+    if len(closing.split()) > room / _CLOSING:
+        closing = ""
+    chosen = choose_units(units(lines, style), room - len(closing.split()), WEIGHTINGS[style].brevity)
+    return " ".join(part for part in (head, *(unit.text for unit in chosen), closing) if part)
+
+
+def _closing(lines: Sequence[Line]) -> str:
+    counts: dict[str, Counter[str]] = {line.speaker: Counter() for line in lines if line.speaker}
+    for line in lines:
+        if line.speaker:
+            counts[line.speaker].update({act for s in split_sentences(line.text)[:MOST_SENTENCES] for act in acts(s)})
+    return tell_acts(counts, list(counts))
+
+
+def choose_units(candidates: Sequence[Unit], room: int, brevity: float) -> list[Unit]:
+    """Unit by unit the one that adds most weight for its size, until nothing fits in `room` words; in order of lines.
+
+    What a unit adds only shrinks as others are chosen, so a unit whose value is still the best after it was looked
+    at again is the best of all ("lazy greedy", Minoux 1978); ties go to the earlier unit.
+    """
+    covered: set[str] = set()
+    told: Counter[int] = Counter()
+    chosen: list[int] = []
+
+    def value(unit: Unit) -> float:
+        new = 0.0  # and no `sum`, which adds floats in another way since Python 3.12
+        for key, weight in unit.weights.items():
+            if key not in covered:
+                new += weight
+        return new / worth[unit.size] * _SAME_LINE ** told.get(unit.line, 0)
+
+    worth = {size: float(size**brevity) for size in {unit.size for unit in candidates}}
+    queue = [(-value(unit), at) for at, unit in enumerate(candidates)]
+    heapify(queue)
+    while queue:
+        promised, at = heappop(queue)
+        unit = candidates[at]
+        if unit.size > room or promised == 0:
+            continue
+        present = -value(unit)
+        if present != promised:
+            heappush(queue, (present, at))
+            continue
+        chosen.append(at)
+        covered.update(unit.weights)
+        told[unit.line] += 1
+        room -= unit.size
+    return [candidates[at] for at in sorted(chosen)]

@@ -1,0 +1,169 @@
+"""The clauses that a summary is made of: each told in the third person, with the weight of every word it covers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from memory.language.courtesies import is_small_talk
+from memory.language.entities import is_number, is_time, name_words
+from memory.language.grammar import has_verb
+from memory.language.reported import third_person
+from memory.language.sentences import clean, split_clauses, split_sentences
+from memory.language.speakers import Speakers
+from memory.language.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
+
+Style = Literal["facts", "gist"]
+
+MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 characters has a hundred
+MAX_SPEAKER = 60  # characters of a name: it is told in the place of each "you", and a text may be full of them
+
+_WORD = re.compile(r"[^\W_]+")
+_TOKEN = re.compile(r"[\w']+")
+_MARKS = WHITE_SPACE + "!?.…,;:'-"
+_CLOSING_QUOTES = '”"»)]'
+_PROMISE = re.compile(
+    r"\b(?:I'll|I will|we'll|we will|I'm going to|I'm gonna|promise|let's|invited?|meet|plan(?:ning)? to|agreed to|"
+    r"scheduled|deadline|owes?|обеща\w+)\b",
+    re.IGNORECASE,
+)
+_VOW = re.compile(r"^I promise[,:]? (?:that )?I(?:'ll| will) ", re.IGNORECASE)
+#: A clause that opens so cannot stand alone, unless a comma brings its main clause.
+_SUBORDINATE = frozenset(
+    words(
+        "if even when whenever because since while although though unless until as especially which who both either "
+        "such"
+    )
+)
+_REPORTING = frozenset(words("mentioned told suggested asked showed"))
+
+
+class Line(NamedTuple):
+    """One line of what is summarised: who said it (empty: it was seen or told), what, and its game time."""
+
+    speaker: str
+    text: str
+    minute: int
+
+
+class Weighting(NamedTuple):
+    """What a style pays for: extra weight of a name or number, of a promise, and how much brevity counts (0 to 1)."""
+
+    name: float
+    promise: float
+    brevity: float
+
+
+WEIGHTINGS: dict[Style, Weighting] = {
+    "facts": Weighting(name=8.0, promise=3.0, brevity=0.7),
+    "gist": Weighting(name=3.0, promise=1.0, brevity=0.5),
+}
+
+
+class Unit(NamedTuple):
+    """A sentence that may stand in a summary."""
+
+    text: str
+    size: int  # words
+    weights: dict[str, float]  # what it covers: weight by stem
+    line: int  # index of the line it is from
+
+
+def units(lines: Sequence[Line], style: Style) -> list[Unit]:
+    """The units of `lines` in order. Courtesies and questions without a name are left out.
+
+    A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.
+    """
+    lines = [line._replace(speaker=line.speaker[:MAX_SPEAKER]) for line in lines]
+    sentences = [split_sentences(line.text)[:MOST_SENTENCES] for line in lines]
+    speakers = Speakers(line.speaker for line in lines if line.speaker)
+    names = name_words(s for said in sentences for s in said)
+    lines_with: Counter[str] = Counter()
+    for line in lines:
+        lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
+    found: list[Unit] = []
+    for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
+        clauses = (clause for sentence in said for clause in split_clauses(sentence))
+        for clause in islice(clauses, MOST_SENTENCES):
+            text = _told(clause, line.speaker, speakers, names) if line.speaker else clause
+            if not text:
+                continue
+            if not text.endswith(('?"', "。", "！", "？")):
+                text = _ended(text[0].upper() + text[1:])
+            weights = _weights(text, lines_with, names, speakers.words, WEIGHTINGS[style])
+            if _PROMISE.search(clause.replace("’", "'")):
+                weights[f"promise {at}"] = WEIGHTINGS[style].promise
+            if weights:
+                found.append(Unit(text, len(text.split()), weights, at))
+    return found
+
+
+def _ended(text: str) -> str:
+    """The text with a full stop in the place of the marks at its end; one closing quote or bracket among them stays."""
+    bare = text.rstrip(_MARKS)
+    if not bare or bare[-1] not in _CLOSING_QUOTES:
+        return f"{bare}."
+    return f"{bare[:-1].rstrip(_MARKS)}{bare[-1]}."
+
+
+def _told(clause: str, speaker: str, speakers: Speakers, names: Collection[str]) -> str:
+    """The clause as reported, "" if it is not worth reporting."""
+    text = _VOW.sub("I promised to ", clean(clause, (n for n in speakers.perhaps_in(clause) if n != speaker)))
+    if is_small_talk(text, speakers):
+        return ""
+    said = _WORD.findall(text)
+    named = any(w in names or _has_digit(w) for w in said if w not in speakers)
+    if text.endswith("?"):
+        return f'{speaker} asked "{text[0].upper()}{text[1:]}"' if named and len(said) > 2 else ""
+    verbal = has_verb([w.lower() for w in _TOKEN.findall(text)])
+    if said[0].lower() in _SUBORDINATE and "," not in text:
+        return ""
+    if not verbal and (not named or len(said) < 2):
+        return ""
+    return third_person(text, speaker, speakers.other_than(speaker), names)
+
+
+def _weights(
+    text: str, lines_with: Counter[str], names: Collection[str], own: Collection[str], style: Weighting
+) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for written in _WORD.findall(text):
+        for part in _parts(written):
+            if part.word in own:
+                continue
+            weight: float = max(lines_with.get(part.key, 0), 0.25) ** 0.5
+            if part.numeral or written in names:
+                weight += style.name
+            elif part.figure:
+                weight += 0.3 * style.name
+            if weight > weights.get(part.key, 0.0):
+                weights[part.key] = weight
+    return weights
+
+
+class _Part(NamedTuple):
+    """A word that may weigh something, of a run of letters and digits: two characters of one that has no spaces."""
+
+    word: str
+    key: str
+    numeral: bool  # it is written with digits
+    figure: bool  # it tells a number or a time
+
+
+@lru_cache(maxsize=65_536)
+def _parts(written: str) -> tuple[_Part, ...]:
+    numeral = _has_digit(written)
+    return tuple(
+        _Part(word, stem(word), numeral, is_number(word) or is_time(word))
+        for word in words(written)
+        if word not in FUNCTION_WORDS and word not in _REPORTING
+    )
+
+
+@lru_cache(maxsize=65_536)
+def _has_digit(written: str) -> bool:
+    return any(char.isdigit() for char in written)

@@ -1,0 +1,1 @@
+"""The commands of `cogitate`, one module each, and what several of them share."""

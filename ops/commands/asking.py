@@ -1,0 +1,62 @@
+"""Asking something of a run for the commands that steer it: options, words and exit codes are the same for all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from host.terminal import Terminal
+from ops.options import read_settings
+from ops.state import open_state
+from scheduler.config.controls import Control
+from scheduler.steering.operators import Outcome, ask
+
+WAIT = 30.0  # seconds
+REFUSED, WAITS = 1, 3  # exit codes
+
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the run's host has taken it.")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]
+
+
+def ask_run(
+    run: str, controls: Sequence[Control], *, named: Sequence[str], data_dir: Any, as_json: bool, no_wait: bool
+) -> int:
+    """Ask, say what became of it, and return the command's exit code.
+
+    Args:
+        named: what each request is called when it is told of.
+    """
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        outcomes = ask(client, run, controls, wait=0.0 if no_wait else WAIT)
+    console = Terminal(stderr=as_json)
+    for name, outcome in zip(named, outcomes, strict=True):
+        console.print(f"{name}: {_in_words(outcome)}", highlight=False, soft_wrap=True)
+    if as_json:
+        print(json.dumps({"run": run, "requests": [_facts(outcome) for outcome in outcomes]}), flush=True)
+    return exit_code(outcomes, no_wait)
+
+
+def exit_code(outcomes: Sequence[Outcome], no_wait: bool) -> int:
+    """1: something was refused; 3: something waits although it was waited for; otherwise 0."""
+    states = {outcome.state for outcome in outcomes}
+    if "refused" in states:
+        return REFUSED
+    return WAITS if "waits" in states and not no_wait else 0
+
+
+def _in_words(outcome: Outcome) -> str:
+    if outcome.state == "applied":
+        job = f", as job {outcome.detail}" if outcome.detail else ""
+        return f"took effect at tick {outcome.tick:,}{job}"
+    if outcome.state == "refused":
+        return f"refused at tick {outcome.tick:,}: {outcome.detail}"
+    return f"waits; {outcome.detail}"
+
+
+def _facts(outcome: Outcome) -> dict[str, Any]:
+    asked: dict[str, Any] = msgspec.to_builtins(outcome.control)
+    return {"asked": asked, "state": outcome.state, "tick": outcome.tick, "detail": outcome.detail}

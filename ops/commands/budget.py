@@ -1,0 +1,97 @@
+"""`cogitate budget`: the limits of a run, while it goes on."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+import msgspec
+import typer
+
+from host import logs
+from host.terminal import Terminal
+from ops.commands.asking import NoWait, RunName, ask_run
+from ops.formatting.budget import budget_table, limit_lines
+from ops.options import AsJson, DataDir, EveryOwner, Verbose, read_settings
+from ops.state import open_state
+from scheduler.budget.budget import limit_in_words
+from scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
+from scheduler.budget.limit_history import normal_name
+from scheduler.config.controls import SetLimit
+from scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
+from scheduler.config.settings import ConfigurationError, check_owners
+from scheduler.inspection.summary import limits_of
+from scheduler.intake.checks import InputError
+from scheduler.ledger.run_names import prefix_of
+
+EXAMPLE = """
+Example: cogitate budget town-1 set day.tokens 200000
+
+Example: cogitate budget town-1 unset day.kind:reflect.calls
+"""
+
+Action = Literal["show", "set", "unset"]
+
+
+def budget(
+    run: RunName,
+    action: Annotated[Action, typer.Argument(metavar="[show|set|unset]", help="What to do with a limit.")] = "show",
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="period.scope.unit, such as day.tokens.", show_default=False)
+    ] = None,
+    value: Annotated[int | None, typer.Argument(metavar="[VALUE]", min=0, max=MAX_LIMIT, show_default=False)] = None,
+    every_owner: EveryOwner = False,
+    no_wait: NoWait = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Show the limits in force and what is spent of them, or set or lift one. It takes effect with the next tick.
+
+    A limit may be set below what is spent: nothing is taken back, and nothing more is admitted under it.
+    """
+    logs.configure(verbose)
+    if (name is None) != (action == "show") or (value is None) != (action != "set"):
+        raise ConfigurationError("give `set NAME VALUE`, `unset NAME`, or `show` alone")
+    if name is None:
+        return _show(run, data_dir, every_owner=every_owner, as_json=as_json)
+    try:
+        control = SetLimit(normal_name(name), value)
+        limited = parse_limit_name(control.name)
+        check_owners([limited])
+    except (LimitError, InputError) as error:
+        raise ConfigurationError(str(error)) from error
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        prefix = prefix_of(client, run)
+        if limited.owner and not client.hexists(prefix + "owners", limited.owner):
+            said = f"{limited.owner} is not in run {run}: the limit holds once it joins"
+            Terminal(stderr=True).print(said, highlight=False)
+        pools = pools_of(client, prefix)
+    words = "lifted" if value is None else limit_in_words(value, pools.of(limited.unit, value))
+    named = f"limit {control.name} {words}"
+    return ask_run(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
+
+
+def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> int:
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        prefix = prefix_of(client, run)
+        limits = limits_of(client, prefix)
+        in_force = limits_in_force(limits.now, pools_of(client, prefix))
+        lines = [line for line in budget_lines(client, prefix, limits.now) if line.limit is not None]
+    console = Terminal(stderr=as_json)
+    for line_of_limit in limit_lines(in_force):
+        console.print(line_of_limit, highlight=False)
+    for change in limits.changes:
+        console.print(f"changed at tick {change.tick:,}", highlight=False)
+    if lines:
+        console.print(budget_table(lines, in_force, fold=not every_owner))
+    if as_json:
+        found = {
+            "run": run,
+            "limits": {one.name: one.limit for one in in_force},
+            "for_retries": {one.name: one.for_retries for one in in_force if one.for_retries},
+            "changed": [change.tick for change in limits.changes],
+            "budget": msgspec.to_builtins(lines),
+        }
+        print(json.dumps(found), flush=True)
+    return 0

@@ -1,0 +1,62 @@
+"""`cogitate config`: the settings in force, where each came from, secrets masked."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+from rich.table import Table
+
+from host.terminal import Terminal
+from ops.options import AsJson, DataDir, read_settings
+from scheduler.config.settings import Settings
+from scheduler.config.settings_faults import SECRET
+from scheduler.ledger.connect import shown
+
+EXAMPLE = "Example: COGITATE_WORKERS=4 cogitate config"
+TOML = Path("cogitate.toml")
+
+
+def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
+    """Show the settings in force: flags go before COGITATE_* variables, these before cogitate.toml."""
+    settings = read_settings(data_dir=data_dir)
+    flags = {"data_dir"} if data_dir is not None else set()
+    rows = {name: (masked(name, getattr(settings, name)), origin(name, flags)) for name in Settings.model_fields}
+    if as_json:
+        print(json.dumps({name: {"value": value, "from": where} for name, (value, where) in rows.items()}))
+        return 0
+    table = Table("setting", "value", "from")
+    for name, (value, where) in rows.items():
+        table.add_row(name, "" if value is None else str(value), where, style="dim" if where == "default" else None)
+    Terminal().print(table)
+    return 0
+
+
+def masked(name: str, value: Any) -> Any:
+    """A value as it may be shown, as JSON: no key, no password."""
+    if isinstance(value, BaseModel):
+        return {key: masked(key, part) for key, part in value if part is not None}
+    if isinstance(value, dict):
+        return {key: masked(key, part) for key, part in value.items()}
+    if isinstance(value, SecretStr):
+        return shown(value.get_secret_value()) if name in SECRET and name.endswith("_url") else "********"
+    if name == "base_url" and value is not None:
+        return shown(value)
+    return str(value) if isinstance(value, Path) else value
+
+
+def origin(name: str, flags: set[str]) -> str:
+    """Where a setting comes from."""
+    variable = f"COGITATE_{name.upper()}"
+    for given in os.environ:
+        if given.upper() == variable or given.upper().startswith(variable + "__"):
+            return "flag" if name in flags else given
+    if name in flags:
+        return "flag"
+    if TOML.is_file() and name in tomllib.loads(TOML.read_text()):
+        return str(TOML)
+    return "default"

@@ -1,0 +1,59 @@
+"""`cogitate delete`: remove a run and all that is kept of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from host import logs
+from host.terminal import Terminal
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.config.settings import ConfigurationError
+from scheduler.journal.exported import remove_exported
+from scheduler.ledger.deletion import delete_run
+
+EXAMPLE = "Example: cogitate delete town-1 --yes"
+
+
+def delete(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even while a host holds it; that host stops.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Remove a run: its memories, its jobs, its journal and its name. Nothing brings it back.
+
+    Exit code 1 when the answer is no, 2 when a host is at work on it.
+    """
+    logs.configure(verbose)
+    console = Terminal(stderr=True)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise ConfigurationError(
+                f"delete asks before it removes run {run!r}, and nobody can answer here: give --yes"
+            )
+        if not _agreed(run):
+            console.print("nothing was removed")
+            return 1
+    settings = read_settings(data_dir=data_dir)
+    with open_state(settings) as client:
+        keys = delete_run(client, run, force=force)
+        files = remove_exported(settings.data_dir, run)
+    console.print(f"Run {run} is gone ({keys:,} keys, {files:,} files of its journal)", highlight=False)
+    if as_json:
+        print(json.dumps({"run": run, "keys": keys, "files": files}), flush=True)
+    return 0
+
+
+def _agreed(run: str) -> bool:
+    """Ask. Ctrl-C and the end of the input mean no."""
+    try:
+        return typer.confirm(f"Remove run {run}, its memories and its journal?", err=True)
+    except typer.Abort:
+        return False

@@ -1,0 +1,98 @@
+"""`cogitate export`: what a run holds as JSON Lines, for people and tools. Nothing reads it back as truth."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import typer
+from redis import Redis
+
+from host import logs
+from host.terminal import Terminal, visible_json
+from memory.snapshot import dump
+from memory.unreadable import leave_out, unreadable
+from ops.commands.job import job_json
+from ops.left_out import tell_left_out
+from ops.options import DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.inspection.job_history import JobHistory
+from scheduler.journal.exported import all_lines
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.streams import load_streams
+
+EXAMPLE = "Example: cogitate export town-1 --what memories --out memories.jsonl"
+
+What = Literal["memories", "jobs", "journal"]
+
+
+def export(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    what: Annotated[What, typer.Option("--what", help="Streams, one owner a line; jobs; or ticks of the journal.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where to write; default: stdout.", show_default=False)
+    ] = None,
+    data_dir: DataDir = None,
+    verbose: Verbose = 0,
+) -> int:
+    """Write a run's memories, jobs or journal as JSON Lines, in an order that is the same each time.
+
+    Owners come by name, ended jobs in the order of their ends and then open ones, ticks in their order. The journal is
+    verified on the way. Of one that was trimmed, ticks that were removed come from the files in the data folder, where
+    they are; jobs that ended in them are left out. Exit code 1 when it was changed.
+    """
+    logs.configure(verbose)
+    settings = read_settings(data_dir=data_dir)
+    with open_state(settings) as client:
+        lines = _LINES[what](client, run, settings.data_dir)
+        if out is None:
+            count = _to_stdout(lines)
+        else:
+            with out.open("wb") as file:
+                count = sum(1 for line in lines if file.write(line + b"\n"))
+    Terminal(stderr=True).print(f"{count:,} lines of {what} of run {run}", highlight=False)
+    return 0
+
+
+def _to_stdout(lines: Iterator[bytes]) -> int:
+    """Write until the reader has seen enough (`… | head`)."""
+    count = 0
+    try:
+        for line in lines:
+            shown = visible_json(line) if sys.stdout.isatty() else line
+            sys.stdout.buffer.write(shown + b"\n")
+            count += 1
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered has nowhere to go
+    return count
+
+
+def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
+    """Every owner's stream, of those that have left too."""
+    prefix = prefix_of(client, run)
+    names: Any = {*client.hkeys(prefix + "owners"), *client.hkeys(prefix + "retired")}
+    for owner in sorted(name.decode() for name in names):
+        stream = load_streams(client, prefix, [owner])[owner]
+        found = list(unreadable([stream]))
+        tell_left_out(found)
+        leave_out(stream, (one.number for one in found), stream.head.last_number)
+        yield dump(stream)
+
+
+def _jobs(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
+    return (msgspec.json.encode(job_json(one)) for one in JobHistory(client, run).all())
+
+
+def _journal(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
+    for line in all_lines(client, data_dir, run):
+        yield msgspec.json.encode(
+            {"tick": line.core.tick, "digest": line.digest, "chain": line.chain, "core": line.core, "notes": line.notes}
+        )
+
+
+_LINES = {"memories": _memories, "jobs": _jobs, "journal": _journal}

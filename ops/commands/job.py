@@ -1,0 +1,165 @@
+"""`cogitate job`: the whole life of one job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from host import logs
+from host.shortfall_words import failure_in_words
+from host.terminal import Terminal
+from ops.formatting.amounts import by_unit, in_words
+from ops.formatting.effects import effects_in_words
+from ops.formatting.run import MEANING
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.budget.budget import cell_in_words, empty_pool_in_words, refusal_in_words
+from scheduler.budget.budget_lines import pools_of
+from scheduler.inspection.job_history import JobHistory, JobRecord, LateAnswer
+from scheduler.inspection.summary import limits_of
+from scheduler.intake.checks import InputError
+from scheduler.ledger.run_names import prefix_of
+from tasks.job import Cost, split_job_id
+from workers.jobs.capture import Captured, captured_of
+
+EXAMPLE = "Example: cogitate job town-1/360/plan/agent:isabella/0/0"
+
+_SAVED = ", paid for by an identical call"
+_STATES = {
+    "open": "waits for a result",
+    "staged": "has its result, which is applied at the due tick",
+    "dead": "given up; its heuristic is applied at the due tick",
+    "held": "was refused; its heuristic is applied at the due tick",
+}
+
+
+def job(
+    job_id: Annotated[str, typer.Argument(metavar="ID", help="As `cogitate jobs` and Flower show it.")],
+    prompt: Annotated[
+        bool, typer.Option("--prompt", help="Also what was asked and answered, where `capture` has kept it.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Show a job from its admission to its effects: budget, attempts, model, prompt, failure, end, source, reason."""
+    logs.configure(verbose)
+    try:
+        run, key = split_job_id(job_id)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    settings = read_settings(data_dir=data_dir)
+    with open_state(settings) as client:
+        found = JobHistory(client, run).find(key)
+        prefix = prefix_of(client, run)
+        refusal = refusal_in_words(found.refused, limits_of(client, prefix).limit_of, pools_of(client, prefix).of)
+        texts = captured_of(client, settings, prefix, key) if prompt else []
+    console = Terminal(stderr=as_json)
+    for name, text in _life(found, refusal):
+        console.print(f"{name:<10} {text}", highlight=False, soft_wrap=True)
+    for name, text in _texts(texts) if prompt else ():
+        console.print(f"\n{name}\n{text}", highlight=False, soft_wrap=True)
+    if as_json:
+        kept = {"texts": msgspec.to_builtins(texts)} if prompt else {}
+        print(json.dumps(job_json(found) | kept), flush=True)
+    return 0
+
+
+def job_json(one: JobRecord) -> dict[str, Any]:
+    """A job with every name it can have, as machines read it."""
+    facts: dict[str, Any] = msgspec.to_builtins(one)
+    if one.late is not None:
+        facts["late"]["usage"] = by_unit(one.late.usage)
+    costs = {"reserved": one.reserved, "usage": one.usage, "retried": one.retried, "spent": one.spent}
+    return facts | {name: by_unit(cost) for name, cost in costs.items()}
+
+
+def _life(one: JobRecord, refusal: str) -> Iterator[tuple[str, str]]:
+    yield "job", one.id
+    yield "asked for", f"{one.kind} for {one.owner} at tick {one.tick:,}"
+    yield "decision", one.decision + (f": refused by {refusal}" if refusal else "")
+    if one.successor:
+        yield "next try", one.successor
+    if one.due:
+        yield "due", f"tick {one.due:,}"
+    if one.cells:
+        yield "reserved", f"{in_words(one.reserved)} of {', '.join(map(cell_in_words, one.cells))}"
+    if one.decision == "admitted":
+        now = f", now with {', '.join(one.workers)}" if one.workers else ""
+        yield "attempts", f"{one.claims}{now}"
+    if one.ended:
+        yield "end", f"{one.state} at tick {one.ended:,}"
+        yield "source", one.source
+    else:
+        yield "state", f"{one.state}: {_STATES[one.state]}"
+    if one.reason != "none":
+        meaning = reason_in_words(one)
+        yield "reason", one.reason + (f": {meaning}" if meaning else "")
+    if one.failure:
+        yield "failure", one.failure + (f" ({one.because})" if one.because else "")
+    if one.refusal:
+        yield "kind", f"its effects could not be used: {one.refusal}"
+    if one.model:
+        yield "model", one.model
+    if one.prompt:
+        yield "prompt", one.prompt
+    if one.ended:
+        yield "used", used_in_words(one)
+    if one.retried != Cost():
+        yield "retries", f"{in_words(one.retried)} by the attempts before"
+    would = "would" if one.state == "stale" else "effects"
+    for line in effects_in_words(one.effects, one.appended):
+        yield would, line
+    if one.late is not None:
+        yield from _late(one.late)
+
+
+def reason_in_words(one: JobRecord) -> str:
+    """Why a job got less than was asked for; "" where the reason says it all."""
+    if one.reason == "failed":
+        return failure_in_words(one.failure)
+    return given_up_in_words(one) if one.reason == "dead" else MEANING.get(one.reason, "")
+
+
+def given_up_in_words(one: JobRecord) -> str:
+    """Why a dead job was not tried again."""
+    if one.empty:
+        return empty_pool_in_words(one.empty)
+    lost = "" if one.failure else ", the last of them by a worker that was lost"
+    return f"given up after {one.claims} attempts{lost}"
+
+
+def used_in_words(one: JobRecord) -> str:
+    """What the newest attempt of an ended job used."""
+    if not one.settled:
+        return f"not known yet, {in_words(one.reserved)} at most"
+    return in_words(one.usage) + (_SAVED if one.saved else "")
+
+
+def _late(answer: LateAnswer) -> Iterator[tuple[str, str]]:
+    """What became of an answer that came after the job's end."""
+    if answer.end == "applied":
+        became = "took the place of what the heuristic had made"
+    else:
+        became = f"was of no use any more{f': {answer.failure}' if answer.failure else ''}"
+    yield "late", f"its answer came after that, and {became} at tick {answer.tick:,}"
+    yield "model", answer.model
+    for line in effects_in_words(answer.effects, answer.appended):
+        yield "effects" if answer.end == "applied" else "would", line
+
+
+def _texts(texts: Sequence[Captured]) -> Iterator[tuple[str, str]]:
+    if not texts:
+        yield "texts", "None are kept: set `capture` before the run, and look within `capture_hours`."
+    for one in texts:
+        attempt = f"attempt {one.attempt} ({one.model})"
+        yield f"{attempt}: system", one.system
+        yield f"{attempt}: user", one.user
+        if one.answer:
+            yield f"{attempt}: {'answer of an identical call' if one.saved else 'answer'}", one.answer
+        if one.failure:
+            yield f"{attempt}: failed", one.failure

@@ -1,0 +1,73 @@
+"""`cogitate jobs`: a run's jobs, newest first, by state, kind and owner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from host import logs
+from host.terminal import Terminal
+from ops.commands.job import given_up_in_words, job_json
+from ops.formatting.amounts import in_words
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.inspection.job_history import JobHistory, JobRecord, JobState
+
+EXAMPLE = """
+Example: cogitate jobs town-1 --state late --kind plan
+
+Example: cogitate jobs town-1 --owner agent:isabella --last 10
+"""
+
+
+def jobs(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    state: Annotated[
+        JobState | None,
+        typer.Option("--state", help="The state of an open job, the end of another, or why it got less."),
+    ] = None,
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Such as plan.")] = None,
+    owner: Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="Such as agent:isabella.")] = None,
+    last: Annotated[int, typer.Option("--last", min=0, metavar="N", help="Show so many of the newest; 0: all.")] = 40,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """List jobs: open ones as the ledger has them, then ended ones as the journal has them, newest first."""
+    logs.configure(verbose)
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        history = JobHistory(client, run)
+        found = history.newest(last, state=state, kind=kind, owner=owner)
+    console = Terminal(stderr=as_json)
+    for line in _lines(found) if found else ["no such job"]:
+        console.print(line, highlight=False, soft_wrap=True)
+    if history.trimmed and (not last or len(found) < last):
+        console.print(f"jobs that ended up to tick {history.trimmed:,} are no longer in the journal", highlight=False)
+    if as_json:
+        print(json.dumps({"run": run, "jobs": [_brief(one) for one in found]}), flush=True)
+    return 0
+
+
+def _brief(one: JobRecord) -> dict[str, Any]:
+    """All but the effects, which `cogitate job` shows."""
+    facts = job_json(one)
+    for told in (facts, facts["late"] or {}):
+        told.pop("effects", None)
+    return facts
+
+
+def _lines(found: list[JobRecord]) -> Iterator[str]:
+    """Aligned columns, never wrapped: an id must stay in one piece to be copied."""
+    rows = [("job", "state", "at tick", "source", "reason", "used", "failure")]
+    for one in found:
+        at = f"{one.ended:,}" if one.ended else f"due {one.due:,}"
+        used = (in_words(one.spent) if one.settled else "not known") if one.ended else "-"
+        source, reason = ("-" if value == "none" else value for value in (one.source, one.reason))
+        failure = "; ".join(filter(None, (one.failure, given_up_in_words(one) if one.reason == "dead" else "")))
+        rows.append((one.id, one.state, at, source, reason, used, failure))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(f"{value:<{width}}" for value, width in zip(row, widths, strict=True)).rstrip()

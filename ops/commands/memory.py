@@ -1,0 +1,156 @@
+"""`cogitate memory`: what an owner remembers, now or at an earlier tick, and what comes to mind for a query."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.table import Table
+
+from host import logs
+from host.terminal import Terminal
+from memory.clock import clock_time, day_and_time
+from memory.entry import INTO_SUMMARY, Entry
+from memory.retrieval.retrieval import DEFAULT, Scored
+from ops.left_out import tell_left_out
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.inspection.memory_view import MemoryView, read_memory
+
+EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at the market?'"
+
+
+def memory(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose memory, such as agent:isabella.")],
+    tick: Annotated[int | None, typer.Option("--tick", metavar="N", help="As it was at the end of that tick.")] = None,
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="TEXT", help="Show only what comes to mind for it, the best first.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many entries a query finds.")] = 10,
+    profile: Annotated[
+        str, typer.Option("--profile", help="How memories are scored: default, dialogue or spec.")
+    ] = DEFAULT.name,
+    last: Annotated[int, typer.Option("--last", min=0, help="Show so many of the newest entries; 0: all.")] = 40,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Show an owner's memory stream, and why each entry comes to mind: by its age and importance, and for a query.
+
+    Also ratings, repeats, what is provisional, what was archived and into what.
+    """
+    logs.configure(verbose)
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        view = read_memory(client, run, owner, tick)
+    tell_left_out(view.left_out)
+    found = view.search(query, top, profile) if query is not None else None
+    salience = view.salience(profile)
+    console = Terminal(stderr=as_json)
+    _print_head(console, view)
+    console.print(_entries_table(view, salience, last) if found is None else _found_table(found))
+    if as_json:
+        facts = _json(view, salience)
+        if found is not None:
+            facts["query"] = {"text": query, "profile": profile, "found": [_scored(one) for one in found]}
+        print(json.dumps(facts), flush=True)
+    return 0
+
+
+def _print_head(console: Terminal, view: MemoryView) -> None:
+    entries, live = view.entries(), view.live()
+    types = Counter(e.type for e in live)
+    repeats = sum(view.marks(e).repeats for e in entries)
+    left = ", has left" if view.retired else ""
+    console.print(
+        f"{view.owner} of run {view.run}{left}: tick {view.tick:,}, {day_and_time(view.minute)}\n"
+        f"{len(live):,} live entries ({', '.join(f'{n} {name}' for name, n in sorted(types.items())) or 'none'}), "
+        f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    if view.stream.head.summary:
+        console.print("Long-term summary:", view.stream.head.summary, highlight=False, soft_wrap=True)
+
+
+def _entries_table(view: MemoryView, salience: Mapping[int, Scored], last: int) -> Table:
+    table = Table("no.", "when", "type", "imp.", "text", "why", "notes")
+    entries = view.entries()
+    for entry in entries[-last:] if last else entries:
+        gone = view.archived(entry) is not None
+        table.add_row(
+            str(entry.number), day_and_time(entry.minute), entry.type, str(entry.importance or "-"),
+            entry.text, "" if gone else _why(salience[entry.number]), _notes(view, entry),
+            style="dim" if gone else None,
+        )  # fmt: skip
+    return table
+
+
+def _found_table(found: list[Scored]) -> Table:
+    table = Table("no.", "when", "type", "score", "text", "why")
+    for one in found:
+        table.add_row(
+            str(one.entry.number),
+            day_and_time(one.entry.minute),
+            one.entry.type,
+            f"{one.score:.3f}",
+            one.entry.text,
+            _why(one),
+        )
+    return table
+
+
+def _why(one: Scored) -> str:
+    return " + ".join(f"{part.name} {part.weight:g}×{part.value:.3f}" for part in one.parts if part.value)
+
+
+def _notes(view: MemoryView, entry: Entry) -> str:
+    marks, archived = view.marks(entry), view.archived(entry)
+    notes = []
+    if entry.provisional:
+        notes.append("provisional")
+    if marks.repeats:
+        notes.append(f"{marks.repeats + 1} times, last at {clock_time(marks.last_repeat)}")
+    if entry.rated > entry.tick:
+        notes.append(f"rated at tick {entry.rated}")
+    if marks.accesses:
+        notes.append(f"used {marks.accesses} times" if marks.accesses > 1 else "used once")
+    if archived is not None:
+        into = {0: "", INTO_SUMMARY: " into the summary"}.get(archived.into, f" into {archived.into}")
+        notes.append(f"archived{into} at tick {archived.tick}")
+    return ", ".join(notes)
+
+
+def _json(view: MemoryView, salience: Mapping[int, Scored]) -> dict[str, Any]:
+    entries = []
+    for entry in view.entries():
+        archived = view.archived(entry)
+        entries.append(
+            {
+                **msgspec.to_builtins(entry),
+                "importance": entry.importance,
+                "provisional": entry.provisional,
+                "marks": {name: getattr(view.marks(entry), name) for name in view.marks(entry).__struct_fields__},
+                "archived": None if archived is None else {"tick": archived.tick, "into": archived.into},
+                "why": _scored(salience[entry.number]) if archived is None else None,
+            }
+        )
+    return {
+        "run": view.run,
+        "owner": view.owner,
+        "tick": view.tick,
+        "minute": view.minute,
+        "retired": view.retired,
+        "summary": view.stream.head.summary,
+        "plan_status": dict(sorted(view.stream.head.plan_status.items())),
+        "entries": entries,
+        "left_out": [one._asdict() for one in view.left_out],
+    }
+
+
+def _scored(one: Scored) -> dict[str, Any]:
+    parts = [{"name": part.name, "weight": part.weight, "value": part.value} for part in one.parts]
+    return {"number": one.entry.number, "text": one.entry.text, "score": one.score, "parts": parts}

@@ -1,0 +1,60 @@
+"""`cogitate plan`: what an owner means to do today, and how far it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from host import logs
+from host.terminal import Terminal
+from memory.clock import clock_time, day_and_time
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.inspection.memory_view import read_memory
+
+EXAMPLE = "Example: cogitate plan town-1 agent:isabella"
+
+
+def plan(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose plan, such as agent:isabella.")],
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Show the plan that is in force, with the present status of each item."""
+    logs.configure(verbose)
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        view = read_memory(client, run, owner)
+    found = view.stream.current_plan(view.minute)
+    items = view.stream.plan_items(found) if found is not None else []
+    console = Terminal(stderr=as_json)
+    console.print(f"{owner} of run {run}: {day_and_time(view.minute)}", highlight=False)
+    if found is None:
+        console.print("there is no plan in force")
+    else:
+        made = "by a heuristic, provisionally" if found.provisional else "as asked for"
+        console.print(
+            f"Plan {found.number}, made {made} at tick {found.tick:,}, until {day_and_time(found.valid_until)}: "
+            f"{found.text}",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+        table = Table("item", "time", "what", "where", "prio.", "status")
+        for item in items:
+            when = "" if item.minute is None else clock_time(item.minute)
+            table.add_row(item.id, when, item.description, item.location or "", str(item.priority), item.status)
+        console.print(table)
+    if as_json:
+        plan_facts: dict[str, Any] | None = None
+        if found is not None:
+            plan_facts = {
+                "number": found.number, "tick": found.tick, "text": found.text, "provisional": found.provisional,
+                "valid_until": found.valid_until,
+                "items": [{name: getattr(item, name) for name in item.__struct_fields__} for item in items],
+            }  # fmt: skip
+        facts = {"run": run, "owner": owner, "tick": view.tick, "minute": view.minute, "plan": plan_facts}
+        print(json.dumps(facts), flush=True)
+    return 0

@@ -1,0 +1,92 @@
+"""What is seen while a run goes on: ticks, jobs by kind and source, and what is left of the budget."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from memory.clock import clock_time, day_number
+from scheduler.budget.budget import BudgetView, Cell, limit_in_words, window_of
+from scheduler.tick.loop import Tick, TickLoop
+
+PLAIN_EVERY = 240  # game minutes between two lines where no bar can be drawn
+
+
+class RunProgress:
+    """A bar on a terminal; a line every few game hours anywhere else."""
+
+    def __init__(self, loop: TickLoop, ticks: int, console: Console) -> None:
+        self._loop = loop
+        self._ticks = ticks
+        self._console = console
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("ticks,"),
+            TimeRemainingColumn(), TextColumn("left"), console=console,
+        )  # fmt: skip
+        self._task = self._bar.add_task(loop.ledger.run, total=ticks, completed=loop.tick)
+        self._tick: Tick | None = None
+        self._said = -1
+
+    @contextmanager
+    def shown(self) -> Iterator[RunProgress]:
+        """Draw within the block."""
+        if not self._console.is_terminal:
+            yield self
+            return
+        with Live(get_renderable=self._render, console=self._console, refresh_per_second=8):
+            yield self
+
+    def update(self, tick: Tick) -> None:
+        """Take note of a tick; drawing happens by itself."""
+        self._tick = tick
+        if not self._console.is_terminal and tick.minute // PLAIN_EVERY != self._said:
+            self._said = tick.minute // PLAIN_EVERY
+            self._console.print(
+                f"{_moment(tick)}  tick {tick.number}/{self._ticks}  {jobs_line(self._loop.ended)}",
+                highlight=False, soft_wrap=True,
+            )  # fmt: skip
+
+    def _render(self) -> RenderableType:
+        tick = self._tick
+        if tick is None:
+            return self._bar
+        self._bar.update(self._task, completed=tick.number, description=_moment(tick))
+        lines = [f"jobs    {jobs_line(self._loop.ended)}"]
+        lines += [f"budget  {line}" for line in budget_left(self._loop.mind.view, tick)]
+        return Group(self._bar, *(Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in lines))
+
+
+def _moment(tick: Tick) -> str:
+    return f"day {day_number(tick.minute)}, {clock_time(tick.minute):>8}"
+
+
+def jobs_line(ended: Counter[tuple[str, str, str]]) -> str:
+    """How many jobs of each kind ended, by source; degraded ones by the reason."""
+    kinds: dict[str, Counter[str]] = {}
+    for (kind, source, reason), count in ended.items():
+        kinds.setdefault(kind, Counter())[source if reason == "none" else reason] += count
+    parts = [
+        f"{kind} " + ", ".join(f"{count} {name}" for name, count in sorted(found.items()))
+        for kind, found in sorted(kinds.items())
+    ]
+    return " · ".join(parts) or "none ended yet"
+
+
+def budget_left(view: BudgetView, tick: Tick) -> list[str]:
+    """What admission can still give out of each limit of the day and of the run, in words."""
+    periods: dict[str, list[str]] = {}
+    for name, limit in view.table:
+        if name.period == "tick" or name.scope.startswith("owner:") or name.scope.endswith(":*"):
+            continue
+        cell = Cell(window_of(name.period, tick.number, tick.minute), name.scope)
+        room = view.room(name.period, name.scope, name.unit) or 0
+        left, whole = max(0, room - view.get(cell, name.unit)), limit_in_words(limit, limit - room)
+        scope = "all jobs " if name.scope == "run" else name.scope.partition(":")[2] + " "
+        periods.setdefault(name.period, []).append(f"{scope}{left:,} of {whole} {name.unit}")
+    return [f"left of the {period}: {' · '.join(parts)}" for period, parts in periods.items()]

@@ -1,0 +1,68 @@
+"""`cogitate replay`: a run is rebuilt from its journal alone, and compared."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from redis import Redis
+
+from host import logs
+from host.terminal import Terminal
+from ops.left_out import tell_left_out
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.inspection.replay import replay
+from scheduler.journal.exported import exported_journal
+from scheduler.journal.left_out import left_out_of
+from workers.processes.embedded import EmbeddedServer
+
+EXAMPLE = "Example: cogitate replay town-1 --verify"
+
+
+def replay_run(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    verify: Annotated[bool, typer.Option("--verify", help="Compare each stream with the run's own.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Rebuild every memory stream of a run from its journal, without a model, in an empty scratch database.
+
+    What was trimmed is taken from the files in the data folder; where they are missing, the replay begins with the
+    journal's first checkpoint and says so.
+
+    Exit code 1 when the journal or a stream is not what was written; the message names the tick.
+    """
+    logs.configure(verbose)
+    settings = read_settings(data_dir=data_dir)
+    with open_state(settings) as client, scratch() as empty:
+        rebuilt = replay(client, run, empty, exported_journal(client, settings.data_dir, run))
+        left_out = left_out_of(client, run)
+    tell_left_out(left_out)
+    before = f" from the checkpoint of tick {rebuilt.first - 1:,} on" if rebuilt.first > 1 else ""
+    Terminal(stderr=as_json).print(
+        f"Run {run}: {rebuilt.ticks - rebuilt.first + 1:,} ticks replayed{before}; {rebuilt.entries:,} "
+        f"entries of {rebuilt.owners:,} streams were rebuilt and agree. Digest {rebuilt.digest}, chain {rebuilt.chain}",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    if as_json:
+        facts = {"run": run, **rebuilt._asdict(), "left_out": [one._asdict() for one in left_out]}
+        print(json.dumps(facts), flush=True)
+    return 0
+
+
+@contextmanager
+def scratch() -> Iterator[Redis]:
+    """An empty database of a server of its own, gone after the block."""
+    with (
+        tempfile.TemporaryDirectory(prefix="cogitate-") as folder,
+        EmbeddedServer(Path(folder)) as server,
+        server.client() as client,
+    ):
+        yield client

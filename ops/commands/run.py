@@ -1,0 +1,203 @@
+"""`cogitate run`: a world thinks for some days."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import typer
+from redis.exceptions import RedisError
+
+from host import logs
+from host.pace_fit import paced_lines, usual_seconds
+from host.terminal import Terminal
+from host.tick_loop import TickLoop
+from ops.commands.audit import audit_whole, auditing
+from ops.commands.progress import RunProgress
+from ops.commands.run_choice import RunChoice, new_run, resumed_run
+from ops.drive import drive
+from ops.formatting.real_day import real_day_line
+from ops.formatting.run import Took, print_summary, report_json
+from ops.options import AsJson, DataDir, Verbose, again, check_limited, program, read_settings
+from ops.signals import Interruption, interruptible
+from ops.state import open_state
+from ops.worlds import DEFAULT_AGENTS, WorldChoice, warnings_of
+from prompts.render import check_templates
+from scheduler.config.settings import ConfigurationError, Settings, check_run_name
+from scheduler.inspection.summary import RunSummary, summarise_run
+from scheduler.ledger.errors import Fenced, LedgerError, RunExists, RunHeld
+from scheduler.ledger.real_day import RealDay
+from scheduler.tick.loop import Tick
+from simulation.world import World
+from workers.llm.address import servers_of
+
+EXAMPLE = """
+Example: cogitate run --town 10 --days 2 --workers 3
+
+Example: cogitate run --recorded DIR --llm openai --limit-usd 0.50
+"""
+
+
+def run(
+    town: Annotated[int | None, typer.Option(metavar="N", help="A town of N agents (default 25).")] = None,
+    recorded: Annotated[Path | None, typer.Option(metavar="DIR", help="Play a recorded run instead.")] = None,
+    days: Annotated[int | None, typer.Option(metavar="D", min=1, help="Game days (default 1, or as recorded).")] = None,
+    ticks: Annotated[int | None, typer.Option(metavar="N", min=1, help="Ticks instead of days.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--run", metavar="NAME", help="The run's name (default town-1, …).")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", help="The town's seed (default 0).")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="W", help="Worker processes; 0: start them by hand.")] = None,
+    llm: Annotated[Literal["heuristic", "openai"] | None, typer.Option(help="Who thinks (default heuristic).")] = None,
+    limit_usd: Annotated[float | None, typer.Option(metavar="X", help="The run's limit in dollars.")] = None,
+    limit_tokens: Annotated[int | None, typer.Option(metavar="N", help="The run's limit in tokens.")] = None,
+    apply: Annotated[
+        Literal["due", "ready"] | None, typer.Option(help="When results are applied (default due).")
+    ] = None,
+    wait: Annotated[float | None, typer.Option(metavar="SECONDS", help="How long a tick may wait for results.")] = None,
+    tick_rate: Annotated[str | None, typer.Option(metavar="HZ|max", help="Ticks a second (default max).")] = None,
+    data_dir: DataDir = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run named by --run.")] = False,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="With --resume: also from a host that is at work on it; that one stops.")
+    ] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Check every budget window after every tick, and everything at the end.")
+    ] = False,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Run a world: its agents plan, reflect and remember within a budget. Needs no Redis, no model and no key."""
+    logs.configure(verbose)
+    settings = read_settings(
+        workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, apply=apply, wait=wait,
+        data_dir=data_dir, tick_rate=tick_rate,
+    )  # fmt: skip
+    check_limited(settings)
+    if name is not None:
+        check_run_name(name)
+    check_templates(settings.prompts)
+    if resume and (name is None or town is not None or recorded is not None or seed is not None):
+        raise ConfigurationError("--resume goes on with the world of --run NAME: give --run, and no --town, --recorded "
+                                 "or --seed")  # fmt: skip
+    if resume and (llm, limit_usd, limit_tokens, apply) != (None,) * 4:
+        raise ConfigurationError("a run that goes on keeps its --llm, --limit-usd, --limit-tokens and --apply: give "
+                                 "none of them with --resume")  # fmt: skip
+    if take_over and not resume:
+        raise ConfigurationError("--take-over takes a run from its host: give --run NAME --resume with it")
+    if recorded is not None and (town is not None or seed is not None):
+        raise ConfigurationError("--recorded plays a recording: give no --town and no --seed with it")
+    if days is not None and ticks is not None:
+        raise ConfigurationError(f"give --days {days} or --ticks {ticks}, not both")
+    choice = WorldChoice(
+        agents=DEFAULT_AGENTS if town is None else town,
+        seed=seed or 0,
+        recorded=recorded,
+        minutes_per_tick=settings.minutes_per_tick,
+    )
+    world = None if resume else choice.open()  # what is wrong with it is said before anything is started
+
+    err, out = Terminal(stderr=True), Terminal(stderr=as_json)
+    with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
+        loop: TickLoop | None = None
+        try:
+            began = time.monotonic()
+            with open_state(settings, create=True) as client:
+                while loop is None:
+                    if world is not None:
+                        made = new_run(client, choice, world, settings, name, days, ticks)
+                    else:
+                        made = resumed_run(client, name or "", days, ticks, take_over)
+                    try:
+                        loop = _live(made, settings, interruption, err, audit)
+                    except RunExists:
+                        if name is not None:
+                            raise  # otherwise another process was given the same free name: take the next
+                if audit:
+                    audit_whole(client, made.name, settings.outage_wait)
+                summary = _with_warnings(summarise_run(client, made.name), made.world)
+                day = RealDay(client, loop.settings).spending()
+        except KeyboardInterrupt as stopped:
+            if loop is not None and loop.tick < made.ticks:  # it was left after the first signal, before the second
+                stopped.add_note(_go_on(made.name, settings))
+            err.print(
+                "; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]), highlight=False, soft_wrap=True
+            )
+            return interruption.exit_code
+        took = Took(
+            wall_s=time.monotonic() - began, tick_seconds=loop.tick_seconds, ticks_per_day=made.world.ticks_per_day
+        )
+        print_summary(out, summary, took, servers_of(loop.settings))
+        if day.limited and any(line.failure == "real_day_spent" for line in summary.shortfalls):
+            out.print(real_day_line(day), highlight=False, soft_wrap=True)
+        _say_next(out.print, summary, loop.settings)
+        if as_json:
+            print(json.dumps(report_json(summary, took)), flush=True)
+        return interruption.exit_code if loop.stopping and summary.status == "stopped" else 0  # drained: as asked
+
+
+def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: Terminal, audit: bool) -> TickLoop:
+    """Run to the end, or until interrupted; the loop is closed on every way out."""
+    try:
+        with TickLoop(
+            run=made.name, owners=made.world.owners(), settings=settings, locations=made.world.locations,
+            brief=made.world.brief, ticks=made.ticks, start_minute=made.world.start_minute, resume=made.resume,
+            take_over=made.take_over,
+            describe=made.describe,
+        ) as loop:  # fmt: skip
+            loop.tells = False
+            for line in paced_lines(
+                loop.settings, loop.mind.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
+            ):
+                err.print(line, highlight=False, soft_wrap=True)
+            progress = RunProgress(loop, made.ticks, err)
+            with interruption.softened(loop.stop), progress.shown():
+                check = auditing(loop) if audit else None
+
+                def watch(tick: Tick) -> None:
+                    progress.update(tick)
+                    if check is not None:
+                        check(tick)
+
+                drive(loop, made.world, on_tick=watch)
+            return loop
+    except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
+        if not isinstance(error, RunExists | RunHeld | Fenced):  # who was fenced must not take the run back unasked
+            error.add_note(_go_on(made.name, settings))
+        raise
+
+
+def _with_warnings(summary: RunSummary, world: World) -> RunSummary:
+    found = warnings_of(world)
+    found.update(summary.warnings)
+    return msgspec.structs.replace(summary, warnings=dict(sorted(found.items())))
+
+
+def _resume_command(name: str, settings: Settings) -> str:
+    return f"{program()} run --run {name} --resume{again(settings)}"
+
+
+def _go_on(name: str, settings: Settings) -> str:
+    return f"go on with: {_resume_command(name, settings)}"
+
+
+def _say_next(say: Callable[..., Any], summary: RunSummary, settings: Settings) -> None:
+    """How to go on."""
+    name = program()
+    lines = []
+    if summary.status == "stopped":
+        lines.append(("go on with it", _resume_command(summary.run, settings)))
+    lines.append(("prove it", f"{name} replay {summary.run} --verify{again(settings)}"))
+    if settings.llm == "heuristic":
+        lines.append(("let a model think", f"OPENAI_API_KEY=… {name} run --llm openai --limit-usd 0.50"))
+        lines.append(
+            ("or one of your own", f"COGITATE_BASE_URL=http://localhost:11434/v1 COGITATE_MODEL=… {name} run …")
+        )
+    lines.append(("see all settings", f"{name} config"))
+    say("\nWhat to try next", style="bold")
+    for what, command in lines:
+        say(f"  {what:<18} {command}", highlight=False, soft_wrap=True)

@@ -1,0 +1,91 @@
+"""Which run `cogitate run` is about: a new one under a free name, or one to go on with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from redis import Redis
+
+from host.opening import description_of
+from ops.estimate.demand import demand_of
+from ops.estimate.estimates import estimate
+from ops.report.estimate_section import KEPT
+from ops.worlds import WorldChoice, default_days
+from scheduler.config.settings import Settings
+from scheduler.ledger.errors import RunExists, RunMissing
+from scheduler.ledger.presence import check_unheld
+from scheduler.ledger.run_names import prefix_of, run_names
+from simulation.world import World
+from tasks.registry import kinds
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunChoice:
+    """One run, ready to be opened."""
+
+    name: str
+    world: World
+    ticks: int  # in all
+    resume: bool
+    take_over: bool = False
+    describe: dict[str, str]  # what the run remembers of this
+
+
+def new_run(
+    client: Redis,
+    choice: WorldChoice,
+    world: World,
+    settings: Settings,
+    name: str | None,
+    days: int | None,
+    ticks: int | None,
+) -> RunChoice:
+    """A run that does not exist yet; without a name it gets the first free of town-1, town-2, …
+
+    It keeps what it is estimated to take, so that a report can say what came of that.
+
+    Raises:
+        RunExists: when there is one of this name.
+    """
+    names = run_names(client)
+    if name in names:
+        raise RunExists(
+            f"run {name!r} exists already: go on with it (--resume), choose another name (--run), or remove it first "
+            f"(cogitate delete {name})"
+        )
+    ticks = ticks or (days or default_days(world)) * world.ticks_per_day
+    agents = sum(owner.startswith("agent:") for owner in world.owners())
+    begun = -(-ticks // world.ticks_per_day)
+    expected = estimate(settings, kinds(), demand_of(client, settings), agents=max(1, agents), days=begun)
+    describe = choice.describe() | {"ticks": str(ticks), KEPT: msgspec.json.encode(expected).decode()}
+    return RunChoice(
+        name=name or _free_name(choice.stem, names), world=world, ticks=ticks, resume=False, describe=describe
+    )
+
+
+def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, take_over: bool) -> RunChoice:
+    """A run that exists, with the world and the length it was made with unless another length is given.
+
+    Raises:
+        RunMissing: when there is no run of this name.
+        ConfigurationError: when it was made by another host.
+        RunHeld: when a host is at work on it, and it is not to be taken over.
+    """
+    names = run_names(client)
+    if name not in names:
+        raise RunMissing(f"there is no run {name!r} to resume; there are: {', '.join(names) or 'none'}")
+    if not take_over:
+        check_unheld(client, name, prefix_of(client, name), "take it over (--take-over)")
+    kept = description_of(client, name)
+    world = WorldChoice.of_description(name, kept).open()
+    ticks = ticks or (days * world.ticks_per_day if days else int(kept["ticks"]))
+    return RunChoice(name=name, world=world, ticks=ticks, resume=True, take_over=take_over, describe=kept)
+
+
+def _free_name(stem: str, taken: Sequence[str]) -> str:
+    number = 1
+    while f"{stem}-{number}" in taken:
+        number += 1
+    return f"{stem}-{number}"

@@ -1,0 +1,78 @@
+"""`cogitate runs`: the runs of a data folder, one line each."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from redis import Redis
+from rich.table import Table
+
+from host import logs
+from host.terminal import Terminal
+from memory.clock import day_and_time
+from ops.doctor.redis_trouble import trouble
+from ops.formatting.amounts import by_unit, in_words
+from ops.formatting.run import ended_jobs
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+from scheduler.inspection.summary import RunSummary, summarise_run
+from scheduler.inspection.vitals import UNREADABLE
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.errors import LedgerError
+from scheduler.ledger.run_names import run_names
+
+EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
+
+
+def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
+    """List the runs of a data folder: where each stands, what it has spent, and which host had it last."""
+    logs.configure(verbose)
+    with open_state(read_settings(data_dir=data_dir)) as client:
+        show_runs(client, as_json)
+    return 0
+
+
+def show_runs(client: Redis, as_json: bool) -> None:
+    """Print the list."""
+    found, damaged = [], {}
+    for name in run_names(client):
+        try:
+            found.append(summarise_run(client, name))
+        except (LedgerError, JournalError) as error:
+            damaged[name] = str(error)
+    console = Terminal(stderr=as_json)
+    if found:
+        console.print(_table(found))
+    elif not damaged:
+        console.print("no runs yet; make one with: cogitate run", highlight=False)
+    for why in damaged.values():
+        console.print(why, highlight=False, soft_wrap=True, style="yellow")
+    wrong = trouble(client)
+    for what in wrong:
+        console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
+    if as_json:
+        unreadable = [{"run": name, "status": UNREADABLE, "why": why} for name, why in damaged.items()]
+        runs = [_json(one) for one in found] + unreadable
+        print(json.dumps({"runs": runs, **({"redis": wrong} if wrong else {})}), flush=True)
+
+
+def _json(one: RunSummary) -> dict[str, Any]:
+    facts = {name: getattr(one, name) for name in ("run", "status", "held", "tick", "minute", "agents")}
+    return {
+        **facts,
+        "jobs": ended_jobs(one),
+        "spent": by_unit(one.spent),
+        "host": one.host,
+        "digest": one.digest,
+    }
+
+
+def _table(found: list[RunSummary]) -> Table:
+    table = Table("run", "status", "tick", "game time", "agents", "jobs", "spent", "last host")
+    for one in found:
+        table.add_row(
+            one.run, one.state, f"{one.tick:,}", day_and_time(one.minute), str(one.agents), f"{ended_jobs(one):,}",
+            in_words(one.spent), one.host,
+        )  # fmt: skip
+    return table

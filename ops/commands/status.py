@@ -1,0 +1,74 @@
+"""`cogitate status`: one run in figures, also while it runs; without a run's name, which runs there are."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import msgspec
+import typer
+
+from host import logs
+from host.terminal import Terminal
+from ops.commands.runs import show_runs
+from ops.commands.watch import watch_run
+from ops.doctor.redis_trouble import trouble
+from ops.formatting.endpoints import endpoints_table
+from ops.formatting.real_day import real_day_json, real_day_line
+from ops.formatting.run import print_summary
+from ops.options import AsJson, DataDir, EveryOwner, Verbose, read_settings
+from ops.state import open_state
+from scheduler.config.settings import ConfigurationError
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.summary import summarise_run
+from scheduler.ledger.real_day import RealDay
+from workers.llm.address import servers_of
+
+EXAMPLE = """
+Example: cogitate status town-1
+
+Example: cogitate status town-1 --watch
+"""
+
+
+def status(
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="A run's name; without it, the same as `cogitate runs`.")
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on until the run ends; a line per change where nothing can be redrawn.")
+    ] = False,
+    every_owner: EveryOwner = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Show everything about a run: jobs, budget, memories, warnings."""
+    logs.configure(verbose)
+    if watch and run is None:
+        raise ConfigurationError("--watch needs to know which run: cogitate status RUN --watch")
+    console = Terminal(stderr=as_json)
+    settings = read_settings(data_dir=data_dir)
+    with open_state(settings) as client:
+        if run is None:
+            show_runs(client, as_json)
+            return 0
+        summary = watch_run(client, run, console) if watch else summarise_run(client, run)
+        day = RealDay(client, settings).spending()
+        endpoints = endpoint_vitals(client)
+        wrong = trouble(client)
+    print_summary(console, summary, servers=servers_of(settings), every_owner=every_owner)
+    if endpoints:
+        console.print(endpoints_table(endpoints))
+    if day.limited:
+        console.print(real_day_line(day), highlight=False, soft_wrap=True)
+    for what in wrong:
+        console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
+    if as_json:
+        found = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
+        if endpoints:
+            found["endpoints"] = msgspec.to_builtins(endpoints)
+        if wrong:
+            found["redis"] = wrong
+        print(json.dumps(found), flush=True)
+    return 0

@@ -1,0 +1,66 @@
+"""Following a run until it ends: redrawn on a terminal, a line per change anywhere else."""
+
+from __future__ import annotations
+
+import time
+
+from redis import Redis
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from memory.clock import day_and_time
+from ops.formatting.amounts import in_words
+from ops.formatting.run import degraded, ended_jobs, jobs_table, run_budget_table
+from scheduler.inspection.summary import RunReader, RunSummary
+
+EVERY = 0.5  # seconds between two looks
+
+
+def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
+    """Show a run until its host has left it. Returns it as it is then.
+
+    A run whose host is gone stands still, is said to have none, and is watched until one goes on with it or Ctrl-C.
+
+    Raises:
+        RunMissing: when there is no such run, or it is deleted meanwhile.
+    """
+    reader = RunReader(client, run)
+    summary = reader.read()
+    if not console.is_terminal:
+        said = ""
+        while True:
+            line = one_line(summary)
+            if line != said:
+                console.print(line, highlight=False, soft_wrap=True)
+                said = line
+            if summary.status not in ("running", "paused"):
+                return summary
+            time.sleep(EVERY)  # between two looks at the run: as often as a reader can follow
+            summary = reader.read()
+    with Live(_drawn(summary), console=console, auto_refresh=False, transient=True) as live:
+        while summary.status in ("running", "paused"):
+            time.sleep(EVERY)  # between two looks at the run: as often as a reader can follow
+            summary = reader.read()
+            live.update(_drawn(summary), refresh=True)
+    return summary
+
+
+def one_line(summary: RunSummary) -> str:
+    """Where a run stands."""
+    reasons, _ = degraded(summary)
+    return (
+        f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {day_and_time(summary.minute)}  "
+        f"jobs {ended_jobs(summary):,}, {reasons.total():,} degraded  spent {in_words(summary.spent)}"
+    )
+
+
+def state_of(summary: RunSummary) -> str:
+    """As its host left it; where operators want something else of it, that."""
+    return summary.steering.mode if summary.status == "running" and summary.held else summary.state
+
+
+def _drawn(summary: RunSummary) -> RenderableType:
+    parts: list[RenderableType] = [Text(one_line(summary)), jobs_table(summary)]
+    budget = run_budget_table(summary)
+    return Group(*parts, budget) if budget.row_count else Group(*parts)

@@ -1,0 +1,54 @@
+"""`cogitate worker`: one worker process for this machine's settings, started again when it dies."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+
+import typer
+
+from host import logs
+from ops.options import DataDir, read_settings
+from ops.signals import interruptible
+from scheduler.ledger.connect import check, connect
+from workers.processes.supervisor import WorkerPool, worker_command, worker_environment
+
+LOOK_EVERY = 0.5  # seconds
+HELP = {"--help", "-h", "--version"}
+
+EXAMPLE = """
+Example: COGITATE_REDIS_URL=redis://localhost:6379/0 cogitate worker
+
+Example: cogitate worker --concurrency 16 --queues plan,reflect
+"""
+
+
+def worker(context: typer.Context, data_dir: DataDir = None) -> int:
+    """Run a worker. Further options are Celery's: this is `celery -A workers worker` with the settings filled in.
+
+    It is started again when it dies. The first Ctrl-C or SIGTERM lets it end what it has begun, the second does not.
+    """
+    logs.configure(0)
+    settings = read_settings(data_dir=data_dir)
+    url = settings.state_url()
+    with connect(url, settings.socket_timeout) as client:
+        check(client, url)
+    if HELP.intersection(context.args):
+        command = [*worker_command("worker@%h"), *context.args]
+        sys.stdout.flush()
+        os.execve(command[0], command, worker_environment(settings))
+    told, tell = os.pipe()  # and no event, see `ops.signals`
+    with interruptible(lambda text: print(text, file=sys.stderr, flush=True)) as interruption:
+        try:
+            with (
+                WorkerPool(settings, 1, arguments=context.args, shown=True) as pool,
+                interruption.softened(lambda: os.write(tell, b"."), "the jobs that have begun"),
+            ):
+                while not select.select([told], [], [], LOOK_EVERY)[0]:
+                    if not pool.any_left():
+                        return 1
+                pool.stop()
+        except KeyboardInterrupt:
+            return interruption.exit_code
+    return 0

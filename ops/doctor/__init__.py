@@ -1,0 +1,1 @@
+"""`cogitate doctor`: whether everything that runs need is there and fit."""

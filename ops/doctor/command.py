@@ -1,0 +1,123 @@
+"""`cogitate doctor`: is everything that runs need there and fit, and what to do where it is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+from redis.exceptions import RedisError
+from rich.table import Table
+from rich.text import Text
+
+from host import logs
+from host.finding import Finding, failed, ok, warning
+from host.pace_fit import examine_pace
+from host.terminal import Terminal
+from ops.doctor.endpoints import examine_endpoints
+from ops.doctor.redis import examine_redis
+from ops.doctor.workers import examine_workers
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.state import open_state
+from ops.worlds import DEFAULT_AGENTS
+from prompts.render import TemplateError, check_templates
+from scheduler.budget.rules import check_limits, check_models, check_spending
+from scheduler.config.kind_modules import load_kinds
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.inspection.vitals import UNREADABLE, RunHead, run_heads
+from scheduler.ledger.connect import connect
+from scheduler.ledger.presence import HELD
+from tasks.registry import kinds
+
+EXAMPLE = """
+Example: cogitate doctor
+
+Example: COGITATE_REDIS_URL=redis://localhost:6379/0 cogitate doctor --json
+"""
+STYLE = {"ok": "green", "warning": "yellow", "failed": "bold red"}
+
+
+def doctor(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
+    """Look at Redis, broker, workers, endpoints, clock and configuration, and say what to do.
+
+    Asks no model and changes nothing. Exit code 1 if anything failed.
+    """
+    logs.configure(verbose)
+    settings = read_settings(data_dir=data_dir)
+    findings = [*examine_configuration(settings), *_examine_servers(settings)]
+    if as_json:
+        print(json.dumps([msgspec.to_builtins(finding) for finding in findings]), flush=True)
+    else:
+        _print(findings)
+    return 1 if any(finding.grade == "failed" for finding in findings) else 0
+
+
+def examine_configuration(settings: Settings) -> list[Finding]:
+    """What a run would refuse at its start."""
+    try:
+        load_kinds(settings)
+        check_templates(settings.prompts)
+        check_spending(settings)
+        check_limits(settings, kinds())
+        check_models(settings, kinds())
+    except (ConfigurationError, TemplateError) as error:
+        return [failed("configuration", str(error), "`cogitate config` shows every setting and where it comes from")]
+    return [ok("configuration", f"can be used; {len(kinds())} kinds are known")]
+
+
+def _examine_servers(settings: Settings) -> list[Finding]:
+    from workers.celery_app import make_app  # here: it reads the whole configuration when it is imported
+
+    findings: list[Finding] = []
+    try:
+        with open_state(settings, create=True) as client:
+            findings = [*examine_redis(client, "state")]
+            if len(findings) == 1:
+                return findings  # it does not answer
+            url = settings.messages_url()
+            with connect(url, settings.socket_timeout) as broker:
+                of_broker = [*examine_redis(broker, "broker")]
+                findings += of_broker
+            heads = run_heads(client)
+            findings += examine_runs(heads)
+            going_on = any(head.status == "running" and head.held for head in heads)
+            if any(finding.what == "broker" for finding in of_broker):
+                advice = "look again when the broker takes messages"
+                findings.append(warning("workers", "cannot be asked: see what is said of the broker", advice))
+            else:
+                with make_app(url) as app:
+                    findings += examine_workers(app, [kind.name for kind in kinds()], expected=going_on)
+            findings += examine_endpoints(settings, client)
+            findings += examine_pace(settings, client, DEFAULT_AGENTS)
+    except ConfigurationError as error:
+        return [failed("state", str(error), "correct redis_url, or unset it to use the embedded server")]
+    except RedisError as error:
+        return [*findings, failed("state", f"stopped answering: {error}", "look at its log, then again")]
+    return findings
+
+
+def examine_runs(heads: Sequence[RunHead]) -> list[Finding]:
+    """Return which runs have a host, and which have lost theirs."""
+    found = [
+        warning(
+            f"run {head.run}", f"{head.status}, but its host is gone",
+            f"go on with it: cogitate run --run {head.run} --resume (or with the host that made it)",
+        )
+        for head in heads
+        if head.status in HELD and not head.held
+    ]  # fmt: skip
+    found += [
+        failed(f"run {head.run}", "the ledger holds what no version writes", f"see what: cogitate audit {head.run}")
+        for head in heads
+        if head.status == UNREADABLE
+    ]
+    held = sum(head.held for head in heads)
+    return [*found, ok("runs", f"{len(heads)}; a host is at work on {held}")]
+
+
+def _print(findings: list[Finding]) -> None:
+    table = Table("", "what", "found", "what to do", box=None, pad_edge=False)
+    for finding in findings:
+        grade = Text(finding.grade, style=STYLE[finding.grade])
+        table.add_row(grade, finding.what, finding.found, finding.advice)
+    Terminal().print(table)

@@ -1,0 +1,87 @@
+"""Whether configured endpoints can be reached and know their models, and what is known of how to ask them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from redis import Redis
+
+from host.finding import Finding, failed, ok, warning
+from scheduler.config.endpoints import Endpoint, Model
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from workers.llm.address import Address, address_of
+from workers.llm.dialect_store import KnownDialect, known_dialects
+
+TIMEOUT = 10.0  # seconds
+
+
+def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
+    """Look at each endpoint that a run with these settings would call. Asks no model, so it costs nothing."""
+    if settings.llm != "openai":
+        yield ok("endpoints", "none is called: llm is heuristic")
+        return
+    known = known_dialects(client)
+    vitals = {one.endpoint: one for one in endpoint_vitals(client)}
+    asked = settings.asked_models()
+    for name, endpoint in sorted(settings.endpoint_table().items()):
+        models = sorted((model for model in asked if model.endpoint == name), key=lambda model: model.name)
+        if not models:
+            continue
+        yield from _examine(name, endpoint, models, known)
+        if name in vitals and vitals[name].breaker != "closed":
+            yield warning(
+                f"endpoint {name} breaker", f"{vitals[name].breaker}: {vitals[name].why}",
+                "jobs go to their heuristic until a call succeeds; see `cogitate status`",
+            )  # fmt: skip
+
+
+def _examine(
+    name: str, endpoint: Endpoint, models: Sequence[Model], known: Sequence[KnownDialect]
+) -> Iterator[Finding]:
+    import openai  # here: it takes a second to load, and most runs ask no model
+
+    what = f"endpoint {name}"
+    try:
+        address = address_of(endpoint)
+    except ConfigurationError as error:
+        yield failed(what, str(error), "correct the settings; `cogitate config` shows them")
+        return
+    try:
+        with openai.OpenAI(
+            api_key=address.api_key, base_url=address.base_url, max_retries=0, timeout=TIMEOUT
+        ) as client:  # fmt: skip
+            offered = {model.id for model in client.models.list()}
+    except openai.APIStatusError as error:
+        if error.status_code in (401, 403):
+            yield failed(what, f"{address.server} refuses the key ({error.status_code})", "set another key")
+        else:  # a server may serve chat completions and no list of models
+            yield warning(
+                what, f"{address.server} answers {error.status_code} when asked for its models",
+                "its models cannot be checked before the first call",
+            )  # fmt: skip
+        return
+    except openai.APIError as error:
+        yield failed(what, f"{address.server}: {type(error).__name__}", "start the server, or correct base_url")
+        return
+    yield ok(what, f"{address.server} answers with {len(offered)} models")
+    for model in models:
+        yield from _model(model, offered, address, known)
+
+
+def _model(model: Model, offered: set[str], address: Address, known: Sequence[KnownDialect]) -> Iterator[Finding]:
+    what = f"model {model.name}"
+    if offered and model.model not in offered:
+        few = ", ".join(sorted(offered)[:5])
+        yield failed(what, f"{address.server} does not offer {model.model!r}", f"name one that it has, such as {few}")
+        return
+    forms = [one.dialect.form for one in known if (one.server, one.model) == (address.server, model.model)]
+    if not forms:
+        yield ok(what, f"{model.model}; how it wants to be asked is learned at its first call")
+    elif forms[0] == "json_schema":
+        yield ok(what, f"{model.model} takes a JSON schema")
+    else:
+        yield warning(
+            what, f"{model.model} takes no JSON schema: it is asked for {forms[0]}",
+            "more answers will be unusable; a server with structured output wastes fewer calls",
+        )  # fmt: skip

@@ -1,0 +1,127 @@
+"""Whether the Redis of runs and the broker are fit for them: version, persistence, eviction, memory, clock, latency."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from host.finding import Finding, failed, ok, warning
+from ops.doctor.redis_trouble import trouble
+
+OLDEST = (6, 2)  # of Redis; Valkey began above it
+PINGS = 20
+SLOW = 0.005  # seconds; a tick makes one to three round trips
+APART = 2.0  # seconds between two clocks
+NEARLY_FULL = 0.9  # of maxmemory
+
+
+def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
+    """Look at one server.
+
+    Args:
+        name: what it is for, "state" or "broker".
+    """
+    wrong = trouble(client)
+    if any("does not answer" in what for what in wrong):
+        yield failed(name, wrong[0], "start it, or correct redis_url and broker_url (`cogitate config` shows them)")
+        return
+    for what in wrong:
+        yield failed(
+            name, what, "until then runs wait, or go on without it (on_outage); see its configuration and its log"
+        )
+    try:
+        info: Any = client.info()
+    except RedisError as error:
+        if not wrong:
+            yield failed(name, f"cannot be asked: {error}", "see its log")
+        return
+    yield _version(name, info)
+    yield _eviction(name, client)
+    yield _memory(name, info)
+    if name == "state":
+        yield _persistence(client, info)
+        yield _clock(client)
+    yield _latency(name, client)
+
+
+def _version(name: str, info: dict[str, Any]) -> Finding:
+    if "valkey_version" in info:
+        return ok(f"{name} version", f"Valkey {info['valkey_version']}")
+    text = str(info.get("redis_version", "0"))
+    known = tuple(int(part) for part in text.split(".")[:2] if part.isdigit())
+    if known < OLDEST:
+        return failed(f"{name} version", f"Redis {text}", f"use Redis {OLDEST[0]}.{OLDEST[1]} or newer, or Valkey")
+    return ok(f"{name} version", f"Redis {text}")
+
+
+def _config(client: Redis, setting: str) -> str | None:
+    """A setting of the server, or None where this user may not ask or the provider hides it."""
+    try:
+        found: Any = client.config_get(setting)
+    except ResponseError:
+        return None
+    value: str | None = found.get(setting)
+    return value
+
+
+def _eviction(name: str, client: Redis) -> Finding:
+    policy = _config(client, "maxmemory-policy")
+    if policy is None:
+        return warning(f"{name} eviction", "cannot be asked for", "make sure that maxmemory-policy is noeviction")
+    if policy != "noeviction":
+        return failed(
+            f"{name} eviction", f"maxmemory-policy {policy}",
+            "set maxmemory-policy noeviction: a ledger that forgets keys is none",
+        )  # fmt: skip
+    return ok(f"{name} eviction", policy)
+
+
+def _memory(name: str, info: dict[str, Any]) -> Finding:
+    used, most = int(info.get("used_memory", 0)), int(info.get("maxmemory", 0))
+    found = f"{used / 2**20:,.0f} MiB used" + (f" of {most / 2**20:,.0f}" if most else "")
+    if most and used > NEARLY_FULL * most:
+        return warning(f"{name} memory", found, "raise maxmemory, delete finished runs, or set journal_keep")
+    return ok(f"{name} memory", found)
+
+
+def _persistence(client: Redis, info: dict[str, Any]) -> Finding:
+    if not int(info.get("aof_enabled", 0)):
+        return warning(
+            "state persistence", "no append-only file", "set appendonly yes, or a restart of the server ends every run"
+        )
+    if info.get("aof_last_write_status") not in (None, "ok"):
+        return failed("state persistence", "the last write to its file failed", "see its log; is the disk full?")
+    policy = _config(client, "appendfsync") or "unknown"
+    if policy == "no":
+        return warning("state persistence", "appendfsync no", "set appendfsync everysec or always")
+    return ok("state persistence", f"append-only file, appendfsync {policy}")
+
+
+def _clock(client: Redis) -> Finding:
+    before = time.time()
+    there: Any = client.time()
+    apart = there[0] + there[1] / 1e6 - (before + time.time()) / 2
+    if abs(apart) > APART:
+        return warning(
+            "clock", f"the server's clock is {apart:+.1f} s from this machine's",
+            "synchronise both (NTP): limits a minute and of a real day go by the server's",
+        )  # fmt: skip
+    return ok("clock", f"{apart:+.3f} s from this machine's")
+
+
+def _latency(name: str, client: Redis) -> Finding:
+    took = []
+    for _ in range(PINGS):
+        began = time.perf_counter()
+        client.time()
+        took.append(time.perf_counter() - began)
+    usual = median(took)
+    found = f"{1000 * usual:.2f} ms a round trip"
+    if usual > SLOW:
+        return warning(f"{name} latency", found, "bring host, workers and Redis nearer to each other")
+    return ok(f"{name} latency", found)

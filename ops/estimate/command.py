@@ -1,0 +1,177 @@
+"""`cogitate estimate`: what a run will take, before it is started."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import typer
+from rich.table import Table
+
+from host import logs
+from host.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, usual_seconds
+from host.terminal import Terminal
+from ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
+from ops.estimate.estimates import Estimate, KindDay, estimate
+from ops.formatting.axes import figure
+from ops.options import AsJson, DataDir, Verbose, check_limited, read_settings
+from ops.state import open_state
+from ops.worlds import DEFAULT_AGENTS
+from scheduler.budget.budget import limit_in_words, retry_pool
+from scheduler.budget.rules import check_limits, check_models
+from scheduler.config.kind_modules import load_kinds
+from scheduler.config.limits import parse_limit_name
+from scheduler.config.settings import Settings
+from tasks.registry import kinds
+
+EXAMPLE = """
+Example: cogitate estimate --agents 100 --days 7 --llm openai --limit-usd 5
+
+Example: cogitate estimate --agents 25 --reflect-every 360 --json
+"""
+
+
+def estimate_run(
+    agents: Annotated[int, typer.Option("--agents", metavar="N", min=1, help="How many agents.")] = DEFAULT_AGENTS,
+    days: Annotated[int, typer.Option("--days", metavar="D", min=1, help="Game days.")] = 1,
+    reflect_every: Annotated[
+        int | None, typer.Option(metavar="MINUTES", min=1, help="Game minutes between two reflections of an agent.")
+    ] = None,
+    llm: Annotated[Literal["heuristic", "openai"] | None, typer.Option(help="Who thinks (default heuristic).")] = None,
+    limit_usd: Annotated[float | None, typer.Option(metavar="X", help="The run's limit in dollars.")] = None,
+    limit_tokens: Annotated[int | None, typer.Option(metavar="N", help="The run's limit in tokens.")] = None,
+    tick_rate: Annotated[
+        str | None, typer.Option(metavar="HZ|max", help="Ticks a second: whether a model is fast enough for them.")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Say what a run will take: calls, tokens and money per day by kind, and what its budgets would refuse.
+
+    What agents ask for and what a call takes is measured in earlier runs of the data folder that thought in the same
+    way; where there are none, defaults are used, and it is said so. Nothing is called.
+    """
+    logs.configure(verbose)
+    settings = read_settings(
+        llm=llm,
+        limit_usd=limit_usd,
+        limit_tokens=limit_tokens,
+        data_dir=data_dir,
+        reflection_interval=reflect_every,
+        tick_rate=tick_rate,
+    )
+    check_limited(settings)
+    load_kinds(settings)
+    check_limits(settings, kinds())
+    check_models(settings, kinds())
+    found = estimate(settings, kinds(), _demand(settings), agents=agents, days=days)
+    fits = _fits(settings, agents)
+    console = Terminal(stderr=as_json)
+    console.print(f"{agents} agents, {days} game day{'s' * (days > 1)}, thinking by {_thinker(settings)}")
+    for title, rows in [("The first day", found.first), ("Each further day", found.later)][: min(days, 2)]:
+        console.print(_table(title, rows))
+    for line in words(found, settings):
+        console.print(line, highlight=False, soft_wrap=True)
+    for line in fit_lines(fits, settings.tick_rate or 0):
+        console.print(line, highlight=False, soft_wrap=True)
+    if as_json:
+        print(json.dumps(estimate_json(found) | {"pace": msgspec.to_builtins(fits)}), flush=True)
+    return 0
+
+
+def estimate_json(found: Estimate) -> dict[str, Any]:
+    """The estimate with its totals. Ranges are objects with `low`, `likely` and `high`."""
+    totals = {what: found.total(what) for what in ("requests", "jobs", "calls", "tokens", "usd_micros")}
+    facts: dict[str, Any] = msgspec.to_builtins(found)
+    return facts | {"total": msgspec.to_builtins(totals)}
+
+
+def words(found: Estimate, settings: Settings) -> list[str]:
+    """Say the whole run, what budgets refuse, and where the figures are from."""
+    jobs, calls, tokens, money = (found.total(what) for what in ("jobs", "calls", "tokens", "usd_micros"))
+    lines = [f"In all {_span(jobs)} jobs"]
+    if calls.high:
+        lines[0] += f", {_span(calls)} calls of a model, {_span(tokens)} tokens, {_dollars(money)}"
+    every = {"the first day": found.first} | ({"each further day": found.later} if found.days > 1 else {})
+    for name, rows in every.items():
+        for one in rows:
+            if one.limits:
+                lines.append(
+                    f"On {name} about {one.refused:.0f} of {one.requests.likely:.0f} {one.kind} jobs would be refused "
+                    f"by {', '.join(_limit(name, settings) for name in dict.fromkeys(one.limits))}"
+                )
+    origins = {one.kind: (one.origin, one.tokens_origin) for rows in every.values() for one in rows}
+    for kind, (origin, tokens_origin) in sorted(origins.items()):
+        said = _ORIGINS.get(origin, f"measured in {origin}")
+        if tokens_origin:
+            said += f"; tokens of a call: {_ORIGINS.get(tokens_origin, f'measured in {tokens_origin}')}"
+        lines.append(f"{kind}: {said}")
+    return lines
+
+
+def _limit(name: str, settings: Settings) -> str:
+    period, scope, unit = parse_limit_name(name)
+    limit = settings.limit_table().of(period, scope, unit)
+    if limit is None:
+        return name
+    return f"{name} = {limit_in_words(limit, retry_pool(unit, limit, settings.retry_share))}"
+
+
+_ORIGINS = {
+    "default": "as measured in the built-in town with a stand-in model",
+    "settings": "follows from the settings",
+    "caps": "from nothing up to what the kind may take",
+}
+
+
+def _thinker(settings: Settings) -> str:
+    if settings.llm == "heuristic":
+        return "heuristics"
+    return ", ".join(sorted({model.model for model in settings.asked_models()}))
+
+
+def _fits(settings: Settings, agents: int) -> list[KindFit]:
+    """Whether a paced run's model is fast enough, by what earlier runs of the data folder saw of its endpoint."""
+    if not is_paced(settings) or settings.tick_rate is None:
+        return []
+    usual: dict[str, float] = {}
+    if settings.redis_url is not None or Path(settings.data_dir).is_dir():
+        with open_state(settings) as client:
+            usual = usual_seconds(client)
+    known = known_before(settings, usual, settings.tick_rate)
+    return pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents)
+
+
+def _demand(settings: Settings) -> dict[str, Demand]:
+    if settings.redis_url is None and not Path(settings.data_dir).is_dir():
+        return dict(DEFAULTS)
+    with open_state(settings) as client:
+        return demand_of(client, settings)
+
+
+def _table(title: str, rows: tuple[KindDay, ...]) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("kind")
+    for name in ("requests", "refused", "jobs", "calls", "tokens", "dollars"):
+        table.add_column(name, justify="right")
+    for one in rows:
+        table.add_row(
+            one.kind, _span(one.requests), f"{one.refused:.0f}" if one.refused >= 0.5 else "", _span(one.jobs),
+            _span(one.calls) if one.calls.high else "", _span(one.tokens), _dollars(one.usd_micros),
+        )  # fmt: skip
+    return table
+
+
+def _span(one: Range) -> str:
+    """Such as "120 (60–240)"."""
+    likely, low, high = (figure(float(f"{value:.3g}")) for value in (one.likely, one.low, one.high))
+    return likely if low == high else f"{likely} ({low}–{high})"
+
+
+def _dollars(one: Range) -> str:
+    if not one.high:
+        return ""
+    return f"${one.likely / 1e6:,.4f} ({one.low / 1e6:,.4f}–{one.high / 1e6:,.4f})"

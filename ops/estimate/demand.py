@@ -1,0 +1,217 @@
+"""What agents ask for in a day, and what a call takes: measured in earlier runs of the data folder, or by default.
+
+A game day is the first of a run or a later one, since the first knows no yesterday to sum up. The defaults were
+measured in the built-in town (25 agents for one day, 8 for three) with the stand-in endpoint of `cogitate fake-llm`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from redis import Redis
+from redis.exceptions import ResponseError
+
+from memory.clock import DAY
+from scheduler.config.endpoints import Model
+from scheduler.config.kept_settings import kept_settings
+from scheduler.config.settings import Settings
+from scheduler.journal.lines import unpack_line
+from scheduler.ledger.errors import LedgerError
+from scheduler.ledger.run_names import prefix_of, run_names
+from tasks.job import Cost, JobKey
+
+MOST_RUNS = 3  # that are looked at
+DAYS = 2  # of each
+_MARGIN = 0.15  # of a range that one run or a few have shown
+
+
+class Range(msgspec.Struct, frozen=True):
+    """What is likely, and between which bounds it is expected."""
+
+    low: float
+    likely: float
+    high: float
+
+    @classmethod
+    def of(cls, samples: Iterable[float]) -> Range:
+        """The mean of some samples, and their range with a margin.
+
+        Raises:
+            ValueError: when there is none.
+        """
+        found = sorted(samples)
+        if not found:
+            raise ValueError("a range needs a sample")
+        likely = sum(found) / len(found)
+        return cls(found[0] * (1 - _MARGIN), likely, found[-1] * (1 + _MARGIN))
+
+    def times(self, factor: float) -> Range:
+        """The same, multiplied."""
+        return Range(self.low * factor, self.likely * factor, self.high * factor)
+
+    def plus(self, other: Range) -> Range:
+        """Both together."""
+        return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
+
+
+NOTHING = Range(0.0, 0.0, 0.0)
+
+
+class Demand(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one kind."""
+
+    first: Range = NOTHING  # requests of an agent on the first day
+    later: Range = NOTHING  # on another
+    tokens: Range | None = None  # of a call; None: only the kind's caps are known
+    output: float = 0.1  # share of the tokens that the model writes
+    origin: str = "default"  # where the requests are from: names of runs, "settings" or "default"
+    tokens_origin: str = "caps"
+
+
+def _usual(likely: float) -> Range:
+    return Range(0.5 * likely, likely, 2 * likely)
+
+
+DEFAULTS: Mapping[str, Demand] = {
+    "plan": Demand(tokens=_usual(730), output=0.15, tokens_origin="default"),
+    "reflect": Demand(tokens=_usual(790), output=0.06, tokens_origin="default"),
+    "act": Demand(
+        first=Range(4, 6.8, 9), later=Range(4, 7.1, 9), tokens=_usual(640), output=0.035, tokens_origin="default"
+    ),
+    "summarise": Demand(later=Range(1, 2.75, 5), tokens=_usual(720), output=0.08, tokens_origin="default"),
+    "prune": Demand(first=Range(0, 0.1, 0.5), later=Range(0, 0.5, 2)),
+}  # of `act_interval` 120 minutes
+
+
+def demand_of(client: Redis, settings: Settings) -> dict[str, Demand]:
+    """What is known of each kind, from earlier runs of this state whose settings think in the same way."""
+    found = dict(DEFAULTS)
+    samples = [sample for run in _like(client, settings)[:MOST_RUNS] if (sample := _sample(client, run)) is not None]
+    kinds = sorted({kind for sample in samples for day in sample.days for kind in day})
+    names = ", ".join(sample.run for sample in samples)
+    for kind in kinds:
+        known = found.get(kind, Demand())
+        first = [sample.per_agent(0, kind) for sample in samples]
+        later = [sample.per_agent(1, kind) for sample in samples if len(sample.days) > 1]
+        calls = [use for sample in samples if (use := sample.per_call(kind)) is not None]
+        known = msgspec.structs.replace(known, first=Range.of(first), origin=names)
+        if later:
+            known = msgspec.structs.replace(known, later=Range.of(later))
+        elif kind not in DEFAULTS:
+            known = msgspec.structs.replace(known, later=known.first)
+        if calls and settings.llm == "openai":
+            known = msgspec.structs.replace(
+                known, tokens=Range.of(tokens for tokens, _ in calls), tokens_origin=names,
+                output=sum(share for _, share in calls) / len(calls),
+            )  # fmt: skip
+        found[kind] = known
+    return found
+
+
+class _Used(msgspec.Struct):
+    """What a day of a run asked for of one kind, and took."""
+
+    requests: int = 0
+    calls: int = 0
+    cost: Cost = Cost()
+
+
+class _Sample(msgspec.Struct):
+    """The first whole days of a run."""
+
+    run: str
+    agents: int
+    model: Model
+    days: list[dict[str, _Used]]
+
+    def per_agent(self, day: int, kind: str) -> float:
+        return self.days[day].get(kind, _Used()).requests / self.agents
+
+    def per_call(self, kind: str) -> tuple[float, float] | None:
+        """Tokens of a call, and the share of them that the model wrote, which its price tells."""
+        used = [day[kind] for day in self.days if kind in day]
+        calls, tokens = sum(one.calls for one in used), sum(one.cost.tokens for one in used)
+        if not calls or not tokens:
+            return None
+        dearer = self.model.output_price - self.model.input_price
+        paid = sum(one.cost.usd_micros for one in used) * 1e6 - tokens * self.model.input_price
+        return tokens / calls, min(1.0, max(0.0, paid / (dearer * tokens))) if dearer else 0.1
+
+
+class _Note(msgspec.Struct):
+    key: JobKey
+    source: str = ""
+    usage: Cost = Cost()
+
+
+class _Core(msgspec.Struct):
+    minute: int
+    decided: tuple[_Note, ...] = ()
+
+
+class _Notes(msgspec.Struct):
+    ended: tuple[_Note, ...] = ()
+
+
+class _Line(msgspec.Struct):
+    core: _Core
+    notes: _Notes
+
+
+_LINE = msgspec.json.Decoder(_Line)  # leaves out what entries and effects say
+
+
+def _like(client: Redis, settings: Settings) -> list[str]:
+    """The runs that think in the same way, the last name first, with whole journals."""
+    found = []
+    for run in reversed(run_names(client)):
+        try:
+            state: Any = client.hmget(prefix_of(client, run) + "state", ["settings", "trimmed"])
+            if state[0] is None or int(state[1] or 0):
+                continue
+            kept = kept_settings(state[0])
+        except (LedgerError, ResponseError, ValueError, TypeError, AttributeError):
+            continue  # deleted since, of a newer version, or changed by hand: nothing can be learned from it
+        same = (kept.llm, kept.act_interval * kept.minutes_per_tick, kept.model if kept.llm == "openai" else "")
+        ours = (
+            settings.llm, settings.act_interval * settings.minutes_per_tick,
+            settings.model if settings.llm == "openai" else "",
+        )  # fmt: skip
+        if same == ours:
+            found.append(run)
+    return found
+
+
+def _sample(client: Redis, run: str) -> _Sample | None:
+    """The first days of a run; None where there is no whole one. Its lines are not verified here."""
+    prefix = prefix_of(client, run)
+    owners: Any = client.hkeys(prefix + "owners")
+    kept: Any = client.hget(prefix + "state", "settings")
+    settings = kept_settings(kept)
+    agents = sum(owner.startswith(b"agent:") for owner in owners)
+    lines: Any = client.lrange(prefix + "journal", 0, DAYS * DAY // settings.minutes_per_tick - 1)
+    whole = min(DAYS, len(lines) * settings.minutes_per_tick // DAY)
+    if not whole or not agents:
+        return None
+    days: list[dict[str, _Used]] = [{} for _ in range(whole)]
+    for number, stored in enumerate(lines[: whole * DAY // settings.minutes_per_tick]):
+        try:
+            line = _LINE.decode(unpack_line(stored)[1])
+        except ValueError:
+            return None  # changed by hand: `cogitate audit` says where
+        day = days[min(whole - 1, number * settings.minutes_per_tick // DAY)]
+        wanted = Counter(decided.key.kind for decided in line.core.decided if decided.key.trial == 0)
+        for kind, count in wanted.items():
+            day.setdefault(kind, _Used()).requests += count
+        for note in line.notes.ended:
+            used = day.setdefault(note.key.kind, _Used())
+            used.calls += note.source == "llm"
+            if note.source == "llm":
+                used.cost = Cost(
+                    tokens=used.cost.tokens + note.usage.tokens, usd_micros=used.cost.usd_micros + note.usage.usd_micros
+                )
+    model = settings.model_table()[settings.tier_models("")["routine"]]
+    return _Sample(run, agents, model, days)

@@ -1,0 +1,204 @@
+"""What a run will take, before it is started: calls, tokens and money per day and kind, and what budgets will refuse.
+
+An agent plans once a day, all at the same tick. How often it reflects follows from the settings where it does so by
+interval; everything else is what agents were measured to ask for (`ops.estimate.demand`). What of it is admitted
+follows from the limits, taken one after the other: those of the tick for plans, of the kind, of all kinds together, for
+all and for each agent. Limits of single owners and the shares of kinds are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from memory.clock import DAY
+from ops.estimate.demand import NOTHING, Demand, Range
+from scheduler.budget.budget import retry_pool
+from scheduler.config.limits import LIMIT_UNITS, LimitTable, Period
+from scheduler.config.prices import call_cost, upper_bound
+from scheduler.config.settings import Settings
+from tasks.kind import Kind
+
+_SPREAD = 6  # agents put their first reflection off by up to a sixth of the interval
+
+
+class KindDay(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind on one day, all agents together."""
+
+    kind: str
+    requests: Range
+    jobs: Range = NOTHING  # what is admitted of them; in estimates that version 0.1.0 kept it is `calls`
+    calls: Range  # of a model, for these
+    tokens: Range
+    usd_micros: Range
+    limits: tuple[str, ...] = ()  # that refuse some of what is likely
+    origin: str = ""
+    tokens_origin: str = ""
+
+    @property
+    def refused(self) -> float:
+        """Requests that budgets are likely to refuse."""
+        return max(0.0, self.requests.likely - max(self.jobs.likely, self.calls.likely))
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is expected to take."""
+
+    agents: int
+    days: int  # begun ones
+    llm: str
+    first: tuple[KindDay, ...]
+    later: tuple[KindDay, ...]  # each further day; as many kinds
+
+    def of_day(self, day: int) -> tuple[KindDay, ...]:
+        """The kinds on a day of the run, counted from 0."""
+        return self.later if day else self.first
+
+    def total(self, what: str) -> Range:
+        """Of all days and kinds; `what`: "requests", "jobs", "calls", "tokens" or "usd_micros"."""
+        found = NOTHING
+        for day in range(self.days):
+            for one in self.of_day(day):
+                found = found.plus(getattr(one, what))
+        return found
+
+
+def estimate(
+    settings: Settings, kinds: Sequence[Kind], demand: Mapping[str, Demand], *, agents: int, days: int
+) -> Estimate:
+    """What so many agents will take in so many game days from midnight."""
+    table = settings.limit_table()
+    rows: list[list[KindDay]] = [[], []]
+    for kind in sorted((kind for kind in kinds if kind.name not in settings.disable), key=lambda kind: kind.order):
+        known = demand.get(kind.name, Demand())
+        for day in (0, 1):
+            per_agent, origin = _requests(kind, known, settings, day)
+            asked = per_agent.times(agents)
+            if asked.high:
+                rows[day].append(_kind_day(kind, known, settings, table, asked, origin))
+    first, later = (_within_all(row, table, settings, agents, days) for row in rows)
+    return Estimate(agents=agents, days=days, llm=settings.llm, first=tuple(first), later=tuple(later))
+
+
+def _requests(kind: Kind, known: Demand, settings: Settings, day: int) -> tuple[Range, str]:
+    """Of one agent, and how they are known."""
+    if kind.name == "plan":
+        return Range(1.0, 1.0, 1.0), "settings"
+    if kind.name == "reflect" and settings.reflection_trigger == "interval":
+        due = _reflections(settings, day + 1) - _reflections(settings, day)
+        return Range(due * settings.throttle_least if settings.throttle_auto else due, due, due + 0.1), "settings"
+    return (known.later if day else known.first), known.origin
+
+
+def _reflections(settings: Settings, days: int) -> float:
+    """Reflections of an agent until the end of so many days, on average over agents."""
+    if not days:
+        return 0.0
+    every, left = settings.reflection_interval, days * DAY - settings.morning
+    offsets = [every / _SPREAD * n / 20 for n in range(21)]
+    return sum(max(0, int((left - offset) // every)) for offset in offsets) / len(offsets)
+
+
+def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, asked: Range, origin: str) -> KindDay:
+    """One kind within its own limits."""
+    likely, limits = asked.likely, []
+    bounds: list[tuple[float, str]] = []
+    tokens, money, tokens_origin = _per_call(kind, known, settings)
+    asks = settings.llm == "openai" and kind.output_cap > 0
+    needs = {"calls": float(asks), "tokens": tokens.likely, "usd_micros": money.likely, "jobs": 1.0}
+    bounds += _bounds(table, settings, "day", f"kind:{kind.name}", needs)
+    if kind.name == "plan":  # all at one tick
+        model = settings.model_table()[settings.tier_models(kind.name)["routine"]]
+        output = kind.output_cap if settings.llm == "openai" else 0
+        most = upper_bound(model, kind.prompt_cap, output)
+        reserved = {
+            "calls": float(asks),
+            "tokens": float(most.tokens),
+            "usd_micros": float(most.usd_micros),
+            "jobs": 1.0,
+        }
+        for scope in ("run", "kind:plan"):
+            bounds += _bounds(table, settings, "tick", scope, reserved)
+    room = min((bound for bound, _ in bounds), default=asked.high)
+    if room < likely:
+        limits = [name for bound, name in bounds if bound == room]
+    jobs = Range(min(asked.low, room), min(likely, room), min(asked.high, room))
+    return KindDay(
+        kind=kind.name, requests=asked, jobs=jobs, calls=jobs if asks else NOTHING, limits=tuple(limits), origin=origin,
+        tokens_origin=tokens_origin, tokens=_product(jobs, tokens), usd_micros=_product(jobs, money),
+    )  # fmt: skip
+
+
+def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Range, str]:
+    """Tokens and micro-dollars of a call, and how the tokens are known."""
+    if settings.llm != "openai" or not kind.output_cap:
+        return NOTHING, NOTHING, ""
+    names, models = settings.tier_models(kind.name), settings.model_table()
+    routine, strong = models[names["routine"]], models[names["strong"]]
+    cap = kind.prompt_cap + kind.output_cap
+    tokens = known.tokens or Range(0.1 * cap, 0.5 * cap, cap)
+    tokens = Range(min(tokens.low, cap), min(tokens.likely, cap), min(tokens.high, cap))
+
+    def price(amount: float, model_is_strong: bool) -> float:
+        model = strong if model_is_strong else routine
+        written = round(amount * known.output)
+        return float(call_cost(model, round(amount) - written, written).usd_micros)
+
+    usual = kind.name == "plan"
+    both = [price(tokens.high, False), price(tokens.high, True)]
+    return tokens, Range(price(tokens.low, False), price(tokens.likely, usual), max(both)), known.tokens_origin
+
+
+def _bounds(
+    table: LimitTable, settings: Settings, period: Period, scope: str, needs: Mapping[str, float]
+) -> list[tuple[float, str]]:
+    """How many calls each limit of a cell has room for, with its name."""
+    found = []
+    for unit in LIMIT_UNITS:
+        limit = table.of(period, scope, unit)
+        if limit is not None and needs[unit]:
+            room = (limit - retry_pool(unit, limit, settings.retry_share)) / needs[unit]
+            found.append((room if unit not in ("calls", "jobs") else float(int(room)), f"{period}.{scope}.{unit}"))
+    return found
+
+
+def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, agents: int, days: int) -> list[KindDay]:
+    """The same within the limits of all kinds together; each kind gives up the same share."""
+    share, limits = 1.0, []
+    cells: tuple[tuple[Period, str, float], ...] = (
+        ("day", "run", 1), ("run", "run", days), ("day", "owner:*", 1 / agents), ("run", "owner:*", days / agents),
+    )  # fmt: skip
+    for period, scope, times in cells:
+        for unit in LIMIT_UNITS:
+            limit = table.of(period, scope, unit)
+            wanted = times * sum(getattr(one, unit).likely for one in row)
+            if limit is None or not wanted:
+                continue
+            room = (limit - retry_pool(unit, limit, settings.retry_share)) / wanted
+            if room < 1:
+                limits.append(f"{period}.{scope}.{unit}")
+            share = min(share, room)
+    if share >= 1:
+        return row
+    return [
+        msgspec.structs.replace(
+            one,
+            jobs=_cut(one.jobs, share),
+            calls=_cut(one.calls, share),
+            tokens=_cut(one.tokens, share),
+            usd_micros=_cut(one.usd_micros, share),
+            limits=(*one.limits, *limits),
+        )
+        for one in row
+    ]  # fmt: skip
+
+
+def _cut(whole: Range, share: float) -> Range:
+    """Of what is likely only a share is admitted, and no more however much is wanted."""
+    most = whole.likely * share
+    return Range(min(whole.low, most), most, min(whole.high, most))
+
+
+def _product(one: Range, other: Range) -> Range:
+    return Range(one.low * other.low, one.likely * other.likely, one.high * other.high)

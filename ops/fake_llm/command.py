@@ -1,0 +1,84 @@
+"""`cogitate fake-llm`: a stand-in for a model's endpoint that answers validly, slowly or wrongly, as told."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from host import logs
+from host.terminal import Terminal
+from ops.fake_llm.faults import FAULTS, parse_faults
+from ops.fake_llm.server import MOST_TAIL, Options, serve
+from ops.options import Verbose, program
+from ops.signals import interruptible
+from scheduler.config.settings import ConfigurationError
+
+EXAMPLE = (
+    "Example: cogitate fake-llm --port 8000 --latency 0.8 --jitter 0.4 --fault 429=0.1 --fault hang=0.01\n\n"
+    "Faults: any status from 400 to 599, with a Retry-After in seconds as in 429:30, and "
+    + "; ".join(f"{name}: {what}" for name, what in FAULTS.items())
+    + "."
+)
+
+
+def fake_llm(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0: any free port.")] = 8000,
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Anybody who reaches it may use it.")
+    ] = "127.0.0.1",
+    latency: Annotated[
+        float, typer.Option("--latency", metavar="SECONDS", min=0, help="How long an answer takes.")
+    ] = 0.0,
+    jitter: Annotated[float, typer.Option("--jitter", metavar="SECONDS", min=0, help="Up to so much longer.")] = 0.0,
+    tail: Annotated[
+        float,
+        typer.Option(
+            "--tail",
+            metavar="SIGMA",
+            min=0,
+            max=MOST_TAIL,
+            help="Some take much longer: sigma of a log-normal factor, such as 0.5.",
+        ),
+    ] = 0.0,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="NAME=RATE", help="A failure and its share of requests; see below."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of answers, delays and failures.")] = 0,
+    requests_per_minute: Annotated[
+        int | None,
+        typer.Option("--requests-per-minute", metavar="N", min=1, help="Answer 429 to any that comes sooner."),
+    ] = None,
+    burst: Annotated[
+        int, typer.Option("--burst", metavar="N", min=0, help="Requests that may come ahead of that limit's pace.")
+    ] = 1,
+    verbose: Verbose = 0,
+) -> int:
+    """Serve an OpenAI-compatible endpoint without a model: for load tests, and to see failures before they happen.
+
+    The same request gets the same answer. What was served is counted at /stats. Ctrl-C ends it.
+    """
+    logs.configure(verbose)
+    options = Options(
+        latency=latency, jitter=jitter, tail=tail, faults=parse_faults(fault or ()), seed=seed,
+        requests_per_minute=requests_per_minute, burst=burst,
+    )  # fmt: skip
+    said = Terminal(stderr=True)
+
+    def ready(url: str) -> None:
+        print(url, flush=True)
+        said.print(
+            f"Counts: {url.removesuffix('/v1')}/stats. Ctrl-C ends it. Point a run at it with:\n"
+            f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program()} run --llm openai --limit-tokens 1000000",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+
+    with interruptible(lambda _: None):
+        try:
+            serve(options, host=host, port=port, ready=ready)
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+            raise ConfigurationError(f"cannot listen on {host}:{port}: {reason}; choose another --port") from error
+    return 0

@@ -1,0 +1,136 @@
+"""From a request for a chat completion to the bytes that answer it, faults included."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
+from ops.fake_llm.faults import status_of
+
+Delivery = Literal["whole", "hang", "close", "reset", "drip", "drip_headers"]
+_DELIVERIES: dict[str | None, Delivery] = {
+    "hang": "hang",
+    "close": "close",
+    "reset": "reset",
+    "drip": "drip",
+    "drip_headers": "drip_headers",
+}
+_HUGE = 8 * 2**20  # bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response:
+    """What to send, how, and what it reports as used."""
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+    content_type: str = "application/json"
+    delivery: Delivery = "whole"
+    usage: tuple[int, int] | None = None  # prompt and completion tokens, if the response tells them
+
+
+def count_tokens(text: str) -> int:
+    """The stand-in's tokens: 1.3 for each word, rounded up."""
+    return math.ceil(len(text.split()) * 1.3)
+
+
+def content_digest(request: Mapping[str, Any]) -> str:
+    """What a request asks, as 12 hexadecimal digits: the same for each attempt."""
+    asked = [request.get("model"), request["messages"]]
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> Response:
+    """The response to one valid request."""
+    if fault is not None:
+        told = status_of(fault)
+        if told is not None:
+            status, wait = told
+            headers = () if wait is None else (("Retry-After", str(wait)),)
+            return error(status, f"status_{status}", f"The stand-in was told to fail with {status}.", headers)
+        if fault in _ERRORS:
+            return error(*_ERRORS[fault])
+        if fault == "html":
+            return Response(status=200, body=b"<html><body>Gateway</body></html>", content_type="text/html")
+    answer = AnswerWriter(request["messages"], seed).write(wanted_schema(request))
+    return _completion(request, json.dumps(answer, ensure_ascii=False), fault)
+
+
+def error(status: int, code: str, message: str, headers: tuple[tuple[str, str], ...] = ()) -> Response:
+    """An error response in OpenAI's shape."""
+    body = {"error": {"message": message, "type": "stand_in_error", "param": None, "code": code}}
+    return Response(status=status, body=json.dumps(body).encode(), headers=headers)
+
+
+_ERRORS = {
+    "quota": (429, "insufficient_quota", "You exceeded your current quota."),
+    "overflow": (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
+    "filter_400": (400, "content_filter", "The prompt was stopped by the content filter."),
+    "error_200": (200, "upstream_error", "The upstream model failed."),
+}
+
+
+def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Response:
+    finish = "stop"
+    cap = request.get("max_completion_tokens") or request.get("max_tokens")
+    if fault == "length":
+        text, finish = text[: len(text) // 2], "length"
+    elif isinstance(cap, int) and count_tokens(text) > cap:
+        text, finish = " ".join(text.split()[: int(cap / 1.3)]), "length"
+    elif fault in _TEXTS:
+        text = _TEXTS[fault].replace("%", text)
+    elif fault == "broken_json":
+        text = text[: len(text) * 2 // 3].rstrip("}] ")
+    elif fault == "wrong_types":
+        text = json.dumps(_wrong_types(json.loads(text)))
+    elif fault == "huge":
+        text = "x" * _HUGE
+    elif fault == "filter":
+        text, finish = "", "content_filter"
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if fault == "refusal":
+        message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
+    usage = sum(count_tokens(text_of(m)) for m in request["messages"]), count_tokens(text)
+    body: dict[str, Any] = {
+        "id": f"chatcmpl-{content_digest(request)}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": request.get("model"),
+        "choices": [] if fault == "no_choices" else [{"index": 0, "message": message, "finish_reason": finish}],
+        "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)},
+    }
+    told = fault != "huge"  # a client that gives up on a huge answer never sees its usage
+    if fault in ("no_usage", "nan_usage", "negative_usage"):
+        told = False
+        amount = math.nan if fault == "nan_usage" else -1
+        body["usage"] = None if fault == "no_usage" else dict.fromkeys(body["usage"], amount)
+    return Response(
+        status=200,
+        body=json.dumps(body).encode(),
+        delivery=_DELIVERIES.get(fault, "whole"),
+        usage=usage if told else None,
+    )
+
+
+_TEXTS = {
+    "blank": " ",
+    "not_json": "I would rather tell you a story about the sea.",
+    "wrong_schema": '{"unexpected": {"shape": true}}',
+    "prose": "Of course! Here it is: % I hope this helps.",
+    "fenced": "Here you are:\n```json\n%\n```\n",
+}
+
+
+def _wrong_types(value: Any) -> Any:
+    """The same fields with values that no field of that type accepts."""
+    if isinstance(value, dict):
+        return {key: _wrong_types(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return {"items": [_wrong_types(item) for item in value]}
+    return ["several"] if isinstance(value, int) else 7

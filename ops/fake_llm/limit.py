@@ -1,0 +1,36 @@
+"""The limit that the stand-in endpoint enforces: so many requests a minute, over any stretch of time."""
+
+from __future__ import annotations
+
+import math
+
+from ops.fake_llm.completions import Response, error
+
+
+class Pace:
+    """A sliding window with a burst, by the generic cell rate algorithm (ITU-T I.371, annex A).
+
+    With a burst of 0, 60 a minute are never two within a second, as where a provider enforces the limit of a minute
+    over shorter times; with a burst of one, one request at a time may come ahead of its second. A request that is
+    refused counts for nothing.
+    """
+
+    def __init__(self, requests_per_minute: int | None, burst: int) -> None:
+        self._interval = 60.0 / requests_per_minute if requests_per_minute is not None else 0.0
+        self._tolerance = burst * self._interval
+        self._next = -math.inf  # when the next request is on time
+        self._latest = -math.inf  # when one came last: of two at once the other may be read first
+
+    def early(self, came: float) -> float:
+        """Return by how many seconds a request came too early; 0 when it is accepted."""
+        came = self._latest = max(came, self._latest)
+        early = max(0.0, self._next - self._tolerance - came)
+        if not early:
+            self._next = max(self._next, came) + self._interval
+        return early
+
+
+def too_many(early: float) -> Response:
+    """429, and when to come again: in seconds rounded up, as the header has it, and in milliseconds, as OpenAI adds."""
+    wait = (("Retry-After", str(math.ceil(early))), ("retry-after-ms", str(math.ceil(early * 1000))))
+    return error(429, "rate_limit_exceeded", "More requests a minute than the stand-in was told to allow.", wait)

@@ -1,0 +1,314 @@
+"""A stand-in for a model's endpoint: OpenAI-compatible, deterministic, and able to fail in every way.
+
+It serves `POST /v1/chat/completions`, `GET /v1/models` and `GET /stats`. What it answers depends on the messages
+and the seed; how long it takes and whether it fails, on these and on how often the same was asked before: never on
+the order in which requests arrive.
+
+    with FakeEndpoint(latency=0.2, faults={"429": 0.1}) as endpoint:
+        settings = Settings(llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=100_000)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import exp
+from statistics import NormalDist
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from ops.fake_llm.arrival import arrival, listening
+from ops.fake_llm.completions import Response, complete, content_digest, error
+from ops.fake_llm.faults import check_faults, draw, pick
+from ops.fake_llm.http import Request, deliver, head_of, read_request
+from ops.fake_llm.limit import Pace, too_many
+from ops.fake_llm.stats import Stats, Tally
+
+MODEL = "stand-in"
+MOST_TAIL = 3.0
+_BACKLOG = 1024
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How the stand-in behaves."""
+
+    latency: float = 0.0  # seconds before an answer
+    jitter: float = 0.0  # up to so many seconds more
+    tail: float = (
+        0.0  # sigma of a log-normal factor on both: with 0.5 one of 20 takes 2.3 times as long, one of 100 3.2
+    )
+    faults: Mapping[str, float] = field(default_factory=dict)  # see ops/fake_llm/faults.py
+    seed: int = 0
+    refuses: frozenset[str] = frozenset()  # "json_schema", "json_object", "max_tokens", "max_completion_tokens"
+    requests_per_minute: int | None = None  # None: as many as come
+    burst: int = 1  # requests that may come ahead of the pace
+
+    def __post_init__(self) -> None:
+        check_faults(self.faults)
+        if self.requests_per_minute is not None and self.requests_per_minute < 1:
+            raise ValueError(f"requests per minute {self.requests_per_minute} must be 1 or more, or None")
+        if self.burst < 0:
+            raise ValueError(f"burst {self.burst} must not be negative")
+        if self.latency < 0 or self.jitter < 0:
+            raise ValueError(f"latency {self.latency} and jitter {self.jitter} must not be negative")
+        if not 0 <= self.tail <= MOST_TAIL:
+            raise ValueError(f"tail {self.tail} must be between 0 and {MOST_TAIL}")
+
+
+class _Decision(NamedTuple):
+    """What a request gets."""
+
+    wait: float  # seconds
+    model: str  # that was asked for; "" where that cannot be read
+    digest: str  # of the request's content
+    response: Response
+
+
+class _Server:
+    """The endpoint on an event loop. Its tally may be read from any thread."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.tally = Tally()
+        self.open = asyncio.Event()  # cleared: answers wait
+        self.open.set()
+        self._attempts: Counter[str] = Counter()
+        self._limit = Pace(options.requests_per_minute, options.burst)
+        self._connections: set[asyncio.Task[Any]] = set()
+
+    def behave(self, options: Options) -> None:
+        before, self.options = self.options, options
+        if (before.requests_per_minute, before.burst) != (options.requests_per_minute, options.burst):
+            self._limit = Pace(options.requests_per_minute, options.burst)
+
+    async def listen(self, host: str, port: int) -> asyncio.Server:
+        return await asyncio.start_server(self._serve, sock=listening(host, port, _BACKLOG))
+
+    async def close(self) -> None:
+        """End every connection."""
+        for task in list(self._connections):
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            while (request := await read_request(reader)) is not None:
+                if not await self._respond(request, reader, writer):
+                    break
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _respond(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one request; False when the connection is over."""
+        path = request.path.partition("?")[0].rstrip("/")
+        if (request.method, path) == ("POST", "/v1/chat/completions"):
+            return await self._chat(request, reader, writer)
+        if (request.method, path) == ("GET", "/stats"):
+            response = Response(status=200, body=json.dumps(self.tally.stats()._asdict()).encode())
+        elif (request.method, path) == ("GET", "/v1/models"):
+            models = {
+                "object": "list",
+                "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "cogitate"}],
+            }
+            response = Response(status=200, body=json.dumps(models).encode())
+        else:
+            response = error(404, "not_found", f"{request.method} {path} is not served here")
+        writer.write(head_of(response) + response.body)
+        await writer.drain()
+        return True
+
+    async def _chat(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        self.tally.came()
+        early = self._limit.early(arrival(writer))
+        try:
+            wait, model, digest, response = (
+                _Decision(0.0, "", "", too_many(early)) if early > 0 else self._decide(request.body)
+            )
+            await asyncio.sleep(wait)
+            await self.open.wait()
+            if reader.at_eof() or response.delivery != "whole":
+                sent = not reader.at_eof() and await deliver(response, reader, writer)
+                self.tally.sent(model, digest, response if sent else None)
+                return sent
+            self.tally.sent(model, digest, response)  # first, so that whoever has the answer finds it counted
+            return await deliver(response, reader, writer)
+        finally:
+            self.tally.went()
+
+    def _decide(self, body: bytes) -> _Decision:
+        options = self.options
+        try:
+            request, digest, form, answer = _understood(body, options.seed)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            refusal = error(400, "invalid_request", "this is no request for a completion that can be answered")
+            return _Decision(0.0, "", "", refusal)
+        model = str(request.get("model"))
+        refused = _refused(request, form, options.refuses)
+        if refused is not None:
+            self.tally.understood(model, None)
+            return _Decision(0.0, model, digest, error(400, "unsupported", refused))
+        attempt = self._attempts[digest]
+        self._attempts[digest] += 1
+        fault = pick(options.faults, draw(options.seed, digest, attempt, "fault"))
+        self.tally.understood(model, fault)
+        wait = options.latency + options.jitter * draw(options.seed, digest, attempt, "jitter")
+        if options.tail:
+            wait *= exp(options.tail * _NORMAL.inv_cdf(_inside(draw(options.seed, digest, attempt, "tail"))))
+        return _Decision(wait, model, digest, answer if fault is None else complete(request, options.seed, fault))
+
+
+def _inside(share: float) -> float:
+    """A share that has a quantile: neither 0 nor 1."""
+    return min(max(share, 1e-6), 1 - 1e-6)
+
+
+def _refused(request: Mapping[str, Any], form: str | None, refuses: frozenset[str]) -> str | None:
+    """What is said to a request for something that is not supported; None when all of it is."""
+    for feature in sorted(refuses):
+        if feature == form:
+            return f"response_format {feature} is not supported"
+        if feature in request:
+            other = {"max_tokens", "max_completion_tokens"} - {feature}
+            return f"{feature} is not supported: use {', '.join(other)}"
+    return None
+
+
+@lru_cache(maxsize=1024)  # under load the same is asked again: in rounds, and in further attempts
+def _understood(body: bytes, seed: int) -> tuple[Mapping[str, Any], str, str | None, Response]:
+    """A request, its content's digest, the form of answer it asks for, and the answer."""
+    request = json.loads(body)
+    form = (request.get("response_format") or {}).get("type")
+    return request, content_digest(request), form, complete(request, seed, None)
+
+
+class FakeEndpoint:
+    """The stand-in in a thread of this process, on a free port of the loopback interface, while the block lasts."""
+
+    def __init__(
+        self,
+        *,
+        latency: float = 0.0,
+        jitter: float = 0.0,
+        tail: float = 0.0,
+        faults: Mapping[str, float] | None = None,
+        seed: int = 0,
+        refuses: frozenset[str] = frozenset(),
+        requests_per_minute: int | None = None,
+        burst: int = 1,
+    ) -> None:
+        options = Options(
+            latency=latency, jitter=jitter, tail=tail, faults=faults or {}, seed=seed, refuses=refuses,
+            requests_per_minute=requests_per_minute, burst=burst,
+        )  # fmt: skip
+        self._server = _Server(options)
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="fake-llm", daemon=True)
+        self._loop: asyncio.AbstractEventLoop
+        self._stop: asyncio.Event
+        self.url = ""  # for `base_url`: ends in /v1
+
+    def __enter__(self) -> FakeEndpoint:
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def stats(self) -> Stats:
+        """What was served so far."""
+        return self._server.tally.stats()
+
+    def wait_for_request(self, number: int, timeout: float = 30.0) -> None:
+        """Return once so many requests for completions have arrived.
+
+        Raises:
+            TimeoutError: when they do not arrive within `timeout` seconds.
+        """
+        self.wait_until(lambda stats: stats.requests >= number, timeout)
+
+    def wait_until(self, condition: Callable[[Stats], bool], timeout: float = 30.0) -> None:
+        """Return once the counts satisfy a condition.
+
+        Raises:
+            TimeoutError: when they do not within `timeout` seconds.
+        """
+        changed = self._server.tally.changed
+        with changed:
+            if not changed.wait_for(lambda: condition(self.stats()), timeout):
+                raise TimeoutError(f"not within {timeout:g} s; served so far: {self.stats()}")
+
+    def change(self, *, latency: float | None = None, faults: Mapping[str, float] | None = None) -> None:
+        """Answer like this from now on; None: as before.
+
+        Raises:
+            ValueError: for a fault that is not known, and the like.
+        """
+        options = self._server.options
+        self.behave(
+            replace(
+                options,
+                latency=options.latency if latency is None else latency,
+                faults=options.faults if faults is None else faults,
+            )
+        )
+
+    def behave(self, options: Options) -> None:
+        """Answer as these options say from now on. A limit of requests begins anew where it is another."""
+        self._loop.call_soon_threadsafe(self._server.behave, options)
+
+    def hold(self) -> None:
+        """Let requests arrive and keep their answers back until `release`."""
+        self._loop.call_soon_threadsafe(self._server.open.clear)
+
+    def release(self) -> None:
+        """Send what was held."""
+        self._loop.call_soon_threadsafe(self._server.open.set)
+
+    async def _run(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        listening = await self._server.listen("127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+        self._ready.set()
+        await self._stop.wait()
+        listening.close()
+        await self._server.close()
+
+
+def serve(options: Options, *, host: str = "127.0.0.1", port: int = 8000, ready: Callable[[str], None] = print) -> None:
+    """Serve until interrupted; `ready` is told the base URL once the port is open.
+
+    Raises:
+        OSError: when the address cannot be listened on.
+    """
+
+    async def run() -> None:
+        server = _Server(options)
+        listening = await server.listen(host, port)
+        bound = listening.sockets[0].getsockname()
+        ready(f"http://{bound[0]}:{bound[1]}/v1")
+        try:
+            await listening.serve_forever()
+        finally:
+            listening.close()
+            await server.close()
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(run())

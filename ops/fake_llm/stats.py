@@ -1,0 +1,89 @@
+"""What the stand-in endpoint has served so far, counted from any thread."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from typing import NamedTuple
+
+from ops.fake_llm.completions import Response
+
+_REMEMBERED = 10_000  # completed answers whose order is told
+
+
+class Stats(NamedTuple):
+    """What was served so far."""
+
+    requests: int  # for chat completions, the refused and failed included
+    by_status: dict[str, int]  # of responses sent in full; "none": no status reached the client
+    by_fault: dict[str, int]
+    answers: int  # responses that told their usage
+    prompt_tokens: int  # of these
+    completion_tokens: int  # of these
+    requests_by_model: dict[str, int]  # those that could be read
+    tokens_by_model: dict[str, int]  # that responses told
+    in_flight: int
+    most_in_flight: int
+    completed: list[str]  # content digests of the latest 10,000 of these, in the order in which they were sent
+
+
+class Tally:
+    """Counts requests and what became of them. `changed` is notified of requests that come and go."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self._status: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
+        self._requests_of: Counter[str] = Counter()
+        self._tokens_of: Counter[str] = Counter()
+        self._requests = self._answers = self._prompt = self._completion = self._in_flight = self._most = 0
+        self._completed: deque[str] = deque(maxlen=_REMEMBERED)
+
+    def stats(self) -> Stats:
+        """What was counted so far."""
+        with self.changed:
+            return Stats(
+                requests=self._requests,
+                by_status=dict(self._status),
+                by_fault=dict(self._faults),
+                answers=self._answers,
+                prompt_tokens=self._prompt,
+                completion_tokens=self._completion,
+                requests_by_model=dict(self._requests_of),
+                tokens_by_model=dict(self._tokens_of),
+                in_flight=self._in_flight,
+                most_in_flight=self._most,
+                completed=list(self._completed),
+            )
+
+    def came(self) -> None:
+        """Count a request; `went` must be told when it is over."""
+        with self.changed:
+            self._requests += 1
+            self._in_flight += 1
+            self._most = max(self._most, self._in_flight)
+            self.changed.notify_all()
+
+    def went(self) -> None:
+        """Count the end of a request."""
+        with self.changed:
+            self._in_flight -= 1
+            self.changed.notify_all()
+
+    def understood(self, model: str, fault: str | None) -> None:
+        """Count what a request asks for, and the fault that it gets."""
+        with self.changed:
+            self._requests_of[model] += 1
+            if fault is not None:
+                self._faults[fault] += 1
+
+    def sent(self, model: str, digest: str, response: Response | None) -> None:
+        """Count a response that is sent in full, or None for one that is not."""
+        with self.changed:
+            self._status[str(response.status) if response is not None else "none"] += 1
+            if response is not None and response.usage is not None:
+                self._answers += 1
+                self._prompt += response.usage[0]
+                self._completion += response.usage[1]
+                self._tokens_of[model] += sum(response.usage)
+                self._completed.append(digest)

@@ -1,0 +1,32 @@
+"""`cogitate flower`: Flower with the pages Budgets and Cadence, by this machine's settings, in this process's place."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from ops.options import DataDir, read_settings
+from scheduler.ledger.connect import check, connect
+from workers.processes.supervisor import worker_environment
+
+EXAMPLE = """
+Example: cogitate flower --port=5555
+
+Example: cogitate flower --basic-auth=operator:secret --url-prefix=flower
+"""
+
+
+def flower(context: typer.Context, data_dir: DataDir = None) -> int:
+    """Show tasks, budgets and cadence in a browser. Further options are Flower's, written as --name=value.
+
+    This is `celery -A workers flower` with the settings filled in. It listens on this machine only.
+    """
+    settings = read_settings(data_dir=data_dir)
+    url = settings.state_url()
+    with connect(url, settings.socket_timeout) as client:
+        check(client, url)
+    command = [sys.executable, "-m", "celery", "-A", "workers", "flower", "--address=127.0.0.1", *context.args]
+    sys.stdout.flush()
+    os.execve(command[0], command, worker_environment(settings))

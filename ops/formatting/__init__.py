@@ -1,0 +1,1 @@
+"""Figures of a run in words, as commands and pages print them."""

@@ -1,0 +1,82 @@
+"""A run's budget in words and as a table: limits with what is kept of them for retries, owners' own limits folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.table import Table
+
+from scheduler.budget.budget import limit_in_words, window_in_words
+from scheduler.budget.budget_lines import BudgetLine, LimitInForce
+
+COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
+NAMED = 3  # owners of one limit for each of them, in one line
+
+
+class Row(NamedTuple):
+    """One limit, in the order of `COLUMNS`, and who has used most of it."""
+
+    window: str
+    scope: str
+    unit: str
+    spent: int
+    in_flight: int
+    held: int
+    limit: str
+    overrun: int
+    most: str = ""  # of owners that have the same limit each
+
+
+def refused_in_words(refused: Mapping[str, int], limits: Iterable[LimitInForce]) -> list[str]:
+    """Return what refused requests, each limit with what it is now, and how often it did."""
+    known = {one.name: limit_in_words(one.limit, one.for_retries) for one in limits}
+    return [f"{name}{f' = {known[name]}' if name in known else ''}, {count}×" for name, count in refused.items()]
+
+
+def limit_lines(limits: Iterable[LimitInForce]) -> list[str]:
+    """Return each limit as the settings name it, with what it comes to."""
+    return [f"{one.name} = {limit_in_words(one.limit, one.for_retries)}" for one in limits]
+
+
+def budget_table(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> Table:
+    """Return the lines that have a limit as a table, with who has used most beneath it."""
+    rows = budget_rows(lines, limits, fold=fold)
+    named = [f"{row.window}, {row.scope}, {row.unit}: most by {row.most}" for row in rows if row.most]
+    table = Table(title="Budget", title_justify="left", caption="\n".join(named) or None, caption_justify="left")
+    for name in COLUMNS:
+        table.add_column(name, justify="left" if name in COLUMNS[:3] else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(f"{value:,}" if isinstance(value, int) else value for value in row[: len(COLUMNS)]))
+    return table
+
+
+def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> list[Row]:
+    """Return the lines that have a limit.
+
+    Args:
+        fold: make one row of owners that have the same limit each; its figures are those of whoever has used most.
+    """
+    own = {one.name for one in limits}
+    groups: dict[tuple[str, ...], list[BudgetLine]] = {}
+    for line in lines:
+        if line.limit is None:
+            continue
+        period, scope = line.window.partition(":")[0], line.scope
+        if fold and scope.startswith("owner:") and f"{period}.{scope}.{line.unit}" not in own:
+            scope = "owner:*"
+        groups.setdefault((line.window, scope, line.unit), []).append(line)
+    return [_row(found) for found in groups.values()]
+
+
+def _row(lines: Sequence[BudgetLine]) -> Row:
+    first, most = lines[0], ""
+    scope = first.scope
+    if len(lines) > 1:
+        fullest = sorted(lines, key=lambda line: (-line.counted, line.scope))
+        first, scope = fullest[0], f"owner:* ({len(lines)})"
+        most = ", ".join(f"{line.scope.removeprefix('owner:')} {line.counted:,}" for line in fullest[:NAMED])
+    return Row(
+        window_in_words(first.window), scope, first.unit, first.spent, first.reserved, first.held,
+        limit_in_words(first.limit or 0, first.for_retries), first.overrun, most,
+    )  # fmt: skip

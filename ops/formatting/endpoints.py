@@ -1,0 +1,43 @@
+"""Endpoints in words: breakers, limits and failures, for `cogitate status`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from scheduler.inspection.endpoint_vitals import EndpointVitals
+
+
+def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
+    """One column for each endpoint that was ever called, by all runs of this state together."""
+    table = Table(title="Endpoints, of all runs", title_justify="left")
+    table.add_column("")
+    for one in endpoints:
+        table.add_column(one.endpoint, overflow="fold")
+    table.add_row("breaker", *map(breaker_in_words, endpoints))
+    for name in ("calls", "tokens", "in_flight", "waits", "openings"):
+        table.add_row(name.replace("_", " "), *(f"{getattr(one, name):,}" for one in endpoints))
+    table.add_row("failures", *(_counts(one.failures) for one in endpoints))
+    table.add_row("not called", *(_counts(one.refused) for one in endpoints))
+    return table
+
+
+def breaker_in_words(one: EndpointVitals) -> str:
+    """What an endpoint lets through, and why: "open for 12 s (server), next call in 8 s"."""
+    words = []
+    if one.breaker == "closed":
+        words.append("closed")
+    else:
+        words.append(f"{one.breaker} for {one.changed or 0:.0f} s ({one.why})")
+        if one.breaker == "open":
+            words.append(f"next call in {one.next_probe or 0:.0f} s")
+    if one.held:
+        words.append(f"held for {one.held:.0f} s more")
+    if one.missing_models:
+        words.append("does not know " + ", ".join(one.missing_models))
+    return ", ".join(words)
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())

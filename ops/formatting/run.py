@@ -1,0 +1,176 @@
+"""The end of a run: figures as JSON with stable names, or a summary for people with what to try next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from host.shortfall_words import shortfall_lines
+from memory.clock import day_and_time
+from ops.formatting.budget import budget_table, refused_in_words
+from ops.formatting.steering import cadence_in_words, mode_in_words, pace_in_words
+from scheduler.inspection.summary import RunSummary
+from scheduler.latency.due_ticks import TOO_SLOW
+
+DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
+MEANING = {
+    "denied": "refused by a limit of the budget",
+    "too_slow": "the model takes longer than the result is worth: it was not asked",
+    "late": "not done when due",
+    "failed": "no usable answer of a model",
+    "dead": "given up: too many attempts, or nothing left for another in a retry pool",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Took:
+    """What only the process that ran knows."""
+
+    wall_s: float
+    tick_seconds: Collection[float]  # the host's own work, in its newest ticks
+    ticks_per_day: int
+
+
+def report_json(summary: RunSummary, took: Took) -> dict[str, Any]:
+    """The object that `--json` prints. Its names are stable."""
+    days = summary.tick / took.ticks_per_day
+    return {
+        "run": summary.run,
+        "days": int(days) if days == int(days) else round(days, 4),
+        "ticks": summary.tick,
+        "agents": summary.agents,
+        "digest": summary.digest,
+        "chain": summary.chain,
+        "wall_s": round(took.wall_s, 3),
+        "jobs": summary.jobs,
+        "late_answers": summary.late_answers,
+        "shortfalls": [msgspec.structs.asdict(line) for line in summary.shortfalls],
+        "budget": [msgspec.structs.asdict(line) for line in summary.budget],
+        "memories": summary.memories,
+        "tick_ms": tick_ms(took.tick_seconds),
+        "warnings": summary.warnings,
+    }
+
+
+def tick_ms(seconds: Collection[float]) -> dict[str, float]:
+    """Percentiles (nearest rank) of milliseconds a tick; zeros when there was none."""
+    ordered = sorted(seconds) or [0.0]
+
+    def at(percent: int) -> float:
+        return round(1000 * ordered[max(0, -(-len(ordered) * percent // 100) - 1)], 3)
+
+    return {"p50": at(50), "p99": at(99), "max": at(100)}
+
+
+def degraded(summary: RunSummary) -> tuple[Counter[str], int]:
+    """How many jobs got less than was asked for, by reason, and how many jobs there were."""
+    reasons: Counter[str] = Counter()
+    for facts in summary.jobs.values():
+        reasons.update(facts["reason"])
+    return Counter({reason: reasons[reason] for reason in DEGRADED if reasons[reason]}), reasons.total()
+
+
+def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None) -> list[str]:
+    """The same in words, with the limits that refused and the endpoints that did not answer.
+
+    Args:
+        servers: the address of each endpoint, where it is known here.
+    """
+    reasons, total = degraded(summary)
+    if not total:
+        return ["No job was due."]
+    count = reasons.total()
+    lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or put off."]
+    for reason, times in reasons.items():
+        line = f"  {times} {reason}: {MEANING[reason]}"
+        refused = refused_in_words({k: n for k, n in summary.refused.items() if k != TOO_SLOW}, summary.limits)
+        if reason == "denied" and refused:
+            line += f" ({'; '.join(refused)})"
+        lines.append(line)
+    lines += shortfall_lines(summary.shortfalls, servers or {})
+    replaced = sum(ends.get("applied", 0) for ends in summary.late_answers.values())
+    if replaced:
+        lines.append(f"{replaced} answers that came late took the place of what a heuristic had made.")
+    return lines
+
+
+def print_summary(
+    console: Console,
+    summary: RunSummary,
+    took: Took | None = None,
+    servers: Mapping[str, str] | None = None,
+    *,
+    every_owner: bool = False,
+) -> None:
+    """Print tables and sentences on what a run did; `servers` as `degraded_lines` has it.
+
+    Args:
+        every_owner: list owners one by one where each has the same limit.
+    """
+    until = day_and_time(summary.minute)
+    stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
+    console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
+    if summary.trimmed:
+        console.print(f"The journal begins with tick {summary.trimmed + 1:,}: what went before is counted here, and no "
+                      "longer listed", highlight=False)  # fmt: skip
+    if took is not None:
+        ms = tick_ms(took.tick_seconds)
+        console.print(f"{took.wall_s:.1f} s; the host's own work took {ms['p50']} ms a tick, "
+                      f"{ms['p99']} ms at the 99th percentile")  # fmt: skip
+    console.print(jobs_table(summary))
+    for line in degraded_lines(summary, servers):
+        console.print(line, highlight=False, soft_wrap=True)
+    budget = run_budget_table(summary, fold=not every_owner)
+    if budget.row_count:
+        console.print(budget)
+    console.print(_memories_table(summary))
+    steering = summary.steering
+    for line in (mode_in_words(steering), cadence_in_words(steering), pace_in_words(steering)):
+        if line:
+            console.print(line[0].upper() + line[1:], highlight=False, soft_wrap=True)
+    if summary.warnings:
+        console.print("Warnings: " + ", ".join(f"{name} {count}" for name, count in summary.warnings.items()))
+    console.print(f"Digest {summary.digest}", highlight=False)
+
+
+def jobs_table(summary: RunSummary) -> Table:
+    """Jobs by kind: what was decided, how they ended, where results came from."""
+    table = Table(title="Jobs", title_justify="left")
+    table.add_column("kind")
+    columns = (("decision", "admitted"), ("end", "applied"), ("end", "stale"), ("source", "llm"), ("source", "cached"),
+               ("source", "heuristic"))  # fmt: skip
+    for _, name in columns:
+        table.add_column(name, justify="right")
+    table.add_column("degraded", justify="right")
+    for kind, facts in summary.jobs.items():
+        cut = sum(facts["reason"].get(reason, 0) for reason in DEGRADED)
+        table.add_row(kind, *(str(facts[fact].get(name, 0)) for fact, name in columns), str(cut))
+    return table
+
+
+def run_budget_table(summary: RunSummary, *, fold: bool = True) -> Table:
+    """Windows that have a limit; those of single ticks are too many to list."""
+    lines = [line for line in summary.budget if not line.window.startswith("tick:")]
+    return budget_table(lines, summary.limits, fold=fold)
+
+
+def _memories_table(summary: RunSummary) -> Table:
+    table = Table(title="Memories", title_justify="left")
+    table.add_column("type")
+    table.add_column("live", justify="right")
+    table.add_column("archived", justify="right")
+    for name, counts in summary.memories.items():
+        table.add_row(name, f"{counts['live']:,}", f"{counts['archived']:,}")
+    return table
+
+
+def ended_jobs(summary: RunSummary) -> int:
+    """How many jobs have had their end."""
+    return sum(sum(facts["end"].values()) for facts in summary.jobs.values())

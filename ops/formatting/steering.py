@@ -1,0 +1,33 @@
+"""How a run is steered, in words."""
+
+from __future__ import annotations
+
+from scheduler.inspection.steering_vitals import SteeringVitals
+
+_CAUSES = {"late": "late results", "failed": "failed jobs", "budget": "the budget's pace"}
+_BY = {"controller": "left to the controller", "pinned": "pinned by an operator", "settings": "the controller is off"}
+
+
+def mode_in_words(steering: SteeringVitals) -> str:
+    """What operators asked of the run; empty when it simply goes on."""
+    parts = [] if steering.mode in ("running", "drained") else [steering.mode]
+    if steering.asked:
+        parts.append(f"{steering.asked} request{'' if steering.asked == 1 else 's'} of operators not applied yet")
+    return ", ".join(parts)
+
+
+def cadence_in_words(steering: SteeringVitals) -> str:
+    """Such as "reflections every 1,440 game minutes, at 1/2 of the usual cadence (late results 40%); …"."""
+    every = "no reflections" if steering.interval is None else f"reflections every {steering.interval:,} game minutes"
+    share = "as usual" if steering.cadence == 1 else f"at {steering.cadence:g} of the usual cadence"
+    pressing = [f"{_CAUSES[cause]} {steering.causes[cause]}%" for cause in steering.pressing]
+    why = f" (pressure: {', '.join(pressing)})" if pressing else ""
+    held = f"; {steering.waiting} agents wait to reflect" if steering.waiting else ""
+    postponed = f"; {steering.postponed:,} postponed so far" if steering.postponed else ""
+    return f"{every}, {share}{why}; {_BY[steering.by]}{held}{postponed}"
+
+
+def pace_in_words(steering: SteeringVitals) -> str:
+    """What a tick costs the host, and how far behind a paced one is."""
+    behind = f", {steering.lag:,} ticks behind its pace" if steering.lag else ""
+    return f"the host works {steering.host_ms:.1f} ms a tick{behind}"

@@ -1,0 +1,1 @@
+"""Load tests: profiles, their run, figures, assertions and page."""

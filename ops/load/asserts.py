@@ -1,0 +1,85 @@
+"""What a load test must show: "late_share<0.05", a name of a figure, a comparison and a number; nothing else."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from scheduler.config.settings import ConfigurationError
+
+_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_FORM = re.compile(r"\s*([\w.-]+?)\s*(<=|>=|==|!=|<|>)\s*(-?\d+(?:\.\d+)?(?:[eE]-?\d+)?)\s*")
+
+
+class Expectation(NamedTuple):
+    """One figure and what it must be."""
+
+    name: str
+    comparison: str
+    value: float
+
+    def text(self) -> str:
+        """As it was given."""
+        return f"{self.name}{self.comparison}{self.value:g}"
+
+
+def parse(text: str) -> Expectation:
+    """Read an expectation.
+
+    Raises:
+        ConfigurationError: when it is none.
+    """
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise ConfigurationError(
+            f"--assert {text[:80]!r}: write a figure, one of {' '.join(_COMPARISONS)} and a number, "
+            'such as "late_share<0.05"'
+        )
+    return Expectation(found[1], found[2], float(found[3]))
+
+
+def numbers(figures: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:
+    """The figures that can be compared, those of phases as "outage.late_share"; None where there is nothing to say."""
+    found: dict[str, float | None] = {}
+    for name, value in figures.items():
+        if isinstance(value, dict):
+            found |= numbers(value, f"{prefix}{name}." if name not in ("phases",) else prefix)
+        elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+            found[prefix + name] = value
+    return found
+
+
+def check_names(expected: list[Expectation], known: Mapping[str, object]) -> None:
+    """Each must name a figure.
+
+    Raises:
+        ConfigurationError: naming one that there is not, and those that there are.
+    """
+    for one in expected:
+        if one.name not in known:
+            whole = ", ".join(sorted(name for name in known if "." not in name))
+            phases = ", ".join(sorted(name for name in known if name.endswith(".late_share")))
+            raise ConfigurationError(
+                f"--assert: there is no figure {one.name!r}; there are {whole}; and those of phases, such as {phases}"
+            )
+
+
+def failures(expected: list[Expectation], known: Mapping[str, float | None]) -> list[str]:
+    """What did not come out as it must, one line each."""
+    lines = []
+    for one in expected:
+        value = known[one.name]
+        if value is None:
+            lines.append(f"{one.text()}: it did not happen")
+        elif not _COMPARISONS[one.comparison](value, one.value):
+            lines.append(f"{one.text()}: it is {value:g}")
+    return lines

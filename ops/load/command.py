@@ -1,0 +1,159 @@
+"""`cogitate load`: how a run fares under load, faults and limits, in figures and as a page."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from host import logs
+from host.pace_fit import fit_lines, known_before, pace_fit
+from host.terminal import Terminal
+from ops.load.asserts import check_names, failures, numbers, parse
+from ops.load.figures import LoadRecorder, figures
+from ops.load.page import load_page
+from ops.load.profiles import PROFILES, LoadProfile, profile_of, recorded_profile
+from ops.load.run import LoadTest, load_settings
+from ops.load.view import LoadView
+from ops.options import AsJson, DataDir, Verbose
+from ops.signals import interruptible
+from scheduler.config.endpoints import DEFAULT
+from scheduler.config.settings import ConfigurationError, Settings
+
+EXAMPLE = """
+Example: cogitate load --profile outage
+
+Example: cogitate load --profile steady --agents 100 --assert "late_share<0.05" --json
+
+Example: cogitate load --demand job_demand.csv
+"""
+
+
+def load(
+    profile: Annotated[
+        str | None, typer.Option("--profile", metavar="NAME", help=f"One of {', '.join(PROFILES)} (default steady).")
+    ] = None,
+    demand: Annotated[
+        Path | None, typer.Option("--demand", metavar="FILE", help="The load of a recorded job_demand.csv instead.")
+    ] = None,
+    agents: Annotated[
+        int | None, typer.Option("--agents", metavar="N", min=1, max=1000, help="How many agents.")
+    ] = None,
+    tick_rate: Annotated[
+        float | None, typer.Option("--tick-rate", metavar="HZ", min=0.1, help="Ticks a second.")
+    ] = None,
+    cadence: Annotated[
+        float | None,
+        typer.Option("--cadence", min=0.001, max=1, help="Pin the reflections to this share of the usual cadence."),
+    ] = None,
+    latency: Annotated[
+        float | None, typer.Option("--latency", metavar="SECONDS", min=0, help="How long an answer takes.")
+    ] = None,
+    error_rate: Annotated[
+        float | None, typer.Option("--error-rate", min=0, max=1, help="Share of requests answered by 503, throughout.")
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", metavar="W", min=1, help="Worker processes.")] = 2,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", metavar="URL", help="An endpoint of your own; needs a limit.")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model to ask there.")] = None,
+    limit_usd: Annotated[float | None, typer.Option(metavar="X", help="The test's limit in dollars.")] = None,
+    limit_tokens: Annotated[int | None, typer.Option(metavar="N", help="The test's limit in tokens.")] = None,
+    expected: Annotated[
+        list[str] | None,
+        typer.Option("--assert", metavar="EXPR", help='Such as "late_share<0.05"; an unknown name lists all.'),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The report (default load-PROFILE.html).")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Put a town under load, with a server and workers of its own and a stand-in for a model that fails as told.
+
+    Writes one HTML report. Exit code 1 when an assertion does not hold, 2 when one names no figure. Without --data-dir
+    the run is forgotten afterwards.
+    """
+    logs.configure(verbose)
+    chosen = _profile(profile, demand)
+    if agents is not None:
+        chosen = replace(chosen, agents=agents)
+    if tick_rate is not None:
+        chosen = replace(chosen, tick_rate=tick_rate)
+    changes: dict[str, Any] = {} if cadence is None else {"cadence": cadence}
+    changes |= {} if latency is None else {"latency": latency}
+    changes |= {} if error_rate is None else {"faults": {"503": error_rate} if error_rate else {}}
+    chosen = replace(chosen, phases=[replace(phase, **changes) for phase in chosen.phases])
+    own = _own_endpoint(chosen, base_url, model, limit_usd, limit_tokens, bool(latency is not None or error_rate))
+    asserted = [parse(text) for text in expected or ()]
+    check_names(asserted, numbers(figures(chosen, LoadRecorder(), open_reflections=0, waiting=(), interval=60)))
+    console = Terminal(stderr=True)
+    with ExitStack() as stack:
+        folder = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-load-")))
+        settings = load_settings(chosen, folder, workers=workers, **own)
+        view = LoadView(chosen, console)
+        test = LoadTest(chosen, settings, view.update)
+        interruption = stack.enter_context(interruptible(lambda text: console.print(text, highlight=False)))
+        for line in _fit(chosen, settings):
+            console.print(line, highlight=False, soft_wrap=True)
+        try:
+            with interruption.softened(test.stop), view.shown():
+                found = test.run()
+        except KeyboardInterrupt:
+            return interruption.exit_code
+    known = numbers(found)
+    wrong = failures(asserted, known)
+    path = out or Path(f"load-{chosen.name}.html")
+    load_page(chosen, test.recorder.rows, found, wrong, limit_tokens).write(path)
+    said = Terminal(stderr=as_json)
+    for name, value in known.items():
+        if "." not in name:
+            said.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}", highlight=False)
+    said.print(f"wrote {path}", highlight=False, soft_wrap=True)
+    for line in wrong:
+        console.print(f"not as asserted: {line}", highlight=False)
+    if as_json:
+        print(json.dumps({**found, "out": str(path), "failed_asserts": wrong}), flush=True)
+    return 1 if wrong else interruption.exit_code if len(test.recorder.rows) < chosen.ticks else 0
+
+
+def _fit(profile: LoadProfile, settings: Settings) -> list[str]:
+    """Whether the ticks of the first phase, its model and due ticks fit each other."""
+    first = profile.phases[0]
+    rate = profile.tick_rate * first.speed
+    usual = {DEFAULT: first.latency + first.jitter / 2} if settings.base_url is None else {}
+    known = known_before(settings, usual, rate)
+    return fit_lines(pace_fit(settings, known, tick_rate=rate, agents=profile.agents), rate)
+
+
+def _profile(name: str | None, demand: Path | None) -> LoadProfile:
+    if name is not None and demand is not None:
+        raise ConfigurationError(f"give --profile {name} or --demand {demand}, not both")
+    return recorded_profile(demand) if demand is not None else profile_of(name or "steady")
+
+
+def _own_endpoint(
+    profile: LoadProfile, base_url: str | None, model: str | None, limit_usd: float | None, limit_tokens: int | None,
+    told: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """The settings of an endpoint of the user's own, which cannot be told to fail and may cost money."""
+    limits = {"limit_usd": limit_usd, "limit_tokens": limit_tokens}
+    given = {name: value for name, value in limits.items() if value is not None}
+    if base_url is None:
+        if model is not None:
+            raise ConfigurationError(f"--model {model} needs to know where: give --base-url too")
+        return given
+    if not given:
+        raise ConfigurationError("--base-url may cost money: give --limit-usd or --limit-tokens with it")
+    if profile.own_faults or told:
+        raise ConfigurationError(
+            f"{base_url} cannot be told to be slow, to fail or to limit itself, as this test needs: leave --base-url "
+            "out, or take the profile steady or day-boundary-storm without --latency and --error-rate"
+        )
+    return given | {"base_url": base_url} | ({} if model is None else {"model": model})

@@ -1,0 +1,187 @@
+"""What a load test measures: one row a tick while it goes on, and the figures that the rows come to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from ops.formatting.run import tick_ms
+from ops.load.profiles import LoadProfile
+from scheduler.config.controls import FULL
+from scheduler.engine.turn import Outcome
+from scheduler.steering.throttle import KIND
+
+
+class Row(msgspec.Struct, kw_only=True):
+    """One tick."""
+
+    tick: int
+    minute: int  # game time
+    at: float  # seconds since the first
+    host: float  # seconds of the host's own work
+    ended: int = 0  # jobs that were to be done by a worker
+    late: int = 0
+    failed: int = 0  # or dead
+    plans: int = 0  # of those that ended
+    late_plans: int = 0
+    tokens: int = 0  # of the attempts whose results were used
+    cadence: float = 1.0  # after the tick, share of the usual
+    queue: int | None = None  # age in ticks of the oldest job that waits or runs; None: not looked at
+    behind: float = 0.0  # ticks that the host is behind the pace
+    sources: Counter[str] = msgspec.field(default_factory=Counter)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A change of the cadence by the controller."""
+
+    minute: int
+    before: int  # thousandths
+    factor: int
+
+
+class LoadRecorder:
+    """Takes note of each committed tick."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.steps: list[Step] = []
+        self.asked: Counter[str] = Counter()  # owners whose reflection was admitted or left to the heuristic
+        self.reflected: Counter[str] = Counter()  # owners whose reflection ended
+        self.postponed = 0
+        self.refused = 0
+        self.held: set[str] = set()  # owners put off that have not been asked since
+        self._cadence = 1.0
+
+    def committed(self, tick: int, minute: int, outcome: Outcome, at: float, host: float) -> Row:
+        """One more tick."""
+        row = Row(tick=tick, minute=minute, at=at, host=host)
+        for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
+            row.sources[note.source] += 1
+            row.tokens += note.usage.tokens
+            if ended.key.kind == KIND:
+                self.reflected[ended.key.owner] += 1
+            if ended.reason in ("denied", "too_slow", "cancelled"):
+                self.refused += 1
+                continue
+            row.ended += 1
+            row.late += ended.reason == "late"
+            row.failed += ended.reason in ("failed", "dead")
+            if ended.key.kind == "plan":
+                row.plans += 1
+                row.late_plans += ended.reason == "late"
+        for decided in outcome.core.decided:
+            if decided.key.kind == KIND and decided.decision in ("admitted", "heuristic"):
+                self.asked[decided.key.owner] += 1
+                self.held.discard(decided.key.owner)
+        self.postponed += len(outcome.core.postponed)
+        self.held.update(postponed.owner for postponed in outcome.core.postponed)
+        stepped = outcome.core.stepped
+        if stepped is not None:
+            self._cadence = stepped.factor / FULL
+            if stepped.factor != stepped.before:
+                self.steps.append(Step(minute, stepped.before, stepped.factor))
+        row.cadence = self._cadence
+        self.rows.append(row)
+        return row
+
+    def pinned(self, cadence: float) -> None:
+        """The load test has set the cadence."""
+        self._cadence = cadence
+
+
+def figures(profile: LoadProfile, recorder: LoadRecorder, *, open_reflections: int, waiting: Iterable[str],
+            interval: int) -> dict[str, Any]:  # fmt: skip
+    """Everything in numbers, with stable names; None where something did not happen.
+
+    Args:
+        open_reflections: reflections that are open at the end.
+        waiting: owners that the throttle holds back at the end.
+        interval: game minutes between two steps of the controller.
+    """
+    rows = recorder.rows
+    phases = {}
+    for number, (start, phase) in enumerate(profile.starts()):
+        own = [row for row in rows if profile.at(row.minute)[0] == number]
+        phases[phase.name] = _shares(own) | {
+            "ticks": len(own),
+            "seconds": _seconds(own),
+            "cadence": own[-1].cadence if own else None,
+            "reversals": _reversals(recorder.steps, start, start + phase.minutes),
+        }
+    lost = sum(recorder.asked.values()) - sum(recorder.reflected.values()) - open_reflections
+    untraced = len(recorder.held - set(waiting))
+    seconds = _seconds(rows)
+    return {
+        "profile": profile.name,
+        "agents": profile.agents,
+        "ticks": len(rows),
+        "seconds": seconds,
+        "ticks_per_second": round(len(rows) / seconds, 3) if seconds else None,
+        "jobs_per_second": round(sum(row.ended for row in rows) / seconds, 3) if seconds else None,
+        **_shares(rows),
+        "cadence_least": min((row.cadence for row in rows), default=None),
+        "cadence_last": rows[-1].cadence if rows else None,
+        "reflections": sum(recorder.reflected.values()),
+        "postponed": recorder.postponed,
+        "lost_reflections": lost + untraced,
+        "reversals_most": max((phase["reversals"] for phase in phases.values()), default=0),
+        **_effect(profile, recorder.steps, interval),
+        "phases": phases,
+    }
+
+
+def _shares(rows: Sequence[Row]) -> dict[str, Any]:
+    """What ticks have in common, whichever they are."""
+    ended, plans = sum(row.ended for row in rows), sum(row.plans for row in rows)
+    sources = sum((row.sources for row in rows), Counter[str]())
+    queue = [row.queue for row in rows if row.queue is not None]
+    ms = tick_ms([row.host for row in rows])
+    return {
+        "jobs": sources.total(),
+        "late_share": round(sum(row.late for row in rows) / ended, 4) if ended else None,
+        "late_plan_share": round(sum(row.late_plans for row in rows) / plans, 4) if plans else None,
+        "failed_share": round(sum(row.failed for row in rows) / ended, 4) if ended else None,
+        "llm_share": round(sources["llm"] / sources.total(), 4) if sources else None,
+        "tokens": sum(row.tokens for row in rows),
+        "queue_age_most": max(queue, default=None),
+        "behind_most": round(max((row.behind for row in rows), default=0.0), 2),
+        "host_ms_p50": ms["p50"],
+        "host_ms_p99": ms["p99"],
+        "host_ms_max": ms["max"],
+    }
+
+
+def _effect(profile: LoadProfile, steps: Sequence[Step], interval: int) -> dict[str, int | None]:
+    """How many of the controller's intervals the cadence took to be halved, and to be as usual again.
+
+    0 to base where the cadence never fell.
+    """
+    found = {start: phase for start, phase in profile.starts() if phase.name == profile.disturbed}
+    if not found:
+        return {"intervals_to_half": None, "intervals_to_base": None}
+    (start, phase), = found.items()  # fmt: skip
+    end = start + phase.minutes
+    halved = next((step.minute for step in steps if step.minute > start and step.factor <= FULL // 2), None)
+    falls = [step.minute for step in steps if step.minute > start and step.factor < FULL]
+    back = 0 if not falls else next(
+        (-(-max(0, step.minute - end) // interval) for step in steps if step.minute > falls[0] and step.factor == FULL),
+        None,
+    )  # fmt: skip
+    return {
+        "intervals_to_half": None if halved is None else -(-(halved - start) // interval),
+        "intervals_to_base": back,
+    }
+
+
+def _reversals(steps: Sequence[Step], start: int, end: int) -> int:
+    """How often the cadence changed its direction within a phase."""
+    ways = [step.factor > step.before for step in steps if start < step.minute <= end]
+    return sum(one != other for one, other in pairwise(ways))
+
+
+def _seconds(rows: Sequence[Row]) -> float:
+    return round(rows[-1].at - rows[0].at, 3) if len(rows) > 1 else 0.0

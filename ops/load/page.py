@@ -1,0 +1,120 @@
+"""The report of a load test as one HTML file: what happened over game time, phase by phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from memory.clock import DAY
+from ops.formatting.axes import Axis, figure
+from ops.formatting.charts import Band, Series, bar_chart, line_chart
+from ops.load.figures import Row
+from ops.load.profiles import LoadProfile
+from ops.report.page import Cell, Page, Section, Table
+
+COLUMNS = 30  # of bars, about
+_SOURCES = ("llm", "cached", "heuristic", "none")
+_GLANCE = (
+    ("ticks a second", "ticks_per_second"), ("jobs a second", "jobs_per_second"), ("late", "late_share"),
+    ("late plans", "late_plan_share"), ("failed", "failed_share"), ("host ms a tick, 99%", "host_ms_p99"),
+    ("oldest in queue, ticks", "queue_age_most"), ("slowest cadence", "cadence_least"), ("tokens", "tokens"),
+    ("reflections lost", "lost_reflections"),
+)  # fmt: skip
+
+
+def load_page(
+    profile: LoadProfile, rows: Sequence[Row], found: Mapping[str, Any], asserted: Sequence[str], limit: int | None
+) -> Page:
+    """The page.
+
+    Args:
+        found: the figures of the test.
+        asserted: what did not come out as it had to, in words.
+        limit: the run's limit in tokens, if the user gave one.
+    """
+    page = Page(f"Load test: {profile.name}", f"{profile.about}; {profile.agents:,} agents, {len(rows):,} ticks")
+    facts = [(name, "–" if found[key] is None else figure(float(found[key]))) for name, key in _GLANCE]
+    page.sections.append(Section("At a glance", [f"Not as asserted: {line}" for line in asserted], facts))
+    if rows:
+        page.sections.append(Section("Over game time", charts=_charts(profile, rows, limit)))
+    page.sections.append(Section("Phases", tables=[_phases(profile), _by_phase(found)]))
+    page.footer = (
+        "Real workers, a real server and real HTTP on one machine: times are of this machine and of what else it did."
+    )
+    return page
+
+
+def _charts(profile: LoadProfile, rows: Sequence[Row], limit: int | None) -> list[Markup]:
+    begin, end = profile.start_minute, rows[-1].minute
+    step = next((s for s in (10, 30, 60, 120, 240, 360, 720) if (end - begin) / s <= 7), DAY)
+    x = Axis.exactly(begin, max(end, begin + 1), step)
+    bands = [Band(start, min(start + phase.minutes, end), phase.name) for start, phase in profile.starts()]
+    groups = _groups(rows)
+
+    def lines(title: str, y: str, *series: Series, top: float = 0.0, at: float | None = None) -> Markup:
+        return line_chart(title, series, x=x, y=y, x_label=_clock, top=top, bands=bands, limit=at)
+
+    def over(name: str, value: Callable[[list[Row]], float | None]) -> Series:
+        return Series(name, [(group[-1].minute, value(group)) for group in groups])
+
+    queue = [(row.minute, float(row.queue)) for row in rows if row.queue is not None]
+    cadence = [(float(begin), 1.0), *((float(row.minute), row.cadence) for row in rows)]
+    spent, burn = 0, []
+    for row in rows:
+        spent += row.tokens
+        burn.append((row.minute, float(spent)))
+    names = [name for name in _SOURCES if any(row.sources[name] for row in rows)] or ["llm"]
+    parts = [(name, [float(sum(row.sources[name] for row in group)) for group in groups]) for name in names]
+    near = float(limit) if limit is not None and limit <= 3 * max(1, spent) else None
+    return [
+        lines("Queue age", "ticks since the oldest job that waits was enqueued", Series("age", queue)),
+        lines("Cadence of reflections", "share of the usual", Series("cadence", cadence, step=True), top=1.0),
+        lines(
+            "Late and failed", "share of ended jobs", over("late", lambda group: _share(group, "late")),
+            over("failed", lambda group: _share(group, "failed")), top=1.0,
+        ),
+        lines("Budget burn", "tokens so far", Series("tokens", burn), at=near),
+        lines("Host time per tick", "ms", Series("host", [(row.minute, 1000 * row.host) for row in rows])),
+        lines("Throughput", "jobs ended a second", over("jobs", _throughput)),
+        bar_chart("Results by source", [_clock(group[0].minute) for group in groups], parts, y="jobs"),
+    ]  # fmt: skip
+
+
+def _groups(rows: Sequence[Row]) -> list[list[Row]]:
+    size = max(1, -(-len(rows) // COLUMNS))
+    return [list(rows[n : n + size]) for n in range(0, len(rows), size)]
+
+
+def _share(group: list[Row], name: str) -> float | None:
+    ended = sum(row.ended for row in group)
+    return sum(getattr(row, name) for row in group) / ended if ended else None
+
+
+def _throughput(group: list[Row]) -> float | None:
+    seconds = group[-1].at - group[0].at
+    return sum(row.ended for row in group[1:]) / seconds if seconds > 0 else None
+
+
+def _phases(profile: LoadProfile) -> Table:
+    rows: list[Sequence[Cell]] = [
+        (phase.name, phase.minutes, round(phase.agents * profile.agents), "controller" if phase.cadence is None else
+         figure(phase.cadence), profile.tick_rate * phase.speed, phase.latency, phase.requests_per_minute,
+         ", ".join(f"{name} {100 * share:g}%" for name, share in phase.faults.items()) or "none")
+        for phase in profile.phases
+    ]  # fmt: skip
+    head = ("phase", "game minutes", "agents", "cadence", "ticks a second", "latency, s", "requests a minute", "faults")
+    return Table(head, rows, "What was asked for")
+
+
+def _by_phase(found: Mapping[str, Any]) -> Table:
+    phases: Mapping[str, Mapping[str, Any]] = found["phases"]
+    names = list(next(iter(phases.values())))
+    return Table(
+        ("figure", *phases), [(name, *(p[name] for p in phases.values())) for name in names], "What came of it"
+    )
+
+
+def _clock(minute: float) -> str:
+    return f"{int(minute) % DAY // 60:02}:{int(minute) % 60:02}"

@@ -1,0 +1,210 @@
+"""What a load test does over time: profiles, each a row of phases.
+
+A profile is data. It says how long each phase lasts, how many agents are there, how often they reflect, how fast ticks
+go by, and how the stand-in endpoint behaves meanwhile.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from memory.clock import DAY
+from scheduler.config.settings import ConfigurationError
+
+HOUR = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """A stretch of game time with one load."""
+
+    name: str
+    minutes: int  # of game time
+    agents: float = 1.0  # share of all that are there
+    cadence: float | None = None  # of reflections, share of the usual, pinned; None: the controller decides
+    speed: float = 1.0  # of the profile's ticks per second
+    latency: float = 0.05  # seconds until the endpoint answers
+    jitter: float = 0.05  # up to so many seconds more
+    faults: Mapping[str, float] = field(default_factory=dict)  # share of requests that fail so: ops/fake_llm/faults.py
+    requests_per_minute: int | None = None  # that the endpoint allows
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadProfile:
+    """A whole load test."""
+
+    name: str
+    about: str
+    phases: Sequence[Phase]
+    agents: int = 25
+    tick_rate: float = 4.0  # ticks per second
+    minutes_per_tick: int = 5
+    start_minute: int = 7 * HOUR  # game time of tick 0
+    reflection_interval: int = 2 * HOUR  # game minutes
+    act_interval: int = HOUR  # game minutes between two choices of an agent
+    latency: Mapping[str, int] = field(default_factory=dict)  # ticks until a result is due, by kind
+    wait: float = 0.0  # seconds that a boundary waits for what is due
+    disturbed: str = ""  # the phase whose effect on the cadence is measured
+    demand: Sequence[Demanded] = ()  # what is asked for outright, by game minute
+
+    @property
+    def minutes(self) -> int:
+        """Game minutes of all phases."""
+        return sum(phase.minutes for phase in self.phases)
+
+    @property
+    def ticks(self) -> int:
+        """Ticks of all phases."""
+        return -(-self.minutes // self.minutes_per_tick)
+
+    @property
+    def own_faults(self) -> bool:
+        """Whether it needs an endpoint that fails, or limits itself, as told."""
+        return any(phase.faults or phase.requests_per_minute for phase in self.phases)
+
+    def starts(self) -> list[tuple[int, Phase]]:
+        """The phases with the game minute at which each begins."""
+        found, minute = [], self.start_minute
+        for phase in self.phases:
+            found.append((minute, phase))
+            minute += phase.minutes
+        return found
+
+    def at(self, minute: int) -> tuple[int, Phase]:
+        """The phase at a game minute, with its number; the last one after its end."""
+        number = sum(start <= minute for start, _ in self.starts()) - 1
+        return max(0, number), self.phases[max(0, number)]
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """What a recording asked of a model in a minute."""
+
+    minute: int  # game time
+    ratings: int  # observations whose importance was asked for
+    reflections: int
+
+
+_TICKS_DUE = {"plan": 1, "act": 1, "reflect": 1, "summarise": 2}  # where boundaries wait for what is due
+
+PROFILES: Mapping[str, LoadProfile] = {
+    profile.name: profile
+    for profile in (
+        LoadProfile(
+            name="steady",
+            about="the same load for ten hours",
+            phases=[Phase(name="steady", minutes=10 * HOUR)],
+        ),
+        LoadProfile(
+            name="ramp",
+            about="agents, cadence, speed and latency grow from phase to phase",
+            phases=[
+                Phase(name="quarter", minutes=2 * HOUR, agents=0.25, cadence=0.25, speed=0.5),
+                Phase(name="half", minutes=2 * HOUR, agents=0.5, cadence=0.5, speed=0.75, latency=0.1),
+                Phase(name="full", minutes=3 * HOUR, cadence=1.0, latency=0.2),
+                Phase(name="beyond", minutes=3 * HOUR, cadence=1.0, speed=1.5, latency=0.4, faults={"503": 0.05}),
+            ],
+        ),
+        LoadProfile(
+            name="day-boundary-storm",
+            about="everybody plans the day at the same tick",
+            phases=[
+                Phase(name="night", minutes=10),
+                Phase(name="storm", minutes=15),
+                Phase(name="morning", minutes=20),
+            ],
+            agents=500,
+            tick_rate=1.0,
+            minutes_per_tick=1,
+            start_minute=6 * HOUR - 11,
+            reflection_interval=12 * HOUR,
+            act_interval=2 * HOUR,
+            disturbed="storm",
+        ),
+        LoadProfile(
+            name="outage",
+            about="the endpoint fails for some hours and comes back",
+            phases=[
+                Phase(name="before", minutes=2 * HOUR),
+                Phase(name="outage", minutes=4 * HOUR, faults={"503": 1.0}),
+                Phase(name="after", minutes=6 * HOUR),
+            ],
+            agents=8,
+            tick_rate=6.0,
+            minutes_per_tick=10,
+            latency=_TICKS_DUE,
+            wait=60.0,
+            disturbed="outage",
+        ),
+        LoadProfile(
+            name="rate-limit",
+            about="the endpoint allows far fewer requests a minute for a while",
+            phases=[
+                Phase(name="before", minutes=2 * HOUR),
+                Phase(name="limited", minutes=4 * HOUR, requests_per_minute=60),
+                Phase(name="after", minutes=6 * HOUR),
+            ],
+            disturbed="limited",
+        ),
+    )
+}
+
+
+def profile_of(name: str) -> LoadProfile:
+    """A built-in profile.
+
+    Raises:
+        ConfigurationError: naming those that there are.
+    """
+    if name not in PROFILES:
+        raise ConfigurationError(f"there is no load profile {name!r}; there are {', '.join(PROFILES)}")
+    return PROFILES[name]
+
+
+def recorded_profile(path: Path) -> LoadProfile:
+    """The load of a recorded day: a CSV file with `sim_time`, `importance_jobs` and `reflect_jobs`.
+
+    What it asks for in a game minute is asked for outright at that minute: so many observations come without a rating,
+    and so many agents reflect. Cadences of our own are put off beyond the day's end.
+
+    Raises:
+        ConfigurationError: when the file cannot be read as such.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = [
+                (datetime.fromisoformat(row["sim_time"]), int(row["importance_jobs"]), int(row["reflect_jobs"]))
+                for row in csv.DictReader(file)
+            ]
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (KeyError, ValueError, TypeError) as error:
+        raise ConfigurationError(
+            f"{path}: is no table of sim_time, importance_jobs and reflect_jobs: {str(error)[:100]}"
+        ) from error
+    if not rows:
+        raise ConfigurationError(f"{path}: has no rows")
+    midnight = datetime.combine(rows[0][0].date(), datetime.min.time())
+    demand: dict[int, Demanded] = {}
+    for when, ratings, reflections in rows:
+        minute = int((when - midnight).total_seconds()) // 60
+        before = demand.get(minute, Demanded(minute, 0, 0))
+        demand[minute] = Demanded(minute, before.ratings + ratings, before.reflections + reflections)
+    first, last = min(demand), max(demand)
+    busy = max(0, min(minute for minute in demand if minute > first + HOUR) - 10) if last > first + HOUR else first
+    return LoadProfile(
+        name=path.stem, about=f"the load that {path.name} records", agents=3, minutes_per_tick=1, tick_rate=20.0,
+        start_minute=busy, reflection_interval=10 * DAY, act_interval=0, demand=sorted_demand(demand, busy),
+        phases=[Phase(name="recorded", minutes=last - busy + 15)],
+    )  # fmt: skip
+
+
+def sorted_demand(demand: Mapping[int, Demanded], first: int) -> list[Demanded]:
+    """What is asked for from a game minute on; what came before it is asked for with it."""
+    return [
+        Demanded(max(first + 1, minute), one.ratings, one.reflections) for minute, one in sorted(demand.items())
+    ]  # fmt: skip

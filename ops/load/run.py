@@ -1,0 +1,183 @@
+"""Runs a load test: a town under a profile's phases, with a real server, real workers and an endpoint over HTTP."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+
+from host.tick_loop import TickLoop
+from memory.errors import CogitateError
+from ops.drive import drive
+from ops.fake_llm.server import MODEL
+from ops.load.endpoint import LoadEndpoint
+from ops.load.figures import LoadRecorder, Row, figures
+from ops.load.profiles import Demanded, LoadProfile, Phase
+from scheduler.config.controls import FULL, SetCadence
+from scheduler.config.settings import Settings
+from scheduler.engine.turn import Outcome
+from scheduler.inspection.vitals import open_kinds
+from scheduler.intake.observations import Observation
+from scheduler.steering.operators import ask
+from scheduler.steering.throttle import KIND
+from scheduler.tick.loop import Tick
+from simulation.growing import GrowingWorld
+from simulation.town.town import Town
+from simulation.world import World
+
+RUN = "load"
+LOOKS = 150  # at the queues, in a whole test
+READY = 90.0  # seconds within which workers must have started
+Watch = Callable[[Phase, Row], None]
+
+
+class WorkersMissing(CogitateError, RuntimeError):
+    """The workers of a load test did not start."""
+
+
+def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings:
+    """The settings of a test: no limit of the budget but what `over` gives, and a breaker as quick as the ticks."""
+    fixed: dict[str, Any] = {
+        "data_dir": data_dir, "redis_url": None, "broker_url": None, "llm": "openai", "limits": {},
+        "minutes_per_tick": profile.minutes_per_tick, "reflection_interval": profile.reflection_interval,
+        "act_interval": profile.act_interval // profile.minutes_per_tick, "act_per_tick": max(1, profile.agents),
+        "latency": dict(profile.latency), "wait": profile.wait, "tick_rate": None, "real_day_tokens": None,
+        "real_day_usd": None, "job_deadline": 2.0, "breaker_failures": 3, "breaker_pause": 0.2,
+        "breaker_longest_pause": 0.4, "repair_from": 1440, "journal_keep": None,
+    }  # fmt: skip
+    own = {"model": MODEL, "api_key": "any", "limit_tokens": 10**12, "endpoints": {}, "models": {}, "tiers": {},
+           "kind_tiers": {}}  # fmt: skip
+    return Settings(**(fixed | ({} if "base_url" in over else own) | over))
+
+
+class LoadTest:
+    """One test. `run` returns when all phases are over, or when `stop` was called."""
+
+    def __init__(self, profile: LoadProfile, settings: Settings, watch: Watch | None = None) -> None:
+        self.profile = profile
+        self.settings = settings
+        self.recorder = LoadRecorder()
+        self._watch = watch
+        self._endpoint: LoadEndpoint | None = None
+        self._phase = -1
+        self._due = 0.0  # when the present tick's turn should end, seconds
+        self._begun = 0.0
+        self._queue: int | None = None
+        self._behind = 0.0
+        self._loop: TickLoop
+        self._world: GrowingWorld
+        self._demand = list(profile.demand)
+
+    def run(self) -> dict[str, Any]:
+        """Live through all phases. Returns the figures."""
+        profile, settings = self.profile, self.settings
+        town = Town(profile.agents, 0, profile.minutes_per_tick, profile.start_minute)
+        self._world = GrowingWorld(town, self._present(profile.phases[0]))
+        with ExitStack() as stack:
+            if settings.base_url is None:
+                self._endpoint = stack.enter_context(LoadEndpoint())
+                settings = settings.model_copy(update={"base_url": self._endpoint.url})
+            world: World = self._world
+            self._loop = loop = stack.enter_context(
+                TickLoop(
+                    run=RUN, owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
+                    ticks=profile.ticks, start_minute=profile.start_minute,
+                )
+            )  # fmt: skip
+            wait_for_workers(loop.ledger.client, settings.workers)
+            loop.watchers.append(self._committed)
+            drive(loop, world, on_tick=self._turn)
+            return figures(
+                profile,
+                self.recorder,
+                open_reflections=sum(key.kind == KIND for key in loop.mind.open),
+                waiting=loop.mind.steering.throttle.postponing.waiting,
+                interval=settings.throttle_interval,
+            )
+
+    def stop(self) -> None:
+        """End after the present tick, or at once before the first."""
+        if not self._begun:
+            raise KeyboardInterrupt
+        self._loop.stop()
+
+    def _turn(self, tick: Tick) -> None:
+        """The end of the world's turn: another phase, what is asked for outright, a look at the queues, the pace."""
+        number, phase = self.profile.at(tick.minute)
+        now = time.monotonic()
+        if self._phase < 0:
+            self._begun = self._due = now
+        if number != self._phase:
+            self._enter(number, phase)
+        while self._demand and self._demand[0].minute <= tick.minute:
+            self._ask(self._demand.pop(0), tick)
+        every = max(1, self.profile.ticks // LOOKS)
+        self._queue = None
+        if tick.number % every == 0:
+            ledger = self._loop.ledger
+            opened = open_kinds(ledger.client, ledger.prefix, RUN, tick.number)
+            self._queue = max((one.age for one in opened.values()), default=0)
+        seconds = 1 / (self.profile.tick_rate * phase.speed)
+        self._due += seconds
+        ahead = self._due - time.monotonic()
+        self._behind = max(0.0, -ahead / seconds)
+        if self.profile.wait:  # a host that waits for results makes nothing up
+            self._due = max(self._due, time.monotonic())
+        if ahead > 0:
+            time.sleep(ahead)  # the pace that the profile sets
+
+    def _enter(self, number: int, phase: Phase) -> None:
+        before = self.profile.phases[self._phase] if self._phase >= 0 else None
+        self._phase = number
+        self._world.present = max(self._world.present, self._present(phase))
+        if self._endpoint is not None:
+            self._endpoint.behave(
+                {"latency": phase.latency, "jitter": phase.jitter, "faults": dict(phase.faults),
+                 "requests_per_minute": phase.requests_per_minute}
+            )  # fmt: skip
+        if phase.cadence is not None or (before is not None and before.cadence is not None):
+            share = phase.cadence if phase.cadence is not None else 1.0
+            pinned = phase.cadence is not None
+            control = SetCadence(kind=KIND, factor=round(share * FULL), pinned=pinned)
+            ask(self._loop.ledger.client, RUN, [control], wait=0.0)
+            self.recorder.pinned(share)
+
+    def _present(self, phase: Phase) -> int:
+        return max(1, round(phase.agents * self.profile.agents))
+
+    def _ask(self, demanded: Demanded, tick: Tick) -> None:
+        """What a recording asked for: ratings of what was observed, and reflections, of one agent after another."""
+        owners: list[str] = sorted(self._world.owners())
+        for n in range(demanded.ratings):
+            owner = owners[(tick.number + n) % len(owners)]
+            text = f"{self._world.owners()[owner].name} noticed thing number {tick.number * 31 + n} of the day."
+            self._loop.observe(owner, Observation(text=text, minute=tick.minute))
+        for n in range(demanded.reflections):
+            self._loop.request(KIND, owners[(tick.number + n) % len(owners)])
+
+    def _committed(self, tick: int, outcome: Outcome, seconds: float) -> None:
+        row = self.recorder.committed(tick, outcome.core.minute, outcome, time.monotonic() - self._begun, seconds)
+        row.queue, row.behind = self._queue, self._behind
+        if self._watch is not None:
+            self._watch(self.profile.phases[self._phase], row)
+
+
+def wait_for_workers(client: Redis, count: int) -> None:
+    """Wait until so many workers wait for messages: a test that begins sooner would measure how they start.
+
+    Raises:
+        WorkersMissing: when they do not come.
+    """
+    deadline = time.monotonic() + READY
+    while True:
+        found: Any = client.client_list()
+        ready = sum(one.get("cmd") == "brpop" for one in found)
+        if ready >= count:
+            return
+        if time.monotonic() > deadline:
+            raise WorkersMissing(f"only {ready} of {count} workers were ready within {READY:.0f} s; see worker-N.log")
+        time.sleep(0.1)  # between two looks: Redis tells nobody of a new client

@@ -1,0 +1,129 @@
+"""`cogitate report`: one self-contained HTML file of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from redis import Redis
+
+from host import logs
+from host.terminal import Terminal
+from memory.clock import day_and_time
+from ops.formatting.amounts import by_unit, in_words
+from ops.formatting.run import degraded, ended_jobs
+from ops.left_out import tell_left_out
+from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.report.estimate_section import Compared, compare, estimate_of, estimate_section
+from ops.report.page import Page, Section
+from ops.report.run_figures import RunFigures, run_figures
+from ops.report.sections import (
+    budget_section,
+    cadence_section,
+    dearest_section,
+    latency_section,
+    memory_section,
+    results_section,
+    warnings_section,
+)
+from ops.state import open_state
+from scheduler.config.kind_modules import load_kinds
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.summary import RunSummary, summarise_run
+from scheduler.journal.left_out import left_out_of
+
+EXAMPLE = """
+Example: cogitate report town-1
+
+Example: cogitate report town-1 --out reports/monday.html --json
+"""
+
+
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Where to write (default RUN.html).", show_default=False),
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Write one HTML file of a run: budget, results, latency, cadence, memory, who cost most, warnings, the estimate.
+
+    Nothing in it comes from elsewhere and no script runs: it can be mailed, kept and printed. No prompt and no memory
+    is in it. The journal is verified on the way; exit code 1 when it was changed.
+    """
+    logs.configure(verbose)
+    settings = read_settings(data_dir=data_dir)
+    load_kinds(settings)
+    path = out or Path(f"{run}.html")
+    with open_state(settings) as client:
+        page, figures, compared = run_page(client, run, settings.data_dir)
+        left_out = left_out_of(client, run)
+    tell_left_out(left_out)
+    page.write(path)
+    console = Terminal(stderr=as_json)
+    console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)", highlight=False, soft_wrap=True)
+    if as_json:
+        print(json.dumps(_facts(run, path, figures, compared)), flush=True)
+    return 0
+
+
+def run_page(client: Redis, run: str, data_dir: Path) -> tuple[Page, RunFigures, list[Compared]]:
+    """A run's report, with the figures that it is drawn from.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: when its journal was changed.
+    """
+    summary = summarise_run(client, run)
+    figures = run_figures(client, run, data_dir)
+    endpoints = endpoint_vitals(client)
+    estimated, kept = estimate_of(client, run, summary.agents)
+    page = Page(f"Run {run}", f"{summary.state} at tick {summary.tick:,}, {day_and_time(summary.minute)}")
+    page.sections = [
+        _overview(summary, figures),
+        budget_section(summary, figures),
+        results_section(summary, figures),
+        latency_section(summary, figures, endpoints),
+        cadence_section(summary, figures),
+        memory_section(summary, figures),
+        dearest_section(figures),
+        warnings_section(summary, figures),
+        estimate_section(estimated, kept, figures),
+    ]
+    page.footer = f"Digest {summary.digest}. Chain {summary.chain}."
+    return page, figures, compare(estimated, figures)
+
+
+def _overview(summary: RunSummary, figures: RunFigures) -> Section:
+    reasons, jobs = degraded(summary)
+    facts = [
+        ("agents", f"{summary.agents:,}"),
+        ("ticks", f"{summary.tick:,}"),
+        ("jobs ended", f"{ended_jobs(summary):,}"),
+        ("degraded", f"{100 * reasons.total() / jobs:.1f}%" if jobs else "none"),
+        ("spent", in_words(summary.spent)),
+        ("warnings", f"{sum(summary.warnings.values()):,}"),
+    ]
+    texts = []
+    if figures.first > 1:
+        texts.append(f"The journal begins with tick {figures.first:,}: the charts do too, tables count the whole run.")
+    return Section("At a glance", texts, facts)
+
+
+def _facts(run: str, path: Path, figures: RunFigures, compared: list[Compared]) -> dict[str, object]:
+    return {
+        "run": run,
+        "out": str(path),
+        "bytes": path.stat().st_size,
+        "days": {
+            str(day): {kind: by_unit(cost) for kind, cost in sorted(kinds.items())}
+            for day, kinds in sorted(figures.spent.items())
+        },
+        "estimate": [msgspec.to_builtins(one) | {"within": one.within} for one in compared],
+    }

@@ -1,0 +1,111 @@
+"""What was estimated of a run, beside what it took."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from host.opening import description_of
+from memory.clock import DAY
+from ops.estimate.demand import DEFAULTS, Range
+from ops.estimate.estimates import Estimate, KindDay, estimate
+from ops.report.page import Cell, Section, Table
+from ops.report.run_figures import RunFigures
+from scheduler.config.kept_settings import kept_settings
+from scheduler.ledger.run_names import prefix_of
+from tasks.job import Cost
+from tasks.registry import kinds
+
+KEPT = "estimate"  # among what a run keeps of its host's description
+WHAT = ("requests", "jobs", "calls", "tokens", "usd_micros")
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """One amount of one kind, over whole days."""
+
+    kind: str
+    what: str  # one of `WHAT`
+    estimated: Range
+    actual: float
+
+    @property
+    def within(self) -> bool:
+        """Whether it came as expected, to the nearest whole."""
+        return round(self.estimated.low) <= self.actual <= round(self.estimated.high + 0.5)
+
+
+def estimate_of(client: Redis, run: str, agents: int) -> tuple[Estimate, bool]:
+    """The estimate that was kept with a run when it began, or one made now from its settings; and whether it was kept.
+
+    Raises:
+        RunMissing: when there is no such run.
+    """
+    kept = description_of(client, run).get(KEPT)
+    if kept is not None:
+        return _with_jobs(msgspec.json.decode(kept, type=Estimate)), True
+    raw: Any = client.hget(prefix_of(client, run) + "state", "settings")
+    return estimate(kept_settings(raw), kinds(), DEFAULTS, agents=max(1, agents), days=1), False
+
+
+def _with_jobs(found: Estimate) -> Estimate:
+    """Return the estimate with jobs where version 0.1.0 has kept it, which called them calls."""
+    first, later = (
+        tuple(one if one.jobs.high else msgspec.structs.replace(one, jobs=one.calls) for one in rows)
+        for rows in (found.first, found.later)
+    )
+    return msgspec.structs.replace(found, first=first, later=later)
+
+
+def compare(found: Estimate, figures: RunFigures) -> list[Compared]:
+    """The estimate of the whole days that a run has lived beside what it took in them; of the first day if none is."""
+    days = range(max(1, figures.minute // DAY))
+    expected: dict[str, list[KindDay]] = {}
+    for day in days:
+        for one in found.of_day(day):
+            expected.setdefault(one.kind, []).append(one)
+    lived = {kind for day in days for kind in figures.asked.get(day, ())}
+    rows = []
+    for kind in sorted(expected.keys() | lived):
+        for what in WHAT:
+            likely = Range(0.0, 0.0, 0.0)
+            for one in expected.get(kind, ()):
+                likely = likely.plus(getattr(one, what))
+            actual = sum(_actual(figures, day, kind, what) for day in days)
+            if likely.high or actual:
+                rows.append(Compared(kind=kind, what=what, estimated=likely, actual=actual))
+    return rows
+
+
+def estimate_section(found: Estimate, kept: bool, figures: RunFigures) -> Section:
+    """The same as a table."""
+    whole = figures.minute // DAY
+    of = f"Of {whole} whole game day{'s' * (whole > 1)}." if whole else "The run has not lived a whole day yet."
+    origin = "It was made when the run began." if kept else "It was made for this report, from the run's settings."
+    compared = compare(found, figures)
+    rows: list[list[Cell]] = []
+    for one in compared:
+        scale = 1e6 if one.what == "usd_micros" else 1
+        low, likely, high = (
+            round(value / scale, 4) if scale > 1 else float(round(value))
+            for value in (one.estimated.low, one.estimated.likely, one.estimated.high)
+        )
+        off = f"{100 * (one.actual / one.estimated.likely - 1):+.0f}%" if one.estimated.likely else ""
+        rows.append(
+            [one.kind, "dollars" if scale > 1 else one.what, likely, low, high, round(one.actual / scale, 4), off,
+             "yes" if one.within else "no"]
+        )  # fmt: skip
+    head = ("kind", "what", "estimated", "at least", "at most", "actual", "off by", "within")
+    return Section("Estimate and what came of it", [f"{of} {origin}"], tables=[Table(head, rows)])
+
+
+def _actual(figures: RunFigures, day: int, kind: str, what: str) -> float:
+    asked = figures.asked[day][kind] if day in figures.asked else 0
+    if what == "requests":
+        return asked
+    if what == "jobs":
+        return asked - (figures.denied[day][kind] if day in figures.denied else 0)
+    cost = figures.spent.get(day, {}).get(kind, Cost())
+    amount: int = getattr(cost, what)
+    return amount

@@ -1,0 +1,195 @@
+"""What a report shows of a run over time: one pass over its journal, in memory that grows with time steps, not jobs.
+
+Nothing that an entry or a prompt says is kept: prompts are known by the content hash of their template.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from redis import Redis
+
+from memory.clock import DAY, day_of
+from memory.effects import Append, Archive, Effect, TakeWaiting
+from scheduler.config.controls import FULL, SetCadence
+from scheduler.config.kept_settings import kept_settings
+from scheduler.config.versions import SCHEMA
+from scheduler.inspection.unjournalled import unjournalled
+from scheduler.journal.checkpoint import load_checkpoint, load_checkpoint_streams
+from scheduler.journal.exported import all_lines
+from scheduler.journal.lines import EndNote, ReadLine
+from scheduler.journal.spending import Spent, spending
+from scheduler.ledger.run_names import prefix_of
+from tasks.job import Cost, added
+
+STEPS = 48  # of time in a chart, at most
+_WIDTHS = (10, 30, 60, 120, 360, 720, DAY)  # game minutes of one step; above: whole days
+BOUNDARY = "boundary"  # archived by the boundary itself, so that a limit holds
+
+
+class PromptUse(NamedTuple):
+    """A template with the kind and the model it was used for."""
+
+    kind: str
+    model: str
+    prompt: str  # content hash of the template
+
+
+class Warned(msgspec.Struct):
+    """How often something was warned of, and at which ticks."""
+
+    count: int = 0
+    first: int = 0
+    last: int = 0
+
+
+class RunFigures(msgspec.Struct, kw_only=True):
+    """A run over time. A step is `width` game minutes; its number is the game minute it begins at, over `width`."""
+
+    width: int
+    first: int = 0  # tick; 0: there was none
+    last: int = 0
+    minute: int = 0  # game time of the last tick
+    sources: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # step -> source of ended jobs
+    postponed: Counter[int] = msgspec.field(default_factory=Counter)  # step -> reflections put off
+    cadence: list[tuple[int, float]] = msgspec.field(default_factory=list)  # game minute, share of the usual from then
+    live: dict[int, int] = msgspec.field(default_factory=dict)  # step -> entries at its end
+    archived: dict[int, int] = msgspec.field(default_factory=dict)  # the same of those that are archived, not deleted
+    compacted: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # step -> kind -> entries archived
+    spent: dict[int, dict[str, Cost]] = msgspec.field(
+        default_factory=dict
+    )  # day that enqueued it -> kind -> by all attempts
+    asked: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> requests, first tries
+    admitted: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> jobs
+    denied: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # those of them that budget refused
+    ticks: dict[str, Counter[int]] = msgspec.field(default_factory=dict)  # kind -> ticks from enqueue to end
+    attempts: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> of its ended jobs
+    ended: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> jobs
+    late: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> jobs
+    owners: dict[str, Cost] = msgspec.field(default_factory=dict)
+    prompts: dict[PromptUse, Cost] = msgspec.field(default_factory=dict)
+    failures: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)  # kind, class
+    warnings: dict[str, Warned] = msgspec.field(default_factory=dict)
+    minutes_per_tick: int = 1
+    entries: int = 0  # live, at the last tick
+    archive: int = 0  # entries that are archived and not deleted
+
+    def add(self, line: ReadLine) -> None:
+        """Take note of the next tick."""
+        core, notes = line.core, line.notes
+        self.first = self.first or core.tick
+        self.last, self.minute = core.tick, core.minute
+        step = core.minute // self.width
+        noted = {note.key: note for note in notes.ended}
+        for ended in core.ended:
+            note = noted[ended.key]
+            kind = ended.key.kind
+            self.sources.setdefault(step, Counter())[note.source] += 1
+            self.ticks.setdefault(kind, Counter())[core.tick - ended.key.tick] += 1
+            self.ended[kind] += 1
+            self.attempts[kind] += note.attempts
+            self.late[kind] += ended.reason == "late"
+            if ended.end != "stale" and (ended.reason in ("failed", "dead") or note.failure):
+                self.failures[kind, note.failure or ended.reason] += 1
+            self._prompt(kind, note)
+            if ended.end == "applied":
+                self._count(step, kind, ended.effects)
+        for ended, note in zip(core.late, notes.late, strict=True):
+            if ended.end == "applied":
+                self._count(step, ended.key.kind, ended.effects)
+            self._prompt(ended.key.kind, note)
+        for spent in spending(notes, line.schema):
+            self.charge(spent)
+        self._count(step, BOUNDARY, core.asked)
+        self._count(step, BOUNDARY, core.cuts)
+        self.entries += len(core.observed)
+        self.entries -= sum(len(numbers) for _, numbers in core.unread)
+        self.archive -= sum(len(numbers) for _, numbers in core.deleted)
+        self.live[step], self.archived[step] = self.entries, self.archive
+        self.postponed[step] += len(core.postponed)
+        for control in core.controls:
+            if isinstance(control, SetCadence) and control.factor is not None:
+                self.cadence.append((core.minute, control.factor / FULL))
+        if core.stepped is not None and core.stepped.factor != core.stepped.before:
+            self.cadence.append((core.minute, core.stepped.factor / FULL))
+        day = day_of(core.minute)
+        for decided in core.decided:
+            if decided.decision == "admitted":
+                self.admitted.setdefault(day, Counter())[decided.key.kind] += 1
+            if decided.key.trial == 0:
+                self.asked.setdefault(day, Counter())[decided.key.kind] += 1
+                if decided.decision != "admitted":
+                    self.denied.setdefault(day, Counter())[decided.key.kind] += 1
+        for name, count in notes.warnings.items():
+            warned = self.warnings.setdefault(name, Warned(first=core.tick))
+            warned.count += count
+            warned.last = core.tick
+
+    def _minute(self, tick: int) -> int:
+        """Game time of an earlier tick."""
+        return self.minute - (self.last - tick) * self.minutes_per_tick
+
+    def charge(self, spent: Spent) -> None:
+        """Charge the day, kind and owner of a job."""
+        day, kind = day_of(self._minute(spent.key.tick)), spent.key.kind
+        if spent.cost == Cost():
+            return
+        by_kind = self.spent.setdefault(day, {})
+        by_kind[kind] = added(by_kind.get(kind, Cost()), spent.cost)
+        self.owners[spent.key.owner] = added(self.owners.get(spent.key.owner, Cost()), spent.cost)
+
+    def _prompt(self, kind: str, note: EndNote) -> None:
+        if note.prompt and note.spent != Cost():
+            use = PromptUse(kind, note.model, note.prompt)
+            self.prompts[use] = added(self.prompts.get(use, Cost()), note.spent)
+
+    def _count(self, step: int, kind: str, effects: tuple[Effect, ...]) -> None:
+        removed = 0
+        for effect in effects:
+            match effect:
+                case Append():
+                    self.entries += 1
+                    removed += bool(effect.replaces)
+                case TakeWaiting():
+                    self.entries += effect.count
+                case Archive():
+                    removed += len(effect.numbers)
+        if removed:
+            self.entries -= removed
+            self.archive += removed
+            self.compacted.setdefault(step, Counter())[kind] += removed
+
+
+def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
+    """A run over time, as far as its journal is in the ledger or in the files of the data folder.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: when its journal was changed.
+    """
+    prefix = prefix_of(client, run)
+    kept: Any = client.hmget(prefix + "state", ["tick", "settings"])
+    tick, settings = int(kept[0]), kept_settings(kept[1])
+    minutes = tick * settings.minutes_per_tick
+    width = next((w for w in _WIDTHS if minutes <= w * STEPS), DAY * -(-minutes // (DAY * STEPS)))
+    figures = RunFigures(width=width, minutes_per_tick=settings.minutes_per_tick)
+    for line in all_lines(client, data_dir, run):
+        if not figures.first and line.core.tick > 1:
+            _begin(client, prefix, line.core.tick - 1, figures)
+        figures.add(line)
+    for spent in spending(unjournalled(client, prefix), SCHEMA):
+        figures.charge(spent)
+    return figures
+
+
+def _begin(client: Redis, prefix: str, tick: int, figures: RunFigures) -> None:
+    """Count what was there at the tick before the first line that can be read."""
+    base = load_checkpoint(client, prefix, tick)
+    if base is not None:
+        for stream in load_checkpoint_streams(client, prefix, base).values():
+            live = sum(stream.is_live(number) for number in stream.entries)
+            figures.entries += live
+            figures.archive += len(stream.entries) - live

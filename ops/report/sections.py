@@ -1,0 +1,273 @@
+"""The sections of a run's report: what was spent, by whom results were made, how late, what was remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from markupsafe import Markup
+
+from memory.clock import DAY
+from ops.formatting.axes import Axis, figure
+from ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
+from ops.formatting.budget import budget_rows
+from ops.formatting.charts import Series, bar_chart, line_chart
+from ops.formatting.endpoints import breaker_in_words
+from ops.formatting.run import degraded_lines
+from ops.formatting.steering import cadence_in_words, pace_in_words
+from ops.report.page import Cell, Section, Table
+from ops.report.run_figures import BOUNDARY, RunFigures
+from scheduler.budget.budget import limit_in_words
+from scheduler.budget.budget_lines import BudgetLine
+from scheduler.inspection.endpoint_vitals import EndpointVitals
+from scheduler.inspection.summary import RunSummary
+from tasks.job import Cost
+
+Key = TypeVar("Key")
+
+SOURCES = ("llm", "cached", "heuristic", "none")
+_FACTS = {
+    "decision": ("admitted",),
+    "end": ("applied", "stale"),
+    "source": ("llm", "cached", "heuristic"),
+    "reason": ("denied", "too_slow", "late", "failed", "dead"),
+}
+MOST = 12  # rows of who and what costs most
+
+
+def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
+    """What was spent on each day, and the windows that have a limit."""
+    days = list(range(_first_day(figures), _end(figures) // DAY + 1)) if figures.last else []
+    charts: list[tuple[str, str, Mapping[int, Mapping[str, float]], _Limit | None]] = []
+    for name, unit, scale in (("Tokens", "tokens", 1), ("Dollars", "usd_micros", 1e6), ("Calls of models", "calls", 1)):
+        amounts = {
+            day: {kind: getattr(cost, unit) / scale for kind, cost in kinds.items()}
+            for day, kinds in figures.spent.items()
+        }
+        charts.append((name, "$" if scale > 1 else unit, amounts, _limit(summary.budget, unit, scale)))
+    charts.append(("Jobs given to workers", "jobs", figures.admitted, _limit(summary.budget, "jobs")))
+    limited = [line for line in summary.budget if not line.window.startswith("tick:")]
+    rows = [
+        (row.window, f"{row.scope}: most by {row.most}" if row.most else row.scope, *row[2 : len(BUDGET_COLUMNS)])
+        for row in budget_rows(limited, summary.limits)
+    ]
+    return Section(
+        "Budget",
+        ["Charged to the day that asked: every attempt, as soon as it was known what it used."],
+        charts=[
+            _by_day(f"{name} by day", unit, days, amounts, limit)
+            for name, unit, amounts, limit in charts
+            if any(amount for kinds in amounts.values() for amount in kinds.values())
+        ],
+        tables=[Table(BUDGET_COLUMNS, rows, "Limited windows")],
+    )
+
+
+def results_section(summary: RunSummary, figures: RunFigures) -> Section:
+    """Jobs by kind and source."""
+    steps = _steps(figures)
+    parts = [(name, [figures.sources[s][name] if s in figures.sources else 0 for s in steps]) for name in SOURCES]
+    chart = bar_chart(
+        "Results by source",
+        [_moment(s * figures.width, figures) for s in steps],
+        [part for part in parts if any(part[1])] or parts[:1],
+        y="jobs",
+    )
+    rows: list[Sequence[Cell]] = [
+        (kind, *(jobs[fact].get(value, 0) for fact, values in _FACTS.items() for value in values))
+        for kind, jobs in summary.jobs.items()
+    ]
+    facts = [value for values in _FACTS.values() for value in values]
+    return Section(
+        "Results by source", degraded_lines(summary), charts=[chart], tables=[Table(("kind", *facts), rows, "Jobs")]
+    )
+
+
+def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequence[EndpointVitals]) -> Section:
+    """How long jobs took: in ticks as the journal has it, in seconds where it was measured."""
+    rows: list[Sequence[Cell]] = []
+    for kind, ticks in sorted(figures.ticks.items()):
+        jobs = figures.ended[kind]
+        rows.append(
+            (kind, jobs, _percentile(ticks, 50), _percentile(ticks, 99), max(ticks), figures.late[kind],
+             round(figures.attempts[kind] / jobs, 2))
+        )  # fmt: skip
+    tables = [Table(("kind", "jobs", "median", "99th percentile", "longest", "late", "attempts a job"), rows,
+                    "Ticks from asking to the end")]  # fmt: skip
+    if endpoints:
+        seen = [
+            (one.endpoint, breaker_in_words(one), one.calls, one.usual, one.waits,
+             round(one.waited / one.waits, 3) if one.waits else None, one.openings)
+            for one in endpoints
+        ]  # fmt: skip
+        head = ("endpoint", "breaker", "calls", "seconds a call", "waits", "seconds a wait", "breaker openings")
+        tables.append(Table(head, seen, "Endpoints, of all runs of this state"))
+    pace = pace_in_words(summary.steering)
+    return Section("Latency", [f"At its last tick {pace}. The journal knows no seconds."], tables=tables)
+
+
+def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
+    """How often agents reflected, of what is usual, and who had to wait."""
+    points: list[tuple[float, float | None]] = [(figures.minute - _span(figures), 1.0)]
+    points += [(float(minute), share) for minute, share in figures.cadence]
+    points.append((float(figures.minute), points[-1][1]))
+    cadence = line_chart(
+        "Cadence of reflections", [Series("share of the usual", points, step=True)], x=_time(figures),
+        y="share of the usual", x_label=lambda m: _moment(int(m), figures), top=1.0,
+    )  # fmt: skip
+    charts = [cadence]
+    if figures.postponed.total():
+        steps = _steps(figures)
+        charts.append(
+            bar_chart(
+                "Reflections put off", [_moment(s * figures.width, figures) for s in steps],
+                [("put off", [figures.postponed[s] for s in steps])], y="times",
+            )
+        )  # fmt: skip
+    said = cadence_in_words(summary.steering)
+    return Section("Cadence", [said[0].upper() + said[1:] + "."], charts=charts)
+
+
+def memory_section(summary: RunSummary, figures: RunFigures) -> Section:
+    """How memories grew and what was compacted."""
+    steps = _steps(figures)
+
+    def over(values: Mapping[int, int], name: str) -> Series:
+        return Series(name, [(min((s + 1) * figures.width, figures.minute), float(v)) for s, v in values.items()])
+
+    growth = line_chart(
+        "Memories", [over(figures.live, "live"), over(figures.archived, "archived")], x=_time(figures), y="entries",
+        x_label=lambda m: _moment(int(m), figures),
+    )  # fmt: skip
+    charts: list[Markup] = [growth]
+    kinds = sorted({kind for counts in figures.compacted.values() for kind in counts})
+    if kinds:
+        parts = [
+            (f"{kind} (limits)" if kind == BOUNDARY else kind,
+             [figures.compacted[s][kind] if s in figures.compacted else 0 for s in steps])
+            for kind in kinds
+        ]  # fmt: skip
+        labels = [_moment(s * figures.width, figures) for s in steps]
+        charts.append(bar_chart("Archived", labels, parts, y="entries, by what archived them"))
+    rows = [(name, counts["live"], counts["archived"]) for name, counts in summary.memories.items()]
+    return Section("Memory", charts=charts, tables=[Table(("type", "live", "archived"), rows, "Now")])
+
+
+def dearest_section(figures: RunFigures) -> Section:
+    """The agents and prompts that cost most."""
+    if not any(cost.calls for cost in figures.owners.values()):
+        return Section("Most expensive", ["Nothing was spent on any agent."])
+    agents = [(owner, *_amounts(cost)) for owner, cost in _dearest(figures.owners)]
+    prompts = [
+        (use.kind, use.model, use.prompt, *_amounts(cost), round(cost.tokens / cost.calls) if cost.calls else None)
+        for use, cost in _dearest(figures.prompts)
+    ]
+    tables = [Table(("agent", "calls", "tokens", "dollars"), agents, "Agents")]
+    if prompts:
+        head = ("kind", "model", "prompt", "calls", "tokens", "dollars", "tokens a call")
+        tables.append(Table(head, prompts, "Prompts, by the content hash of their template"))
+    return Section("Most expensive", ["Agents by all attempts; prompts by those whose answers came."], tables=tables)
+
+
+def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
+    """Everything that was warned of, what failed, and what budgets refused."""
+    rows = []
+    for name, count in summary.warnings.items():
+        seen = figures.warnings.get(name)
+        rows.append((name, count, seen.first if seen else None, seen.last if seen else None))
+    tables = []
+    if rows:
+        tables.append(Table(("warning", "count", "first tick", "last tick"), rows, "Warnings"))
+    if figures.failures:
+        failed = [(kind, failure, count) for (kind, failure), count in figures.failures.most_common()]
+        tables.append(Table(("kind", "failure", "jobs"), failed, "Failures by class"))
+    if summary.refused:
+        tables.append(Table(("limit", "requests refused"), _refusals(summary), "What refused"))
+    return Section("Warnings", [] if tables else ["There were none."], tables=tables)
+
+
+def _refusals(summary: RunSummary) -> list[Sequence[Cell]]:
+    known = {one.name: limit_in_words(one.limit, one.for_retries) for one in summary.limits}
+    return [(f"{name} = {known[name]}" if name in known else name, count) for name, count in summary.refused.items()]
+
+
+def _by_day(
+    title: str, unit: str, days: list[int], amounts: Mapping[int, Mapping[str, float]], limit: _Limit | None
+) -> Markup:
+    kinds = sorted({kind for found in amounts.values() for kind in found})
+    parts = [(kind, [float(amounts.get(day, {}).get(kind, 0)) for day in days]) for kind in kinds]
+    most = max((sum(values[n] for _, values in parts) for n in range(len(days))), default=0.0)
+    shown = limit if limit is not None and limit.amount <= 3 * most else None
+    return bar_chart(
+        title, [f"day {day + 1}" for day in days], parts, y=unit, limit=shown.amount if shown else None,
+        limit_label=shown.words if shown else "",
+    )  # fmt: skip
+
+
+class _Limit(NamedTuple):
+    """A limit as a chart shows it."""
+
+    amount: float
+    words: str
+
+
+def _limit(budget: Sequence[BudgetLine], unit: str, scale: float = 1) -> _Limit | None:
+    """Return the limit of a day of the whole run."""
+    found = [
+        _Limit(line.limit / scale, limit_in_words(line.limit, line.for_retries, lambda amount: figure(amount / scale)))
+        for line in budget
+        if line.limit is not None and line.window.startswith("day:") and (line.scope, line.unit) == ("run", unit)
+    ]
+    return found[-1] if found else None
+
+
+def _amounts(cost: Cost) -> tuple[int, int, float]:
+    return cost.calls, cost.tokens, round(cost.usd_micros / 1e6, 6)
+
+
+def _dearest(costs: Mapping[Key, Cost]) -> list[tuple[Key, Cost]]:
+    return sorted(costs.items(), key=lambda item: (-item[1].usd_micros, -item[1].tokens, -item[1].calls))[:MOST]
+
+
+def _percentile(counts: Mapping[int, int], percent: int) -> int:
+    left = -(-sum(counts.values()) * percent // 100)
+    for value in sorted(counts):
+        left -= counts[value]
+        if left <= 0:
+            return value
+    return 0
+
+
+def _span(figures: RunFigures) -> int:
+    return (figures.last - figures.first + 1) * figures.minutes_per_tick if figures.last else 0
+
+
+def _first_day(figures: RunFigures) -> int:
+    return max(0, figures.minute - _span(figures)) // DAY
+
+
+def _end(figures: RunFigures) -> int:
+    """The last game minute before the next tick's."""
+    return max(0, figures.minute - 1)
+
+
+def _steps(figures: RunFigures) -> list[int]:
+    if not figures.last:
+        return []
+    return list(range(max(0, figures.minute - _span(figures)) // figures.width, _end(figures) // figures.width + 1))
+
+
+def _time(figures: RunFigures) -> Axis:
+    begin, end = max(0, figures.minute - _span(figures)), max(1, figures.minute)
+    step = next(
+        (s for s in (60, 120, 240, 360, 720, DAY, 2 * DAY, 5 * DAY, 10 * DAY) if (end - begin) / s <= 6), 50 * DAY
+    )
+    return Axis.exactly(begin, end, step)
+
+
+def _moment(minute: int, figures: RunFigures) -> str:
+    """Game time on an axis: hours of a single day, days of more."""
+    day, hour = minute // DAY + 1, f"{minute % DAY // 60:02}:{minute % 60:02}"
+    if figures.minute <= DAY:
+        return hour if minute < DAY else "24:00"
+    return f"d{day}" if minute % DAY == 0 or figures.width >= DAY else f"d{day} {hour[:2]}h"

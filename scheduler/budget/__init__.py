@@ -1,0 +1,1 @@
+"""Budgets: windows and limits, the rules of a run, and which requests are admitted under them."""

@@ -1,0 +1,164 @@
+"""Admission: which of a tick's requests become jobs, and how those that budget refuses are degraded.
+
+The ladder goes down model by model, to the heuristic, and from there by kind: later, or not at all. Scarce budget goes
+by kind, then by priority, then to who was served longest ago, then by owner: never by the order in which requests
+happened to arrive. A model whose answer would come too late is not asked: see `scheduler.latency.due_ticks`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from scheduler.budget.budget import BudgetView, Cell
+from scheduler.config.tiers import Offer
+from scheduler.latency.due_ticks import TOO_SLOW, DueTicks
+from tasks.job import Cost, JobKey, Request
+from tasks.kind import Kind, OnDenied
+
+Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
+
+DEFER_TICKS = 10  # a deferred request is tried again after this many ticks
+MAX_TRIALS = 3  # a request deferred this often is not deferred again: its heuristic applies
+
+
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided of one request."""
+
+    key: JobKey
+    request: Request
+    decision: Decision
+    cost: Cost  # reserved for the first attempt; nothing unless admitted
+    cells: tuple[Cell, ...]
+    model: str  # what it may ask; empty: the heuristic is what was asked for
+    prompt_cap: int  # tokens
+    due: int = 0  # the tick whose boundary applies it; 0: it is put off or dropped
+    ahead: int = 0  # jobs of its kind and model that were in flight
+    refused: str = ""  # the cell that had no room, or "too_slow", "draining" or "away"
+    successor: JobKey | None = None  # the next trial of a deferred request
+
+
+def admit(
+    requests: Sequence[Request],
+    *,
+    tick: int,
+    minute: int,
+    view: BudgetView,
+    kind_of: Callable[[str], Kind],
+    offers_of: Callable[[Request], Sequence[Offer]],
+    last_served: Callable[[str, str], int],
+    due: DueTicks,
+    closed: str = "",
+) -> list[Decided]:
+    """Decide a tick's requests in canonical order; what is admitted is held in `view`.
+
+    Args:
+        offers_of: what a request may be given, the best first.
+        last_served: the tick at which (kind, owner) was last admitted, -1 if never.
+        due: the run's due ticks.
+        closed: why nothing at all is admitted; it is given as what refused.
+    """
+    ordered = sorted(
+        requests,
+        key=lambda r: (
+            kind_of(r.kind).order,
+            -r.priority,
+            last_served(r.kind, r.owner),
+            r.owner,
+            r.trial,
+            r.numbers or (),
+            msgspec.json.encode(r, order="deterministic"),
+        ),
+    )  # fmt: skip
+    ordinals: Counter[tuple[str, str, int]] = Counter()
+    deferred: Counter[tuple[str, str, int]] = Counter()
+    decided = []
+    for request in ordered:
+        slot = (request.kind, request.owner, request.trial)
+        key = JobKey(tick, request.kind, request.owner, ordinals[slot], request.trial)
+        ordinals[slot] += 1
+        kind = kind_of(request.kind)
+        offers = offers_of(request)
+        fit = Fit(offers[-1], 0, closed) if closed else first_fitting(view, key, minute, request, offers, due)
+        if not fit.refused:
+            decided.append(hold(view, key, minute, request, fit, due))
+        else:
+            decision, successor = degrade(kind.on_denied, request, fit.refused), None
+            if decision == "deferred":
+                # Its ordinal then: those of one slot are tried again together, in the same order.
+                successor = JobKey(tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
+                deferred[slot] += 1
+            decided.append(
+                Decided(
+                    key=key,
+                    request=request,
+                    decision=decision,
+                    cost=Cost(),
+                    cells=(),
+                    model=fit.offer.model,
+                    prompt_cap=fit.offer.prompt_cap,
+                    due=due.refused(request, tick, fit.refused) if decision == "heuristic" else 0,
+                    refused=fit.refused,
+                    successor=successor,
+                )
+            )
+    return decided
+
+
+class Fit(NamedTuple):
+    """What a request can be given."""
+
+    offer: Offer
+    due: int  # tick
+    refused: str  # why it cannot be had after all; "" where it can
+
+
+def first_fitting(
+    view: BudgetView, key: JobKey, minute: int, request: Request, offers: Sequence[Offer], due: DueTicks
+) -> Fit:
+    """Return the first offer that is in time and has room; where none is, the last one with what refused it."""
+    refused = ""
+    for offer in offers:
+        tick = due.asked(request, key.tick, offer)
+        if tick is None:
+            refused = TOO_SLOW
+            continue
+        cell = view.refusal(key, minute, offer.cost)
+        if cell is None:
+            return Fit(offer, tick, "")
+        refused = cell
+    return Fit(offers[-1], 0, refused)
+
+
+def hold(view: BudgetView, key: JobKey, minute: int, request: Request, fit: Fit, due: DueTicks) -> Decided:
+    """Admit a request with an offer that fits, and hold its cost."""
+    offer = fit.offer
+    cells = tuple(view.cells(key, minute))
+    view.count(cells)
+    view.move(cells, Cost(), offer.cost)
+    ahead = due.ahead(key.kind, offer.model, key.tick) if offer.model else 0
+    due.admitted(key.kind, offer.model, key.tick)
+    return Decided(
+        key=key,
+        request=request,
+        decision="admitted",
+        cost=offer.cost,
+        cells=cells,
+        model=offer.model,
+        prompt_cap=offer.prompt_cap,
+        due=fit.due,
+        ahead=ahead,
+    )
+
+
+def degrade(policy: OnDenied, request: Request, refused: str) -> Decision:
+    """Return what becomes of a request that is refused; what would come too late now is not put off."""
+    if policy == "drop":
+        return "dropped"
+    in_time = not request.within or request.within > DEFER_TICKS
+    if policy == "defer" and request.trial + 1 < MAX_TRIALS and refused != TOO_SLOW and in_time:
+        return "deferred"
+    return "heuristic"

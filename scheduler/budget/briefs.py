@@ -1,0 +1,96 @@
+"""What a host says of an owner when a job is made for it, and which tier a request deserves, both checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from memory.entry import MAX_TEXT
+from memory.errors import InputError, quoted
+from scheduler.config.tiers import TIERS, TierRule
+from scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, reason
+from tasks.kind import Kind
+
+Brief = Callable[[str], Mapping[str, Any]]
+
+#: What built-in kinds and worlds read. A kind of the host's own names what it reads beyond that: `brief_keys`.
+MAX_METER = 1e15  # beyond that a number of JSON is no exact one
+KEYS = ("location", "activity", "condition", "status", "free")
+
+
+def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
+    """Return the host's function with its answers checked.
+
+    Raises:
+        InputError: when it is called: naming the owner and what is wrong, or that the function itself failed.
+    """
+    further = [key for kind in kinds for key in getattr(kind, "brief_keys", ())]
+    known = tuple(dict.fromkeys((*KEYS, *further)))
+
+    def brief_of(owner: str) -> Mapping[str, Any]:
+        try:
+            said = brief(owner)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise InputError(f"the host's brief({owner!a}) failed: {type(error).__name__}: {reason(error)}") from error
+        return check_brief(owner, said, known)
+
+    return brief_of
+
+
+def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mapping[str, Any]:
+    """Return what a host says of an owner.
+
+    Raises:
+        InputError: naming the owner, the key and what would be right.
+    """
+    what, keys = f"brief({owner!a})", list(known)
+    if not isinstance(said, Mapping):
+        raise InputError(f"{what} is {quoted(said)}: give a dict such as {{'location': …, 'status': {{…}}}}")
+    for key in said:
+        if key not in keys:
+            near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(str(key)[:MAX_LABEL], keys, 1))
+            raise InputError(f"{what} has the key {quoted(key)}, which nobody reads; known are {', '.join(keys)}{near}")
+    for key, most in (("location", MAX_LABEL), ("activity", MAX_TEXT), ("condition", MAX_LABEL)):
+        if said.get(key) is not None:
+            check_text(f"{what}: {key}", said[key], most, blank=True)
+    if not isinstance(said.get("free", False), bool):
+        raise InputError(f"{what}: free is {quoted(said['free'])}: give True or False")
+    if said.get("status") is not None:
+        _check_status(f"{what}: status", said["status"])
+    return said
+
+
+def checked_tier(tier_of: TierRule) -> TierRule:
+    """Return the host's rule with its answers checked.
+
+    Raises:
+        InputError: when it is called: naming what it said, or that it failed.
+    """
+
+    def tier(request: Any, moment: Any) -> Any:
+        what = f"the host's tier_of for a {request.kind} of {request.owner!a}"
+        try:
+            said = tier_of(request, moment)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise InputError(f"{what} failed: {type(error).__name__}: {reason(error)}") from error
+        if not isinstance(said, str) or said not in TIERS:
+            raise InputError(f"{what} said {quoted(said)}: 'routine' or 'strong' is meant")
+        return said
+
+    return tier
+
+
+def _check_status(what: str, status: object) -> None:
+    if not isinstance(status, Mapping) or len(status) > MAX_NAMES:
+        raise InputError(f"{what} is {quoted(status)}: give a dict of meters such as {{'energy': 80}}")
+    for name, value in status.items():
+        check_text(f"{what}: one of its names", name, MAX_LABEL)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not abs(value) <= MAX_METER or not math.isfinite(value):
+            raise InputError(f"{what}: {name} is {quoted(value)}: give a number, usually from 0 to 100")

@@ -1,0 +1,238 @@
+"""Budget windows, and admission's view of them.
+
+A window is a period and its index ("tick:420", "day:3", "run:0"); it is part of every key, so nothing is ever
+reset. A cell is (window, scope). The view is changed only by the host, at boundaries, from what the journal
+says: an open job counts its reservation, an applied one its winning attempt's usage, one that ended without a
+result its whole reservation, until a boundary learns what it came to. So what is admitted never depends on who
+finished when, or on crashes, beyond what the journal says of it. Each admitted job counts once in the unit "jobs" of
+its cells, for good; that is in the view alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from memory.clock import DAY, day_of
+from scheduler.config.limits import LIMIT_UNITS, PERIODS, UNITS, LimitTable, LimitUnit, Period
+from tasks.job import Cost, JobKey
+
+NOTHING = Cost()
+
+
+class Cell(NamedTuple):
+    """Where a job is charged."""
+
+    window: str  # "tick:420", "day:3", "run:0"
+    scope: str  # "run", "kind:plan", "owner:agent:isabella"
+
+    @property
+    def period(self) -> Period:
+        return self.window.partition(":")[0]  # type: ignore[return-value]  # windows are only made by window_of
+
+
+class Pool(NamedTuple):
+    """The part of one limit that only further attempts may use."""
+
+    window: str
+    scope: str
+    unit: int  # index in UNITS, from 1 as Lua counts
+    limit: int
+
+
+class Guarantee(NamedTuple):
+    """A kind's guaranteed share of a day's limit, until its last call."""
+
+    share: float  # of what admission may give out
+    last_call: int  # minute of the day from which it is 0
+
+
+def amounts(cost: Cost) -> tuple[int, int, int]:
+    """A cost in the order of `UNITS`."""
+    return cost.calls, cost.tokens, cost.usd_micros
+
+
+def window_of(period: Period, tick: int, minute: int) -> str:
+    """The window of a period that a tick belongs to."""
+    index = {"tick": tick, "day": day_of(minute), "run": 0}[period]
+    return f"{period}:{index}"
+
+
+def window_in_words(window: str) -> str:
+    """Return a window such as "day:0" as people read it: "day 1", "whole run", "tick 5"."""
+    period, _, index = window.partition(":")
+    if period == "run":
+        return "whole run"
+    return f"{period} {int(index) + (period == 'day')}" if index.isdecimal() else window
+
+
+def cell_in_words(cell: str) -> str:
+    """Return a text that begins with a window, such as "day:0 kind:plan calls", with that window in words."""
+    window, space, rest = cell.partition(" ")
+    return window_in_words(window) + space + rest
+
+
+def empty_pool_in_words(cell: str) -> str:
+    """Return that the retry pool of a cell, such as "tick:5 run calls", had no room for another attempt."""
+    window, _, rest = cell.partition(" ")
+    scope, _, unit = rest.rpartition(" ")
+    return f"retry refused: {window.partition(':')[0]}.{scope}.{unit} retry pool is empty"
+
+
+def retry_pool(unit: LimitUnit, limit: int, share: float, least: int = 0) -> int:
+    """Return how much of a limit is kept for further attempts: of jobs nothing, as attempts are of a job.
+
+    Args:
+        least: of any limit above 1, unless the share is 0.
+    """
+    return 0 if unit == "jobs" or limit < 2 or share == 0 else max(least, int(limit * share))
+
+
+def least_pool(created: bytes | None) -> int:
+    """Return the least pool of a limit, by the schema that a run was created with: before 5 its state has none."""
+    return 0 if created is not None else 1
+
+
+def limit_in_words(limit: int, for_retries: int, figure: Callable[[int], str] = "{:,}".format) -> str:
+    """Return a limit as people read it: "10", or "8 + 2 for retries" where a part of it is only for further attempts.
+
+    Args:
+        figure: how an amount is written.
+    """
+    return f"{figure(limit - for_retries)} + {figure(for_retries)} for retries" if for_retries else figure(limit)
+
+
+def refusal_in_words(
+    cell: str,
+    limit_of: Callable[[str, str, LimitUnit], int | None],
+    pool_of: Callable[[LimitUnit, int], int],
+) -> str:
+    """Return the cell that refused a request, such as "day:0 run tokens", in words and with its limit.
+
+    Args:
+        limit_of: the limit of a window, scope and unit.
+        pool_of: how much of a limit is kept for retries.
+    """
+    window, _, rest = cell.partition(" ")
+    scope, _, unit = rest.rpartition(" ")
+    limit = limit_of(window, scope, unit) if unit in LIMIT_UNITS else None
+    if unit not in LIMIT_UNITS or limit is None:
+        return cell_in_words(cell)
+    return f"{cell_in_words(cell)} = {limit_in_words(limit, pool_of(unit, limit))}"
+
+
+class BudgetView:
+    """What admission believes is held of each limit."""
+
+    def __init__(
+        self,
+        table: LimitTable,
+        *,
+        retry_share: float,
+        guarantees: Mapping[str, Guarantee],
+        held: Mapping[str, int] | None = None,
+    ) -> None:
+        self.table = table
+        self.retry_share = retry_share
+        self.least_pool = 0
+        self._guarantees = dict(sorted(guarantees.items()))
+        self.held: dict[str, int] = dict(held or {})
+        self._changed: set[str] = set()
+
+    def cells(self, key: JobKey, minute: int) -> list[Cell]:
+        """The cells that a job enqueued at `key.tick` is charged to: those with a limit, and those reports need."""
+        found = []
+        for period in PERIODS:
+            window = window_of(period, key.tick, minute)
+            for scope in ("run", f"kind:{key.kind}", f"owner:{key.owner}"):
+                reported = (period == "run" and scope == "run") or (period == "day" and not scope.startswith("owner:"))
+                shared = period == "day" and scope.startswith("kind:")
+                if reported or shared or self.table.limited(period, scope):
+                    found.append(Cell(window, scope))
+        return found
+
+    def pools(self, cells: Iterable[Cell]) -> list[Pool]:
+        """The retry pools of those cells that have limits."""
+        return [
+            Pool(cell.window, cell.scope, index, self._pool(unit, limit))
+            for cell in cells
+            for index, unit in enumerate(UNITS, 1)
+            if (limit := self.table.of(cell.period, cell.scope, unit)) is not None
+        ]
+
+    def room(self, period: Period, scope: str, unit: LimitUnit) -> int | None:
+        """Return what admission may give out of a limit: all but its retry pool; None where there is no limit."""
+        limit = self.table.of(period, scope, unit)
+        return None if limit is None else limit - self._pool(unit, limit)
+
+    def _pool(self, unit: LimitUnit, limit: int) -> int:
+        return retry_pool(unit, limit, self.retry_share, self.least_pool)
+
+    def refusal(self, key: JobKey, minute: int, cost: Cost) -> str | None:
+        """The first cell that has no room for a first attempt of this cost, as "window scope unit", or None."""
+        for cell in self.cells(key, minute):
+            for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
+                room = self.room(cell.period, cell.scope, unit) if amount else None
+                if room is not None and self._demand(cell, unit, key.kind, minute, amount, room) > room:
+                    return f"{cell.window} {cell.scope} {unit}"
+        return None
+
+    def in_words(self, cell: str) -> str:
+        """Return a cell that refused, in words and with its limit."""
+        return refusal_in_words(cell, self.table.limit_of, self._pool)
+
+    def _demand(self, cell: Cell, unit: LimitUnit, kind: str, minute: int, amount: int, room: int) -> int:
+        """What would be held or promised of a limit if `amount` were added for `kind`.
+
+        In a day's window of the whole run this is the sum over kinds of max(held, guarantee), so that others borrow
+        only what a kind will not need any more; elsewhere it is what is held.
+        """
+        held = self.get(cell, unit)
+        if cell.scope != "run" or cell.period != "day":
+            return held + amount
+        total, named = 0, 0
+        for name, guarantee in self._guarantees.items():
+            by_kind = self.get(Cell(cell.window, f"kind:{name}"), unit)
+            named += by_kind
+            promised = int(guarantee.share * room) if minute % DAY < guarantee.last_call else 0
+            total += max(by_kind + (amount if name == kind else 0), promised)
+        return total + held - named + (0 if kind in self._guarantees else amount)
+
+    def get(self, cell: Cell, unit: LimitUnit) -> int:
+        """What is held of a cell."""
+        return self.held.get(f"{cell.window}|{cell.scope}|{unit}", 0)
+
+    def count(self, cells: Iterable[Cell]) -> None:
+        """Count a job that is admitted."""
+        for cell in cells:
+            field = f"{cell.window}|{cell.scope}|jobs"
+            self.held[field] = self.held.get(field, 0) + 1
+            self._changed.add(field)
+
+    def move(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
+        """A job that counted as `before` counts as `after` from now on."""
+        for cell in cells:
+            for unit, old, new in zip(UNITS, amounts(before), amounts(after), strict=True):
+                if new != old:
+                    field = f"{cell.window}|{cell.scope}|{unit}"
+                    self.held[field] = self.held.get(field, 0) + new - old
+                    self._changed.add(field)
+
+    def correct(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
+        """Move an ended job from `before` to `after`, in those of its cells that were not forgotten meanwhile."""
+        kept = [c for c in cells if any(f"{c.window}|{c.scope}|{unit}" in self.held for unit in UNITS)]
+        self.move(kept, before, after)
+
+    def forget(self, window: str) -> list[str]:
+        """Drop a closed window; returns the fields dropped."""
+        fields = sorted(field for field in self.held if field.startswith(window + "|"))
+        for field in fields:
+            del self.held[field]
+            self._changed.discard(field)
+        return fields
+
+    def take_changes(self) -> list[tuple[str, int]]:
+        """Fields changed since the last call, with their values, in order."""
+        changed = [(field, self.held[field]) for field in sorted(self._changed)]
+        self._changed.clear()
+        return changed

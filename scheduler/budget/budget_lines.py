@@ -1,0 +1,155 @@
+"""A run's budget as people and machines read it: a line for each cell of the accounts, and the limits in force."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+from redis import Redis
+
+from scheduler.budget.budget import least_pool, retry_pool
+from scheduler.config.kept_settings import kept_settings
+from scheduler.config.limits import LIMIT_UNITS, LimitTable, LimitUnit
+
+Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
+
+
+class BudgetLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell of the accounts."""
+
+    window: str
+    scope: str
+    unit: LimitUnit
+    limit: int | None
+    reserved: int  # in flight: by jobs that are open, and attempts whose usage has not arrived
+    spent: int
+    overrun: int
+    for_retries: int = 0  # of the limit: what only further attempts may use
+    retried: int = 0  # of what is reserved and spent: by attempts before the newest, out of what is for retries
+    held: int = 0  # admission counts it, and it is neither reserved nor spent: see `budget_lines`
+
+    @property
+    def counted(self) -> int:
+        """What admission counts against all of the limit but what is for retries."""
+        return self.reserved + self.spent - self.retried + self.held
+
+    @property
+    def room(self) -> int:
+        """What admission may give out of the limit."""
+        return (self.limit or 0) - self.for_retries
+
+
+class LimitInForce(msgspec.Struct, frozen=True, kw_only=True):
+    """One limit, as the settings name it."""
+
+    name: str
+    limit: int
+    for_retries: int  # of it
+
+
+class Pools(NamedTuple):
+    """How much of its limits a run keeps for retries."""
+
+    share: float
+    least: int = 0  # of any limit above 1
+
+    def of(self, unit: LimitUnit, limit: int | None) -> int:
+        """Return the part of a limit that only further attempts may use."""
+        return 0 if limit is None else retry_pool(unit, limit, self.share, self.least)
+
+
+NO_POOLS = Pools(0.0)
+
+
+class Limits(Protocol):
+    """What says the limit of a cell: a table, or a history of tables."""
+
+    def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
+        """The limit of a cell of the accounts; None where there is none."""
+
+
+def pools_of(client: Redis, prefix: str) -> Pools:
+    """Return what a run keeps of its limits for retries."""
+    state: Any = client.hmget(prefix + "state", "settings", "created")
+    return Pools(_kept_share(state[0]), least_pool(state[1]))
+
+
+@lru_cache(maxsize=8)  # whoever watches a run asks at every tick, and settings take milliseconds to make
+def _kept_share(settings: bytes) -> float:
+    return kept_settings(settings).retry_share
+
+
+def limits_in_force(table: LimitTable, pools: Pools) -> list[LimitInForce]:
+    """Return the limits of a table, in order."""
+    return [
+        LimitInForce(name=name.text(), limit=limit, for_retries=pools.of(name.unit, limit)) for name, limit in table
+    ]
+
+
+def budget_lines(client: Redis, prefix: str, limits: Limits) -> list[BudgetLine]:
+    """Return the accounts of every window that is kept, and how many jobs admission has given out of it.
+
+    What is held beyond what is reserved and spent are reservations of jobs whose results wait for their due ticks, or
+    that ended before it was known what they used, until a boundary learns it; and what calls would have cost that an
+    identical one has saved.
+    """
+    listed: Any = client.smembers(prefix + "windows")
+    kept: Any = client.hgetall(prefix + "view")
+    windows = sorted(raw.decode() for raw in listed)
+    accounts = accounts_of({window: client.hgetall(f"{prefix}window:{window}") for window in windows})
+    view = {field.decode(): int(value) for field, value in kept.items()}
+    return lines_of(accounts | jobs_of(view), limits, pools_of(client, prefix), view)
+
+
+def jobs_of(view: Mapping[str, int]) -> Accounts:
+    """Return the jobs that admission has given out, by its view, as if they were accounts."""
+    found: Accounts = {}
+    for field, count in view.items():
+        window, scope, unit = field.split("|", 1)[0], *field.split("|", 1)[1].rsplit("|", 1)
+        if unit == "jobs":
+            found[window, scope, unit] = {"spent": count}
+    return found
+
+
+def accounts_of(windows: Mapping[str, Any]) -> Accounts:
+    """Return the accounts in the hashes of some windows."""
+    accounts: Accounts = {}
+    for window, fields in windows.items():
+        for field, value in fields.items():
+            scope, unit, account = field.decode().rsplit("|", 2)
+            accounts.setdefault((window, scope, unit), {})[account] = int(value)
+    return accounts
+
+
+def lines_of(
+    accounts: Accounts, limits: Limits, pools: Pools = NO_POOLS, view: Mapping[str, int] | None = None
+) -> list[BudgetLine]:
+    """Return accounts as lines, in order.
+
+    Args:
+        view: what admission counts, by field; without it nothing is said to be held.
+    """
+    order: dict[str, int] = {unit: index for index, unit in enumerate(LIMIT_UNITS)}
+    lines: list[BudgetLine] = []
+    for (window, scope, unit), account in sorted(accounts.items(), key=lambda i: (i[0][0], i[0][1], order[i[0][2]])):
+        unit_name: Any = unit
+        limit = limits.limit_of(window, scope, unit_name)
+        reserved, spent, retried = (account.get(name, 0) for name in ("reserved", "spent", "pool"))
+        counted = (view or {}).get(f"{window}|{scope}|{unit}", 0)
+        lines.append(
+            BudgetLine(
+                window=window,
+                scope=scope,
+                unit=unit_name,
+                limit=limit,
+                for_retries=pools.of(unit_name, limit),
+                reserved=reserved,
+                spent=spent,
+                overrun=account.get("overrun", 0),
+                retried=retried,
+                held=max(0, counted - (reserved + spent - retried)),
+            )
+        )
+    return lines

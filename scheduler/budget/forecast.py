@@ -1,0 +1,66 @@
+"""When a budget window runs out, if spending goes on as it has so far.
+
+Everything is in game time: a window's pace compares the share of its room that is used with the share of its time that
+has passed, so 1.0 lasts exactly to its end. Room is what first attempts may take, the limit without its retry pool, and
+used is what admission counts: where the room ends, jobs begin to be refused, and that is what an operator wants to see
+coming.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from memory.clock import DAY
+from scheduler.budget.budget_lines import BudgetLine
+
+Outlook = Literal["full", "runs out", "lasts"]
+
+
+class Forecast(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of one limit."""
+
+    room: int  # of the limit, what first attempts may take
+    share: float  # reserved and spent, of the limit; above 1 by what was overrun
+    rate: float  # what admission counts, an hour of game time
+    pace: float | None  # None: the window is a tick, or the run, whose end is not known
+    out_at: int | None  # game time in total minutes at which the room is used up; None: not within the window
+    outlook: Outlook
+
+
+def forecast(line: BudgetLine, *, minute: int, start: int) -> Forecast | None:
+    """Return the forecast of one cell of the accounts; None where it has no limit.
+
+    Args:
+        minute: game time now, total minutes.
+        start: game time at which the run began.
+    """
+    if line.limit is None:
+        return None
+    period, _, index = line.window.partition(":")
+    room, used, gone = line.room, line.counted, line.reserved + line.spent
+    share = gone / line.limit if line.limit else float(gone > 0)
+    began, end = start, None
+    if period == "day":
+        began, end = max(start, int(index) * DAY), (int(index) + 1) * DAY
+    passed = max(1, min(minute, end or minute) - began)
+    rate = 0.0 if period == "tick" else 60 * used / passed
+    pace = used / room * (end - began) / passed if end is not None and room else None
+    out_at = None
+    if used >= room:
+        outlook: Outlook = "full"
+    else:
+        if rate > 0:
+            out_at = began + int(passed * room / used)
+            if end is not None and out_at >= end:
+                out_at = None
+        outlook = "lasts" if out_at is None else "runs out"
+    return Forecast(
+        room=room,
+        share=round(share, 4),
+        rate=round(rate, 2),
+        pace=None if pace is None else round(pace, 2),
+        out_at=out_at,
+        outlook=outlook,
+    )

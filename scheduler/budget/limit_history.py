@@ -1,0 +1,84 @@
+"""The limits that were in force, and since when: what status shows, what admission asks, what the auditor checks."""
+
+from __future__ import annotations
+
+import msgspec
+
+from memory.clock import DAY
+from scheduler.config.limits import LimitName, LimitTable, LimitUnit, parse_limit_name
+
+
+class LimitChange(msgspec.Struct, frozen=True):
+    """All limits from one tick's admission on."""
+
+    tick: int
+    minute: int  # game time, total minutes
+    limits: dict[str, int]
+
+
+class LimitHistory:
+    """The table that a run began with, and the tables that operators made of it."""
+
+    def __init__(self, first: LimitTable, changes: tuple[LimitChange, ...] = ()) -> None:
+        self.first = first
+        self.changes = changes
+        self._tables = [LimitTable(change.limits) for change in changes]
+
+    @property
+    def now(self) -> LimitTable:
+        """The limits in force."""
+        return self._tables[-1] if self._tables else self.first
+
+    def with_limit(self, name: str, value: int | None, *, tick: int, minute: int) -> LimitHistory:
+        """The same with one limit set, or taken away by None, from the admission of `tick` on."""
+        limits = {limit.text(): amount for limit, amount in self.now}
+        if value is None:
+            limits.pop(name, None)
+        else:
+            limits[name] = value
+        earlier = tuple(change for change in self.changes if change.tick != tick)
+        return LimitHistory(self.first, (*earlier, LimitChange(tick, minute, limits)))
+
+    def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
+        """The highest limit that a window was ever under; None when at some time there was none.
+
+        Nothing is taken back when a limit is lowered: what was spent and reserved until then stays, so that this is
+        what a window can never hold more than. "day:3" was under the tables in force from its first minute on, "tick:7"
+        under that of its own tick.
+        """
+        values = [table.limit_of(window, scope, unit) for table in self._tables_over(window)]
+        limits = [value for value in values if value is not None]
+        return max(limits) if len(limits) == len(values) else None
+
+    @property
+    def ever(self) -> LimitTable:
+        """Every limit that was ever set, at its latest value."""
+        return LimitTable({name.text(): value for table in (self.first, *self._tables) for name, value in table})
+
+    def _tables_over(self, window: str) -> list[LimitTable]:
+        period, _, index = window.partition(":")
+        tables, starts = [self.first, *self._tables], [0, *(change.minute for change in self.changes)]
+        if period == "tick":
+            before = sum(change.tick <= int(index) for change in self.changes)
+            return [tables[before]]
+        if period == "day":
+            begins, ends = int(index) * DAY, (int(index) + 1) * DAY
+            first = max(i for i, start in enumerate(starts) if start <= begins)
+            return [table for table, start in zip(tables, starts, strict=True) if start < ends][first:]
+        return tables
+
+
+def normal_name(name: str) -> str:
+    """A limit's name in full: "day.tokens" is "day.run.tokens".
+
+    Raises:
+        LimitError: naming the part that is not known.
+    """
+    return parse_limit_name(name).text()
+
+
+def kind_of_limit(name: str) -> str | None:
+    """The kind that a limit is for, if it is for one."""
+    limit: LimitName = parse_limit_name(name)
+    kind = limit.scope.removeprefix("kind:")
+    return kind if limit.scope.startswith("kind:") and kind != "*" else None

@@ -1,0 +1,173 @@
+"""Repairs: what is left of a day's budget near its end goes to the most valuable provisional entries of that day.
+
+A provisional entry was made by a heuristic because budget, time or the model ran out. Its repair is a new job of the
+same kind, charged to the windows of its own tick, admitted only after everything else and only where it fits; its
+result replaces the entry (and is stale if that is gone). A repair without a model's result changes nothing, and its
+owner is left alone until the next day. Where no model is asked there is nothing to repair: a heuristic that was denied
+says the same as one that was admitted.
+
+The most important goes first, then the oldest. A plan is repaired only while half a day of it is left. Summaries are
+repaired where they stand for a conversation whose lines are still kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from memory.clock import DAY, day_of
+from memory.effects import SetCounter
+from memory.entry import Entry
+from memory.policies.compaction import rating
+from memory.stream import Stream
+from scheduler.budget.admission import Decided, first_fitting, hold
+from scheduler.budget.budget import BudgetView
+from scheduler.budget.rules import Rules
+from scheduler.config.tiers import Offer
+from scheduler.latency.due_ticks import TOO_SLOW, DueTicks
+from tasks.job import JobKey, Request
+
+EVERY = 10  # game minutes between two looks
+AT_ONCE = 2  # repairs asked for at one look: what comes later that day finds budget too
+FAILED = "repair.failed"  # counter of a head: the game day after the one on which a repair of the owner failed
+WORTH_PLANNING = 12 * 60  # game minutes
+ENOUGH = 3  # observations; with fewer a reflection says what there is to say
+MOST = 300  # observations that a reflection's repair may read
+_PRIORITY = -1
+
+
+class NotPossible(ValueError):
+    """There is no repair of that; the message says why."""
+
+
+def is_time(minute: int, before: int, start: int) -> bool:
+    """Whether to look for repairs at game time `minute`, the tick before being at `before`.
+
+    Args:
+        start: minutes after 00:00 from which there are repairs.
+    """
+    return minute % DAY >= start and minute // EVERY != before // EVERY
+
+
+def repairs(streams: Mapping[str, Stream], minute: int) -> list[Request]:
+    """The repairs that are possible now, the most valuable first."""
+    found: list[tuple[tuple[int, int, str, int], Request]] = []
+    for owner, stream in streams.items():
+        if stream.head.counters.get(FAILED, 0) > day_of(minute):
+            continue
+        for entry in stream.provisional():
+            request = _repair(stream, entry, minute)
+            if request is not None:
+                found.append(((-rating(entry), entry.minute, owner, entry.number), request))
+    return [request for _, request in sorted(found, key=lambda pair: pair[0])]
+
+
+def admit_repairs(
+    streams: Mapping[str, Stream],
+    *,
+    tick: int,
+    minute: int,
+    view: BudgetView,
+    rules: Rules,
+    offers_of: Callable[[Request], Sequence[Offer]],
+    busy: Callable[[str, str], bool],
+    due: DueTicks,
+) -> list[Decided]:
+    """The repairs of this tick, held in `view`: at most `AT_ONCE`, and only where there is room for them.
+
+    Args:
+        offers_of: what a request may be given, the best first.
+        busy: whether a job of (kind, owner) is open, waits to be tried again, or was decided in this tick.
+        due: the run's due ticks.
+    """
+    found: list[Decided] = []
+    for request in repairs(streams, minute):
+        kind = rules.kind_of(request.kind)
+        key = JobKey(tick, request.kind, request.owner, 0, 0)
+        if not rules.model_of(kind) or busy(request.kind, request.owner) or any(d.key == key for d in found):
+            continue
+        fit = first_fitting(view, key, minute, request, offers_of(request), due)
+        if not fit.refused:
+            found.append(hold(view, key, minute, request, fit, due))
+            if len(found) == AT_ONCE:
+                break
+    return found
+
+
+def admit_retry(
+    streams: Mapping[str, Stream],
+    owner: str,
+    numbers: Iterable[int],
+    *,
+    tick: int,
+    minute: int,
+    view: BudgetView,
+    rules: Rules,
+    offers_of: Callable[[Request], Sequence[Offer]],
+    busy: Callable[[str, str], bool],
+    due: DueTicks,
+) -> Decided:
+    """The repair of one of these entries that an operator asked for, held in `view`. Arguments as in `admit_repairs`.
+
+    Raises:
+        NotPossible: saying why there is none.
+    """
+    if owner not in streams:
+        raise NotPossible(f"{owner} has left the run")
+    stream = streams[owner]
+    waiting = {entry.number: entry for entry in stream.provisional()}
+    found = [waiting[number] for number in numbers if number in waiting]
+    if not found:
+        raise NotPossible("nothing that it made is provisional any more: it was repaired or archived meanwhile")
+    request = _repair(stream, found[0], minute)
+    if request is None:
+        raise NotPossible(f"there is too little left for a repair of the {found[0].type} {found[0].number}")
+    kind = rules.kind_of(request.kind)
+    if not rules.model_of(kind):
+        raise NotPossible(f"no model is asked about {kind.name} in this run, so that it would say the same again")
+    if busy(request.kind, owner):
+        raise NotPossible(f"another {request.kind} of {owner} is open: try again once it has ended")
+    key = JobKey(tick, request.kind, owner, 0, 0)
+    fit = first_fitting(view, key, minute, request, offers_of(request), due)
+    if fit.refused == TOO_SLOW:
+        raise NotPossible(f"the model takes too long for a {request.kind} at present: try again when it is faster")
+    if fit.refused:
+        raise NotPossible(f"the limit {view.in_words(fit.refused)} has no room for it")
+    return hold(view, key, minute, request, fit, due)
+
+
+def given_up(owner: str, minute: int) -> SetCounter:
+    """The effect of a repair that came to nothing."""
+    return SetCounter(owner=owner, name=FAILED, value=day_of(minute) + 1)
+
+
+def _repair(stream: Stream, entry: Entry, minute: int) -> Request | None:
+    params = {"replaces": entry.number, "minute": entry.minute}
+    if entry.type == "plan" and entry.valid_until - minute >= WORTH_PLANNING:
+        return Request(kind="plan", owner=stream.owner, priority=_PRIORITY, params=params)
+    if entry.type == "reflection":
+        numbers = _reflected(stream, entry)
+        if len(numbers) < ENOUGH:
+            return None
+        return Request(kind="reflect", owner=stream.owner, priority=_PRIORITY, params=params, numbers=numbers)
+    if entry.type == "summary" and entry.source == "dialogue" and _all_kept(stream, entry.evidence):
+        return Request(kind="summarise", owner=stream.owner, priority=_PRIORITY, params=params, numbers=entry.evidence)
+    return None
+
+
+def _reflected(stream: Stream, reflection: Entry) -> tuple[int, ...]:
+    """What was observed between the reflection before and this one, archived entries included."""
+    numbers: list[int] = []
+    for number in range(reflection.number - 1, 0, -1):
+        entry = stream.entries.get(number)
+        if entry is None:
+            continue
+        if entry.type == "reflection" or len(numbers) == MOST:
+            break
+        if entry.type in ("observation", "message"):
+            numbers.append(number)
+    return tuple(reversed(numbers))
+
+
+def _all_kept(stream: Stream, numbers: Iterable[int]) -> bool:
+    numbers = tuple(numbers)
+    return bool(numbers) and all(number in stream.entries for number in numbers)

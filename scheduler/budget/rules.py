@@ -1,0 +1,261 @@
+"""From settings to the rules of a run: which model a kind asks, what an attempt may cost, when its result is due."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from memory.clock import DAY
+from memory.entry import MAX_TEXT
+from memory.errors import quoted
+from memory.profile import Location
+from scheduler.budget.briefs import Brief, checked_brief, checked_tier
+from scheduler.budget.budget import BudgetView, Guarantee
+from scheduler.config.controls import FULL
+from scheduler.config.endpoints import Model
+from scheduler.config.facts import Facts
+from scheduler.config.prices import upper_bound
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.config.tiers import TIERS, Offer, Tier, TierRule, usual_tier
+from scheduler.latency.due_ticks import Bounds
+from tasks.job import Cost, Request
+from tasks.kind import Kind, Moment, bounds
+from tasks.registry import UnknownKind, register_builtin
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThrottleRules:
+    """How a run throttles."""
+
+    auto: bool = True  # the controller decides; otherwise only operators do
+    interval: int = 60  # game minutes between two steps of the controller
+    least: int = FULL // 8  # the slowest cadence that it sets, in thousandths
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How this run turns requests into jobs."""
+
+    kinds: Sequence[Kind]
+    offers_of: Callable[[Kind, Tier], Sequence[Offer]]  # at least one, the tier's own first, then down the ladder
+    latency_of: Callable[[Kind], int]  # ticks from admission to due, where they are fixed
+    brief: Callable[[str], Mapping[str, Any]]
+    bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that follow the model's latency
+    tier_of: TierRule = usual_tier
+    disabled: frozenset[str] = frozenset()  # kinds that are never due and may not be asked for
+    rate_share: float = 0.0  # of entries without a rating: those that a model is asked about
+    repair_from: int = 1440  # minutes after 00:00 from which provisional entries are repaired; 1440: never
+    throttle: ThrottleRules = ThrottleRules()
+    coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
+    max_text: int = MAX_TEXT  # characters of what is observed
+    waits: bool = True  # boundaries wait for what is due: nothing may depend on how far a worker was
+
+    def kind_of(self, name: str) -> Kind:
+        """The kind of that name.
+
+        Raises:
+            UnknownKind: when this process does not know it, although the run does.
+        """
+        for kind in self.kinds:
+            if kind.name == name:
+                return kind
+        raise UnknownKind(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
+
+    def model_of(self, kind: Kind) -> str:
+        """The model that a kind asks in the ordinary way; empty: the heuristic is what is asked for."""
+        return self.offers_of(kind, "routine")[0].model
+
+    def offers(self, request: Request, moment_of: Callable[[str], Moment]) -> Sequence[Offer]:
+        """What a request may be given, the best first.
+
+        Args:
+            moment_of: an owner as it is now.
+        """
+        kind = self.kind_of(request.kind)
+        if len(strong := self.offers_of(kind, "strong")) == 1:
+            return strong
+        tier = self.tier_of(request, moment_of(request.owner))
+        return strong if tier == "strong" else self.offers_of(kind, "routine")
+
+    def models_of(self, name: str) -> Sequence[str]:
+        """Return the models that the kind of that name may ask; one that is empty asks none."""
+        kind = self.kind_of(name)
+        return tuple(dict.fromkeys(offer.model for tier in TIERS for offer in self.offers_of(kind, tier)))
+
+    def latency(self, name: str) -> int:
+        """Ticks from enqueue to due of the kind of that name, where they are fixed."""
+        return max(1, self.latency_of(self.kind_of(name)))
+
+
+ASKED_AHEAD = ("plan",)  # kinds that ask on the evening before, where due ticks follow the models
+LEAST_PROMPT = 1_000  # tokens; the longest of our templates takes about as much without any memories
+
+
+def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: TierRule = usual_tier) -> Rules:
+    """How a run with these settings turns requests into jobs."""
+    models = settings.model_table()
+
+    def offers(kind: Kind, tier: Tier) -> Sequence[Offer]:
+        if settings.llm != "openai" or not kind.output_cap:
+            return (Offer("", kind.prompt_cap, Cost()),)
+        named = settings.tier_models(kind.name)
+        names = [named["strong"], named["routine"]] if tier == "strong" else [named["routine"]]
+        return tuple(_offer(kind, models[name]) for name in dict.fromkeys(names))
+
+    table = {(kind.name, tier): offers(kind, tier) for kind in kinds for tier in TIERS}
+
+    def latency_of(kind: Kind) -> int:
+        default = kind.latency
+        if kind.name == "summarise" and "cells" in {settings.policy, *settings.policies.values()}:
+            default = min(default, settings.cells)  # as many memories can wait, at one a tick, before a cell is needed
+        return settings.latency.get(kind.name, default)
+
+    table_of_bounds = {kind.name: _bounds(kind, settings) for kind in kinds}
+
+    return Rules(
+        kinds=kinds,
+        offers_of=lambda kind, tier: table[kind.name, tier],
+        latency_of=latency_of,
+        bounds_of=lambda kind: table_of_bounds[kind.name],
+        brief=checked_brief(brief, kinds),
+        tier_of=checked_tier(tier_of),
+        disabled=frozenset(settings.disable),
+        rate_share=settings.rate_share if settings.llm == "openai" and "rate" not in settings.disable else 0.0,
+        repair_from=settings.repair_from if settings.llm == "openai" else 1440,
+        coalesce=settings.coalesce,
+        max_text=settings.max_text,
+        waits=settings.wait_seconds() > 0,
+        throttle=throttle_rules(settings),
+    )
+
+
+def _bounds(kind: Kind, settings: Settings) -> Bounds | None:
+    """Between which ticks a kind's results may be due; None: they are due after a fixed number."""
+    if not settings.adapts() or not kind.output_cap or kind.name in settings.latency:
+        return None
+    least, most = (minutes / settings.minutes_per_tick for minutes in bounds(kind))
+    if kind.name == "act" and settings.act_interval:
+        most = min(most, settings.act_interval / 2)
+    ticks = max(1, math.ceil(least))
+    return Bounds(ticks, max(ticks, int(most)))
+
+
+def _offer(kind: Kind, model: Model) -> Offer:
+    """What a kind may ask of a model: the usual prompt, or what the answer leaves of the model's context."""
+    prompt_cap = min(kind.prompt_cap, model.context - kind.output_cap) if model.context else kind.prompt_cap
+    return Offer(model.name, prompt_cap, upper_bound(model, prompt_cap, kind.output_cap))
+
+
+def view_of(settings: Settings) -> BudgetView:
+    """An empty view of the limits in force."""
+    # What is asked for on the evening before is of that evening's budget: no last call leaves its share to others.
+    ahead = ASKED_AHEAD if settings.adapts() else ()
+    guarantees = {
+        kind: Guarantee(share, DAY if kind in ahead else settings.last_call.get(kind, DAY))
+        for kind, share in settings.guarantees.items()
+    }
+    return BudgetView(settings.limit_table(), retry_share=settings.retry_share, guarantees=guarantees)
+
+
+def throttle_rules(settings: Settings) -> ThrottleRules:
+    """How a run with these settings throttles reflections."""
+    return ThrottleRules(
+        auto=settings.throttle_auto, interval=settings.throttle_interval, least=round(settings.throttle_least * FULL)
+    )
+
+
+def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int) -> Facts:
+    """The constants of a run with these settings."""
+    return Facts(
+        locations=tuple(locations),
+        limits=settings.memory_limits(),
+        minutes_per_tick=settings.minutes_per_tick,
+        start_minute=start_minute,
+        morning=settings.morning,
+        act_interval=settings.act_interval,
+        models=settings.asked_models(),
+    )
+
+
+def use_prompts(settings: Settings) -> None:
+    """Have the built-in kinds of this process read the settings' own templates first, if there are any.
+
+    Raises:
+        prompts.render.TemplateError: when the folder is missing, or a template is broken.
+    """
+    if settings.prompts is not None:
+        register_builtin(settings.prompts)
+
+
+def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
+    """Check that limits, guarantees and due ticks are for kinds that exist: others would be kept in silence for ever.
+
+    Raises:
+        ConfigurationError: naming the setting, the kind and those that there are.
+    """
+    known = {kind.name for kind in kinds}
+    limited = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
+    given = {
+        "limits": limited - {"*"}, "guarantees": settings.guarantees, "last_call": settings.last_call,
+        "latency": settings.latency, "disable": settings.disable,
+    }  # fmt: skip
+    for name, named in given.items():
+        for unknown in sorted(set(named) - known):
+            near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(unknown, known, 1))
+            raise ConfigurationError(
+                f"{name} names the kind {quoted(unknown)}, which is not known; there are "
+                f"{', '.join(sorted(known))}{near}"
+            )
+    windows = sorted({settings.policy, *settings.policies.values()} & {"cells", "tokens"})
+    if "summarise" in settings.disable and windows:
+        raise ConfigurationError(
+            f"disable names summarise, without which nothing is ever compressed by policy {windows[0]!r}: "
+            'use the policy "stream", or leave summarise on'
+        )
+
+
+def strangers(settings: Settings, owners: Container[str]) -> list[str]:
+    """Return the owners that limits and policies name and that are not among `owners`, each with its setting."""
+    limited = (name.owner for name, _ in settings.limit_table() if name.owner)
+    own = (name for name in settings.policies if ":" in name)
+    named = [*(("limits", owner) for owner in limited), *(("policies", owner) for owner in own)]
+    return sorted({f"{setting}: {owner}" for setting, owner in named if owner not in owners})
+
+
+def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
+    """Tiers of a kind that does not exist, and models that are too small for what kinds ask.
+
+    Raises:
+        ConfigurationError: naming the kind, and the model.
+    """
+    known = {kind.name for kind in kinds}
+    for unknown in sorted(settings.kind_tiers.keys() - known):
+        raise ConfigurationError(
+            f"kind_tiers names the kind {unknown!r}, which is not known; there are {', '.join(sorted(known))}"
+        )
+    models = settings.model_table()
+    for kind in kinds if settings.llm == "openai" else ():
+        for name in sorted({*settings.tier_models(kind.name).values()}):
+            context = models[name].context
+            if kind.output_cap and context and context < kind.output_cap + LEAST_PROMPT:
+                raise ConfigurationError(
+                    f"model {name!r} has a context of {context} tokens: a {kind.name} may take {kind.output_cap} for "
+                    f"its answer and needs {LEAST_PROMPT} for its prompt; give it another model in kind_tiers"
+                )
+
+
+def check_spending(settings: Settings) -> None:
+    """A model is called only with a limit for the whole run.
+
+    Raises:
+        ConfigurationError: when a model is asked for without one.
+    """
+    table = settings.limit_table()
+    if settings.llm == "openai" and not table.limited("run", "run"):
+        raise ConfigurationError(
+            "llm = 'openai' needs a limit for the whole run: set limit_usd or limit_tokens, or limits with one such as "
+            "'run.tokens'"
+        )

@@ -1,0 +1,35 @@
+"""Settings that a run is created with and keeps."""
+
+from __future__ import annotations
+
+import json
+
+from scheduler.config.endpoints import ModelSettings
+from scheduler.config.settings import Settings
+
+#: Settings that a run is created with and keeps: on resume they go before the environment's.
+KEPT = frozenset(
+    {
+        "llm", "model", "models", "tiers", "kind_tiers", "input_price", "output_price", "minutes_per_tick", "morning",
+        "apply", "latency", "adaptive_latency", "disable", "limits", "limit_tokens", "limit_usd", "retry_share",
+        "guarantees", "last_call",
+        "claim_cap", "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",
+        "summary_threshold", "retention_days", "max_archived", "policy", "policies", "on_failure", "cells",
+        "token_limit", "compress_at", "compress_to", "retain", "passes", "act_interval", "act_per_tick",
+        "throttle_auto", "throttle_interval", "throttle_least", "rate_share", "repair_from", "coalesce", "max_text",
+        "reflection_trigger", "reflection_trigger_max", "public_history_max_length", "recount_on_failure",
+        "guidance_style", "statement_max_length", "reasoning_max_length", "enable_truncation",
+    }
+)  # fmt: skip
+
+
+def keep_settings(settings: Settings) -> str:
+    """The settings that a run keeps, as they are stored with it."""
+    return settings.model_dump_json(include=set(KEPT))
+
+
+def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
+    """The settings that a run was created with; everything else as in `over`, or as the environment says."""
+    kept = json.loads(raw)
+    models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
+    return (over or Settings()).model_copy(update=kept | {"models": models})

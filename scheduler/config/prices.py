@@ -1,0 +1,45 @@
+"""What tokens cost in money, and the most that one attempt can cost."""
+
+from __future__ import annotations
+
+from scheduler.config.endpoints import Model
+from tasks.job import Cost
+
+_PRICE_UNIT = 1_000_000  # prices are micro-dollars per million tokens
+
+
+def usd_micros(model: Model, prompt_tokens: int, output_tokens: int, cached: int = 0) -> int:
+    """The price of one call in micro-dollars, rounded up so that a limit is never passed by rounding.
+
+    Args:
+        prompt_tokens: all tokens of the prompt.
+        output_tokens: all tokens of the answer, reasoning included.
+        cached: how many of the prompt's tokens the provider had in its cache.
+    """
+    price = (
+        (prompt_tokens - cached) * model.input_price
+        + cached * model.cached_input_price
+        + output_tokens * model.output_price
+    )
+    return -(-price // _PRICE_UNIT)
+
+
+def call_cost(model: Model, prompt_tokens: int, output_tokens: int, cached: int = 0, calls: int = 1) -> Cost:
+    """What one call (or `calls` requests that together used these tokens) cost. Arguments as in `usd_micros`."""
+    return Cost(
+        calls=calls,
+        tokens=prompt_tokens + output_tokens,
+        usd_micros=usd_micros(model, prompt_tokens, output_tokens, cached),
+    )
+
+
+def upper_bound(model: Model, prompt_cap: int, output_cap: int) -> Cost:
+    """The most one attempt may cost: what admission and every further attempt reserve.
+
+    Nothing is counted on to be cached; where cached input is the dearer one, all of it is taken to be. A kind that
+    never asks a model (`output_cap` 0) reserves nothing.
+    """
+    if output_cap == 0:
+        return Cost()
+    cached = prompt_cap if model.cached_input_price > model.input_price else 0
+    return call_cost(model, prompt_cap, output_cap, cached)

@@ -1,0 +1,114 @@
+"""What is wrong with settings: each fault with its name, where it was set, and the value unless it may be secret."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
+
+from memory.errors import quoted
+from scheduler.config.server_settings import ConfigurationError
+
+TOML = "cogitate.toml"
+#: What reading settings may raise besides what their own checks do.
+UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSError)
+SECRET = ("redis_url", "broker_url", "api_key", "endpoints")  # their values are never shown
+
+
+LARGEST = 1_000_000  # bytes of the file
+NAMED = 5  # faults that are said; of the rest their number
+
+
+def check_file() -> None:
+    """Refuse what has the file's name and is none, or is none of ours by its size.
+
+    Raises:
+        ConfigurationError: saying what it is.
+    """
+    path = Path(TOML)
+    if not path.is_file():
+        if path.is_symlink() or path.exists():
+            raise ConfigurationError(f"{path.absolute()} is no file: remove it, or put one there")
+        return
+    if path.stat().st_size > LARGEST:
+        raise ConfigurationError(f"{path.absolute()} has more than {LARGEST:,} bytes: it cannot be a file of settings")
+
+
+class Fault(NamedTuple):
+    """One value that cannot be used."""
+
+    field: str  # the setting
+    name: str  # the same, with the keys of a table that lead to the value
+    wrong: str  # the value unless secret, and what is wrong with it
+
+    def line(self, named: str = "") -> str:
+        """Return it in words; `named` is what the user calls the setting."""
+        return f"{named or called(self)}:{self.wrong}"
+
+
+class SettingsRefused(ConfigurationError):
+    """Settings cannot be used."""
+
+    def __init__(self, faults: Collection[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__(self.line())
+
+    def line(self, named: Callable[[Fault], str] = lambda fault: "") -> str:
+        """Return the first faults in words, and how many more there are; `named` is what the user calls a setting."""
+        more = len(self.faults) - NAMED
+        said = "; ".join(fault.line(named(fault)) for fault in self.faults[:NAMED])
+        return f"{said}; and {more:,} more" if more > 0 else said
+
+
+def called(fault: Fault) -> str:
+    """Return the name of a setting, with the variable that it comes from if there is one."""
+    variable = f"COGITATE_{fault.field.upper()}"
+    given = next((name for name in os.environ if name == variable or name.startswith(variable + "__")), "")
+    return f"{fault.name} (from {given})" if given else fault.name
+
+
+def refusal(error: Exception, given: Mapping[str, Any], known: Collection[str]) -> ConfigurationError:
+    """Return what to raise in the place of one of `UNREADABLE`; it keeps no value that may be secret.
+
+    Args:
+        given: the settings that were passed as arguments.
+        known: the names of all settings.
+    """
+    if isinstance(error, ValidationError):
+        return SettingsRefused([_fault(found, given, known) for found in error.errors(include_url=False)])
+    if isinstance(error, SettingsError):
+        return ConfigurationError(_unreadable(error))
+    path = Path(TOML).absolute()
+    if isinstance(error, UnicodeDecodeError):
+        return ConfigurationError(f"{path} is not UTF-8 (at byte {error.start}): save it as UTF-8")
+    if isinstance(error, ValueError):  # of TOML, or of a number that has thousands of digits
+        return ConfigurationError(f"{path} cannot be read as TOML: {error}")
+    if isinstance(error, RecursionError):
+        return ConfigurationError(f"{path} cannot be read as TOML: it is nested too deep")
+    return ConfigurationError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def _fault(found: Mapping[str, Any], given: Mapping[str, Any], known: Collection[str]) -> Fault:
+    field, *rest = (str(part) for part in found["loc"]) if found["loc"] else ("settings",)
+    name = ".".join([field, *rest])
+    if found["type"] == "extra_forbidden":
+        near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(field, known, 1) if not rest)
+        where = "" if field in given else f" in {TOML}"
+        return Fault(field, name, f" there is no such setting{where}{near or '; `cogitate config` lists them'}")
+    message = found["msg"].removeprefix("Value error, ")
+    value = "" if field in SECRET or found["type"] == "value_error" else f" {quoted(found['input'])}:"
+    return Fault(field, name, f"{value} {message[:1].lower()}{message[1:]}")
+
+
+def _unreadable(error: SettingsError) -> str:
+    found = re.search(r'field "(\w+)"', str(error))
+    field = found[1] if found else "settings"
+    variable = f"COGITATE_{field.upper()}"
+    value = "" if field in SECRET else f"={quoted(os.environ.get(variable, ''))}"
+    return f"{variable}{value} cannot be read: it must be JSON, such as '{{\"a\": 1}}'"

@@ -1,0 +1,155 @@
+"""The boundary of a tick: every job that is due gets its one end, in canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from memory.apply import apply, unmet
+from memory.effects import Append, Effect
+from memory.stream import Stream
+from scheduler.budget.repairs import given_up
+from scheduler.engine.open_jobs import OpenJob, whole
+from scheduler.intake.kind_effects import EFFECTS_REFUSED, made_without_model
+from scheduler.journal.history import Change
+from scheduler.journal.lines import Ended, EndNote, reason_of
+from scheduler.ledger.answers import Row
+from scheduler.ledger.claims import Reason, Result
+from tasks.job import Cost, JobKey
+from tasks.kind import Case, Kind
+from tasks.recall import replaced
+
+_WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead"}
+
+
+class Closing(NamedTuple):
+    """One job at its end, or the answer that came after it."""
+
+    ended: Ended
+    note: EndNote
+    counts_as: Cost  # in admission's view from now on; for a late answer its job's end has counted
+    changes: tuple[Change, ...]
+
+
+def close_due(
+    rows: Sequence[Row],
+    open_jobs: Mapping[JobKey, OpenJob],
+    streams: Mapping[str, Stream],
+    *,
+    tick: int,
+    kind_of: Callable[[str], Kind],
+    case_of: Callable[[OpenJob], Case],
+) -> list[Closing]:
+    """End every job of `rows` and apply its effects to `streams`.
+
+    The order is (due tick, kind order, owner, ordinal, enqueue tick), whoever finished when. A job without a result
+    gets its kind's heuristic, computed here from what the job may read.
+    """
+    ordered = sorted(
+        rows,
+        key=lambda row: (
+            open_jobs[row.key].job.due, kind_of(row.key.kind).order, row.key.owner, row.key.ordinal, row.key.tick,
+            row.key.trial,
+        ),
+    )  # fmt: skip
+    return [_close(row, open_jobs[row.key], streams, tick, kind_of(row.key.kind), case_of) for row in ordered]
+
+
+def cancelled(item: OpenJob) -> Closing:
+    """The end of a job that is not wanted any more.
+
+    It keeps its whole reservation for now: what its attempts cost may not be known yet.
+    """
+    key = item.job.key
+    ended = Ended(key=key, end="cancelled", reason="cancelled")
+    return Closing(ended, EndNote(key=key, source="none"), whole(item), ())
+
+
+def _close(
+    row: Row,
+    item: OpenJob,
+    streams: Mapping[str, Stream],
+    tick: int,
+    kind: Kind,
+    case_of: Callable[[OpenJob], Case],
+) -> Closing:
+    result = row.result if row.state == "staged" else None
+    if result is None:
+        reason = _WITHOUT_RESULT.get(row.state) or reason_of(item.job.refused)  # held
+        made = made_without_model(kind, case_of(item))
+        failure = row.failure or (EFFECTS_REFUSED if made.refusal else "")
+        model = item.job.model if row.failure else ""
+        result = Result(
+            effects=made.effects, source="heuristic", reason=reason, model=model, failure=failure, refusal=made.refusal
+        )
+        counts_as = whole(item)
+    else:
+        counts_as = result.usage
+    effects = result.effects
+    if result.reason != "none" and replaced(item.job):
+        effects = (given_up(row.key.owner, item.job.minute),)
+    elif result.reason != "none" and kind.output_cap:  # a kind that never asks a model has said what it could
+        effects = provisional(effects)
+    ended = Ended(key=row.key, end="applied", reason=result.reason, effects=effects)
+    note = msgspec.structs.replace(_note(row.key, result, row.claims, row.arrival), empty=row.empty)
+    return _applied(ended, note, counts_as, streams, tick)
+
+
+def apply_late(
+    key: JobKey, result: Result, effects: tuple[Effect, ...], streams: Mapping[str, Stream], tick: int
+) -> Closing:
+    """Apply what an answer that came after its job's end still changes; it is `dropped` where that is nothing.
+
+    Args:
+        effects: of the answer as a repair, see `tasks.late`.
+    """
+    ended = Ended(key=key, end="applied" if effects else "dropped", effects=effects)
+    return _applied(ended, _note(key, result), Cost(), streams, tick)
+
+
+def _note(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> EndNote:
+    return EndNote(
+        key=key,
+        source=result.source,
+        usage=result.usage,
+        attempts=attempts,
+        arrival=arrival,
+        model=result.model,
+        prompt=result.prompt,
+        failure=result.failure,
+        because=result.because,
+        refusal=result.refusal,
+        count=result.count,
+        unreported=result.unreported,
+        saved=result.saved,
+    )
+
+
+def _applied(ended: Ended, note: EndNote, counts_as: Cost, streams: Mapping[str, Stream], tick: int) -> Closing:
+    """Its effects applied, or stale when one of them expects something that does not hold."""
+    effects, replace = ended.effects, msgspec.structs.replace
+    failed = unmet(streams, effects)
+    if failed is not None:
+        return Closing(replace(ended, end="stale"), replace(note, failure=failed), counts_as, ())
+    appended = apply(streams, effects, tick)
+    entries = iter(appended)
+    changes = tuple(
+        Change(
+            effect.owner, effect, next(entries) if isinstance(effect, Append) else None,
+            ended.key.kind, note.source, ended.reason,
+        )
+        for effect in effects
+    )  # fmt: skip
+    return Closing(ended, replace(note, appended=tuple(entry.number for entry in appended)), counts_as, changes)
+
+
+def provisional(effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    """The same effects, their entries marked as made without what was asked for: they may be repaired later."""
+    return tuple(
+        msgspec.structs.replace(effect, entry=msgspec.structs.replace(effect.entry, provisional=True))
+        if isinstance(effect, Append)
+        else effect
+        for effect in effects
+    )

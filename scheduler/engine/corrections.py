@@ -1,0 +1,117 @@
+"""What ended jobs came to that admission's view counts in full.
+
+A job that ends without a result (late, dead, cancelled) counts its whole reservation, for what its attempts cost may
+not be known yet. The ledger says it once it is (`lua/corrections.lua`): nothing was spent on a job that nobody had
+claimed; otherwise it is the usage of the newest attempt, of which earlier ones are the retry pool's. The next boundary
+moves the view, the tick's line says so, and the step that commits it removes the correction: each is applied once, at
+the same tick on resume and in a replay. What never becomes known stays counted in full, and of too many jobs the
+newest are remembered.
+
+Where boundaries wait for results, nothing may depend on how far workers were with a job that was cancelled: there it
+goes on counting in full, and its correction says only what was spent.
+
+Keys under the run's prefix:
+    charged      hash  job key -> `Charged`, JSON
+    corrections  hash  job key -> what it came to
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from scheduler.budget.budget import BudgetView, Cell
+from scheduler.engine.boundary import Closing
+from scheduler.engine.ended_jobs import EndedJobs
+from scheduler.engine.open_jobs import OpenJob, whole
+from scheduler.journal.lines import Correction
+from scheduler.journal.run_totals import MOST, WITHOUT_RESULT, oldest
+from scheduler.ledger.answers import Learned
+from scheduler.ledger.ledger import Value, Write
+from scheduler.ledger.streams import chunked
+from tasks.job import Cost, JobKey
+
+
+class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a host remembers of an ended job that admission counts in full."""
+
+    ended: int  # tick of its end
+    due: int
+    reserved: Cost
+    cells: tuple[Cell, ...]
+    model: str = ""
+    kept: bool = False  # it goes on counting in full whatever it came to
+
+
+class Corrections:
+    """The jobs of a run that count in full, and what becomes known of them."""
+
+    def __init__(self) -> None:
+        self._jobs = EndedJobs[Charged]()
+        self._taken: set[JobKey] = set()  # corrections to be removed
+
+    @property
+    def charged(self) -> Mapping[JobKey, Charged]:
+        """The jobs that count in full."""
+        return self._jobs.records
+
+    def charge(self, closing: Closing, item: OpenJob, tick: int, *, waits: bool) -> None:
+        """Remember a job that ends at `tick`, if it counts in full.
+
+        Args:
+            waits: whether the run's boundaries wait for results.
+        """
+        reason = closing.ended.reason
+        if reason not in WITHOUT_RESULT or whole(item) == Cost():
+            return
+        charged = Charged(
+            ended=tick, due=item.job.due, reserved=item.job.reserved, cells=item.cells, model=item.job.model,
+            kept=reason == "cancelled" and waits,
+        )  # fmt: skip
+        self._jobs.remember(item.job.key, charged)
+
+    def take(self, learned: Iterable[Learned], view: BudgetView) -> tuple[Correction, ...]:
+        """Correct the view by what has become known, in the order of the jobs' keys."""
+        corrections = []
+        for known in sorted(learned, key=lambda known: known.key):
+            self._taken.add(known.key)
+            job = self.charged.get(known.key)
+            if job is None:
+                continue  # one of too many
+            self._jobs.drop(known.key)
+            if not job.kept:
+                view.correct(job.cells, job.reserved, known.usage)
+            corrections.append(
+                Correction(key=known.key, usage=known.usage, saved=known.saved, at=known.at, kept=job.kept)
+            )
+        return tuple(corrections)
+
+    def forget(self, tick: int) -> None:
+        """Remember the newest jobs only."""
+        if len(self.charged) > MOST:
+            for key in oldest({key: job.ended for key, job in self.charged.items()}, tick):
+                self._jobs.drop(key)
+
+    # -- with the ledger -----------------------------------------------------------------------------
+
+    def take_new(self) -> list[tuple[JobKey, bytes]]:
+        """Return the jobs that count in full since the last call, as the ledger keeps them."""
+        return self._jobs.take_new()
+
+    def writes(self) -> list[Write]:
+        """Return the commands that remove what is known or forgotten, and corrections that were taken."""
+        gone = self._jobs.take_gone()
+        taken: list[Value] = [key.text() for key in sorted(self._taken)]
+        self._taken = set()
+        writes = [*chunked("HDEL", "charged", gone), *chunked("HDEL", "unsettled", gone)]
+        return [*writes, *chunked("HDEL", "corrections", taken)]
+
+    def load(self, client: Redis, prefix: str) -> None:
+        """Remember what the ledger says is counted in full."""
+        kept: Any = client.hgetall(prefix + "charged")
+        self._jobs.records = {
+            JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Charged) for key, raw in sorted(kept.items())
+        }

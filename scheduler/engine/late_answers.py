@@ -1,0 +1,157 @@
+"""Answers that come after their job's end. They were paid for, so each is offered as a repair at the next boundary.
+
+A job that ended late or dead although somebody had claimed it is awaited while all that its heuristic made in the place
+of the answer (or that the job was to repair) is live, provisional and of owners that are here; but for no longer than a
+game day, and of too many jobs only the newest. The ledger keeps the first answer of a model to an awaited job
+(`lua/late.lua`) and shows it with the steps that a host takes anyway. At the next boundary it is applied, or found to
+be of no use, behind the ends of what is due; the step that commits that tick removes it. The job's end and admission's
+view stay what they were.
+
+Keys under the run's prefix:
+    awaited  hash  job key -> `Awaited`, JSON
+    offered  hash  job key -> result, JSON; only of awaited jobs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from redis import Redis
+
+from memory.clock import DAY
+from memory.effects import Tell
+from memory.stream import Stream
+from scheduler.engine.boundary import Closing, apply_late
+from scheduler.engine.ended_jobs import EndedJobs
+from scheduler.ledger.answers import Offered
+from scheduler.ledger.claims import Reason
+from scheduler.ledger.ledger import Write
+from scheduler.ledger.streams import chunked
+from tasks.job import Job, JobKey
+from tasks.late import as_repair
+from tasks.recall import replaced
+
+AWAITED: frozenset[Reason] = frozenset({"late", "dead"})  # reasons of jobs whose answers may still come
+LONGEST = DAY  # game minutes that an answer is awaited
+MOST = 1_000  # jobs of a run that are awaited
+
+
+class Made(NamedTuple):
+    """An entry that stands in the place of an answer."""
+
+    owner: str
+    number: int
+
+
+class Awaited(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What stands in the place of a job's answer."""
+
+    minute: int  # game time of the job's end, total minutes
+    made: tuple[Made, ...]
+    told: bool = False  # the job's heuristic has told the world something
+
+    def stands(self, streams: Mapping[str, Stream]) -> bool:
+        """Whether all of it may still be replaced."""
+        return all(one.owner in streams and streams[one.owner].is_provisional(one.number) for one in self.made)
+
+
+class LateAnswers:
+    """The jobs of a run whose answers may still come, the oldest first, of one boundary in the order of their keys."""
+
+    def __init__(self) -> None:
+        self._jobs = EndedJobs[Awaited]()
+
+    @property
+    def awaited(self) -> Mapping[JobKey, Awaited]:
+        """The jobs whose answers may still come."""
+        return self._jobs.records
+
+    def expect(
+        self, closings: Iterable[Closing], jobs: Mapping[JobKey, Job], streams: Mapping[str, Stream], minute: int
+    ) -> None:
+        """Await those of the jobs that just ended whose answers may still come.
+
+        Args:
+            jobs: those that ended.
+            minute: game time of the boundary, total minutes.
+        """
+        for closing in sorted(closings, key=lambda closing: closing.ended.key):
+            ended, job = closing.ended, jobs[closing.ended.key]
+            if ended.reason not in AWAITED or not closing.note.attempts or not job.model:
+                continue
+            made = [Made(change.owner, change.entry.number) for change in closing.changes if change.entry is not None]
+            if replaced(job):  # a repair, which has left everything as it was
+                made.append(Made(job.key.owner, replaced(job)))
+            awaited = Awaited(minute, tuple(made), any(isinstance(effect, Tell) for effect in ended.effects))
+            if made and awaited.stands(streams):
+                self._jobs.remember(ended.key, awaited)
+
+    def take(self, offers: Iterable[Offered], streams: Mapping[str, Stream], tick: int, minute: int) -> list[Closing]:
+        """Apply answers that have come, in the order of their jobs' keys; none of them is awaited any more.
+
+        Args:
+            minute: game time of the boundary, total minutes.
+        """
+        taken = []
+        for offer in sorted(offers, key=lambda offer: offer.key):
+            awaited = self.awaited.get(offer.key)
+            self._jobs.drop(offer.key)
+            if awaited is None or offer.result is None:
+                continue
+            made = [(one.owner, streams[one.owner].entries[one.number]) for one in awaited.made]
+            effects = as_repair(offer.key, offer.result.effects, made, told=awaited.told, minute=minute)
+            taken.append(apply_late(offer.key, offer.result, effects, streams, tick))
+        return taken
+
+    def forget(self, streams: Mapping[str, Stream], left: Collection[str], minute: int) -> None:
+        """Await no more what has something of it replaced or archived, is too old, or too much.
+
+        Args:
+            streams: as they are at the end of the tick, with what changed in it.
+            left: owners that leave with it.
+            minute: game time of the tick, total minutes.
+        """
+        if not self.awaited:
+            return
+        archived = {Made(owner, number) for owner, stream in streams.items() for number in stream.changes.archived}
+        for key, awaited in list(self.awaited.items()):
+            if not archived.isdisjoint(awaited.made) or any(one.owner in left for one in awaited.made):
+                self._jobs.drop(key)
+        for key, awaited in list(self.awaited.items()):
+            if len(self.awaited) <= MOST and minute - awaited.minute < LONGEST:
+                break
+            self._jobs.drop(key)
+
+    # -- with the ledger -----------------------------------------------------------------------------
+
+    def take_new(self) -> list[tuple[JobKey, bytes]]:
+        """Return the jobs that are awaited since the last call, as the ledger keeps them."""
+        return self._jobs.take_new()
+
+    def writes(self) -> list[Write]:
+        """Return the commands that remove what is awaited no more, and what was offered for it."""
+        gone = self._jobs.take_gone()
+        return [*chunked("HDEL", "awaited", gone), *chunked("HDEL", "offered", gone)]
+
+    def load(
+        self, client: Redis, prefix: str, streams: Mapping[str, Stream], left_out: Collection[tuple[str, int]] = ()
+    ) -> None:
+        """Await again what the ledger says is awaited, unless something of it was left out.
+
+        Args:
+            left_out: owners and numbers of entries.
+
+        Raises:
+            ValueError: when it is not of this run's memories.
+        """
+        kept: Any = client.hgetall(prefix + "awaited")
+        found = {JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Awaited) for key, raw in kept.items()}
+        for key, awaited in sorted(found.items(), key=lambda item: (item[1].minute, item[0])):
+            if not {*awaited.made}.isdisjoint(left_out):
+                self._jobs.drop(key)
+                continue
+            if not awaited.stands(streams):
+                raise ValueError(f"job {key.text()} is awaited, but what stands in its place is not provisional")
+            self._jobs.records[key] = awaited

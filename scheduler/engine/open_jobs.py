@@ -1,0 +1,118 @@
+"""Open jobs: as the host holds them in memory, and as the ledger keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from scheduler.budget.admission import Decided
+from scheduler.budget.budget import BudgetView, Cell, amounts
+from scheduler.config.versions import SCHEMA
+from scheduler.ledger.ledger import Value, Write
+from scheduler.ledger.streams import chunked
+from tasks.job import Cost, Job, JobKey
+
+_JOB = msgspec.json.Decoder(Job)
+_USED = "used"  # field of a job's record
+
+
+class OpenJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that has no end yet."""
+
+    job: Job
+    admitted: bool  # otherwise budget refused it: it waits, without a reservation, for its heuristic
+    cells: tuple[Cell, ...]
+    answered: Cost | None = None  # what its call used, once it is known that its answer waits for the due tick
+
+
+def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
+    """The commands that open jobs: their records, the sets that find them, and their reservations."""
+    writes: list[Write] = []
+    reserved: dict[str, dict[str, int]] = {}
+    due: dict[int, list[Value]] = {}
+    waiting: dict[int, int] = {}
+    opens: dict[int, int] = {}
+    unclaimed: list[Value] = []
+    for item in opened:
+        job, cost = item.job, amounts(item.job.reserved)
+        text = job.key.text()
+        fields: list[Value] = [
+            "job", msgspec.json.encode(job), "state", "open" if item.admitted else "held", "token", "", "latest", "",
+            "claims", 0, "due", job.due, "tick", job.key.tick, "owner", job.key.owner,
+            "reads", msgspec.json.encode(job.reads),
+            "calls", cost[0], "tokens", cost[1], "usd_micros", cost[2], "last", "[0,0,0]",
+            "cells", msgspec.json.encode([part for cell in item.cells for part in cell]),
+            "pools", msgspec.json.encode(view.pools(item.cells)), "schema", SCHEMA, *(("at", job.at) if job.at else ()),
+        ]  # fmt: skip
+        writes.append(Write("HSET", f"job:{text}", tuple(fields)))
+        due.setdefault(job.due, []).append(text)
+        if item.admitted:
+            unclaimed.append(text)
+            waiting[job.due] = waiting.get(job.due, 0) + 1
+            opens[job.key.tick] = opens.get(job.key.tick, 0) + 1
+            for cell in item.cells:
+                account = reserved.setdefault(cell.window, {})
+                for unit, amount in zip(("calls", "tokens", "usd_micros"), cost, strict=True):
+                    if amount:
+                        field = f"{cell.scope}|{unit}|reserved"
+                        account[field] = account.get(field, 0) + amount
+    writes += chunked("SADD", "jobs", [item.job.key.text() for item in opened])
+    writes += chunked("SADD", "unclaimed", unclaimed)
+    for tick, keys in due.items():
+        writes += chunked("SADD", f"due:{tick}", keys)
+    writes += [Write("HINCRBY", "waiting", (tick, count)) for tick, count in waiting.items()]
+    writes += [Write("HINCRBY", "open", (tick, count)) for tick, count in opens.items()]
+    writes += chunked("SADD", "windows", list(reserved))
+    for window, account in reserved.items():
+        writes += [Write("HINCRBY", f"window:{window}", (field, amount)) for field, amount in account.items()]
+    return writes
+
+
+def load_open_jobs(client: Redis, prefix: str) -> dict[JobKey, OpenJob]:
+    """Read all open jobs of a run."""
+    members: Any = client.smembers(prefix + "jobs")
+    keys = sorted(raw.decode() for raw in members)
+    pipeline = client.pipeline(transaction=False)
+    for text in keys:
+        pipeline.hmget(f"{prefix}job:{text}", "job", "state", "cells", _USED)
+    found: dict[JobKey, OpenJob] = {}
+    for raw, state, cells, answered in pipeline.execute():
+        job = _JOB.decode(raw)
+        flat = msgspec.json.decode(cells, type=list[str])
+        found[job.key] = OpenJob(
+            job=job,
+            admitted=state != b"held",
+            cells=tuple(Cell(flat[i], flat[i + 1]) for i in range(0, len(flat), 2)),
+            answered=msgspec.json.decode(answered, type=Cost) if answered is not None else None,
+        )
+    return found
+
+
+def open_job(decided: Decided, job: Job) -> OpenJob:
+    """The open job that a decision makes."""
+    return OpenJob(job=job, admitted=decided.decision == "admitted", cells=decided.cells)
+
+
+def read_numbers(jobs: Iterable[OpenJob], owner: str) -> tuple[int, ...]:
+    """Entries that open jobs of this owner name: they must not be asked for twice."""
+    return tuple(
+        sorted(n for item in jobs for reads in item.job.reads if reads.owner == owner for n in reads.numbers or ())
+    )
+
+
+def whole(item: OpenJob) -> Cost:
+    """Return the reservation of an open job."""
+    return item.job.reserved if item.admitted else Cost()
+
+
+def counted(item: OpenJob) -> Cost:
+    """Return what an open job counts as in admission's view: its reservation, until it is known what it used."""
+    return whole(item) if item.answered is None else item.answered
+
+
+def answered_writes(items: Iterable[OpenJob]) -> list[Write]:
+    """Return the commands that note of open jobs what their calls used."""
+    return [Write("HSET", f"job:{item.job.key.text()}", (_USED, msgspec.json.encode(item.answered))) for item in items]

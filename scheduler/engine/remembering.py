@@ -1,0 +1,65 @@
+"""How what owners observed becomes memory: most of it is appended, a repeat is counted on the entry it repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from memory.entry import Entry
+from memory.limits import MemoryLimits
+from memory.policies.compaction import rating
+from memory.policies.receive import receive
+from memory.routing.history import is_shared
+from memory.routing.repeats import RepeatIndex, count_repeat
+from memory.stream import Stream
+from scheduler.journal.lines import Repeat
+
+
+class Remembered(NamedTuple):
+    """What became of a tick's observations."""
+
+    observed: tuple[tuple[str, Entry], ...]  # appended, in this order
+    waiting: tuple[tuple[str, Entry], ...]  # kept in the head, in this order
+    repeated: tuple[Repeat, ...]
+
+
+class Remembering:
+    """Takes in observations. Its indexes hold no truth: they are made anew from the streams."""
+
+    def __init__(self, *, coalesce: bool) -> None:
+        self._coalesce = coalesce
+        self._indexes: dict[str, RepeatIndex] = {}
+
+    def take_in(
+        self, streams: Mapping[str, Stream], observed: Iterable[tuple[str, Entry]], tick: int, limits: MemoryLimits
+    ) -> Remembered:
+        """Append observations to their owners' streams, have them wait for a free cell, or count them as repeats.
+
+        Cells, token windows and shared histories keep every statement: specs 1, 4 and 2 count them.
+        """
+        appended: list[tuple[str, Entry]] = []
+        waiting: list[tuple[str, Entry]] = []
+        repeated: list[Repeat] = []
+        for owner, entry in observed:
+            stream = streams[owner]
+            number = self._index(stream).repeated(entry) if self._coalesces(owner, limits) else None
+            if number is None:
+                (appended if receive(stream, entry, limits, tick) else waiting).append((owner, entry))
+            else:
+                importance = entry.importance or rating(stream.entries[number])
+                count_repeat(stream, number, entry.minute, importance)
+                repeated.append(Repeat(owner, number, entry.minute, importance))
+        return Remembered(tuple(appended), tuple(waiting), tuple(repeated))
+
+    def forget(self, owner: str) -> None:
+        """The owner has left."""
+        self._indexes.pop(owner, None)
+
+    def _coalesces(self, owner: str, limits: MemoryLimits) -> bool:
+        return self._coalesce and limits.policy_of(owner) == "stream" and not is_shared(owner)
+
+    def _index(self, stream: Stream) -> RepeatIndex:
+        index = self._indexes.get(stream.owner)
+        if index is None:
+            index = self._indexes[stream.owner] = RepeatIndex(stream)
+        return index

@@ -1,0 +1,70 @@
+"""What attempts before a job's newest one used: it was spent, and is in nobody's view.
+
+The retry pool carries it (`scheduler.budget.budget`), so it decides nothing; it is journalled so that owners, kinds and
+days can be charged for it. The ledger notes it when such an attempt settles, or when a newer one follows one that had
+settled (`lua/retries.lua`), and shows it until it was journalled: with the job's end, or, of a job that has ended, at
+the next boundary.
+
+Key under the run's prefix:
+    retries  hash  token -> job and what it used
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from scheduler.journal.lines import EndNote, Retried
+from scheduler.ledger.answers import Retry
+from scheduler.ledger.ledger import Write
+from scheduler.ledger.streams import chunked
+from tasks.job import Cost, JobKey, added
+
+
+class Retries:
+    """What a host was shown and has not journalled yet."""
+
+    def __init__(self) -> None:
+        self._shown: Sequence[Retry] = ()
+        self._journalled: list[str] = []  # tokens
+        self._late: list[Retried] = []  # what late answers cost that nothing else says
+        self.of_before = False  # the run may have jobs that ended when no version kept them to be corrected
+
+    def see(self, shown: Sequence[Retry]) -> None:
+        """Take note of what the ledger shows at a boundary."""
+        self._shown = shown
+
+    def see_late(self, notes: Iterable[EndNote], *charged: Collection[JobKey]) -> None:
+        """Take note of late answers of jobs that ended under a version that did not keep them: only these say the cost.
+
+        Args:
+            charged: the jobs of which a correction says it.
+        """
+        if self.of_before:
+            told = (*charged, {retry.key for retry in self._shown})
+            unsaid = [note for note in notes if not any(note.key in keys for keys in told)]
+            self._late = [Retried(note.key, note.spent) for note in unsaid if note.spent != Cost()]
+
+    def close(self, notes: Iterable[EndNote]) -> tuple[EndNote, ...]:
+        """Return the notes of jobs that end, each with what its earlier attempts used."""
+        used = {note.key: note for note in notes}
+        for retry in self._shown:
+            note = used.get(retry.key)
+            if note is not None:
+                used[retry.key] = msgspec.structs.replace(note, retried=added(note.retried, retry.used))
+                self._journalled.append(retry.token)
+        return tuple(used.values())
+
+    def rest(self, *known: Collection[JobKey]) -> tuple[Retried, ...]:
+        """Return what was used for jobs that had ended before: those that are not among the known ones."""
+        late = [retry for retry in self._shown if not any(retry.key in keys for keys in known)]
+        self._journalled += [retry.token for retry in late]
+        found = [*(Retried(retry.key, retry.used) for retry in late), *self._late]
+        self._shown, self._late = (), []
+        return tuple(found)
+
+    def writes(self) -> list[Write]:
+        """Return the commands that remove what is journalled now."""
+        gone, self._journalled = sorted(self._journalled), []
+        return list(chunked("HDEL", "retries", gone))

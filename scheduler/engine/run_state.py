@@ -1,0 +1,135 @@
+"""What a host holds of a run in memory, and what can be asked of it. No I/O, no clock, no randomness.
+
+Everything here can be dropped and read back from the ledger; the tick loop does that on resume.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from memory.profile import Profile
+from memory.stream import Stream
+from memory.unreadable import LeftOut
+from scheduler.budget.budget import BudgetView
+from scheduler.budget.rules import Rules
+from scheduler.config.facts import Facts
+from scheduler.engine.corrections import Corrections
+from scheduler.engine.job_factory import case_of
+from scheduler.engine.late_answers import LateAnswers
+from scheduler.engine.open_jobs import OpenJob, read_numbers
+from scheduler.engine.rating import Rater
+from scheduler.engine.retries import Retries
+from scheduler.engine.token_estimates import TokenEstimates
+from scheduler.engine.triggers import Trigger
+from scheduler.engine.turn import Deferred
+from scheduler.latency.due_ticks import DueTicks
+from scheduler.latency.latencies import Latencies
+from scheduler.steering.cadence import Cadence
+from scheduler.steering.steering import Steering
+from tasks.job import JobKey, Request
+from tasks.kind import Case, Moment
+from tasks.recall import display_names
+
+
+class RunState:
+    """Streams, open jobs, admission's view and cadence of one run."""
+
+    def __init__(self, *, run: str, rules: Rules, facts: Facts, view: BudgetView) -> None:
+        self.run = run
+        self.rules = rules
+        self.facts = facts
+        self.facts_version = 0
+        self.facts_at: dict[int, Facts] = {}  # by version, as far as open jobs were made with them
+        self.view = view
+        self.profiles: dict[str, Profile] = {}
+        self.streams: dict[str, Stream] = {}
+        self.retired: set[str] = set()
+        self.open: dict[JobKey, OpenJob] = {}
+        self.deferred: list[Deferred] = []
+        self.triggers: list[Trigger] = []  # of scopes that recount already
+        self.warnings: Counter[str] = Counter()
+        self.cadence = Cadence(kind for kind in rules.kinds if kind.name not in rules.disabled)
+        self.steering = Steering(rules, view)
+        self.rater = Rater(share=rules.rate_share)
+        self.estimates = TokenEstimates()
+        self.late = LateAnswers()
+        self.corrections = Corrections()
+        self.retries = Retries()
+        self.left_out: list[LeftOut] = []  # entries that could not be read: the next tick says so
+        self.latencies = Latencies()
+        self.due = DueTicks(
+            fixed=rules.latency,
+            bounds_of=lambda name: rules.bounds_of(rules.kind_of(name)),
+            models_of=rules.models_of,
+            known=self.latencies,
+            jobs=self.open,
+            minutes_per_tick=facts.minutes_per_tick,
+        )
+        self.latencies.want(any(rules.bounds_of(kind) for kind in rules.kinds))
+        self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
+
+    def case_of(self, item: OpenJob) -> Case:
+        """What an open job works from: the same that a worker would be given."""
+        world = self.facts_at[item.job.facts].world()
+        return case_of(item.job, self.streams, self.profiles[item.job.key.owner], world)
+
+    def rewake(self, tick: int) -> None:
+        """After a restore: find out anew when each kind wants to be asked about each owner.
+
+        While a run was drained nobody was asked: then everybody is asked at the next tick.
+        """
+        if self.steering.mode == "drained":
+            self.steering.mode = "running"
+            self.touch_all()
+        minute = self.facts.minute(tick)
+        moments = (self.moment(owner, tick, minute) for owner in sorted(self.streams))
+        self.cadence.rewake(moments, self.busy(()))
+
+    def touch_all(self) -> None:
+        """Ask about every owner at the next occasion."""
+        for owner in sorted(self.streams):
+            self.cadence.touch(owner)
+
+    def take_stale_facts(self) -> list[int]:
+        """Versions of the facts that no open job was made with; they are forgotten."""
+        used = {item.job.facts for item in self.open.values()} | {self.facts_version}
+        stale = sorted(self.facts_at.keys() - used)
+        for version in stale:
+            del self.facts_at[version]
+        return stale
+
+    def busy(self, again: Iterable[Request]) -> Callable[[str, str], bool]:
+        """Whether a job of (kind, owner) is open, waits to be tried again, or is among `again`."""
+        taken = {(key.kind, key.owner) for key in self.open}
+        taken |= {(request.kind, request.owner) for request in again}
+        taken |= {(waiting.request.kind, waiting.request.owner) for waiting in self.deferred}
+        return lambda kind, owner: (kind, owner) in taken
+
+    def moment(self, owner: str, tick: int, minute: int) -> Moment:
+        """An owner as the kinds see it when they are asked whether they are due."""
+        brief = dict(self.rules.brief(owner))
+        brief["open_numbers"] = read_numbers((j for k, j in self.open.items() if k.owner == owner), owner)
+        return Moment(
+            owner=owner,
+            stream=self.streams[owner],
+            profile=self.profiles[owner],
+            tick=tick,
+            minute=minute,
+            world=self.facts.world(),
+            brief=brief,
+            estimate=partial(self.rater.estimate, owner),
+            lead=lambda kind: self.due.lead(kind, len(self.facts.names)),
+            last=self.due.last,
+        )
+
+    def last_served(self, kind: str, owner: str) -> int:
+        """The tick at which a job of (kind, owner) was last admitted; -1 if never."""
+        return self.streams[owner].head.counters.get(f"served:{kind}", -1)
+
+    def display_names(self) -> Mapping[str, str]:
+        """What owners and places are called."""
+        if self._names[0] != self.facts_version:
+            self._names = (self.facts_version, display_names(self.facts.world()))
+        return self._names[1]

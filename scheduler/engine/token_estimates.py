@@ -1,0 +1,76 @@
+"""How many tokens a model really counts in its prompts, against our estimates: learned from what was applied.
+
+`workers.llm.tokens` estimates on the safe side for every tokenizer, which is far too high for most. What models report
+of the prompts whose results were applied is counted here, in the order of boundaries, and a job carries the correction
+as it stood when it was made: so a prompt is the same whoever renders it and whenever.
+
+For each model there is a histogram of reported by estimated tokens, in percent. The correction is the smallest
+percentage that at most 1 in 1,000 of the prompts passed, and a margin; it goes below 1 only after a hundred prompts,
+and never below 0.7. Old prompts are forgotten by halving all counts, rounded up, so that a rare high one is
+remembered longest. It is applied only to prompts that are almost all ASCII, and learned only from them: for those the
+estimate is widest, and another script would not be covered by what they say.
+
+Kept under the run's prefix in `state`, field "tokens", and learned anew by nobody: a resumed run goes on with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from scheduler.ledger.claims import PromptCount
+from scheduler.ledger.ledger import Write
+
+UNCORRECTED = 1_000  # thousandths
+LEAST, MOST = 700, 4_000  # thousandths
+_ENOUGH = 100  # prompts before estimates are trusted to be too high
+_PASSED = 1_000  # one prompt in so many may be above
+_MARGIN = 105  # percent
+_REMEMBERED = 4_000  # prompts of a model
+
+
+class TokenEstimates:
+    """What one run has learned of its models' tokens."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, dict[int, int]] = {}  # model -> percent -> prompts
+        self._changed = False
+
+    def learn(self, model: str, count: PromptCount) -> None:
+        """Note one prompt whose result was applied."""
+        seen = self._seen.setdefault(model, {})
+        percent = min(-(-100 * count.reported // count.estimated), MOST // 10)
+        seen[percent] = seen.get(percent, 0) + 1
+        if sum(seen.values()) > _REMEMBERED:
+            self._seen[model] = {percent: (prompts + 1) // 2 for percent, prompts in sorted(seen.items())}
+        self._changed = True
+
+    def correction(self, model: str) -> int:
+        """What to multiply an estimate with, in thousandths."""
+        seen = self._seen.get(model)
+        if not seen:
+            return UNCORRECTED
+        total, above = sum(seen.values()), 0
+        for percent in sorted(seen, reverse=True):
+            above += seen[percent]
+            if above > total // _PASSED:
+                break
+        correction = min(max(-(-percent * 10 * _MARGIN // 100), LEAST), MOST)
+        return correction if total >= _ENOUGH else max(correction, UNCORRECTED)
+
+    # -- with the ledger -----------------------------------------------------------------------------
+
+    def writes(self) -> list[Write]:
+        """The commands that bring the ledger up to date."""
+        if not self._changed:
+            return []
+        self._changed = False
+        ordered = {model: dict(sorted(seen.items())) for model, seen in sorted(self._seen.items())}
+        return [Write("HSET", "state", ("tokens", msgspec.json.encode(ordered)))]
+
+    def load(self, client: Redis, prefix: str) -> None:
+        """Know again what the ledger keeps."""
+        kept: Any = client.hget(prefix + "state", "tokens")
+        self._seen = msgspec.json.decode(kept, type=dict[str, dict[int, int]]) if kept else {}

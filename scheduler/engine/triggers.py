@@ -1,0 +1,156 @@
+"""What makes a scope recount (spec 5, "Triggers"): leaving a location, and events of the story.
+
+A trigger waits, with the run's own state, while its scope has a recount that is open or deferred; so no two jobs ever
+start from one cursor, and a recount that fails leaves its messages to the trigger behind it. Which messages it tells is
+settled when it becomes a request: those since the cursor, up to the tick of the trigger.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from memory.profile import Profile
+from memory.routing.scopes import CURSOR, WORLD, around_mentions, location_owner, messages_since
+from memory.stream import Stream
+from tasks.job import Request
+from tasks.recount import Recount, Span, recount_request
+
+_ID = re.compile(r"_ids?$")
+
+
+class Trigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """That a scope may have something to tell."""
+
+    scope: str  # owner of the memory to be made
+    minute: int
+    upto: int = 0  # newest number of the world's stream at the end of the tick; 0: that tick is not over
+    location: str = ""  # id; a location and an NPC tell only what was said there
+    events: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
+    quest_id: str = ""
+    encounter_id: str = ""
+
+
+def location_left(location: str, present: Iterable[str], minute: int) -> list[Trigger]:
+    """The triggers of leaving a location: its own, and one for each NPC (an owner) that is there."""
+    place = location_owner(location)
+    left = [Trigger(scope=place, minute=minute, location=location, tags=("session", place))]
+    for npc in dict.fromkeys(present):
+        tags = ("npc-session", place, npc)
+        left.append(Trigger(scope=npc, minute=minute, location=location, tags=tags, subjects=(npc,)))
+    return left
+
+
+def story_event(kind: str, tags: Sequence[str], related: Mapping[str, Any], minute: int) -> Trigger:
+    """The trigger of an event of the story. `kind` is free: "quest_completed", "act_progressed", …
+
+    Args:
+        related: ids of what it concerns, each a string or a list of them: "quest_id", "encounter_id", "location_id"
+            and "npc_ids" go into fields of the memory; any other becomes a tag, "objective_id" as "objective:<id>".
+    """
+    fields = {"quest_id": "", "encounter_id": "", "location_id": ""}
+    subjects: tuple[str, ...] = ()
+    further: list[str] = []
+    for key, value in related.items():
+        values = (value,) if isinstance(value, str) else tuple(value)
+        if key in fields and values:
+            fields[key] = values[0]
+        elif key == "npc_ids":
+            subjects = values
+        else:
+            further += [f"{_ID.sub('', key)}:{one}" for one in values]
+    return Trigger(
+        scope=WORLD,
+        minute=minute,
+        location=fields["location_id"],
+        events=(kind,),
+        tags=tuple(dict.fromkeys((f"world:{kind}", *tags, *further))),
+        subjects=subjects,
+        quest_id=fields["quest_id"],
+        encounter_id=fields["encounter_id"],
+    )
+
+
+def recounts(
+    triggers: Iterable[Trigger],
+    streams: Mapping[str, Stream],
+    profiles: Mapping[str, Profile],
+    busy: Callable[[str, str], bool],
+) -> tuple[list[Request], list[Trigger]]:
+    """The requests that triggers become at the end of a tick, and the triggers that wait for their scope.
+
+    A trigger without messages since the cursor becomes nothing, and so does one whose scope has left.
+
+    Args:
+        triggers: those that wait already, then those of this tick.
+        busy: whether a job of (kind, owner) is open or deferred.
+    """
+    world = streams.get(WORLD)
+    if world is None:
+        return [], []
+    requests: list[Request] = []
+    waiting: list[Trigger] = []
+    taken: set[str] = set()
+    for trigger in _gathered(triggers, world.head.last_number):
+        scope = trigger.scope
+        if scope not in streams:
+            continue
+        if scope in taken or busy(Recount.name, scope):
+            waiting.append(trigger)
+            continue
+        start = streams[scope].head.cursors.get(CURSOR, 0)
+        at = "" if scope == WORLD else trigger.location
+        messages = messages_since(world, start, trigger.upto, at)
+        if scope not in (WORLD, location_owner(trigger.location)):
+            messages = around_mentions(messages, scope, profiles[scope].name)
+        if messages:
+            taken.add(scope)
+            requests.append(recount_request(scope, _span(trigger, start), tuple(e.number for e in messages)))
+    return requests, waiting
+
+
+def _span(trigger: Trigger, start: int) -> Span:
+    return Span(
+        start=start,
+        end=trigger.upto,
+        minute=trigger.minute,
+        events=trigger.events,
+        tags=trigger.tags,
+        location=trigger.location,
+        subjects=trigger.subjects,
+        quest_id=trigger.quest_id,
+        encounter_id=trigger.encounter_id,
+    )
+
+
+def _gathered(triggers: Iterable[Trigger], newest: int) -> list[Trigger]:
+    """The triggers in order; those of one scope and location become one, which tells up to the latest of them."""
+    found: dict[tuple[str, str], list[Trigger]] = {}
+    for trigger in triggers:
+        trigger = trigger if trigger.upto else msgspec.structs.replace(trigger, upto=newest)
+        key = (trigger.scope, "" if trigger.scope == WORLD else trigger.location)
+        found.setdefault(key, []).append(trigger)
+    return [_joined(group) for group in found.values()]
+
+
+def _joined(triggers: Sequence[Trigger]) -> Trigger:
+    """One trigger for all, the latest; what they concern is kept of each."""
+
+    def latest(values: Iterable[str]) -> str:
+        return next((value for value in values if value), "")
+
+    newest_first = triggers[::-1]
+    return msgspec.structs.replace(
+        triggers[-1],
+        location=latest(t.location for t in newest_first),
+        events=tuple(dict.fromkeys(event for t in triggers for event in t.events)),
+        tags=tuple(dict.fromkeys(tag for t in triggers for tag in t.tags)),
+        subjects=tuple(dict.fromkeys(subject for t in triggers for subject in t.subjects)),
+        quest_id=latest(t.quest_id for t in newest_first),
+        encounter_id=latest(t.encounter_id for t in newest_first),
+    )

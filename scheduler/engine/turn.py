@@ -1,0 +1,61 @@
+"""What goes into a tick of a run, and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from memory.effects import Effect, Loss, losses
+from memory.entry import Entry
+from memory.profile import Profile
+from memory.stream import Stream
+from scheduler.config.controls import Asked
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.engine.triggers import Trigger
+from scheduler.journal.lines import Core, Correction, EndNote, Retried
+from scheduler.ledger.answer_times import Timed
+from tasks.job import JobKey, Request
+
+
+class Deferred(msgspec.Struct, frozen=True):
+    """A request that is tried again at a later tick."""
+
+    at: int
+    request: Request
+
+
+@dataclass(kw_only=True)
+class WorldTurn:
+    """What the world did in its turn."""
+
+    joins: dict[str, Profile] = field(default_factory=dict)
+    leaves: list[str] = field(default_factory=list)
+    asked: list[Effect] = field(default_factory=list)
+    observed: list[tuple[str, Entry]] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    triggers: list[Trigger] = field(default_factory=list)
+    controls: Sequence[Asked | None] = ()  # what operators ask for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A finished tick, ready to be committed."""
+
+    core: Core
+    notes: tuple[EndNote, ...]
+    late: tuple[EndNote, ...]
+    corrected: tuple[Correction, ...]
+    retried: tuple[Retried, ...]
+    timed: tuple[Timed, ...]
+    closed: tuple[JobKey, ...]
+    opened: tuple[OpenJob, ...]
+    streams: tuple[Stream, ...]  # those that may have changed
+
+    def losses(self) -> Iterator[Loss]:
+        """What was given up in this tick."""
+        for ended in self.core.ended:
+            if ended.end == "applied":
+                yield from losses(ended.effects)
+        yield from losses(self.core.cuts)

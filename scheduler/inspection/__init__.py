@@ -1,0 +1,1 @@
+"""Looking at a run from outside: summaries, jobs, vital signs, replay. Nothing here changes a run."""

@@ -1,0 +1,1 @@
+"""The auditor: every invariant that can be seen in a ledger, its streams and its journal."""

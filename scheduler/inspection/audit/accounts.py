@@ -1,0 +1,130 @@
+"""The auditor's arithmetic: limits, reservations, admission's view and what was spent, each from two sides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from memory.clock import day_of
+from scheduler.budget.budget import Cell, amounts, cell_in_words
+from scheduler.budget.budget_lines import BudgetLine
+from scheduler.config.limits import UNITS
+from scheduler.inspection.snapshot import Snapshot
+from scheduler.journal.run_totals import Standing
+from scheduler.tick.commit import KEPT_DAYS
+from tasks.job import Cost, Job
+
+Account = tuple[str, str, str]  # window, scope, unit
+
+
+def over_limit(lines: Iterable[BudgetLine]) -> list[str]:
+    """Windows in which reserved + spent is above limit + overrun, or an account is negative."""
+    found = []
+    for line in lines:
+        where = cell_in_words(f"{line.window} {line.scope} {line.unit}")
+        if min(line.reserved, line.spent, line.overrun) < 0:
+            found.append(f"{where}: negative account (reserved {line.reserved}, spent {line.spent})")
+        if line.limit is not None and line.reserved + line.spent > line.limit + line.overrun:
+            found.append(
+                f"{where}: reserved {line.reserved} + spent {line.spent} > limit {line.limit} + overrun {line.overrun}"
+            )
+    return found
+
+
+def wrong_reservations(ledger: Snapshot) -> list[str]:
+    """The reserved accounts against the open jobs and unsettled attempts that hold them."""
+    expected: Counter[Account] = Counter()
+    opens: Counter[int] = Counter()
+    found = []
+    for key, record in ledger.jobs.items():
+        if not record:
+            found.append(f"job {key}: is listed as open but has no record")
+            continue
+        job = msgspec.json.decode(record[b"job"], type=Job)
+        if job.key.text() != key or record[b"due"] != str(job.due).encode():
+            found.append(f"job {key}: its record is of job {job.key.text()}, due at {job.due}")
+        if record[b"state"] != b"held":
+            opens[job.key.tick] += 1
+            if int(record[b"claims"]) == 0:
+                _add(expected, _cells(msgspec.json.decode(record[b"cells"])), job.reserved)
+        waits = record[b"state"] == b"open" and record[b"token"] == b""
+        if waits != (key in ledger.unclaimed):
+            found.append(f"job {key}: unclaimed is {key in ledger.unclaimed}, its record says {waits}")
+    for attempt in ledger.attempts.values():
+        opens[int(attempt["tick"])] += 1
+        _add(expected, _cells(attempt["cells"]), Cost(*attempt["reserved"]))
+    for account in sorted(set(ledger.accounts) | set(expected)):
+        actual = ledger.accounts.get(account, {}).get("reserved", 0)
+        if account[0] in ledger.windows and actual != expected[account]:
+            found.append(
+                f"{cell_in_words(' '.join(account))}: reserved {actual}, but jobs and attempts hold {expected[account]}"
+            )
+    if ledger.open != dict(opens):
+        found.append(f"open counters {ledger.open} are not those of the open jobs and attempts {dict(opens)}")
+    return found
+
+
+def wrong_view(standing: Standing, ledger: Snapshot) -> list[str]:
+    """Admission's view, field by field; that of a closed window may have been forgotten when no open job names it."""
+    kept = {field.partition("|")[0] for field in ledger.view}
+    kept |= {cell.window for opening in standing.open.values() if opening.note for cell in opening.note.cells}
+    found = []
+    for field in sorted(standing.view.keys() | ledger.view.keys()):
+        said, held = ledger.view.get(field, 0), standing.view.get(field, 0)
+        window = field.partition("|")[0]
+        if said != held and (window in kept or not _may_be_forgotten(window, standing.minute)):
+            found.append(f"admission's view of {field} is {said}, by the journal it is {held}")
+    return found
+
+
+def wrong_spending(standing: Standing, ledger: Snapshot) -> list[str]:
+    """What latest attempts hold or cost: reserved + spent, less what the retry pool carries of earlier ones.
+
+    It is known of open jobs and of those that ended with a result; of one that ended without, it is at most its
+    reservation, and what it used above that is overrun.
+    """
+    known: Counter[Account] = Counter({_account(field): amount for field, amount in standing.known.items()})
+    unknown: Counter[Account] = Counter({_account(field): amount for field, amount in standing.unknown.items()})
+    for record in ledger.jobs.values():
+        if record and record[b"state"] != b"held":
+            job = msgspec.json.decode(record[b"job"], type=Job)
+            over = int(record[b"claims"]) and record[b"token"] == b""
+            cost = Cost(*msgspec.json.decode(record[b"last"], type=list[int])) if over else job.reserved
+            _add(known, _cells(msgspec.json.decode(record[b"cells"])), cost)
+    found = []
+    for account in sorted(set(ledger.accounts) | set(known)):
+        if account[0] not in ledger.windows:
+            continue
+        actual = ledger.accounts.get(account, {})
+        latest = actual.get("reserved", 0) + actual.get("spent", 0) - actual.get("pool", 0)
+        most = known[account] + unknown[account] + (actual.get("overrun", 0) if unknown[account] else 0)
+        if not known[account] <= latest <= most:
+            found.append(
+                f"{cell_in_words(' '.join(account))}: latest attempts hold or cost {latest}, "
+                f"by the journal and the open jobs from {known[account]} to {most}"
+            )
+    return found
+
+
+def _may_be_forgotten(window: str, minute: int) -> bool:
+    period, _, index = window.partition(":")
+    return period == "tick" or (period == "day" and int(index) + KEPT_DAYS < day_of(minute))
+
+
+def _account(field: str) -> Account:
+    window, rest = field.split("|", 1)
+    scope, unit = rest.rsplit("|", 1)
+    return window, scope, unit
+
+
+def _cells(flat: list[str]) -> list[Cell]:
+    return [Cell(flat[i], flat[i + 1]) for i in range(0, len(flat), 2)]
+
+
+def _add(to: Counter[Account], cells: Iterable[Cell], cost: Cost) -> None:
+    for cell in cells:
+        for unit, amount in zip(UNITS, amounts(cost), strict=True):
+            if amount:
+                to[cell.window, cell.scope, unit] += amount

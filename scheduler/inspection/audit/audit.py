@@ -1,0 +1,245 @@
+"""The auditor: reads the ledger, the streams and the journal of a run, and checks every invariant it can see.
+
+Safe to run at any moment, on a run that lives or is over. It finds; it never mends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from memory.profile import Profile
+from memory.snapshot import dump
+from memory.stream import Stream
+from scheduler.budget.budget_lines import BudgetLine, budget_lines, jobs_of, lines_of
+from scheduler.budget.limit_history import LimitHistory
+from scheduler.config.facts import Facts
+from scheduler.config.limits import UNITS
+from scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
+from scheduler.inspection.audit.corrections import wrong_corrections
+from scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
+from scheduler.inspection.audit.keys import stray_keys
+from scheduler.inspection.audit.late_answers import wrong_late_answers
+from scheduler.inspection.audit.streams import wrong_streams
+from scheduler.inspection.snapshot import Snapshot, take_snapshot
+from scheduler.inspection.summary import limits_of
+from scheduler.journal.checkpoint import check_streams, content_hash, load_base, load_checkpoint_streams
+from scheduler.journal.history import JournalTrimmed, pass_journal, redo
+from scheduler.journal.lines import JournalError, ReadLine
+from scheduler.journal.run_totals import Standing, same_figures, wrong_facts
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.streams import UNREADABLE, load_streams
+from scheduler.tick.restore import LoopState
+from tasks.job import Cost, JobKey
+
+
+def audit(client: Redis, run: str) -> list[str]:
+    """What is wrong with a run, in words; an empty list when nothing is.
+
+    Checked: each job has exactly one end, and each deferred one its successor; effects were applied once, and only
+    where what they expect held: each stored stream is the one that the journal leads to; reserved + spent <= limit
+    + overrun in every window; what is reserved is the sum over open jobs and unsettled attempts, each of a job that
+    was asked for; what was spent is what attempts told; admission's view, the open jobs and the lists that find
+    them, and both hashes are those that the journal says; an answer is awaited only while it may replace something;
+    an ended job counts in full until it is known what it came to; entries are numbered without gaps; an archived
+    entry's summary exists; the journal's checkpoints say what its lines come to; no key belongs to nothing. What cannot
+    be read at all is a finding too. Of a trimmed journal, its first checkpoint is believed.
+
+    Raises:
+        RunMissing: when there is no such run.
+        NewerSchema: when a newer version wrote it.
+        TimeoutError: when the run advances faster than it can be read.
+    """
+    prefix = prefix_of(client, run)
+    while True:
+        try:
+            return _audit_once(client, run, prefix)
+        except JournalTrimmed:
+            continue  # meanwhile, which happens once a game day
+
+
+def _audit_once(client: Redis, run: str, prefix: str) -> list[str]:
+    taken: list[Snapshot] = []
+    found = _or_unreadable("the ledger", lambda: taken.append(take_snapshot(client, prefix)))
+    if not taken:
+        return found
+    ledger = taken[0]
+    return [
+        *_or_unreadable("limits", lambda: over_limit(_lines(ledger, limits_of(client, prefix)))),
+        *_or_unreadable("reservations", lambda: wrong_reservations(ledger)),
+        *_or_unreadable("open jobs", lambda: wrong_lists(ledger)),
+        *_or_unreadable("journal", lambda: _Walk(client, prefix, ledger).problems()),
+        *_or_unreadable("keys", lambda: stray_keys(client, run, prefix, lambda: take_snapshot(client, prefix))),
+    ]
+
+
+def audit_budget(client: Redis, prefix: str) -> list[str]:
+    """Windows in which reserved + spent is above limit + overrun, or an account is negative."""
+    return over_limit(budget_lines(client, prefix, limits_of(client, prefix)))
+
+
+def _lines(ledger: Snapshot, limits: LimitHistory) -> list[BudgetLine]:
+    return lines_of(ledger.accounts | jobs_of(ledger.view), limits)
+
+
+def _or_unreadable(what: str, check: Callable[[], list[str] | None]) -> list[str]:
+    try:
+        return check() or []
+    except JournalTrimmed:
+        raise
+    except JournalError as error:
+        return [str(error)]
+    except UNREADABLE as error:
+        return [f"{what} cannot be read: {type(error).__name__}: {str(error)[:200]}"]
+
+
+class _Walk:
+    """A walk along the journal, with what it leads to. It begins where the journal does.
+
+    Raises:
+        JournalTrimmed: when that is not where it began at the snapshot.
+        JournalError: when the checkpoint that it begins with is missing or was changed.
+    """
+
+    def __init__(self, client: Redis, prefix: str, ledger: Snapshot) -> None:
+        self._client = client
+        self._prefix = prefix
+        self._ledger = ledger
+        self._base = load_base(client, prefix)
+        self._standing = Standing()
+        self._opened: set[JobKey] = set()
+        self._ended: set[JobKey] = set()
+        self._streams: dict[str, Stream] = {}
+        self._retired: dict[str, Stream] = {}  # since the base
+        self._digest = ""
+        self._chains = {""}  # before and after a checkpoint at the last tick
+        self._found: list[str] = []
+        if self._base is not None:
+            if self._base.tick != ledger.trimmed:
+                raise JournalTrimmed(ledger.trimmed + 1, self._base.tick)
+            self._standing, self._digest = self._base.standing, self._base.digest
+            self._opened = {JobKey.parse(text) for text in self._standing.open}
+            self._streams = load_checkpoint_streams(client, prefix, self._base)
+
+    def problems(self) -> list[str]:
+        """Everything that is wrong along the journal, and between its end and the ledger."""
+        ledger = self._ledger
+        try:
+            self._go_to(ledger.tick)
+        except JournalTrimmed:
+            raise
+        except JournalError as error:
+            return [*self._found, str(error)]
+        self._found += _or_unreadable("late answers", lambda: wrong_late_answers(ledger, self._ended, self._streams))
+        self._found += _or_unreadable("corrections", lambda: wrong_corrections(ledger, self._standing.charged))
+        found = [*self._found, *wrong_view(self._standing, ledger), *wrong_spending(self._standing, ledger)]
+        if self._digest != ledger.digest or ledger.chain not in self._chains:
+            found.append(
+                f"the run's digest {ledger.digest} and chain {ledger.chain} are not the journal's {self._digest} and "
+                f"{' or '.join(sorted(self._chains))}"
+            )
+        if ledger.lines != ledger.tick - ledger.trimmed:
+            found.append(
+                f"the journal has {ledger.lines} lines, the run stands at tick {ledger.tick}"
+                + (f" and was trimmed to tick {ledger.trimmed}" if ledger.trimmed else "")
+            )
+        if ledger.jobs.keys() != self._standing.open.keys():
+            found.append(
+                f"open jobs differ from the journal's: {sorted(ledger.jobs.keys() ^ self._standing.open.keys())[:5]}"
+            )
+        found += _or_unreadable("the run's state", self._wrong_state)
+        found += wrong_attempts(ledger, self._opened, self._standing.open.values())
+        found += self._changed_since_they_left()
+        return found + wrong_streams(self._client, self._prefix, self._all_streams(), self._follow)
+
+    def _wrong_state(self) -> list[str]:
+        """Profiles, facts and what the loop remembers, which a resumed host begins from."""
+        pipeline = self._client.pipeline(transaction=True)
+        pipeline.hmget(self._prefix + "state", "tick", "loop")
+        pipeline.hgetall(self._prefix + "owners")
+        pipeline.hgetall(self._prefix + "facts")
+        (tick, loop), owners, facts = pipeline.execute()
+        self._follow(int(tick))
+        if not self._standing.tick:
+            return []
+        found = []
+        msgspec.json.decode(loop, type=LoopState)
+        if {
+            owner.decode(): msgspec.json.decode(raw, type=Profile) for owner, raw in owners.items()
+        } != self._standing.profiles:
+            found.append("the owners' profiles are not those that the journal says")
+        kept = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
+        if wrong_facts(kept, self._standing):
+            found.append("the run's facts are not those that the journal says")
+        return found
+
+    def _go_to(self, tick: int) -> None:
+        for passed in pass_journal(self._client, self._prefix, self._standing.tick + 1, tick):
+            line = passed.line
+            self._ends(line)
+            self._decisions(line)
+            self._corrections(line)
+            gone = redo(line, self._streams)
+            self._retired.update((stream.owner, stream) for stream in gone)
+            self._standing.add(line)
+            self._successors(line.core.tick)
+            self._digest, self._chains = line.digest, {line.chain, passed.chain}
+            if passed.checkpoint is not None:
+                check_streams(passed.checkpoint, self._streams, self._retired, self._base)
+                if not same_figures(passed.checkpoint.standing, self._standing):
+                    self._found.append(f"tick {line.core.tick}: the checkpoint is not what the lines come to")
+
+    def _follow(self, tick: int) -> Mapping[str, Stream]:
+        """The streams at a later tick of a run that lives."""
+        if tick > self._standing.tick:
+            self._go_to(tick)
+        return self._all_streams()
+
+    def _all_streams(self) -> dict[str, Stream]:
+        return {**self._streams, **self._retired}
+
+    def _changed_since_they_left(self) -> list[str]:
+        """Streams of owners that left in ticks that are gone from the journal: the checkpoint has their hashes."""
+        left = self._base.retired if self._base is not None else {}
+        stored = load_streams(self._client, self._prefix, sorted(left))
+        return [
+            f"{owner}: its stream is not what it was when it left"
+            for owner, stream in stored.items()
+            if content_hash(dump(stream)) != left[owner]
+        ]
+
+    def _ends(self, line: ReadLine) -> None:
+        for end in line.core.ended:
+            if end.key in self._ended or end.key not in self._opened:
+                self._found.append(f"tick {line.core.tick}: job {end.key.text()} ended twice or was never opened")
+            self._ended.add(end.key)
+
+    def _decisions(self, line: ReadLine) -> None:
+        at = f"tick {line.core.tick}"
+        for decided in line.core.decided:
+            if decided.key in self._opened or decided.key in self._ended:
+                self._found.append(f"{at}: job {decided.key.text()} was decided twice")
+            if (decided.key.trial > 0) != (decided.key.text() in self._standing.promised):
+                self._found.append(f"{at}: job {decided.key.text()} is not the successor that was named")
+            (self._opened if decided.decision in ("admitted", "heuristic") else self._ended).add(decided.key)
+
+    def _corrections(self, line: ReadLine) -> None:
+        for correction in line.notes.corrected:
+            if correction.key.text() not in self._standing.charged:
+                self._found.append(
+                    f"tick {line.core.tick}: job {correction.key.text()} was corrected and did not count in full"
+                )
+
+    def _successors(self, tick: int) -> None:
+        for text in [text for text in self._standing.promised if JobKey.parse(text).tick <= tick]:
+            self._found.append(f"tick {tick}: no successor {text}")
+            del self._standing.promised[text]
+
+
+def spent_of(client: Redis, prefix: str) -> Cost:
+    """What the whole run has spent so far."""
+    values: Any = client.hmget(prefix + "window:run:0", [f"run|{unit}|spent" for unit in UNITS])
+    return Cost(*(int(value or 0) for value in values))

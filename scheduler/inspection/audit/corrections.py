@@ -1,0 +1,53 @@
+"""The auditor's look at ended jobs that count in full: which they are, and who will say what they came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from scheduler.engine.corrections import Charged
+from scheduler.inspection.snapshot import Snapshot
+from scheduler.journal.run_totals import Charge
+from scheduler.ledger.answers import read_learned
+
+
+def wrong_corrections(ledger: Snapshot, charged: Mapping[str, Charge]) -> list[str]:
+    """Return what is wrong with the jobs that count in full, and with the corrections that lie there.
+
+    Args:
+        charged: those jobs by the journal.
+    """
+    found = []
+    if ledger.charged.keys() != charged.keys():
+        found.append(
+            "the ended jobs that count in full are not those of the journal: "
+            f"{sorted(ledger.charged.keys() ^ charged.keys())[:5]}"
+        )
+    awaited = ledger.unsettled.keys() | ledger.corrections.keys()
+    for key, raw in sorted(ledger.charged.items()):
+        kept = msgspec.json.decode(raw, type=Charged)
+        said = charged.get(key)
+        if said is not None and (kept.ended, kept.reserved, kept.cells) != (
+            said.ended,
+            said.note.reserved,
+            said.note.cells,
+        ):
+            found.append(f"job {key}: counts as {kept.reserved} since tick {kept.ended}, by the journal {said}")
+        # Where a day's window is gone, so are the attempts whose usage never came.
+        if key not in awaited and all(c.window in ledger.windows for c in kept.cells if c.period == "day"):
+            found.append(f"job {key}: counts in full, and nothing will say what it came to")
+    for key, token in sorted(ledger.unsettled.items()):
+        attempt = ledger.attempts.get(token) or ledger.lost.get(token)
+        if attempt is None or attempt["job"] != key:
+            found.append(f"job {key}: is to be corrected by {token}, which is no unsettled attempt of it")
+        if key not in ledger.charged:
+            found.append(f"job {key}: is to be corrected, and does not count in full")
+    flat = [part for key, raw in sorted(ledger.corrections.items()) for part in (key.encode(), raw)]
+    read = {known.key.text(): known for known in read_learned(flat)}
+    for key in sorted(ledger.corrections):
+        if key not in read:
+            found.append(f"job {key}: what it came to cannot be read")
+        elif key in ledger.jobs or read[key].at > ledger.tick:
+            found.append(f"job {key}: what it came to is known before its end")
+    return found

@@ -1,0 +1,80 @@
+"""The auditor's look at open jobs: the sets that find them, their attempts, and what the journal says of both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from scheduler.inspection.snapshot import Snapshot
+from scheduler.journal.run_totals import Opening
+from scheduler.ledger.claims import Result
+from tasks.job import JobKey
+
+
+def wrong_lists(ledger: Snapshot) -> list[str]:
+    """Sets and counters that do not agree with the records of the open jobs."""
+    found: list[str] = []
+    due: dict[str, set[str]] = {}
+    staged: set[str] = set()
+    waiting: Counter[str] = Counter()
+    for key, record in ledger.jobs.items():
+        if not record:
+            continue  # found where reservations are added up
+        at = record[b"due"].decode()
+        due.setdefault(at, set()).add(key)
+        if int(at) <= ledger.tick:
+            found.append(f"job {key}: was due at tick {at} and has no end at tick {ledger.tick}")
+        match record[b"state"]:
+            case b"open":
+                waiting[at] += 1
+                token = record[b"token"].decode()
+                if token and ledger.attempts.get(token, {}).get("job") != key:
+                    found.append(f"job {key}: is claimed by an attempt that does not exist")
+            case b"staged":
+                staged.add(key)
+                try:
+                    msgspec.json.decode(record[b"result"], type=Result)
+                except ValueError as error:
+                    found.append(f"job {key}: its staged result cannot be read: {error}")
+            case b"dead" | b"held":
+                pass
+            case state:
+                found.append(f"job {key}: is in no state that there is: {state[:40]!r}")
+    if ledger.due != due:
+        found.append(f"the lists of what is due differ from the open jobs: {_unlike(ledger.due, due)}")
+    if ledger.staged != staged:
+        found.append(f"staged jobs differ from their records: {sorted(ledger.staged ^ staged)[:5]}")
+    if ledger.waiting != dict(waiting):
+        found.append(f"waiting counters {ledger.waiting} are not those of the open jobs {dict(waiting)}")
+    return found
+
+
+def wrong_attempts(ledger: Snapshot, opened: Collection[JobKey], openings: Iterable[Opening]) -> list[str]:
+    """Attempts of jobs that the journal does not know, and reservations that are not those it gave.
+
+    Args:
+        opened: every job that was admitted or left to its heuristic, as far as the journal has not been trimmed.
+        openings: how the jobs that are still open began.
+    """
+    found = []
+    asked = {key.text() for key in opened}
+    for token, attempt in sorted({**ledger.attempts, **ledger.lost}.items()):
+        if attempt["job"] not in asked and JobKey.parse(attempt["job"]).tick > ledger.trimmed:
+            found.append(f"attempt {token}: holds a reservation for job {attempt['job']}, which never was")
+    notes = {opening.note.key: opening.note for opening in openings if opening.note is not None}
+    for key, note in sorted(notes.items()):
+        record = ledger.jobs.get(key.text())
+        if not record:
+            continue  # found by comparing the open jobs
+        reserved = [int(record[unit]) for unit in (b"calls", b"tokens", b"usd_micros")]
+        cells = msgspec.json.decode(record[b"cells"], type=list[str])
+        given = [note.reserved.calls, note.reserved.tokens, note.reserved.usd_micros]
+        if reserved != given or cells != [part for cell in note.cells for part in cell]:
+            found.append(f"job {key.text()}: reserves {reserved} in {cells}, by the journal {given}")
+    return found
+
+
+def _unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
+    return sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))[:5]

@@ -1,0 +1,69 @@
+"""The auditor's look at memory: what the ledger holds of each owner against what the journal leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from redis import Redis
+
+from memory.stream import Stream
+from scheduler.inspection.snapshot import TRIES
+from scheduler.ledger.streams import UNREADABLE, differences, load_streams
+
+
+def wrong_streams(
+    client: Redis, prefix: str, streams: Mapping[str, Stream], follow: Callable[[int], Mapping[str, Stream]]
+) -> list[str]:
+    """Where a stored stream is not the one that the journal's effects lead to: each applied once, none left out.
+
+    Args:
+        streams: by owner, retired ones included, as of the tick of the snapshot.
+        follow: go on with the journal to a later tick, where a run that lives stands by now; the streams then.
+
+    Raises:
+        TimeoutError: when the run advances faster than one stream can be read.
+    """
+    found: list[str] = []
+    for owner in sorted(streams):
+        try:
+            tick, stored, fields = _read(client, prefix, owner)
+        except UNREADABLE as error:
+            found.append(f"{owner}: cannot be read: {type(error).__name__}: {str(error)[:200]}")
+            continue
+        said = follow(tick)[owner]
+        found += [f"{owner}: {fault}" for fault in (*differences(stored, said), *_misplaced(said, fields))]
+        found += [f"{owner}: {fault}" for fault in _without_summary(said)]
+    return found
+
+
+def _read(client: Redis, prefix: str, owner: str) -> tuple[int, Stream, dict[str, set[int]]]:
+    """A stored stream at one instant: its tick, and the numbers in the hashes whose fields it does not show itself."""
+    for _ in range(TRIES):
+        before: Any = client.hget(prefix + "state", "tick")
+        stream = load_streams(client, prefix, [owner])[owner]
+        fields: dict[str, set[int]] = {}
+        for name in ("entries", "archive", "into"):
+            numbers: Any = client.hkeys(f"{prefix}{name}:{owner}")
+            fields[name] = {int(number) for number in numbers}
+        if client.hget(prefix + "state", "tick") == before:
+            return int(before), stream, fields
+    raise TimeoutError(f"the run advanced {TRIES} times while the stream of {owner!r} was read; pause it first")
+
+
+def _misplaced(said: Stream, fields: Mapping[str, set[int]]) -> list[str]:
+    found = []
+    live = {entry.number for entry in said.live()}
+    if wrong := sorted((fields["entries"] ^ live) | (fields["archive"] ^ said.archived.keys())):
+        found.append(f"entries {wrong[:5]} are kept as live or archived, and are not")
+    if left := sorted(fields["into"] - said.archived.keys()):
+        found.append(f"into {left[:5]} are of entries that are not archived")
+    return found
+
+
+def _without_summary(said: Stream) -> list[str]:
+    return [
+        f"entry {number} was archived into {record.into}, which does not exist"
+        for number, record in said.archived.items()
+        if record.into > 0 and record.into not in said.entries
+    ]

@@ -1,0 +1,109 @@
+"""How each endpoint is: its breaker, what waits for it, and what has come of its calls since it was first called.
+
+Reads what the gate of the workers keeps (`workers/lua/enter.lua` lists the keys). The counts are of all runs together
+and are for people; what a run spent is in its ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Literal
+
+import msgspec
+from redis import Redis
+
+from scheduler.ledger.keys import ENDPOINTS, endpoint_keys
+
+_SECOND = 1_000_000  # microseconds
+
+BreakerState = Literal["closed", "open", "half-open"]
+
+
+class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
+    """One endpoint. Times are seconds."""
+
+    endpoint: str
+    breaker: BreakerState  # half-open: one call may try, or tries, whether the endpoint is back
+    why: str  # class of the failure that opened it
+    changed: float | None  # ago, when it opened or closed; None: it was never open
+    next_probe: float | None  # from now, until one call may try; None: closed, or being tried
+    missing_models: list[str]  # models that the endpoint does not know
+    held: float  # from now, until when the endpoint asked for a pause
+    usual: float | None  # how long a call that succeeds takes
+    in_flight: int  # calls; counted only where there is a cap on them
+    calls: int
+    requests: int  # really sent
+    tokens: int
+    estimated: int  # of these, what the endpoint did not tell
+    failures: dict[str, int]  # calls by class of failure
+    refused: dict[str, int]  # jobs that went on without a call, by why
+    waits: int  # calls that had to wait
+    waited: float  # by all of them together
+    openings: int  # of the breaker
+
+
+def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
+    """Every endpoint that was ever called, by name."""
+    members: Any = client.smembers(ENDPOINTS)
+    names = sorted(raw.decode() for raw in members)
+    clock: Any = client.time()
+    now = clock[0] * _SECOND + clock[1]
+    pipeline = client.pipeline(transaction=False)
+    for name in names:
+        gate, slots, counters = endpoint_keys(name)
+        pipeline.hgetall(gate)
+        pipeline.hgetall(counters)
+        pipeline.zcount(slots, now, "+inf")
+    read: list[Any] = pipeline.execute()
+    return [_vitals(name, now, *read[3 * at : 3 * at + 3]) for at, name in enumerate(names)]
+
+
+def unreachable_endpoints(client: Redis, among: Collection[str]) -> list[str]:
+    """Return those endpoints whose breaker is open, by name."""
+    if not among:
+        return []
+    return [one.endpoint for one in endpoint_vitals(client) if one.endpoint in among and one.breaker != "closed"]
+
+
+def _vitals(
+    name: str, now: int, gate: dict[bytes, bytes], counters: dict[bytes, bytes], in_flight: int
+) -> EndpointVitals:
+    def at(field: str) -> float | None:
+        value = gate.get(field.encode())
+        return float(value) if value else None
+
+    def left(field: str) -> float:
+        return max(0.0, ((at(field) or 0.0) - now) / _SECOND)
+
+    counts = {field.decode(): int(value) for field, value in counters.items()}
+    is_open = gate.get(b"state") == b"open"
+    trying = bool(gate.get(b"probe")) and left("probe_until") > 0
+    breaker: BreakerState = "closed"
+    if is_open:
+        breaker = "half-open" if trying or not left("probe_at") else "open"
+    since, usual = at("since"), at("usual")
+    return EndpointVitals(
+        endpoint=name,
+        breaker=breaker,
+        why=gate.get(b"why", b"").decode() if is_open else "",
+        changed=None if since is None else round((now - since) / _SECOND, 3),
+        next_probe=round(left("probe_at"), 3) if is_open and not trying else None,
+        missing_models=sorted(field.decode()[8:] for field in gate if field.startswith(b"missing:")),
+        held=round(left("hold"), 3),
+        usual=None if usual is None else round(usual / _SECOND, 3),
+        in_flight=in_flight,
+        calls=counts.get("calls", 0),
+        requests=counts.get("requests", 0),
+        tokens=counts.get("tokens", 0),
+        estimated=counts.get("estimated", 0),
+        failures=_named(counts, "failures:"),
+        refused=_named(counts, "refused:"),
+        waits=counts.get("waits", 0),
+        waited=counts.get("waited_ms", 0) / 1000,
+        openings=counts.get("openings", 0),
+    )
+
+
+def _named(counts: dict[str, int], prefix: str) -> dict[str, int]:
+    found = ((name.removeprefix(prefix), count) for name, count in counts.items() if name.startswith(prefix))
+    return dict(sorted(found, key=lambda pair: (-pair[1], pair[0])))

@@ -1,0 +1,337 @@
+"""Jobs as people ask for them: those without an end from the ledger, ended ones from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal
+
+import msgspec
+from redis import Redis
+
+from memory.effects import Effect
+from scheduler.config.versions import CORRECTS_VIEW
+from scheduler.engine.late_answers import AWAITED, LONGEST
+from scheduler.inspection.unjournalled import unjournalled
+from scheduler.intake.checks import InputError
+from scheduler.journal.checkpoint import load_base
+from scheduler.journal.history import PAGE, read_journal
+from scheduler.journal.lines import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
+from scheduler.journal.run_totals import WITHOUT_RESULT, Opening
+from scheduler.ledger.run_names import prefix_of
+from tasks.job import Cost, Job, JobKey, added
+
+#: What can be asked for: the state of an open job, the end of another, or the reason why it got less than it wanted.
+JobState = Literal[
+    "open", "staged", "dead", "held", "applied", "stale", "cancelled", "deferred", "dropped", "denied", "too_slow",
+    "late", "failed",
+]  # fmt: skip
+_JOB = msgspec.json.Decoder(Job)
+
+Wanted = Callable[[JobKey, str, str], bool]  # by key, end and reason
+
+
+class LateAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a job that had ended without it."""
+
+    tick: int  # at whose boundary it was taken
+    end: str  # applied: it replaced what the heuristic had made; stale or dropped: there was nothing to replace
+    source: str  # llm or cached
+    usage: Cost
+    saved: bool  # it was not spent: an identical call had the same answer
+    model: str
+    prompt: str  # content hash of the prompt's template
+    failure: str  # the precondition that did not hold
+    effects: tuple[Effect, ...]  # for `stale`: what it would have changed
+    appended: tuple[int, ...]  # numbers of the entries that it appended
+
+
+class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is known of one job."""
+
+    id: str
+    kind: str
+    owner: str
+    tick: int  # that asked for it
+    state: str  # open, staged, dead or held; afterwards its end: applied, stale, cancelled, deferred or dropped
+    decision: str  # admitted, heuristic, deferred or dropped
+    refused: str  # the budget cell that refused it: window, scope and unit; or "too_slow"; "" when nothing did
+    due: int  # the tick at whose boundary it is applied; 0 for one that was put off or dropped
+    ended: int = 0  # the tick of its end; 0: it has none
+    successor: str  # id of the next try of a deferred job
+    reason: str  # none, denied, too_slow, late, failed, dead or cancelled
+    source: str = "none"  # llm, cached, heuristic or none
+    reserved: Cost = Cost()  # for its first attempt
+    cells: tuple[str, ...] = ()  # windows and scopes that it is charged to
+    claims: int = 0  # attempts that were begun
+    workers: tuple[str, ...] = ()  # with an attempt whose usage has not arrived
+    usage: Cost = Cost()  # of its newest attempt
+    settled: bool = True  # otherwise that is not known yet, and the reservation is charged
+    retried: Cost = Cost()  # what attempts before the newest used
+    saved: bool = False  # it was not spent: an identical call had the same answer
+    model: str = ""
+    prompt: str = ""  # content hash of the prompt's template
+    failure: str = ""  # class of a model's failure, or the precondition that did not hold
+    empty: str = ""  # the cell whose retry pool had no room for another attempt
+    because: str = ""  # where that is "breaker_open": class of the failure that opened it
+    refusal: str = ""  # why what its kind made without a model could not be used
+    effects: tuple[Effect, ...] = ()  # for `stale`: what it would have changed
+    appended: tuple[int, ...] = ()  # numbers of the entries that it appended
+    late: LateAnswer | None = None
+
+    @property
+    def spent(self) -> Cost:
+        """What all its attempts have used, as far as it is known."""
+        return added(Cost() if self.saved else self.usage, self.retried)
+
+    def matches(self, state: str | None, kind: str | None, owner: str | None) -> bool:
+        """Whether this is what was asked for; None asks for anything."""
+        return (
+            (state is None or state in (self.state, self.reason))
+            and (kind is None or self.kind == kind)
+            and (owner is None or self.owner == owner)
+        )
+
+
+class JobHistory:
+    """The jobs of one run. Every line of the journal that is read is verified.
+
+    Of a trimmed journal, jobs that ended up to `trimmed` are not known any more.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: when the checkpoint that a trimmed journal begins with was changed.
+    """
+
+    def __init__(self, client: Redis, run: str) -> None:
+        self._client = client
+        self._run = run
+        self._prefix = prefix_of(client, run)
+        base = load_base(client, self._prefix)
+        self.trimmed = base.tick if base is not None else 0  # lines up to this tick are no longer in the ledger
+        open_then = base.standing.open if base is not None else {}
+        self._openings = {JobKey.parse(text): opening for text, opening in open_then.items()}
+        self._late: dict[JobKey, LateAnswer] = {}  # as far as they were read
+        self._corrected: dict[JobKey, Correction] = {}  # the same
+        self._retried: dict[JobKey, dict[int, Cost]] = {}  # the same, by the tick that learned it after the job's end
+        known = unjournalled(client, self._prefix)
+        self._learn_usage(known.corrected, known.retried, tick=self._now() + 1)
+
+    def newest(
+        self, last: int, *, state: str | None = None, kind: str | None = None, owner: str | None = None
+    ) -> list[JobRecord]:
+        """Up to `last` jobs (0: all), newest first: open ones by the tick that asked for them, then ended ones by
+        the tick of their end.
+
+        Raises:
+            JournalError: when the journal was changed.
+        """
+        still = {record.id: record for record in self._open_records()}
+        ended: list[JobRecord] = []
+        for record in self._backwards(kind, owner, state):
+            still.pop(record.id, None)  # it has ended while this was read
+            ended.append(record)
+            if len(ended) == last:
+                break
+        found = [record for record in still.values() if record.matches(state, kind, owner)]
+        found.sort(key=lambda record: (-record.tick, record.id))
+        return (found + ended)[: last or None]
+
+    def find(self, key: JobKey) -> JobRecord:
+        """One job.
+
+        Raises:
+            InputError: when the run never had it.
+            JournalError: when the journal was changed.
+        """
+        record = next((one for one in self._open_records([key.text()]) if one.id == self._id(key)), None)
+        if record is not None:
+            return record
+        opening = self._opening(key)
+        if opening is not None:
+            first = max(key.tick, self.trimmed + 1)
+            last = max(first, min(opening.decided.due, self._now()))
+            for line in read_journal(self._client, self._prefix, first, last):
+                for _, record in self._ends(line, lambda ended, *_: ended == key):
+                    self._read_on(key, record, line.core.minute)
+                    return next(found for at, found in self._ends(line, _any) if at == key)
+        if 1 <= key.tick <= self.trimmed:
+            raise InputError(
+                f"job {self._id(key)!r} is not known any more, if there was one: it ended before tick "
+                f"{self.trimmed + 1}, with which the journal of run {self._run!r} begins"
+            )
+        raise InputError(f"run {self._run!r} has no job {self._id(key)!r}; `cogitate jobs {self._run}` lists them")
+
+    def all(self) -> Iterator[JobRecord]:
+        """Every job: ended ones in the order of their ends, then open ones by their keys.
+
+        Raises:
+            JournalError: when the journal was changed.
+        """
+        still = {record.id: record for record in sorted(self._open_records(), key=lambda one: (one.tick, one.id))}
+        now = self._now()
+        for line in read_journal(self._client, self._prefix, self.trimmed + 1, now):
+            self._learn_late(line)
+        for line in read_journal(self._client, self._prefix, self.trimmed + 1, now):
+            self._learn(line)
+            for key, record in self._ends(line, _any):
+                still.pop(record.id, None)
+                if key.tick > self.trimmed:  # those of the checkpoint are found nowhere else
+                    del self._openings[key]
+                yield record
+        yield from still.values()
+
+    def _backwards(self, kind: str | None, owner: str | None, state: str | None) -> Iterator[JobRecord]:
+        def wanted(key: JobKey, end: str, reason: str) -> bool:
+            return kind in (None, key.kind) and owner in (None, key.owner) and state in (None, end, reason)
+
+        last = self._now()
+        while last > self.trimmed:
+            first = max(self.trimmed + 1, last - PAGE + 1)
+            for line in reversed(list(read_journal(self._client, self._prefix, first, last))):
+                self._learn_late(line)
+                yield from (record for _, record in self._ends(line, wanted))
+            last = first - 1
+
+    def _ends(self, line: ReadLine, wanted: Wanted) -> Iterator[tuple[JobKey, JobRecord]]:
+        """The jobs that ended with a tick, as far as they are wanted."""
+        notes = {note.key: note for note in line.notes.ended}
+        for ended in line.core.ended:
+            if wanted(ended.key, ended.end, ended.reason):
+                yield ended.key, self._ended_record(line.core.tick, ended, notes[ended.key])
+        for decided in line.core.decided:
+            reason = reason_of(decided.refused)
+            if decided.decision in ("deferred", "dropped") and wanted(decided.key, decided.decision, reason):
+                yield (
+                    decided.key,
+                    self._record(decided.key, state=decided.decision, ended=line.core.tick, reason=reason),
+                )
+
+    def _open_records(self, only: list[str] | None = None) -> list[JobRecord]:
+        members: Any = self._client.smembers(self._prefix + "jobs")
+        keys = sorted(raw.decode() for raw in members)
+        keys = [key for key in keys if only is None or key in only]
+        pipeline = self._client.pipeline(transaction=True)
+        pipeline.hgetall(self._prefix + "attempts")
+        for text in keys:
+            pipeline.hmget(f"{self._prefix}job:{text}", "job", "state", "claims", "cells", "failure", "empty")
+        attempts, *rows = pipeline.execute()
+        running: dict[str, list[str]] = {}
+        for attempt in map(msgspec.json.decode, attempts.values()):
+            running.setdefault(attempt["job"], []).append(attempt["worker"])
+        found = []
+        for text, (raw, state, claims, cells, failure, empty) in zip(keys, rows, strict=True):
+            if raw is None:
+                continue  # closed since the keys were read
+            job = _JOB.decode(raw)
+            flat = msgspec.json.decode(cells, type=list[str])
+            reason = {b"held": reason_of(job.refused), b"dead": "dead"}.get(state, "none")
+            found.append(
+                self._record(
+                    job.key, state=state.decode(), reason=reason, claims=int(claims), model=job.model,
+                    failure=(failure or b"").decode(), empty=(empty or b"").decode(), reserved=job.reserved,
+                    workers=tuple(sorted(running.get(text, ()))),
+                    cells=tuple(f"{flat[i]} {flat[i + 1]}" for i in range(0, len(flat), 2)),
+                )
+            )  # fmt: skip
+        return found
+
+    def _ended_record(self, tick: int, ended: Ended, note: EndNote) -> JobRecord:
+        return self._record(
+            ended.key, state=ended.end, ended=tick, reason=ended.reason, source=note.source,
+            claims=note.attempts, **self._usage(ended, note), model=note.model or self._asked_model(ended.key, note),
+            prompt=note.prompt,
+            failure=note.failure, empty=note.empty, because=note.because, refusal=note.refusal, effects=ended.effects,
+            appended=note.appended, late=self._late.get(ended.key),
+        )  # fmt: skip
+
+    def _asked_model(self, key: JobKey, note: EndNote) -> str:
+        """Return the model that a job without a result of one was given, if a worker had it."""
+        opening = self._opening(key)
+        return opening.decided.model if note.attempts and opening is not None else ""
+
+    def _usage(self, ended: Ended, note: EndNote) -> dict[str, Any]:
+        """What its attempts used, as far as it was read."""
+        retried = note.retried
+        for used in self._retried.get(ended.key, {}).values():
+            retried = added(retried, used)
+        opening = self._opening(ended.key)
+        charged = opening is not None and opening.note is not None and opening.note.reserved != Cost()
+        if ended.reason not in WITHOUT_RESULT or not charged:
+            return {"usage": note.usage, "saved": note.saved, "retried": retried}
+        correction = self._corrected.get(ended.key)
+        if correction is None:
+            return {"settled": False, "retried": retried}
+        return {"usage": correction.usage, "saved": correction.saved, "retried": retried}
+
+    def _read_on(self, key: JobKey, record: JobRecord, minute: int) -> None:
+        """Learn what became known of a job after its end at game time `minute`, for a game day at most."""
+        awaits_answer = record.reason in AWAITED and record.claims > 0
+        if record.settled and not awaits_answer and record.claims < 2:
+            return
+        for line in read_journal(self._client, self._prefix, record.ended + 1, self._now()):
+            self._learn_late(line)
+            told = key in self._corrected and (key in self._late or not awaits_answer) and record.claims < 2
+            if told or line.core.minute - minute > LONGEST:
+                return
+
+    def _record(self, key: JobKey, **facts: Any) -> JobRecord:
+        opening = self._opening(key)
+        if opening is None:
+            raise JournalError(f"tick {key.tick}: the journal does not say that job {key.text()} was asked for")
+        decided, note = opening.decided, opening.note
+        if note is not None:
+            facts = {
+                "reserved": note.reserved,
+                "cells": tuple(f"{window} {scope}" for window, scope in note.cells),
+                **facts,
+            }
+        return JobRecord(
+            id=self._id(key), kind=key.kind, owner=key.owner, tick=key.tick, decision=decided.decision,
+            refused=decided.refused, due=decided.due,
+            successor=self._id(decided.successor) if decided.successor is not None else "", **facts,
+        )  # fmt: skip
+
+    def _opening(self, key: JobKey) -> Opening | None:
+        if key not in self._openings and self.trimmed < key.tick <= self._now():
+            for line in read_journal(self._client, self._prefix, key.tick, key.tick):
+                self._learn(line)
+        return self._openings.get(key)
+
+    def _learn(self, line: ReadLine) -> None:
+        notes = {note.key: note for note in line.notes.opened}
+        for decided in line.core.decided:
+            self._openings[decided.key] = Opening(decided, notes.get(decided.key))
+
+    def _learn_usage(self, corrected: Iterable[Correction], retried: Iterable[Retried], tick: int) -> None:
+        for correction in corrected:
+            self._corrected[correction.key] = correction
+        found: dict[JobKey, Cost] = {}
+        for one in retried:
+            found[one.key] = added(found.get(one.key, Cost()), one.used)
+        for key, used in found.items():
+            self._retried.setdefault(key, {})[tick] = used
+
+    def _learn_late(self, line: ReadLine) -> None:
+        """Learn what a line says of jobs that had ended before."""
+        self._learn_usage(line.notes.corrected, line.notes.retried, line.core.tick)
+        for ended, note in zip(line.core.late, line.notes.late, strict=True):
+            if line.schema < CORRECTS_VIEW:  # there the answer itself said what it cost
+                self._corrected[ended.key] = Correction(
+                    key=ended.key, usage=note.usage, saved=note.saved, at=line.core.tick
+                )
+            self._late[ended.key] = LateAnswer(
+                tick=line.core.tick, end=ended.end, source=note.source, usage=note.usage, saved=note.saved,
+                model=note.model, prompt=note.prompt, failure=note.failure, effects=ended.effects,
+                appended=note.appended,
+            )  # fmt: skip
+
+    def _id(self, key: JobKey) -> str:
+        return f"{self._run}/{key.text()}"
+
+    def _now(self) -> int:
+        tick: Any = self._client.hget(self._prefix + "state", "tick")
+        return int(tick or 0)
+
+
+def _any(key: JobKey, end: str, reason: str) -> bool:
+    return True

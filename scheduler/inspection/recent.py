@@ -1,0 +1,166 @@
+"""What the newest ticks of a run decided and ended, read from the end of its journal.
+
+For screens that are drawn again and again while a run goes on: the cost is that of the ticks asked for, however long
+the run is. The lines are not verified (`scheduler.journal.history` does that) and nothing a memory says is decoded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from scheduler.budget.budget import empty_pool_in_words
+from scheduler.config.limits import LimitTable
+from scheduler.inspection.summary import limit_name
+from scheduler.journal.lines import Correction, EndNote, JournalError, Retried, reason_of, unpack_line
+from scheduler.journal.spending import spending
+from tasks.job import Cost, JobKey, added
+
+MOST_OWNERS = 20  # with the most calls
+MOST_FAILURES = 10  # the newest
+
+
+class KindTally(msgspec.Struct, kw_only=True):
+    """One kind's jobs."""
+
+    decisions: Counter[str] = msgspec.field(default_factory=Counter)  # admitted, heuristic, deferred, dropped
+    ends: Counter[str] = msgspec.field(default_factory=Counter)
+    sources: Counter[str] = msgspec.field(default_factory=Counter)
+    reasons: Counter[str] = msgspec.field(default_factory=Counter)  # why not what was asked for; without "none"
+    attempts: int = 0  # of all its ended jobs
+    most_attempts: int = 0  # of one of them
+    spent: Cost = Cost()  # by all attempts, once it is known
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that did not get what it asked for because something failed."""
+
+    id: str
+    kind: str
+    owner: str
+    tick: int  # that enqueued it
+    ended: int  # the tick that ended it
+    failure: str  # class of the failure: the model's, or late or dead
+    attempts: int
+    why: str = ""  # nothing else was tried, if it is that a retry pool was empty
+
+
+class Recent(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest ticks in figures."""
+
+    first: int  # tick; above `last` when there is none
+    last: int
+    minute: int  # game time of the last tick, total minutes
+    kinds: dict[str, KindTally]
+    refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
+    owners: dict[str, Cost]  # those that spent most
+    failures: dict[str, int]  # class -> jobs
+    failed: tuple[Failed, ...]  # the newest first
+
+
+class _Ended(msgspec.Struct):
+    key: JobKey
+    end: str
+    reason: str = "none"
+
+
+class _Decided(msgspec.Struct):
+    key: JobKey
+    decision: str
+    refused: str = ""
+
+
+class _Core(msgspec.Struct):
+    tick: int
+    minute: int
+    ended: tuple[_Ended, ...] = ()
+    decided: tuple[_Decided, ...] = ()
+
+
+class _Notes(msgspec.Struct):
+    ended: tuple[EndNote, ...] = ()
+    late: tuple[EndNote, ...] = ()
+    corrected: tuple[Correction, ...] = ()
+    retried: tuple[Retried, ...] = ()
+
+
+class _Line(msgspec.Struct):
+    v: int
+    core: _Core
+    notes: _Notes
+
+
+_LINE = msgspec.json.Decoder(_Line)
+
+
+def recent_ticks(client: Redis, prefix: str, run: str, limits: LimitTable, count: int) -> Recent:
+    """The newest `count` ticks of a run, or as many as are in the ledger.
+
+    Raises:
+        JournalError: when a line cannot be read.
+    """
+    stored: Any = client.lrange(prefix + "journal", -count, -1)
+    return _tally(map(_read, stored), run, limits)
+
+
+def _read(stored: bytes) -> _Line:
+    try:
+        return _LINE.decode(unpack_line(stored)[1])
+    except msgspec.DecodeError as error:
+        raise JournalError(f"the journal was changed, a line of it cannot be read: {error}") from error
+
+
+def _tally(lines: Iterable[_Line], run: str, limits: LimitTable) -> Recent:
+    """Count lines of the journal, the oldest first."""
+    kinds: dict[str, KindTally] = {}
+    refused: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
+    owners: dict[str, Cost] = {}
+    failed: list[Failed] = []
+    first, last, minute = 1, 0, 0
+    for line in lines:
+        if last == 0:
+            first = line.core.tick
+        last, minute = line.core.tick, line.core.minute
+        for decided in line.core.decided:
+            kind = kinds.setdefault(decided.key.kind, KindTally())
+            kind.decisions[decided.decision] += 1
+            if decided.refused:
+                refused[limit_name(limits, decided.refused)] += 1
+            if decided.decision in ("deferred", "dropped"):
+                kind.ends[decided.decision] += 1
+                kind.reasons[reason_of(decided.refused)] += 1
+        notes = {note.key: note for note in line.notes.ended}
+        for ended in line.core.ended:
+            note = notes[ended.key]
+            kind = kinds.setdefault(ended.key.kind, KindTally())
+            kind.ends[ended.end] += 1
+            kind.sources[note.source] += 1
+            kind.attempts += note.attempts
+            kind.most_attempts = max(kind.most_attempts, note.attempts)
+            if ended.reason != "none":
+                kind.reasons[ended.reason] += 1
+            if ended.reason in ("failed", "late", "dead"):
+                failure = note.failure or ended.reason
+                failures[failure] += 1
+                failed.append(
+                    Failed(
+                        id=f"{run}/{ended.key.text()}", kind=ended.key.kind, owner=ended.key.owner,
+                        tick=ended.key.tick, ended=last, failure=failure, attempts=note.attempts,
+                        why=empty_pool_in_words(note.empty) if note.empty else "",
+                    )
+                )  # fmt: skip
+        for spent in spending(line.notes, line.v):
+            kind = kinds.setdefault(spent.key.kind, KindTally())
+            kind.spent = added(kind.spent, spent.cost)
+            if spent.cost != Cost():
+                owners[spent.key.owner] = added(owners.get(spent.key.owner, Cost()), spent.cost)
+    most = sorted(owners.items(), key=lambda item: (-item[1].tokens, -item[1].calls, item[0]))[:MOST_OWNERS]
+    return Recent(
+        first=first, last=last, minute=minute, kinds=dict(sorted(kinds.items())), refused=dict(sorted(refused.items())),
+        owners=dict(most), failures=dict(failures.most_common()), failed=tuple(reversed(failed[-MOST_FAILURES:])),
+    )  # fmt: skip

@@ -1,0 +1,121 @@
+"""Replay: rebuild every stream of a run from its journal alone, calling no model, and compare.
+
+Each line's chain and digest are verified as it is read. The rebuilt streams are written to an empty database as a
+run would write them, and then each key of the two is compared.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from redis import Redis
+
+from memory.stream import Stream
+from scheduler.journal.checkpoint import check_streams, load_base, load_checkpoint_streams
+from scheduler.journal.exported import ExportedJournal
+from scheduler.journal.history import hashes_before, pass_journal, redo
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.streams import stream_writes
+
+STREAM_KEYS = ("entries", "archive", "archived", "into", "marks")
+
+
+class Replayed(NamedTuple):
+    """What a replay rebuilt."""
+
+    ticks: int  # the last one
+    digest: str
+    chain: str
+    owners: int
+    entries: int
+    first: int  # tick; above 1 when the lines before it were not there, and their checkpoint was taken for them
+
+
+def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | None = None) -> Replayed:
+    """Rebuild a run's streams in an empty database, and compare them with those of the run.
+
+    A trimmed journal is replayed from its first line if `exported` has what was removed, otherwise from its first
+    checkpoint. The streams are compared with every later checkpoint too.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: at the first tick, or the first key, that does not agree.
+        ValueError: when `into` is not empty.
+    """
+    if into.dbsize():
+        raise ValueError("a replay needs an empty database")
+    prefix = prefix_of(client, run)
+    state: Any = client.hgetall(prefix + "state")
+    last, trimmed = int(state[b"tick"]), int(state.get(b"trimmed", 0))
+    digest, chain = hashes_before(client, prefix, trimmed + 1, trimmed)
+    whole = exported is not None and exported.covers(trimmed)
+    base = None if whole else load_base(client, prefix)
+    streams: dict[str, Stream] = {}
+    retired: dict[str, Stream] = {}
+    if base is not None:
+        streams = load_checkpoint_streams(client, prefix, base)
+        for stream in streams.values():
+            stream.note_all()
+        _write(into, prefix, streams.values())
+    removed = exported.passed(trimmed) if exported is not None and whole else iter(())
+    for passed in itertools.chain(removed, pass_journal(client, prefix, trimmed + 1, last)):
+        if passed.line.core.tick == trimmed and passed.chain != chain:
+            raise JournalError(f"tick {trimmed}: the exported lines do not lead to those that the ledger has")
+        left = redo(passed.line, streams)
+        retired.update((stream.owner, stream) for stream in left)
+        _write(into, prefix, [*streams.values(), *left])
+        if passed.checkpoint is not None:
+            check_streams(passed.checkpoint, streams, retired, base)
+        digest, chain = (passed.line.digest, passed.chain) if passed.line.core.tick > trimmed else (digest, chain)
+    length: Any = client.llen(prefix + "journal")
+    if length != last - trimmed:
+        raise JournalError(
+            f"tick {last}: the journal has {length} lines, the run stands at tick {last} and was trimmed to {trimmed}"
+        )
+    if (digest, chain) != (state[b"digest"].decode(), state[b"chain"].decode()):
+        raise JournalError(
+            f"tick {last}: the journal ends with digest {digest}, the run with {state[b'digest'].decode()}"
+        )
+    streams.update(retired)
+    compare(client, into, prefix, sorted(streams))
+    entries = sum(len(stream.entries) for stream in streams.values())
+    first = base.tick + 1 if base is not None else 1
+    return Replayed(last, digest, chain, len(streams), entries, first)
+
+
+def _write(into: Redis, prefix: str, streams: Iterable[Stream]) -> None:
+    with into.pipeline(transaction=False) as pipeline:
+        for write in stream_writes(streams):
+            pipeline.execute_command(write.command, prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
+        pipeline.execute()
+
+
+def compare(one: Redis, other: Redis, prefix: str, owners: list[str]) -> None:
+    """Make sure that two databases hold the same streams.
+
+    Raises:
+        JournalError: naming the first key that differs.
+    """
+    for owner in owners:
+        for name, here, there in zip(
+            (*STREAM_KEYS, "head"), _stream(one, prefix, owner), _stream(other, prefix, owner), strict=True
+        ):
+            if here != there:
+                raise JournalError(f"the stream of {owner!r} is not what the journal says: {name} differ")
+
+
+def _stream(client: Redis, prefix: str, owner: str) -> list[Any]:
+    """All that is kept of a stream: a value for each of `STREAM_KEYS`, then the head."""
+    with client.pipeline(transaction=False) as pipeline:
+        for name in STREAM_KEYS:
+            key = f"{prefix}{name}:{owner}"
+            if name == "archived":
+                pipeline.zrange(key, 0, -1, withscores=True)
+            else:
+                pipeline.hgetall(key)
+        pipeline.hget(prefix + "heads", owner)
+        values: list[Any] = pipeline.execute()
+    return values

@@ -1,0 +1,117 @@
+"""All accounts of a run at one instant, although its workers go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from scheduler.budget.budget_lines import Accounts, accounts_of
+
+TRIES = 50  # the run would have to advance between two reads as often
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """What the ledger said at one instant."""
+
+    tick: int
+    digest: str
+    chain: str
+    lines: int  # of the journal
+    trimmed: int  # its lines up to this tick were removed
+    checkpoints: set[str]  # ticks of the journal's checkpoints, one that is being written included
+    jobs: dict[str, dict[bytes, bytes]]  # open jobs by key; an empty record is one that is missing
+    unclaimed: set[str]
+    staged: set[str]
+    due: dict[str, set[str]]  # due tick -> jobs, for the due ticks of the open jobs
+    waiting: dict[str, int]  # due tick -> admitted jobs whose result is out
+    attempts: dict[str, dict[str, Any]]  # by token: whose usage has not arrived
+    lost: dict[str, dict[str, Any]]  # by token: given up, booked in full until their usage arrives
+    open: dict[int, int]  # enqueue tick -> open jobs and attempts that name its windows
+    windows: set[str]
+    accounts: Accounts
+    view: dict[str, int]
+    awaited: dict[str, bytes]  # by job: what stands in the place of an answer that may still come
+    offered: dict[str, bytes]  # by job: such an answer
+    charged: dict[str, bytes]  # by job: what admission counts of an ended one, in full
+    unsettled: dict[str, str]  # by job: token of its newest attempt
+    corrections: dict[str, bytes]  # by job: what it came to
+
+
+def take_snapshot(client: Redis, prefix: str) -> Snapshot:
+    """Read the accounts in one transaction.
+
+    Raises:
+        TimeoutError: when the run advances faster than it can be read.
+    """
+    for _ in range(TRIES):
+        listed, named = _members(client.smembers(prefix + "jobs")), _members(client.smembers(prefix + "windows"))
+        ticks = _due_ticks(client, prefix, listed)
+        pipeline = client.pipeline(transaction=True)
+        pipeline.smembers(prefix + "jobs")
+        pipeline.smembers(prefix + "windows")
+        pipeline.hmget(prefix + "state", ["tick", "digest", "chain", "trimmed", "checkpointing"])
+        pipeline.smembers(prefix + "unclaimed")
+        pipeline.smembers(prefix + "staged")
+        pipeline.hgetall(prefix + "waiting")
+        pipeline.hgetall(prefix + "attempts")
+        pipeline.hgetall(prefix + "lost")
+        pipeline.llen(prefix + "journal")
+        pipeline.hkeys(prefix + "journal_checkpoints")
+        pipeline.hgetall(prefix + "open")
+        pipeline.hgetall(prefix + "view")
+        pipeline.hgetall(prefix + "awaited")
+        pipeline.hgetall(prefix + "offered")
+        pipeline.hgetall(prefix + "charged")
+        pipeline.hgetall(prefix + "unsettled")
+        pipeline.hgetall(prefix + "corrections")
+        for tick in ticks:
+            pipeline.smembers(f"{prefix}due:{tick}")
+        for key in listed:
+            pipeline.hgetall(f"{prefix}job:{key}")
+        for window in named:
+            pipeline.hgetall(f"{prefix}window:{window}")
+        (
+            jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, checkpoints, opens, view, awaited,
+            offered, charged, unsettled, corrections, *records,
+        ) = pipeline.execute()  # fmt: skip
+        if (_members(jobs), _members(windows)) != (listed, named):
+            continue  # it has advanced meanwhile
+        return Snapshot(
+            tick=int(state[0]),
+            digest=state[1].decode(),
+            chain=state[2].decode(),
+            lines=int(lines),
+            trimmed=int(state[3] or 0),
+            checkpoints=set(_members([*checkpoints, *filter(None, state[4:])])),
+            due={tick: set(_members(found)) for tick, found in zip(ticks, records, strict=False)},
+            jobs=dict(zip(listed, records[len(ticks) :], strict=False)),
+            unclaimed=set(_members(unclaimed)),
+            staged=set(_members(staged)),
+            waiting={due.decode(): int(count) for due, count in waiting.items()},
+            attempts={token.decode(): msgspec.json.decode(raw) for token, raw in attempts.items()},
+            lost={token.decode(): msgspec.json.decode(raw) for token, raw in lost.items()},
+            open={int(tick): int(count) for tick, count in opens.items()},
+            windows=set(named),
+            accounts=accounts_of(dict(zip(named, records[len(ticks) + len(listed) :], strict=True))),
+            view={field.decode(): int(value) for field, value in view.items()},
+            awaited={key.decode(): raw for key, raw in awaited.items()},
+            offered={key.decode(): raw for key, raw in offered.items()},
+            charged={key.decode(): raw for key, raw in charged.items()},
+            unsettled={key.decode(): token.decode() for key, token in unsettled.items()},
+            corrections={key.decode(): raw for key, raw in corrections.items()},
+        )
+    raise TimeoutError(f"the run advanced {TRIES} times while its accounts were read; pause it first")
+
+
+def _due_ticks(client: Redis, prefix: str, keys: list[str]) -> list[str]:
+    """The due ticks of jobs; they never change."""
+    pipeline = client.pipeline(transaction=False)
+    for key in keys:
+        pipeline.hget(f"{prefix}job:{key}", "due")
+    return sorted({raw.decode() for raw in pipeline.execute() if raw is not None})
+
+
+def _members(raw: Any) -> list[str]:
+    return sorted(member.decode() for member in raw)

@@ -1,0 +1,77 @@
+"""What steers a run at the moment, for people and screens: its mode, the cadence of reflections and why, its pace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from memory.clock import DAY
+from scheduler.budget.rules import throttle_rules
+from scheduler.config.controls import FULL
+from scheduler.config.kept_settings import kept_settings
+from scheduler.ledger.errors import RunMissing
+from scheduler.steering.postponing import Postponing
+from scheduler.steering.steering import SteeringState
+
+
+class SteeringVitals(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run is steered. The cadence is that of reflections, which alone are throttled."""
+
+    mode: str  # running, paused, draining, drained or cancelled: what operators asked for
+    asked: int  # requests of operators that no tick has applied yet
+    cadence: float  # share of the usual one
+    interval: int | None  # game minutes between two reflections of an agent; None: there are none
+    usual: int  # the same without throttling
+    by: str  # who decides it: controller, pinned (by an operator), or settings (the controller is off)
+    causes: dict[str, int]  # pressure in the last interval of the controller, in percent: late, failed, budget
+    pressing: tuple[str, ...]  # those that slow it down
+    waiting: int  # owners that are due and may not reflect yet
+    postponed: int  # times that one was due and had to wait, in the whole run
+    lag: int  # ticks that a paced host is behind its schedule
+    host_ms: float  # of the host's own work at the last tick, waiting and the world's turn excluded
+
+
+def steering_of(client: Redis, prefix: str) -> SteeringVitals:
+    """How a run is steered now.
+
+    Raises:
+        RunMissing: when it was deleted meanwhile.
+    """
+    names = ["settings", "steering", "postponed", "lag", "host_us"]
+    kept, steering, postponed, lag, host_us = _list(client.hmget(prefix + "state", names))
+    if kept is None:
+        raise RunMissing("the run was deleted meanwhile")
+    asked: Any = client.llen(prefix + "controls")
+    settings = kept_settings(kept)
+    state = SteeringState() if steering is None else msgspec.json.decode(steering, type=SteeringState)
+    held = Postponing() if postponed is None else msgspec.json.decode(postponed, type=Postponing)
+    throttle = state.throttle
+    by = "pinned" if throttle.pinned else "controller" if throttle_rules(settings).auto else "settings"
+    return SteeringVitals(
+        mode=state.mode,
+        asked=asked,
+        cadence=throttle.factor / FULL,
+        interval=_interval(settings.reflection_interval, throttle.factor, by == "controller"),
+        usual=settings.reflection_interval,
+        by=by,
+        causes=throttle.causes,
+        pressing=throttle.pressing,
+        waiting=len(held.waiting),
+        postponed=throttle.postponed,
+        lag=int(lag or 0),
+        host_ms=int(host_us or 0) / 1000,
+    )
+
+
+def _interval(usual: int, factor: int, bounded: bool) -> int | None:
+    stretched = usual * FULL // factor if factor else None
+    if bounded and factor < FULL:
+        longest = usual + DAY  # nobody is made to wait past the end of a day
+        return longest if stretched is None else min(stretched, longest)
+    return stretched
+
+
+def _list(values: Any) -> list[Any]:
+    return list(values)

@@ -1,0 +1,260 @@
+"""A run in figures, read from the ledger and the journal: what the command line prints and machines read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from memory.entry import ENTRY_TYPES
+from memory.unreadable import UnreadableEntry
+from scheduler.budget.budget import window_of
+from scheduler.budget.budget_lines import BudgetLine, LimitInForce, budget_lines, limits_in_force, pools_of
+from scheduler.budget.limit_history import LimitHistory
+from scheduler.config.kept_settings import kept_settings
+from scheduler.config.limits import UNITS, LimitTable
+from scheduler.config.versions import SCHEMA
+from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
+from scheduler.inspection.unjournalled import unjournalled
+from scheduler.journal.checkpoint import load_base
+from scheduler.journal.history import read_journal
+from scheduler.journal.run_totals import Standing
+from scheduler.journal.shortfalls import Shortfalls
+from scheduler.journal.spending import spending
+from scheduler.ledger.errors import RunMissing
+from scheduler.ledger.presence import host_of, state_in_words
+from scheduler.ledger.run_names import _check_schema, prefix_of
+from scheduler.ledger.streams import load_streams
+from scheduler.steering.steering import limit_history, read_steering
+from tasks.job import Cost, added
+
+WHOLE_RUN = window_of("run", 0, 0)
+
+
+class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs that one class of failure left without an answer of a model. Minutes are of game time."""
+
+    endpoint: str  # "" where the run does not know the model
+    model: str
+    failure: str  # its class
+    because: str  # where that is "breaker_open": class of the failure that opened it
+    first: int  # tick
+    first_minute: int
+    last: int
+    last_minute: int
+    kinds: dict[str, int]  # kind -> jobs
+
+    @property
+    def jobs(self) -> int:
+        """How many there are."""
+        return sum(self.kinds.values())
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run did and holds."""
+
+    run: str
+    status: str  # as its host left it
+    host: str  # the last that took it: machine and process id
+    held: bool  # that host is at work on it, as far as can be seen from here
+    tick: int
+    trimmed: int  # its journal's lines up to this tick are no longer in the ledger; 0: it is whole
+    minute: int
+    agents: int
+    digest: str
+    chain: str
+    jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
+    late_answers: dict[str, dict[str, int]]  # kind -> end -> answers that came after their job's end
+    shortfalls: list[ShortfallLine]  # jobs that no model answered, by endpoint and class of failure
+    refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
+    limits: list[LimitInForce]
+    budget: list[BudgetLine]
+    memories: dict[str, dict[str, int]]  # type -> live, archived
+    warnings: dict[str, int]
+    steering: SteeringVitals
+
+    @property
+    def state(self) -> str:
+        """The status in words: also that a host which has not left its run is gone."""
+        return state_in_words(self.status, self.held)
+
+    @property
+    def spent(self) -> Cost:
+        """What all its jobs have spent so far."""
+        own = [line for line in self.budget if (line.window, line.scope) == (WHOLE_RUN, "run") and line.unit in UNITS]
+        return Cost(**{line.unit: line.spent for line in own})
+
+
+def limits_of(client: Redis, prefix: str) -> LimitHistory:
+    """The limits of a run: those in force, and those that were."""
+    raw: Any = client.hget(prefix + "state", "settings")
+    return limit_history(_kept_limits(raw), read_steering(client, prefix))
+
+
+@lru_cache(maxsize=8)  # whoever watches a run asks at every tick, and settings take milliseconds to make
+def _kept_limits(settings: bytes) -> LimitTable:
+    """The limits that a run was created with."""
+    return kept_settings(settings).limit_table()
+
+
+class RunReader:
+    """A run in figures, again and again: each time only the ticks that are new are read from its journal.
+
+    Raises:
+        RunMissing: when there is no such run.
+    """
+
+    def __init__(self, client: Redis, run: str) -> None:
+        self._client = client
+        self._run = run
+        self._prefix = prefix_of(client, run)
+        self._standing = Standing()
+
+    def read(self) -> RunSummary:
+        """Everything as it is now.
+
+        Raises:
+            RunMissing: when the run was deleted.
+            NewerSchema: when a newer version has taken it over.
+            JournalError: when its journal was changed.
+        """
+        state: Any = self._client.hgetall(self._prefix + "state")
+        if not state:
+            raise RunMissing(f"run {self._run!r} was deleted")
+        _check_schema(self._run, state.get(b"schema"))
+        tick = int(state[b"tick"])
+        limits = limits_of(self._client, self._prefix)
+        trimmed = int(state.get(b"trimmed", 0))
+        if self._standing.tick < trimmed:
+            self._standing = standing_at_base(self._client, self._prefix)
+        standing = self._standing
+        for line in read_journal(self._client, self._prefix, standing.tick + 1, tick):
+            standing.add(line)
+        refused: Counter[str] = Counter()
+        for cell, count in standing.refused.items():
+            refused[limit_name(limits.ever, cell)] += count
+        memories, unreadable = _memories(self._client, self._prefix)
+        warnings = Counter(standing.warnings)
+        if unreadable:
+            warnings["memory.unreadable"] += unreadable
+        return RunSummary(
+            run=self._run,
+            status=state.get(b"status", b"").decode(),
+            host=state.get(b"host", b"").decode(),
+            held=host_of(self._client, self._prefix) is not None,
+            tick=tick,
+            trimmed=trimmed,
+            minute=standing.minute,
+            agents=sum(owner.startswith("agent:") for owner in standing.profiles),
+            digest=state[b"digest"].decode(),
+            chain=state[b"chain"].decode(),
+            jobs={
+                kind: {fact: dict(sorted(counts.items())) for fact, counts in facts.items()}
+                for kind, facts in sorted(standing.jobs.items())
+            },
+            late_answers={kind: dict(sorted(ends.items())) for kind, ends in sorted(standing.late_answers.items())},
+            shortfalls=lines_of_shortfalls(
+                standing.shortfalls,
+                {model.name: model.endpoint for facts in standing.facts.values() for model in facts.models},
+            ),
+            refused=dict(sorted(refused.items())),
+            limits=limits_in_force(limits.now, pools_of(self._client, self._prefix)),
+            budget=budget_lines(self._client, self._prefix, limits.now),
+            memories=memories,
+            warnings=dict(sorted(warnings.items())),
+            steering=steering_of(self._client, self._prefix),
+        )
+
+
+def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list[ShortfallLine]:
+    """Return shortfalls with their endpoints, the earliest first.
+
+    Args:
+        endpoints: model -> its endpoint.
+    """
+    lines = [
+        ShortfallLine(
+            endpoint=endpoints.get(one.model, ""),
+            model=one.model,
+            failure=one.failure,
+            because=one.because,
+            first=one.first,
+            first_minute=one.first_minute,
+            last=one.last,
+            last_minute=one.last_minute,
+            kinds=dict(sorted(one.kinds.items())),
+        )
+        for one in found.values()
+    ]
+    return sorted(lines, key=lambda line: (line.first, line.endpoint, line.model, line.failure, line.because))
+
+
+def standing_at_base(client: Redis, prefix: str) -> Standing:
+    """What the lines that are no longer in the journal came to; nothing, where it is whole.
+
+    Raises:
+        JournalError: when the checkpoint that stands for them is missing or was changed.
+    """
+    base = load_base(client, prefix)
+    return base.standing if base is not None else Standing()
+
+
+def summarise_run(client: Redis, run: str) -> RunSummary:
+    """Everything in figures. Reads the whole journal, as far as it is in the ledger.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: when its journal was changed.
+    """
+    return RunReader(client, run).read()
+
+
+def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
+    """Return what the attempts of each owner's jobs have spent, as far as it is known.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: when its journal was changed.
+    """
+    prefix = prefix_of(client, run)
+    standing = standing_at_base(client, prefix)
+    tick: Any = client.hget(prefix + "state", "tick")
+    for line in read_journal(client, prefix, standing.tick + 1, int(tick)):
+        standing.add(line)
+    usage = dict(standing.usage)
+    for spent in spending(unjournalled(client, prefix), SCHEMA):
+        usage[spent.key.owner] = added(usage.get(spent.key.owner, Cost()), spent.cost)
+    return dict(sorted(usage.items()))
+
+
+def limit_name(limits: LimitTable, cell: str) -> str:
+    """The limit behind a refusing cell such as "day:3 kind:reflect calls"; its wildcard where that is what is set.
+
+    What refuses without being a limit, such as a run that is drained or a ledger that is away, is named as it is.
+    """
+    if " " not in cell:
+        return cell
+    window, rest = cell.split(" ", 1)
+    scope, unit = rest.rsplit(" ", 1)
+    period = window.partition(":")[0]
+    names = {name.text() for name, _ in limits}
+    exact = f"{period}.{scope}.{unit}"
+    return exact if exact in names or ":" not in scope else f"{period}.{scope.partition(':')[0]}:*.{unit}"
+
+
+def _memories(client: Redis, prefix: str) -> tuple[dict[str, dict[str, int]], int]:
+    """Entries by type, and how many cannot be read."""
+    unreadable = 0
+    owners: Any = client.hkeys(prefix + "heads")
+    counts: dict[str, dict[str, int]] = {name: {"live": 0, "archived": 0} for name in ENTRY_TYPES}
+    for stream in load_streams(client, prefix, sorted(owner.decode() for owner in owners)).values():
+        for number, entry in stream.entries.items():
+            if isinstance(entry, UnreadableEntry):
+                unreadable += 1
+                continue
+            counts[entry.type]["live" if stream.is_live(number) else "archived"] += 1
+    return counts, unreadable

@@ -1,0 +1,48 @@
+"""What the ledger has learned of attempts since the last tick of a run that its host has left.
+
+A host journals what attempts used with the tick after it has become known. What comes when there is no such tick any
+more lies in the ledger, and readers add it to what the journal charges. Where a host may still commit a tick nothing is
+added, since that would be read twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from redis import Redis
+
+from scheduler.journal.lines import Correction, EndNote, Retried
+from scheduler.ledger.answers import read_learned, read_retries
+from scheduler.ledger.presence import HELD
+
+
+class Unjournalled(NamedTuple):
+    """It is like the notes of a tick's line, of which it has these."""
+
+    corrected: tuple[Correction, ...] = ()
+    retried: tuple[Retried, ...] = ()
+    ended: tuple[EndNote, ...] = ()
+    late: tuple[EndNote, ...] = ()
+
+
+def unjournalled(client: Redis, prefix: str) -> Unjournalled:
+    """Return what no tick has journalled, of jobs that have their end; nothing of a run that a host has not left."""
+    with client.pipeline(transaction=True) as pipe:
+        pipe.hmget(prefix + "state", "status", "tick")
+        pipe.hgetall(prefix + "corrections")
+        pipe.hgetall(prefix + "retries")
+        pipe.smembers(prefix + "jobs")
+        state, corrections, retries, jobs = pipe.execute()
+    if state[0] is None or state[0].decode() in HELD:
+        return Unjournalled()
+    learned = sorted(read_learned(_flat(corrections)), key=lambda known: known.key)
+    return Unjournalled(
+        tuple(Correction(key=one.key, usage=one.usage, saved=one.saved, at=one.at) for one in learned),
+        tuple(
+            Retried(one.key, one.used) for one in read_retries(_flat(retries)) if one.key.text().encode() not in jobs
+        ),
+    )
+
+
+def _flat(found: Any) -> list[bytes]:
+    return [part for pair in found.items() for part in pair]

@@ -1,0 +1,336 @@
+"""The one check of effects: what kinds, models' answers and hosts ask for passes it before anything is committed.
+
+An effect that is written is read again by hosts, workers, replays and reports, for as long as its run is kept. One that
+they could not read would take the whole run with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, get_args
+
+import msgspec
+
+from memory.effects import (
+    AdvanceCursor,
+    Append,
+    Archive,
+    Effect,
+    ForgetWaiting,
+    MarkAccessed,
+    Rate,
+    ReplaceSummary,
+    SetCharacter,
+    SetCounter,
+    SetPlanStatus,
+    TakeWaiting,
+    Tell,
+)
+from memory.entry import MAX_TEXT, Entry, PlanItem
+from memory.errors import quoted
+from memory.policies.window import format_character
+from scheduler.intake.checks import (
+    MAX_DEPTH,
+    MAX_INTEGER,
+    MAX_LABEL,
+    MAX_PARAMS,
+    InputError,
+    check_owner,
+    depth,
+    encode,
+    reason,
+)
+
+MAX_EFFECTS = 1_000  # of one job
+MAX_BYTES = 2_000_000  # of JSON, of all effects of one job
+MAX_SUMMARY = 400_000  # characters of a long-term summary: its owner's limit in tokens is what keeps it short
+MAX_NUMBERS = 100_000  # entries that one effect may name
+MAX_ITEMS = 200  # of a plan
+_SAID = 300  # characters of a reason
+
+_EFFECTS = msgspec.json.Decoder(tuple[Effect, ...])
+_CLASSES = get_args(Effect)
+_UNREADABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
+
+
+def check_effects(effects: object) -> tuple[Effect, ...]:
+    """Return effects as the journal and the workers will read them, so that nobody holds anything else.
+
+    Raises:
+        InputError: naming the first that cannot be used, and why.
+    """
+    try:
+        checked = _as_read(effects)
+        check_bounds(checked)
+    except KeyboardInterrupt:
+        raise
+    except _Refusal as refusal:
+        raise InputError(str(refusal)) from refusal.__cause__
+    except BaseException as error:  # raised by code of theirs; what it says may be what somebody remembers
+        raise InputError(f"{type(error).__name__} was raised while the effects were looked at") from None
+    return checked
+
+
+class _Refusal(InputError):
+    """A refusal of ours, as against any error that a value's own code raises: no value of theirs can raise it."""
+
+
+def _as_read(effects: object) -> tuple[Effect, ...]:
+    """Return effects as they will be read, without a value of a class of somebody's own."""
+    found: tuple[Any, ...]
+    if issubclass(type(effects), tuple):
+        found = tuple(tuple.__iter__(effects))  # type: ignore[arg-type]  # past what the class makes of it
+    elif issubclass(type(effects), list):
+        found = tuple(list.__iter__(effects))  # type: ignore[arg-type]
+    else:
+        raise _Refusal(f"{type(effects).__name__} is no tuple of effects; an empty one changes nothing")
+    if not found:
+        return ()
+    if len(found) > MAX_EFFECTS:
+        raise _Refusal(f"there are {len(found)} effects, at most {MAX_EFFECTS} fit")
+    for index, effect in enumerate(found):
+        if not issubclass(type(effect), _CLASSES):
+            raise _Refusal(f"{_named(found, index)}: that is no effect, such as Append")
+    try:
+        raw = encode(found)
+        checked = _EFFECTS.decode(raw)
+    except _UNREADABLE as error:
+        raise _Refusal(_unreadable(found, error)) from error
+    if len(raw) > MAX_BYTES:
+        raise _Refusal(f"the effects have {len(raw)} bytes of JSON, at most {MAX_BYTES} fit")
+    for index, (given, read) in enumerate(zip(found, checked, strict=True)):
+        if isinstance(given, Tell) and isinstance(read, Tell) and read.data != given.data:  # None for NaN is no copy
+            _refuse(found, index, _no_json(given.data))
+    return checked
+
+
+def check_effect(effect: Effect) -> Effect:
+    """Return the only effect that is asked for, as `check_effects` does.
+
+    Raises:
+        InputError: naming its owner and what is wrong.
+    """
+    return check_effects((effect,))[0]
+
+
+def check_bounds(effects: tuple[Effect, ...]) -> None:
+    """Check the values of effects whose types are right, as those of a result that was decoded.
+
+    Raises:
+        InputError: naming the first that cannot be used, and why.
+    """
+    for index, effect in enumerate(effects):
+        _refuse(effects, index, _wrong_owner(effect.owner) or _CHECKS[type(effect)](effect))
+
+
+def _refuse(effects: tuple[Effect, ...], index: int, wrong: str) -> None:
+    if wrong:
+        raise _Refusal(f"{_named(effects, index)}: {wrong[:_SAID]}")
+
+
+def _named(effects: tuple[Any, ...], index: int) -> str:
+    effect = effects[index]
+    owner = effect.owner if type(effect) in _CLASSES else "?"  # a class of somebody's own may raise anything
+    which = f"effect {index + 1} of {len(effects)}" if len(effects) > 1 else "effect"
+    return f"{which} for {quoted(owner)} ({type(effect).__name__})"
+
+
+def _unreadable(effects: tuple[Any, ...], error: Exception) -> str:
+    """Say which effect it was: alone it fails again."""
+    for index, effect in enumerate(effects):
+        try:
+            msgspec.json.decode(encode(effect), type=Effect)
+        except _UNREADABLE as alone:
+            return f"{_named(effects, index)}: {reason(alone)}"
+    return reason(error)
+
+
+@lru_cache(maxsize=4_096)  # the same few owners come again and again
+def _wrong_owner(owner: str) -> str:
+    try:
+        check_owner(owner)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+# -- what is wrong with the values of each; "" where nothing is ----------------------------------------
+
+
+def _append(effect: Append) -> str:
+    return _number("replaces", effect.replaces) or wrong_entry(effect.entry)
+
+
+def wrong_entry(entry: Entry) -> str:
+    """Return what is wrong with the values of an entry; "" where nothing is."""
+    if not 0 <= entry.importance <= 10:
+        return f"importance {entry.importance} is not from 1 to 10, or 0 for not rated"
+    return (
+        _text("text", entry.text)
+        or _number("minute", entry.minute)
+        or _number("valid_until", entry.valid_until)
+        or _number("since_minute", entry.since_minute or 0)
+        or _number("since_number", entry.since_number or 0)
+        or (_numbers("evidence", entry.evidence) if entry.evidence else "")
+        or _names(entry)
+        or (_items(entry.items) if entry.items else "")
+    )
+
+
+def _names(entry: Entry) -> str:
+    for field, name in (
+        ("location", entry.location),
+        ("source_id", entry.source_id),
+        ("quest_id", entry.quest_id),
+        ("encounter_id", entry.encounter_id),
+    ):
+        if wrong := _long(field, name):
+            return wrong
+    for field, names in (("subjects", entry.subjects), ("keywords", entry.keywords), ("tags", entry.tags)):
+        if len(names) > MAX_NUMBERS:
+            return f"{field} are {len(names)}, at most {MAX_NUMBERS} fit"
+        for name in names:
+            if wrong := _long(field, name):
+                return wrong
+    return ""
+
+
+def _items(items: tuple[PlanItem, ...]) -> str:
+    if len(items) > MAX_ITEMS:
+        return f"items are {len(items)}, at most {MAX_ITEMS} fit"
+    if len({item.id for item in items}) < len(items):
+        return "two items have the same id"
+    for item in items:
+        if not 1 <= item.priority <= 5:
+            return f"priority {item.priority} of an item is not from 1 to 5"
+        wrong = (
+            _name("id of an item", item.id)
+            or _text("description of an item", item.description)
+            or _number("minute of an item", item.minute or 0)
+            or _long("location of an item", item.location or "")
+        )
+        if wrong:
+            return wrong
+    return ""
+
+
+def _archive(effect: Archive) -> str:
+    return _numbers("numbers", effect.numbers)
+
+
+def _summary(effect: ReplaceSummary) -> str:
+    if len(effect.text) > MAX_SUMMARY:
+        return _too_long("text", effect.text, MAX_SUMMARY)
+    return _number("version", effect.version) or _number("cut", effect.cut)
+
+
+def _take(effect: TakeWaiting) -> str:
+    return _number("count", effect.count)
+
+
+def _forget(effect: ForgetWaiting) -> str:
+    return _number("count", effect.count) or _number("start", effect.start)
+
+
+def _character(effect: SetCharacter) -> str:
+    text = format_character(effect.character)
+    return (_too_long("character", text, MAX_TEXT) if len(text) > MAX_TEXT else "") or _number("cut", effect.cut)
+
+
+def _plan_status(effect: SetPlanStatus) -> str:
+    return _name("item", effect.item)
+
+
+def _cursor(effect: AdvanceCursor) -> str:
+    return _name("name", effect.name) or _number("start", effect.start) or _number("end", effect.end)
+
+
+def _counter(effect: SetCounter) -> str:
+    if not -MAX_INTEGER <= effect.value <= MAX_INTEGER:
+        return f"value {effect.value} is not within {MAX_INTEGER} of 0"
+    return _name("name", effect.name)
+
+
+def _accessed(effect: MarkAccessed) -> str:
+    return _numbers("numbers", effect.numbers) or _number("minute", effect.minute)
+
+
+def _rate(effect: Rate) -> str:
+    if len(effect.ratings) != len(effect.numbers):
+        return f"there are {len(effect.ratings)} ratings for {len(effect.numbers)} numbers"
+    for rating in effect.ratings:
+        if not 1 <= rating <= 10:
+            return f"rating {rating} is not from 1 to 10"
+    return _numbers("numbers", effect.numbers)
+
+
+def _tell(effect: Tell) -> str:
+    return _name("topic", effect.topic) or _wrong_data(effect.data)
+
+
+def _wrong_data(data: object) -> str:
+    text = msgspec.json.encode(data)
+    if len(text) > MAX_PARAMS:
+        return f"data have {len(text)} bytes of JSON, at most {MAX_PARAMS} fit"
+    deep = depth(data) if text.count(b"[") + text.count(b"{") > MAX_DEPTH else 0
+    return f"data are nested {deep} deep, at most {MAX_DEPTH}" if deep > MAX_DEPTH else ""
+
+
+def _no_json(data: object) -> str:
+    try:
+        json.dumps(data, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"data must be JSON values: {reason(error)}"
+    return ""
+
+
+def _text(field: str, text: str) -> str:
+    if len(text) > MAX_TEXT:
+        return _too_long(field, text, MAX_TEXT)
+    return "" if text and not text.isspace() else f"{field} is blank"
+
+
+def _name(field: str, name: str) -> str:
+    if wrong := _long(field, name):
+        return wrong
+    return "" if name and not name.isspace() else f"{field} is blank"
+
+
+def _long(field: str, name: str) -> str:
+    return _too_long(field, name, MAX_LABEL) if len(name) > MAX_LABEL else ""
+
+
+def _too_long(field: str, text: str, most: int) -> str:
+    return f"{field} has {len(text)} characters, at most {most} fit"
+
+
+def _number(field: str, number: int) -> str:
+    return "" if 0 <= number <= MAX_INTEGER else f"{field} {number} is not from 0 to {MAX_INTEGER}"
+
+
+def _numbers(field: str, numbers: Iterable[int]) -> str:
+    named = tuple(numbers)
+    if len(named) > MAX_NUMBERS:
+        return f"{field} names {len(named)} entries, at most {MAX_NUMBERS} fit"
+    if named and not (min(named) >= 1 and max(named) <= MAX_INTEGER):
+        wrong = next(number for number in named if not 1 <= number <= MAX_INTEGER)
+        return f"{wrong} in {field} is not the number of an entry (1, 2, 3, …)"
+    return ""
+
+
+_CHECKS: dict[type, Callable[[Any], str]] = {
+    Append: _append,
+    Archive: _archive,
+    ReplaceSummary: _summary,
+    TakeWaiting: _take,
+    ForgetWaiting: _forget,
+    SetCharacter: _character,
+    SetPlanStatus: _plan_status,
+    AdvanceCursor: _cursor,
+    SetCounter: _counter,
+    MarkAccessed: _accessed,
+    Rate: _rate,
+    Tell: _tell,
+}

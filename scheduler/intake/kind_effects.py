@@ -1,0 +1,50 @@
+"""What a kind makes of a case without a model, whatever the kind does: the code may be a host's own."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import NamedTuple
+
+from memory.effects import Effect
+from scheduler.intake.checks import InputError
+from scheduler.intake.effects import check_effects
+from tasks.kind import Case, Halving, Kind
+
+EFFECTS_REFUSED = "effects_refused"  # class of the failure of a job that ends without effects, as its kind had none
+_SAID = 300  # characters of a reason
+
+
+class Made(NamedTuple):
+    """Effects that can be committed, or why there are none."""
+
+    effects: tuple[Effect, ...]
+    refusal: str = ""
+
+
+def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> Made:
+    """Return what the kind's heuristic makes of a case; none where it raises or asks for what cannot be written.
+
+    Args:
+        halved: have the kind ask for less next time, if it can.
+    """
+    method, name = kind.heuristic, "heuristic"
+    if halved and isinstance(kind, Halving):
+        method, name = kind.halve, "halve"
+    try:
+        made = method(case)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # what a host's own kind raises must end neither the host nor a worker
+        return Made((), f"{name} raised {type(error).__name__} {place_of(error)}"[:_SAID])
+    try:
+        return Made(check_effects(made))
+    except InputError as error:
+        return Made((), f"{name}: {error}"[:_SAID])
+
+
+def place_of(error: BaseException) -> str:
+    """Return where an error was raised; not what it says, which can hold what somebody remembers."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"in {PurePath(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}" if trace is not None else ""

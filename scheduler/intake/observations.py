@@ -1,0 +1,137 @@
+"""What a host may say an owner perceived, heard or was told, checked before it is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from memory.clock import DAY
+from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
+from memory.errors import InputError, first_fault, listed, quoted
+from memory.routing.routing import Event
+from scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_NAMES, as_read, check_text, reason
+from scheduler.intake.effects import wrong_entry
+
+EARLIEST = 30 * DAY  # game minutes before the tick: what is older belongs into a profile
+LATEST = DAY  # game minutes after the tick
+_BLANK = "text is blank"  # which an older version took
+
+
+def _no_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("true and false are no numbers")
+    return value
+
+
+def _no_bytes(value: object) -> object:
+    if isinstance(value, bytes):
+        raise ValueError("bytes are no text: decode them")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_no_bytes)]
+Number = Annotated[int, BeforeValidator(_no_bool)]
+Short = Annotated[str, Field(max_length=MAX_LABEL)]
+Several = Annotated[tuple[Short, ...], BeforeValidator(listed), Field(max_length=MAX_NAMES)]
+
+
+class _Observed(BaseModel):
+    """The fields of an observation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: Text = Field(max_length=MAX_TEXT)
+    minute: Number = Field(ge=0, le=MAX_INTEGER)  # game time, total minutes
+    type: EntryType = "observation"
+    location: Short = ""
+    subjects: Several = ()
+    keywords: Several = ()
+    importance: Number = Field(0, ge=0, le=10)  # 0: not rated
+    source: EntrySource = "perception"
+    source_id: Short = ""
+    tags: Several = ()
+    quest_id: Short = ""
+    encounter_id: Short = ""
+
+    def entry(self) -> Entry:
+        """The entry that is appended at the boundary."""
+        return Entry(**self.model_dump())
+
+
+class Observation(_Observed):
+    """What a host may say an owner perceived, heard or was told."""
+
+    if not TYPE_CHECKING:  # mypy knows the arguments from the fields
+
+        def __init__(self, /, **given: Any) -> None:
+            """Check the values.
+
+            Raises:
+                InputError: naming the first that cannot be used.
+            """
+            try:
+                super().__init__(**given)
+            except ValidationError as error:
+                raise InputError(f"observation: {first_fault(error)}") from None
+            check_text("observation: text", self.text, MAX_TEXT)
+
+
+def check_entry(owner: str, entry: Entry | Observation | Mapping[str, Any], now: int | None = None) -> Entry:
+    """Return the entry that an observation becomes.
+
+    Args:
+        now: game time of the tick; None: it may be of any time and blank, as one that an older version took.
+
+    Raises:
+        InputError: naming the owner, the field and the value.
+    """
+    what = f"observation for {quoted(owner)}"
+    checked = _as_entry(what, entry)
+    if now is None:
+        return checked
+    check_text(f"{what}: text", checked.text, MAX_TEXT)
+    if not now - EARLIEST <= checked.minute <= now + LATEST:
+        raise InputError(
+            f"{what}: minute {checked.minute} is far from the tick's, which is {now}: give one from "
+            f"{EARLIEST // DAY} days before to {LATEST // DAY} day after it"
+        )
+    return checked
+
+
+def check_event(owner: str, event: object) -> Event:
+    """Return what happened, as a host says it.
+
+    Raises:
+        InputError: naming the owner, the field and the value.
+    """
+    what = f"event for {quoted(owner)}"
+    if isinstance(event, Event):
+        return event
+    if not isinstance(event, Mapping):
+        raise InputError(f"{what} is {quoted(event)}: give a dict or an Event")
+    try:
+        return Event(**{str(name): value for name, value in event.items()})
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from error
+
+
+def _as_entry(what: str, entry: object) -> Entry:
+    if isinstance(entry, Entry):
+        checked: Entry = as_read(what, entry, Entry)
+        if checked.number or checked.tick or checked.rated or checked.items or checked.provisional:
+            raise InputError(f"{what}: an observed entry has no number, tick, items or provisional mark")
+        if (wrong := wrong_entry(checked)) and wrong != _BLANK:
+            raise InputError(f"{what}: {wrong}")
+        return checked
+    if isinstance(entry, _Observed):
+        return _as_entry(what, entry.entry())
+    if not isinstance(entry, Mapping):
+        raise InputError(f"{what} is {quoted(entry)}: give a dict, an Observation or an Entry")
+    try:
+        return _Observed.model_validate(dict(entry)).entry()
+    except ValidationError as error:
+        raise InputError(f"{what}: {first_fault(error)}") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{what}: {reason(error)}") from error

@@ -1,0 +1,1 @@
+"""The journal: one line a tick, its checkpoints, its history, and what its lines come to."""

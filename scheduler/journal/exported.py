@@ -1,0 +1,168 @@
+"""Lines that were removed from a journal, as files: JSON Lines in `<data_dir>/journal/<run>-<incarnation>/`.
+
+A file is named after the ticks it holds. Each of its lines is an object with the `chain` after an entry and, byte for
+byte as it was chained, either the `line` of a tick or a `checkpoint`. So the files alone can be verified from tick 1.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from scheduler.journal.checkpoint import read_checkpoint, trimmed_tick
+from scheduler.journal.history import Passed, read_journal
+from scheduler.journal.lines import JournalError, ReadLine, read_line
+from scheduler.ledger.keys import run_base
+from scheduler.ledger.run_names import prefix_of
+
+FOLDER = "journal"  # in the data folder
+_NAME = re.compile(r"(\d{10})-(\d{10})\.jsonl")
+_NONCE = re.compile(r"[0-9a-f]{16}")
+
+
+class _Exported(msgspec.Struct, frozen=True):
+    """One line of a file."""
+
+    chain: str
+    line: msgspec.Raw = msgspec.Raw()
+    checkpoint: msgspec.Raw = msgspec.Raw()
+
+
+_LINE = msgspec.json.Decoder(_Exported)
+
+
+def journal_folder(data_dir: Path, run: str, incarnation: str) -> Path:
+    """Where the lines removed from a run's journal are kept."""
+    return data_dir / FOLDER / f"{run}-{incarnation}"
+
+
+def exported_journal(client: Redis, data_dir: Path, run: str) -> ExportedJournal:
+    """The files of a run's present incarnation.
+
+    Raises:
+        RunMissing: when there is no such run.
+    """
+    incarnation = prefix_of(client, run).removeprefix(run_base(run)).removesuffix(":")
+    return ExportedJournal(journal_folder(data_dir, run, incarnation))
+
+
+def all_lines(client: Redis, data_dir: Path, run: str) -> Iterator[ReadLine]:
+    """The verified lines of a run, of which those that were removed come from its files, if all of these are here.
+
+    Raises:
+        RunMissing: when there is no such run.
+        JournalError: at the first tick whose line is missing or not what was written.
+    """
+    prefix = prefix_of(client, run)
+    tick: Any = client.hget(prefix + "state", "tick")
+    trimmed = trimmed_tick(client, prefix)
+    removed = exported_journal(client, data_dir, run)
+    if removed.covers(trimmed):
+        yield from (passed.line for passed in removed.passed(trimmed))
+    yield from read_journal(client, prefix, trimmed + 1, int(tick))
+
+
+def remove_exported(data_dir: Path, run: str) -> int:
+    """Remove what was exported of a run, earlier incarnations included. Returns how many files."""
+    removed = 0
+    for folder in sorted((data_dir / FOLDER).glob(f"{run}-*")):
+        if _NONCE.fullmatch(folder.name.removeprefix(f"{run}-")):
+            removed += len(list(folder.iterdir()))
+            shutil.rmtree(folder)
+    return removed
+
+
+def exported_entry(chain: str, body: bytes, kind: str) -> bytes:
+    """A chained entry, whose JSON is `body`, as a line of a file. `kind`: "line" or "checkpoint"."""
+    return b'{"chain":"%b","%b":%b}\n' % (chain.encode(), kind.encode(), body)
+
+
+class ExportedJournal:
+    """The files of one run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, first: int, last: int, entries: Iterable[bytes]) -> None:
+        """Write the entries of some ticks. On return they are on disk, all of them; before, none of them count.
+
+        Raises:
+            OSError: when they cannot be written.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{first:010d}-{last:010d}.jsonl"
+        part = path.with_suffix(".part")
+        with part.open("wb") as file:
+            for entry in entries:
+                file.write(entry)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        for folder in (self.folder, self.folder.parent):
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def covers(self, last: int) -> bool:
+        """Whether every tick from 1 to `last` is in a file."""
+        tick = 0
+        for first, end, _ in self._files():
+            if first != tick + 1:
+                return False
+            tick = end
+        return tick >= last
+
+    def passed(self, last: int) -> Iterator[Passed]:
+        """The verified lines of ticks 1 to `last`, with the checkpoints between them.
+
+        Raises:
+            JournalError: at the first tick whose line is missing or not what was written.
+        """
+        digest = chain = ""
+        tick = 0
+        waiting: Passed | None = None  # its checkpoint may follow
+        for _, _, path in self._files():
+            with path.open("rb") as file:
+                for raw in file:
+                    try:
+                        exported = _LINE.decode(raw)
+                    except msgspec.DecodeError as error:
+                        raise JournalError(f"tick {tick + 1}: {path} cannot be read: {error}") from error
+                    if bytes(exported.checkpoint) and waiting is not None:
+                        stored = _stored(exported.chain, exported.checkpoint)
+                        checkpoint, chain = read_checkpoint(stored, tick, chain)
+                        waiting = Passed(waiting.line, checkpoint, chain)
+                        continue
+                    if waiting is not None:
+                        yield waiting
+                    if tick == last:
+                        return
+                    tick += 1
+                    line = read_line(_stored(exported.chain, exported.line), tick, digest, chain)
+                    digest, chain = line.digest, line.chain
+                    waiting = Passed(line, None, chain)
+        if waiting is not None:
+            yield waiting
+        if tick < last:
+            raise JournalError(f"tick {tick + 1}: it is in no file of {self.folder}")
+
+    def _files(self) -> list[tuple[int, int, Path]]:
+        found = []
+        for path in sorted(self.folder.glob("*.jsonl")):
+            name = _NAME.fullmatch(path.name)
+            if name is not None:
+                found.append((int(name[1]), int(name[2]), path))
+        return found
+
+
+def _stored(chain: str, body: msgspec.Raw) -> bytes:
+    return chain.encode() + b" " + bytes(body)

@@ -1,0 +1,208 @@
+"""Reading the journal back: verified lines, and what they changed."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from redis import Redis
+
+from memory.apply import apply, unmet
+from memory.effects import Append, Effect
+from memory.entry import Entry
+from memory.routing.repeats import count_repeat
+from memory.stream import Stream
+from memory.unreadable import leave_out
+from scheduler.config.versions import SAME_STATUS
+from scheduler.journal.checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
+from scheduler.journal.lines import Core, JournalError, Line, ReadLine, read_line, unpack_line
+from scheduler.ledger.claims import Reason, Source
+from tasks.job import JobKey
+
+
+class Change(NamedTuple):
+    """One applied effect, as it is handed to the host's world."""
+
+    owner: str
+    effect: Effect
+    entry: Entry | None  # the numbered entry, when the effect appended one
+    kind: str
+    source: Source
+    reason: Reason
+
+
+PAGE = 50  # lines a round trip: a busy hour of a town of hundreds takes 40 KB each
+
+
+class JournalTrimmed(JournalError):
+    """Lines that were asked for are no longer in the ledger."""
+
+    def __init__(self, tick: int, trimmed: int) -> None:
+        super().__init__(
+            f"tick {tick}: the journal was trimmed, its lines up to tick {trimmed} are no longer in the ledger; "
+            "what was exported of them lies in the data folder of the host that ran it, under journal/"
+        )
+
+
+class Passed(NamedTuple):
+    """A line of the journal, and the checkpoint that stands behind it, if there is one."""
+
+    line: ReadLine
+    checkpoint: JournalCheckpoint | None
+    chain: str  # after both
+
+
+def read_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[ReadLine]:
+    """The verified lines of ticks `first` to `last`, read page by page.
+
+    Raises:
+        JournalTrimmed: when the first of them is no longer in the ledger.
+        JournalError: at the first tick whose line is missing or not what was written.
+    """
+    return (passed.line for passed in pass_journal(client, prefix, first, last))
+
+
+def pass_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[Passed]:
+    """The same with the checkpoints between them, which are verified too.
+
+    Raises:
+        JournalTrimmed, JournalError: as `read_journal`.
+    """
+    if first > last:
+        return
+    trimmed = trimmed_tick(client, prefix)
+    digest, chain = hashes_before(client, prefix, first, trimmed)
+    tick = first
+    while tick <= last:
+        pipeline = client.pipeline(transaction=True)
+        pipeline.hget(prefix + "state", "trimmed")
+        pipeline.lrange(prefix + "journal", tick - 1 - trimmed, min(tick - 1 + PAGE, last) - 1 - trimmed)
+        pipeline.hkeys(prefix + "journal_checkpoints")
+        found, page, checkpoints = pipeline.execute()
+        if int(found or 0) != trimmed:
+            trimmed = int(found)
+            if tick <= trimmed:
+                raise JournalTrimmed(tick, trimmed)
+            continue  # the list has moved under this read
+        if not page:
+            raise JournalError(f"tick {tick}: the journal has no line for it")
+        marked = {int(key) for key in checkpoints}
+        for stored in page:
+            line = read_line(stored, tick, digest, chain)
+            digest, chain = line.digest, line.chain
+            checkpoint = None
+            if tick in marked:
+                entry: Any = client.hget(prefix + "journal_checkpoints", str(tick))
+                if entry is not None:  # otherwise it is the next page that finds the journal trimmed
+                    checkpoint, chain = read_checkpoint(entry, tick, chain)
+            yield Passed(line, checkpoint, chain)
+            tick += 1
+
+
+def hashes_before(client: Redis, prefix: str, first: int, trimmed: int) -> tuple[str, str]:
+    """Digest and chain before the line of a tick, in a journal that was trimmed to `trimmed`.
+
+    Raises:
+        JournalTrimmed, JournalError: as `read_journal`.
+    """
+    tick = first - 1
+    if tick < trimmed:
+        raise JournalTrimmed(first, trimmed)
+    entry: Any = client.hget(prefix + "journal_checkpoints", str(tick))
+    if entry is not None:
+        checkpoint, chain = read_checkpoint(entry, tick)
+        return checkpoint.digest, chain
+    if tick == 0:
+        return "", ""
+    stored: Any = client.lindex(prefix + "journal", tick - 1 - trimmed)
+    if stored is None:
+        raise JournalError(f"tick {tick}: the journal has no line for it")
+    try:
+        written, body = unpack_line(stored)
+        return msgspec.json.decode(body, type=Line).digest, written
+    except ValueError as error:
+        raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
+
+
+def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
+    """Apply one tick of the journal to streams, in the order in which it happened.
+
+    Returns the streams of owners that left with this tick; they are not in `streams` any more.
+
+    Raises:
+        JournalError: when a precondition does not come out as it did, or something is changed that is not there.
+    """
+    try:
+        return _redo(line.core, streams, same_status=line.schema >= SAME_STATUS)
+    except LookupError as error:
+        raise JournalError(f"tick {line.core.tick}: the journal changes what is not there: {error!r}") from error
+
+
+def _redo(core: Core, streams: dict[str, Stream], *, same_status: bool) -> list[Stream]:
+    for owner, numbers in core.unread:
+        leave_out(streams[owner], numbers, core.tick)
+    for ended in (*core.ended, *core.late):
+        failed = unmet(streams, ended.effects, same_status=same_status)
+        if (failed is not None) != (ended.end == "stale"):
+            raise JournalError(
+                f"tick {core.tick}: job {ended.key.text()} ended {ended.end}, but: {failed or 'all holds'}"
+            )
+        if failed is None:
+            apply(streams, ended.effects, core.tick)
+    for owner, _ in core.joined:
+        streams[owner] = Stream(owner)
+    apply(streams, core.asked, core.tick)
+    for owner, entry in core.observed:
+        streams[owner].append(entry, core.tick)
+    for owner, entry in core.waiting:
+        streams[owner].wait(entry)
+    for repeat in core.repeated:
+        count_repeat(streams[repeat.owner], repeat.number, repeat.minute, repeat.importance)
+    for rated in core.rated:
+        streams[rated.owner].rate(rated.number, rated.importance, core.tick)
+    apply(streams, core.cuts, core.tick)
+    for owner, numbers in core.deleted:
+        streams[owner].delete(numbers)
+    for decided in core.decided:
+        if decided.decision == "admitted":
+            note_served(streams, decided.key)
+    return [streams.pop(owner) for owner in core.left]
+
+
+def changes_of(line: ReadLine) -> Iterator[Change]:
+    """The changes that a tick handed to the world, the same as when it was first handed over."""
+    ends = itertools.chain(
+        zip(line.core.ended, line.notes.ended, strict=True), zip(line.core.late, line.notes.late, strict=True)
+    )
+    for ended, note in ends:
+        if ended.end != "applied":
+            continue
+        numbers = iter(note.appended)
+        for effect in ended.effects:
+            entry = None
+            if isinstance(effect, Append):
+                entry = msgspec.structs.replace(effect.entry, number=next(numbers), tick=line.core.tick)
+            yield Change(effect.owner, effect, entry, ended.key.kind, note.source, ended.reason)
+
+
+def observed_again(seen: Iterable[tuple[str, Entry]], core: Core) -> bool:
+    """Whether these observations are those of a tick: each as it was taken in, or where one was counted as a repeat."""
+    appended, waiting, repeated = deque(core.observed), deque(core.waiting), deque(core.repeated)
+    for owner, entry in seen:
+        if appended and appended[0] == (owner, entry):
+            appended.popleft()
+        elif waiting and waiting[0] == (owner, entry):
+            waiting.popleft()
+        elif repeated and (repeated[0].owner, repeated[0].minute) == (owner, entry.minute):
+            repeated.popleft()
+        else:
+            return False
+    return not (appended or waiting or repeated)
+
+
+def note_served(streams: Mapping[str, Stream], key: JobKey) -> None:
+    """Remember when an owner was last served, for the order in which scarce budget is given out."""
+    streams[key.owner].set_counter(f"served:{key.kind}", key.tick)

@@ -1,0 +1,330 @@
+"""The journal: what was decided, applied and observed at each tick, in one line of JSON a tick, kept compressed.
+
+Two hashes run along it. `digest` covers tick, decisions, ends, effects and observations: the same inputs and
+results give the same digest. `chain` covers every byte of JSON of every line: nothing can be changed unseen. Never in
+the digest: tokens, money, attempts, source llm or cached, epoch, wall time; these are in the line's notes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from memory.effects import Append, Effect, Tell
+from memory.entry import Entry
+from memory.errors import CogitateError
+from memory.profile import Profile
+from memory.unreadable import as_it_is, effect_as_it_is
+from scheduler.budget.admission import Decision
+from scheduler.budget.budget import Cell
+from scheduler.config.controls import Answer, Control
+from scheduler.config.facts import Facts
+from scheduler.config.versions import SCHEMA
+from scheduler.latency.due_ticks import TOO_SLOW
+from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.claims import PromptCount, Reason, Source
+from scheduler.ledger.packing import pack, unpack
+from tasks.job import Cost, JobKey
+
+End = Literal["applied", "dropped", "deferred", "stale", "cancelled"]
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The end of one job, or the answer that came after it, and what it changed (`stale`: would have changed)."""
+
+    key: JobKey
+    end: End
+    reason: Reason = "none"
+    effects: tuple[Effect, ...] = ()
+
+
+class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was decided of one request."""
+
+    key: JobKey
+    decision: Decision
+    model: str = ""  # that was given to an admitted job; empty: it asks none
+    due: int = 0  # for admitted and heuristic
+    refused: str = ""
+    successor: JobKey | None = None  # of a deferred request: its next trial, unless its owner leaves before
+
+
+def reason_of(refused: str) -> Reason:
+    """Return why a request that was refused gets less than it wanted."""
+    return "too_slow" if refused == TOO_SLOW else "denied"
+
+
+class Repeat(NamedTuple):
+    """An observation that was counted on the entry it repeats instead of stored."""
+
+    owner: str
+    number: int
+    minute: int  # game time, total minutes
+    importance: int  # 1 to 10
+
+
+class Rated(NamedTuple):
+    """An entry that came unrated and was given a rating at the boundary."""
+
+    owner: str
+    number: int
+    importance: int  # 1 to 10
+
+
+class Stepped(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A step of the controller of a kind's cadence: what it went by and what it decided."""
+
+    kind: str
+    before: int  # cadence, in thousandths of the usual one
+    factor: int  # the same from now on
+    ended: int = 0  # jobs in the interval that is over
+    late: int = 0
+    failed: int = 0
+    oldest: int = 0  # ticks between enqueue and end of the oldest that was late
+    burn: int = 0  # the budget's pace, in percent of the day's
+
+
+class Postponed(NamedTuple):
+    """An owner for which a kind was due and had to wait, because it is throttled."""
+
+    kind: str
+    owner: str
+
+
+class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the digest covers. The order of application is the order of the fields."""
+
+    tick: int
+    minute: int
+    unread: tuple[tuple[str, tuple[int, ...]], ...] = ()  # left out from now on; 0: of head and marks
+    joined: tuple[tuple[str, Profile], ...] = ()
+    left: tuple[str, ...] = ()
+    facts: Facts | None = None  # when they changed
+    ended: tuple[Ended, ...] = ()
+    late: tuple[Ended, ...] = ()  # answers that came after their job's end: what they replace of its heuristic's
+    asked: tuple[Effect, ...] = ()  # effects the world asked for, such as the status of a plan item
+    observed: tuple[tuple[str, Entry], ...] = ()  # and appended
+    waiting: tuple[tuple[str, Entry], ...] = ()  # observed, and kept in the head until a cell is free
+    repeated: tuple[Repeat, ...] = ()
+    rated: tuple[Rated, ...] = ()
+    cuts: tuple[Effect, ...] = ()  # what the boundary cut so that the limits hold
+    deleted: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    controls: tuple[Control, ...] = ()  # what operators asked for, where it changes what is decided
+    stepped: Stepped | None = None
+    postponed: tuple[Postponed, ...] = ()
+    decided: tuple[DecidedLine, ...] = ()
+
+
+class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of an ended job, or of its late answer, beyond what it changed."""
+
+    key: JobKey
+    source: Source
+    usage: Cost = Cost()
+    retried: Cost = Cost()  # what attempts before the newest used, as far as it was known
+    attempts: int = 0
+    arrival: int = 0  # its result was the n-th of the run to be staged; 0: it has none
+    model: str = ""
+    prompt: str = ""
+    failure: str = ""
+    because: str = ""  # where that is "breaker_open": class of the failure that opened it
+    empty: str = ""  # the cell whose retry pool had no room for another attempt
+    refusal: str = ""  # why what its kind made could not be used: it has changed nothing
+    count: PromptCount | None = None
+    unreported: bool = False  # the usage is an estimate
+    saved: bool = False  # nothing was spent: the usage is that of an identical call
+    appended: tuple[int, ...] = ()  # numbers given to the entries it appended
+
+    @property
+    def spent(self) -> Cost:
+        """What its winning attempt cost in truth; `usage` is what it counts as in admission's view."""
+        return Cost() if self.saved else self.usage
+
+
+class OpenNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What admission gave to a job: the reservation of its first attempt, and where it is charged."""
+
+    key: JobKey
+    reserved: Cost
+    cells: tuple[Cell, ...]
+
+
+class Correction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an ended job came to that admission had counted in full, and counts as this from here on."""
+
+    key: JobKey
+    usage: Cost = Cost()  # of its newest attempt
+    saved: bool = False  # nothing was spent: the usage is that of an identical call
+    at: int  # tick that was committed when it became known
+    kept: bool = False  # admission goes on counting it in full: see `scheduler.engine.corrections`
+
+    @property
+    def spent(self) -> Cost:
+        """What its newest attempt cost in truth."""
+        return Cost() if self.saved else self.usage
+
+
+class Retried(NamedTuple):
+    """What an attempt before a job's newest one used, learned after the job's end."""
+
+    key: JobKey
+    used: Cost
+
+
+class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a tick's line says beyond its digest."""
+
+    epoch: int
+    ended: tuple[EndNote, ...] = ()
+    late: tuple[EndNote, ...] = ()
+    corrected: tuple[Correction, ...] = ()
+    retried: tuple[Retried, ...] = ()
+    opened: tuple[OpenNote, ...] = ()
+    answers: tuple[Answer, ...] = ()  # to operators
+    timed: tuple[Timed, ...] = ()  # when answers were there: what the run has learned of latencies at this boundary
+    warnings: dict[str, int] = msgspec.field(default_factory=dict)
+    view: tuple[tuple[str, int], ...] = ()  # fields of admission's view that changed
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One tick as the journal keeps it."""
+
+    v: int
+    core: msgspec.Raw
+    notes: Notes
+    digest: str
+
+
+class Versioned(msgspec.Struct, frozen=True):
+    """All that can be said of a line that a newer version wrote."""
+
+    v: int
+
+
+class JournalError(CogitateError, ValueError):
+    """A line of the journal is not what was written; the message names its tick."""
+
+
+_CORE = msgspec.json.Decoder(Core)
+_LINE = msgspec.json.Decoder(Line)
+_APPEND = Append.__struct_config__.tag
+_STAND_IN: dict[str, Any] = {"type": Tell.__struct_config__.tag, "owner": "", "topic": "", "data": {}}
+_VERSION = msgspec.json.Decoder(Versioned)
+
+
+def next_digest(previous: str, core: bytes) -> str:
+    """The digest after a tick whose core is `core`."""
+    return hashlib.blake2b(previous.encode() + core, digest_size=16).hexdigest()
+
+
+def next_chain(previous: str, line: bytes) -> str:
+    """The chain after a line."""
+    return hashlib.blake2b(previous.encode() + line, digest_size=16).hexdigest()
+
+
+def pack_line(chain: str, body: bytes) -> bytes:
+    """A line as the ledger keeps it: the chain after it, then its JSON, compressed to about a seventh."""
+    return chain.encode() + b" " + pack(body)
+
+
+def unpack_line(stored: bytes) -> tuple[str, bytes]:
+    """The chain after a line or checkpoint, and its JSON. Checkpoints and lines of before schema 3 are plain.
+
+    Raises:
+        JournalError: when it cannot be decompressed.
+    """
+    chain, _, body = stored.partition(b" ")
+    if not body.startswith(b"{"):
+        try:
+            body = unpack(body)
+        except ValueError as error:
+            raise JournalError(f"the journal was changed: a line of it {error}") from error
+    return chain.decode("ascii", "replace"), body
+
+
+def write_line(core: Core, notes: Notes, digest: str, chain: str, version: int) -> tuple[bytes, str, str]:
+    """Encode a tick. Returns the stored line (its own chain first), the new digest and the new chain."""
+    raw = msgspec.json.encode(core)
+    digest = next_digest(digest, raw)
+    body = msgspec.json.encode(Line(v=version, core=msgspec.Raw(raw), notes=notes, digest=digest))
+    chain = next_chain(chain, body)
+    return pack_line(chain, body), digest, chain
+
+
+def _read_core(raw: bytes) -> Core:
+    """Decode a core, with what kinds made that cannot be read as it is (`memory.unreadable`).
+
+    Raises:
+        msgspec.DecodeError: when anything else in it cannot be read.
+    """
+    try:
+        return _CORE.decode(raw)
+    except msgspec.ValidationError:
+        tree = msgspec.json.decode(raw)
+    found: dict[tuple[str, int, int], Effect] = {}
+    for part in ("ended", "late"):
+        for i, ended in enumerate(tree.get(part, ())):
+            for j, effect in enumerate(ended.get("effects", ())):
+                try:
+                    msgspec.convert(effect, Effect)
+                except msgspec.ValidationError as error:
+                    found[part, i, j] = _as_it_is(effect, error)
+                    ended["effects"][j] = _STAND_IN
+    core = _CORE.decode(msgspec.json.encode(tree))
+    for (part, i, j), effect in found.items():
+        ends = list(getattr(core, part))
+        effects = list(ends[i].effects)
+        effects[j] = effect
+        ends[i] = msgspec.structs.replace(ends[i], effects=tuple(effects))
+        core = msgspec.structs.replace(core, **{part: tuple(ends)})
+    return core
+
+
+def _as_it_is(effect: Any, error: msgspec.ValidationError) -> Effect:
+    if not isinstance(effect, dict) or effect.get("type") != _APPEND:
+        return effect_as_it_is(effect, error)
+    read = msgspec.convert(effect | {"entry": {"type": "observation", "text": "", "minute": 0}}, Append)
+    return msgspec.structs.replace(read, entry=as_it_is(effect.get("entry"), error))
+
+
+class ReadLine(msgspec.Struct, frozen=True):
+    """One verified tick of the journal."""
+
+    core: Core
+    notes: Notes
+    digest: str
+    chain: str
+    schema: int  # in which it was written
+
+
+def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
+    """Verify and decode the line of `tick`, given digest and chain before it.
+
+    Raises:
+        JournalError: when a byte is not what was written, or a newer version wrote it.
+    """
+    try:
+        found, body = unpack_line(stored)
+    except JournalError as error:
+        raise JournalError(f"tick {tick}: {error}") from error
+    now = next_chain(chain, body)
+    if found != now:
+        raise JournalError(f"tick {tick}: the journal was changed: chain {now} where {found[:40]!r} was written")
+    try:
+        version = _VERSION.decode(body).v
+        if version > SCHEMA:
+            raise JournalError(
+                f"tick {tick}: written with schema {version}, this version knows {SCHEMA}: upgrade Cogitate"
+            )
+        line = _LINE.decode(body)
+        core = _read_core(bytes(line.core))
+    except msgspec.DecodeError as error:
+        raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
+    expected: Any = next_digest(digest, bytes(line.core))
+    if line.digest != expected or core.tick != tick:
+        raise JournalError(
+            f"tick {tick}: digest {line.digest} of tick {core.tick} does not follow; expected {expected}"
+        )
+    return ReadLine(core, line.notes, line.digest, now, version)

@@ -1,0 +1,239 @@
+"""What the lines of a journal come to, beyond the streams: one fold, for reports, the auditor and checkpoints.
+
+The fold of a journal's checkpoint stands for all lines before it, so that a trimmed journal is reported and audited as
+if it were whole. It grows with owners, kinds and open jobs, not with ticks (`forget`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from memory.profile import Profile
+from scheduler.budget.budget import Cell, amounts
+from scheduler.config.facts import Facts
+from scheduler.config.limits import UNITS
+from scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS
+from scheduler.journal.lines import Correction, DecidedLine, EndNote, OpenNote, ReadLine, reason_of
+from scheduler.journal.shortfalls import Shortfalls, note_shortfall
+from scheduler.journal.spending import spending
+from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.claims import Reason
+from tasks.job import Cost, JobKey, added
+
+WITHOUT_RESULT: frozenset[Reason] = frozenset({"late", "dead", "cancelled"})  # reasons of jobs that count in full
+
+
+MOST = 5_000  # jobs of a run that are remembered
+
+
+def oldest(charged: Mapping[JobKey, int], tick: int) -> list[JobKey]:
+    """Return the jobs that are remembered no more: of those that ended before `tick`, all but the `MOST` newest.
+
+    Of those that end with it most is known as soon as it is committed.
+
+    Args:
+        charged: jobs, each with the tick of its end.
+    """
+    ended = sorted((at, key) for key, at in charged.items() if at < tick)
+    return [key for _, key in ended[: max(0, len(ended) - MOST)]]
+
+
+FACTS = ("decision", "end", "source", "reason")
+
+Amounts = dict[str, int]  # "window|scope|unit" -> amount
+
+
+class Opening(msgspec.Struct, frozen=True):
+    """How a job began, as the journal has it."""
+
+    decided: DecidedLine
+    note: OpenNote | None  # of an admitted one
+    answered: Cost | None = None  # what its call used, if its answer waits for the due tick
+
+    @property
+    def counted(self) -> Cost:
+        """What admission's view counts."""
+        return self.answered if self.answered is not None else self.note.reserved if self.note is not None else Cost()
+
+
+class Charge(msgspec.Struct, frozen=True):
+    """What admission counts of an ended job, in full."""
+
+    ended: int  # tick
+    note: OpenNote
+
+
+class Standing(msgspec.Struct, kw_only=True):
+    """A run at the end of a tick, as far as its journal's lines say it."""
+
+    tick: int = 0
+    minute: int = 0  # game time, total minutes
+    profiles: dict[str, Profile] = msgspec.field(default_factory=dict)  # of the owners that are here
+    facts: dict[int, Facts] = msgspec.field(default_factory=dict)  # by the tick since which they hold
+    jobs: dict[str, dict[str, dict[str, int]]] = msgspec.field(default_factory=dict)  # kind, fact, value -> count
+    refused: dict[str, int] = msgspec.field(default_factory=dict)  # "day kind:plan calls" -> requests it refused
+    late_answers: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)  # kind -> end -> count
+    warnings: dict[str, int] = msgspec.field(default_factory=dict)
+    usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' attempts, once known
+    shortfalls: Shortfalls = msgspec.field(default_factory=dict)
+    all_shortfalls: bool = False  # they are counted since the first tick: checkpoints of before have none
+    open: dict[str, Opening] = msgspec.field(default_factory=dict)  # jobs without an end, by key
+    promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
+    view: Amounts = msgspec.field(default_factory=dict)  # what admission must believe is held
+    known: Amounts = msgspec.field(default_factory=dict)  # what ended jobs' latest attempts cost
+    unknown: Amounts = msgspec.field(default_factory=dict)  # what those of jobs without a result may have cost
+    charged: dict[str, Charge] = msgspec.field(default_factory=dict)  # such jobs, as far as they may be corrected
+
+    def add(self, line: ReadLine) -> None:
+        """Take note of the next tick."""
+        core, notes = line.core, line.notes
+        self.all_shortfalls |= self.tick == 0
+        self.tick, self.minute = core.tick, core.minute
+        self.profiles.update(core.joined)
+        for owner in core.left:
+            self.profiles.pop(owner, None)
+        if core.facts is not None:
+            self.facts[core.tick] = core.facts
+        for name, count in notes.warnings.items():
+            self.warnings[name] = self.warnings.get(name, 0) + count
+        noted = {note.key: note for note in notes.ended}
+        for ended in core.ended:
+            note = noted.get(ended.key) or EndNote(key=ended.key, source="none")
+            for fact, value in (("end", ended.end), ("source", note.source), ("reason", ended.reason)):
+                self._count(ended.key.kind, fact, value)
+            opening = self.open.get(ended.key.text())
+            model = opening.decided.model if opening is not None else note.model
+            note_shortfall(self.shortfalls, ended, note, model, core.tick, core.minute)
+            self._close(ended.key, ended.reason, note, line)
+        for correction in notes.corrected:
+            self._correct(correction)
+        for timed in notes.timed:
+            self._count_answer(timed)
+        for spent in spending(notes, line.schema):
+            self.usage[spent.key.owner] = added(self.usage.get(spent.key.owner, Cost()), spent.cost)
+        if len(self.charged) > MOST:
+            by_tick = {JobKey.parse(text): charge.ended for text, charge in self.charged.items()}
+            for key in oldest(by_tick, core.tick):
+                del self.charged[key.text()]
+        for ended in core.late:
+            ends = self.late_answers.setdefault(ended.key.kind, {})
+            ends[ended.end] = ends.get(ended.end, 0) + 1
+        opened = {note.key: note for note in notes.opened}
+        for decided in core.decided:
+            key = decided.key
+            self._count(key.kind, "decision", decided.decision)
+            if decided.refused:
+                cell = _of_any_window(decided.refused)
+                self.refused[cell] = self.refused.get(cell, 0) + 1
+            self.promised.pop(key.text(), None)
+            if decided.successor is not None:
+                self.promised[decided.successor.text()] = core.tick
+            if decided.decision in ("admitted", "heuristic"):
+                opening = Opening(decided, opened.get(key))
+                self.open[key.text()] = opening
+                if opening.note is not None:
+                    _book(self.view, opening.note.cells, opening.note.reserved)
+                    if line.schema >= COUNTS_JOBS:
+                        self._count_job(opening.note)
+            else:
+                for fact, value in (
+                    ("end", decided.decision),
+                    ("source", "none"),
+                    ("reason", reason_of(decided.refused)),
+                ):
+                    self._count(key.kind, fact, value)
+        for text in [text for text in self.promised if JobKey.parse(text).owner in core.left]:
+            del self.promised[text]
+
+    def forget(self, kept: Collection[str]) -> None:
+        """Drop the amounts of windows that the ledger does not keep any more and no open job names, and old facts.
+
+        Args:
+            kept: the windows that the ledger keeps.
+        """
+        asked = {JobKey.parse(text).tick for text in self.open} | {self.tick}
+        used = {max((version for version in self.facts if version <= tick), default=0) for tick in asked}
+        self.facts = {version: facts for version, facts in self.facts.items() if version in used}
+        named = {cell.window for opening in self.open.values() if opening.note for cell in opening.note.cells}
+        for account in (self.view, self.known, self.unknown):
+            for field in [field for field in account if field.partition("|")[0] not in {*kept, *named}]:
+                del account[field]
+
+    def _close(self, key: JobKey, reason: Reason, note: EndNote, line: ReadLine) -> None:
+        opening = self.open.pop(key.text(), None)
+        if opening is None or opening.note is None:
+            return  # budget had refused it
+        cells, reserved = opening.note.cells, opening.note.reserved
+        _book(self.view, cells, opening.counted, -1)
+        if reason in WITHOUT_RESULT:
+            _book(self.view, cells, reserved)
+            _book(self.unknown, cells, reserved)
+            if line.schema >= CORRECTS_VIEW and reserved != Cost():
+                self.charged[key.text()] = Charge(line.core.tick, opening.note)
+        else:
+            _book(self.known, cells, note.spent)
+            _book(self.view, cells, note.usage)
+
+    def _count_answer(self, timed: Timed) -> None:
+        """Count a job whose answer waits for its due tick as what that used."""
+        text = timed.key.text()
+        opening = self.open.get(text)
+        if opening is None or opening.note is None or timed.used == Cost():
+            return
+        _book(self.view, opening.note.cells, opening.counted, -1)
+        _book(self.view, opening.note.cells, timed.used)
+        self.open[text] = msgspec.structs.replace(opening, answered=timed.used)
+
+    def _correct(self, correction: Correction) -> None:
+        """Count a job as what it came to, in those of its windows that were not forgotten."""
+        charge = self.charged.pop(correction.key.text(), None)
+        if charge is None:
+            return
+        reserved = charge.note.reserved
+        cells = [c for c in charge.note.cells if any(f"{c.window}|{c.scope}|{unit}" in self.unknown for unit in UNITS)]
+        _book(self.unknown, cells, reserved, -1)
+        _book(self.known, cells, correction.spent)
+        if not correction.kept:
+            _book(self.view, cells, reserved, -1)
+            _book(self.view, cells, correction.usage)
+
+    def _count_job(self, note: OpenNote) -> None:
+        for cell in note.cells:
+            field = f"{cell.window}|{cell.scope}|jobs"
+            self.view[field] = self.view.get(field, 0) + 1
+
+    def _count(self, kind: str, fact: str, value: str) -> None:
+        counts = self.jobs.setdefault(kind, {name: {} for name in FACTS})[fact]
+        counts[value] = counts.get(value, 0) + 1
+
+
+def wrong_facts(kept: Mapping[int, Facts], standing: Standing) -> bool:
+    """Return whether the facts that are kept are not those that the journal says."""
+    said = standing.facts
+    return max(said, default=0) not in kept or any(said.get(version) != facts for version, facts in kept.items())
+
+
+def same_figures(one: Standing, other: Standing) -> bool:
+    """Whether two standings say the same, but for windows that only one of them has forgotten."""
+    windows = {field.partition("|")[0] for field in one.known | one.view | one.unknown}
+    kept = msgspec.structs.replace(other, view=dict(other.view), known=dict(other.known), unknown=dict(other.unknown))
+    kept.forget(windows)
+    if not (one.all_shortfalls and other.all_shortfalls):
+        kept = msgspec.structs.replace(kept, shortfalls=one.shortfalls, all_shortfalls=one.all_shortfalls)
+    return one == kept
+
+
+def _of_any_window(cell: str) -> str:
+    """A refusing cell without its window's number; what refuses without being a limit, as it is."""
+    window, space, rest = cell.partition(" ")
+    return window.partition(":")[0] + space + rest
+
+
+def _book(to: Amounts, cells: Iterable[Cell], cost: Cost, sign: int = 1) -> None:
+    for cell in cells:
+        for unit, amount in zip(UNITS, amounts(cost), strict=True):
+            if amount:
+                field = f"{cell.window}|{cell.scope}|{unit}"
+                to[field] = to.get(field, 0) + sign * amount

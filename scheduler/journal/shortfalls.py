@@ -1,0 +1,47 @@
+"""Jobs that were to ask a model and got no answer of use: why, since when, and how many of which kind."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scheduler.intake.kind_effects import EFFECTS_REFUSED
+from scheduler.journal.lines import Ended, EndNote
+
+REASONS = ("failed", "late", "dead")  # of jobs that a model was asked for, or was to be
+
+
+class Shortfall(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The jobs of one model that one class of failure left without its answer."""
+
+    model: str
+    failure: str  # its class
+    because: str = ""  # where that is "breaker_open": class of the failure that opened it
+    first: int  # tick at which the first of them ended
+    first_minute: int  # game time, total minutes
+    last: int
+    last_minute: int
+    kinds: dict[str, int] = msgspec.field(default_factory=dict)  # kind -> jobs
+
+
+Shortfalls = dict[str, Shortfall]  # "model|failure|because" -> it
+
+
+def note_shortfall(found: Shortfalls, ended: Ended, note: EndNote, model: str, tick: int, minute: int) -> None:
+    """Take note of a job's end, if a failure that is known by its class is behind it.
+
+    Args:
+        model: that admission gave to the job; empty: it asks none.
+    """
+    if not model or not note.failure or note.failure == EFFECTS_REFUSED:
+        return
+    if ended.reason not in REASONS or ended.end == "stale":  # of a stale one the failure is a precondition
+        return
+    key = f"{model}|{note.failure}|{note.because}"
+    one = found.get(key)
+    if one is None:
+        one = found[key] = Shortfall(
+            model=model, failure=note.failure, because=note.because, first=tick, first_minute=minute, last=tick,
+            last_minute=minute,
+        )  # fmt: skip
+    one.last, one.last_minute = tick, minute
+    one.kinds[ended.key.kind] = one.kinds.get(ended.key.kind, 0) + 1

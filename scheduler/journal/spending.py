@@ -1,0 +1,55 @@
+"""Who is charged for what a tick's line says was spent: each attempt once, when it is known what it used.
+
+A job's end has the usage of its winning attempt and of those before it that were known. Of a job that ended without a
+result it is the correction that says what its newest attempt used, and of attempts that are heard of later still, a
+note of their own. What never becomes known is charged to nobody but the windows of the budget, in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from scheduler.config.versions import CORRECTS_VIEW
+from scheduler.journal.lines import Correction, EndNote, Retried
+from tasks.job import Cost, JobKey, added
+
+
+class Spent(NamedTuple):
+    """What is charged for one job."""
+
+    key: JobKey
+    cost: Cost
+    note: EndNote | None  # of its end or its late answer, where that is what says it
+
+
+class Notes(Protocol):
+    """The notes of a line, or as many of them as this needs."""
+
+    @property
+    def ended(self) -> Sequence[EndNote]: ...
+
+    @property
+    def late(self) -> Sequence[EndNote]: ...
+
+    @property
+    def corrected(self) -> Sequence[Correction]: ...
+
+    @property
+    def retried(self) -> Sequence[Retried]: ...
+
+
+def spending(notes: Notes, schema: int) -> Iterator[Spent]:
+    """Yield what a line charges.
+
+    Args:
+        schema: in which it was written.
+    """
+    for note in notes.ended:
+        yield Spent(note.key, added(note.spent, note.retried), note)
+    for note in notes.late if schema < CORRECTS_VIEW else ():  # there only the answer itself said what it cost
+        yield Spent(note.key, note.spent, note)
+    for correction in notes.corrected:
+        yield Spent(correction.key, correction.spent, None)
+    for retried in notes.retried:
+        yield Spent(retried.key, retried.used, None)

@@ -1,0 +1,157 @@
+"""At which tick a job is due: decided at its admission, and part of what the journal says of it.
+
+Where ticks wait for results, a kind's `latency` is the number of ticks. On a real clock that would be a promise about a
+machine and a model that nobody knows: there a job that asks a model is due when its answer will be there, nearly
+always, by what `scheduler.latency.latencies` knows, but no sooner than after the kind's `latency_least` and no later
+than after its `latency_most`. One whose answer would come after that is refused as `TOO_SLOW`: nothing is spent on it.
+
+So that a model which becomes faster is noticed, one job of a kind that is too slow is admitted all the same, due after
+`latency_most`: when the model's newest answers (to other kinds, or the one before) were fast enough, otherwise after
+`PAUSE`, or `LONG_PAUSE` once two in turn were in vain; and never two at a time. Before anything is known of a model,
+its jobs are due after `latency_most`, and none is admitted that may wait less long than another has waited in vain.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from scheduler.config.tiers import Offer
+from scheduler.latency.latencies import Latencies
+from tasks.job import Job, JobKey, Request
+
+TOO_SLOW = "too_slow"  # what refused a request, and the reason of its job's end
+PAUSE, LONG_PAUSE = 360, 1_440  # game minutes after which a kind that is too slow is tried again
+EARLY = 2  # times what they need results are asked for that are wanted at a certain tick
+
+
+class Bounds(NamedTuple):
+    """How soon and how late a kind's results may be due, in ticks."""
+
+    least: int
+    most: int
+
+
+class JobInFlight(Protocol):
+    """An open job, as far as due ticks depend on it."""
+
+    @property
+    def job(self) -> Job: ...
+
+    @property
+    def admitted(self) -> bool: ...
+
+
+class DueTicks:
+    """Decides the due ticks of one run.
+
+    Args:
+        fixed: ticks from admission to due of a kind, where nothing is learned.
+        bounds_of: of a kind whose due ticks follow its model's latency; None: they are fixed.
+        jobs: the run's open jobs.
+        minutes_per_tick: of game time.
+    """
+
+    def __init__(
+        self,
+        *,
+        fixed: Callable[[str], int],
+        bounds_of: Callable[[str], Bounds | None],
+        models_of: Callable[[str], Sequence[str]],
+        known: Latencies,
+        jobs: Mapping[JobKey, JobInFlight],
+        minutes_per_tick: int = 1,
+    ) -> None:
+        self._fixed = fixed
+        self._bounds_of = bounds_of
+        self._models_of = models_of
+        self._known = known
+        self._jobs = jobs
+        self._pauses = (max(1, PAUSE // minutes_per_tick), max(1, LONG_PAUSE // minutes_per_tick))
+        self.last: int | None = None  # the run's last tick, where it has one: what is due after it is of no use
+        self._tick = -1
+        self._flight: Counter[tuple[str, str]] = Counter()  # jobs that are not answered yet, by kind and model
+        self._oldest: dict[str, int] = {}  # tick that admitted the first of them, by model
+
+    def asked(self, request: Request, tick: int, offer: Offer) -> int | None:
+        """The due tick of a job that is given this offer now; None: its answer would come too late."""
+        bounds = self._bounds_of(request.kind) if offer.model else None
+        if bounds is None:
+            return self._not_before(request, tick + self._within(request, self._fixed(request.kind)))
+        most = self._within(request, bounds.most)
+        need = self._known.need(request.kind, offer.model, self.ahead(request.kind, offer.model, tick))
+        if need is None and tick - self._oldest.get(offer.model, tick) > most:
+            return None
+        ticks = most if need is None else min(max(need, bounds.least), most)
+        if need is not None and need > most and self._is_too_slow(request.kind, offer.model, bounds, most, tick):
+            return None
+        due = self._not_before(request, tick + ticks)
+        return None if self.last is not None and due > self.last else due
+
+    def follows(self, kind: str, model: str) -> bool:
+        """Whether the due ticks of a kind that asks this model follow its latency."""
+        return bool(model) and self._bounds_of(kind) is not None
+
+    def refused(self, request: Request, tick: int, why: str) -> int:
+        """The due tick of a heuristic that takes the place of a model which was refused."""
+        bounds = self._bounds_of(request.kind) if why == TOO_SLOW else None
+        wanted = self._fixed(request.kind) if bounds is None else bounds.least
+        return self._not_before(request, tick + self._within(request, wanted))
+
+    def ahead(self, kind: str, model: str, tick: int) -> int:
+        """Jobs of a kind and model that were admitted and are not answered yet."""
+        self._count(tick)
+        return self._flight[kind, model]
+
+    def admitted(self, kind: str, model: str, tick: int) -> None:
+        """Note that a job was admitted."""
+        if self.follows(kind, model):
+            self._count(tick)
+            self._flight[kind, model] += 1
+            self._known.asked(kind, model, tick)
+
+    def lead(self, kind: str, crowd: int) -> int:
+        """Return how many ticks before its results are wanted a kind should ask; 0 where due ticks are fixed.
+
+        Args:
+            crowd: owners that may ask at the same time.
+        """
+        bounds, models = self._bounds_of(kind), self._models_of(kind)
+        if bounds is None or not any(models):
+            return 0
+        if any(self._known.is_assumed(model) for model in models):
+            return bounds.most
+        needs = [EARLY * (self._known.need(kind, model, max(0, crowd - 1)) or bounds.most) for model in models]
+        return min(max(*needs, bounds.least), bounds.most)
+
+    @staticmethod
+    def _within(request: Request, ticks: int) -> int:
+        return min(ticks, request.within) if request.within else ticks
+
+    @staticmethod
+    def _not_before(request: Request, due: int) -> int:
+        return max(due, request.at)
+
+    def _is_too_slow(self, kind: str, model: str, bounds: Bounds, most: int, tick: int) -> bool:
+        ahead = self.ahead(kind, model, tick)
+        if not self._known.is_too_slow(kind, model, ahead, most):
+            return False
+        if ahead or most < bounds.most:
+            return True
+        since = self._known.since(kind, model)
+        pause = self._pauses[self._known.tries_in_vain(kind, model, most) >= 2]
+        return bool(since) and tick - since < pause and not self._known.is_fast(kind, model, most)
+
+    def _count(self, tick: int) -> None:
+        """Count the open jobs, once a tick."""
+        if tick == self._tick:
+            return
+        self._tick = tick
+        self._flight.clear()
+        self._oldest.clear()
+        for key, item in self._jobs.items():
+            model = item.job.model
+            if item.admitted and model and not self._known.is_answered(key):
+                self._flight[key.kind, model] += 1
+                self._oldest[model] = min(key.tick, self._oldest.get(model, key.tick))

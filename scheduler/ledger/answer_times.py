@@ -1,0 +1,69 @@
+"""When the answers of models were there, as workers note it for the host of their run.
+
+Where due ticks follow the latencies of models, a worker that settles an attempt with an answer has the script note the
+last committed tick of that moment in the list `timed` of the run. The host is shown the list with the steps it takes
+anyway, takes it at the next boundary, journals it, and removes it with the step that commits that tick.
+
+The note also says what the call used. An answer may wait long for its due tick, as plans do that are asked for before
+the morning; from the boundary that learns of it on, admission counts that instead of the job's reservation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, NamedTuple
+
+import msgspec
+import structlog
+
+from scheduler.config.limits import MAX_LIMIT
+from tasks.job import Cost, JobKey
+
+log = structlog.get_logger()
+
+_Amount = Annotated[int, msgspec.Meta(ge=0, le=MAX_LIMIT)]
+
+
+class Timed(NamedTuple):
+    """When the answer of one job was there."""
+
+    key: JobKey
+    model: str
+    ahead: int  # jobs of the same kind and model that were in flight when it was admitted
+    ticks: int  # from its admission to the first boundary that could have applied it
+    used: Cost = Cost()  # by the call, as admission's view counts it; nothing if it was not noted
+
+
+class _Note(msgspec.Struct, array_like=True):
+    """What a worker notes of an answer."""
+
+    key: str
+    model: str
+    ahead: int
+    calls: _Amount = 0
+    tokens: _Amount = 0
+    usd_micros: _Amount = 0
+
+
+_NOTE = msgspec.json.Decoder(_Note)
+
+
+def read_timed(raw: Iterable[bytes]) -> list[Timed | None]:
+    """Facts as workers have noted them: the tick that was the last at that time, and key, model and place as JSON."""
+    found: list[Timed | None] = []
+    for one in raw:
+        try:
+            tick, _, rest = one.decode().partition(" ")
+            note = _NOTE.decode(rest)
+            key = JobKey.parse(note.key)
+            used = Cost(note.calls, note.tokens, note.usd_micros)
+            found.append(Timed(key, note.model, max(0, note.ahead), max(1, int(tick) + 1 - key.tick), used))
+        except (ValueError, RecursionError) as error:
+            log.warning("ledger.unreadable", what="the time of an answer", error=str(error)[:200])
+            found.append(None)
+    return found
+
+
+def note_of(key: JobKey, model: str, ahead: int, used: Cost) -> bytes:
+    """Return what a worker notes of an answer; the script puts the tick before it."""
+    return msgspec.json.encode(_Note(key.text(), model, ahead, used.calls, used.tokens, used.usd_micros))

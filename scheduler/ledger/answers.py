@@ -1,0 +1,210 @@
+"""What the ledger answers to a host's steps, as the host reads it. What cannot be read is told and passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import msgspec
+import structlog
+
+from scheduler.config.controls import Asked
+from scheduler.intake.effects import check_bounds
+from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.claims import Result
+from tasks.job import Cost, JobKey
+
+JobState = Literal["open", "staged", "dead", "held"]
+
+log = structlog.get_logger()
+
+
+class Row(NamedTuple):
+    """What the ledger knows of a job that is due."""
+
+    key: JobKey
+    state: JobState
+    result: Result | None  # staged
+    claims: int
+    arrival: int = 0  # staged as the n-th result of the run; 0: not staged
+    failure: str = ""  # class of the failure of the last attempt that had no result
+    empty: str = ""  # the cell whose retry pool had no room for another attempt
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """An attempt whose usage has not arrived."""
+
+    job: str
+    worker: str
+    tick: int
+
+
+class Offered(NamedTuple):
+    """An answer that came after its job's end."""
+
+    key: JobKey
+    result: Result | None  # None: it cannot be read
+
+
+class Learned(NamedTuple):
+    """What an ended job came to that admission counts in full."""
+
+    key: JobKey
+    usage: Cost  # of its newest attempt; nothing if there was none
+    saved: bool  # nothing was spent: the usage is that of an identical call
+    at: int  # tick that was committed when it became known
+
+
+class Retry(NamedTuple):
+    """What an attempt has used after which there was a newer one of its job."""
+
+    token: str
+    key: JobKey
+    used: Cost
+
+
+class Collected(NamedTuple):
+    """The answer to `collect`."""
+
+    rows: list[Row]
+    attempts: dict[str, Attempt]  # by token
+    beats: dict[str, int]  # by worker
+    unclaimed: list[str]  # job keys
+    asked: Sequence[Asked | None] = ()  # what operators ask for and was not applied yet
+    offers: Sequence[Offered] = ()  # answers that came after their job's end and were not taken yet
+    learned: Sequence[Learned] = ()  # what ended jobs came to and was not taken yet
+    timed: Sequence[Timed | None] = ()  # when answers were there, as far as no boundary has taken it
+    retries: Sequence[Retry] = ()  # what earlier attempts have used and no tick has journalled
+
+
+class Advanced(NamedTuple):
+    """The answer to `advance`."""
+
+    rows: list[Row]  # what is due at the next tick
+    deleted: list[str]  # windows
+    asked: Sequence[Asked | None] = ()  # as in `Collected`
+    offers: Sequence[Offered] = ()  # as in `Collected`
+    learned: Sequence[Learned] = ()  # as in `Collected`
+    timed: Sequence[Timed | None] = ()  # as in `Collected`
+    retries: Sequence[Retry] = ()  # as in `Collected`
+
+
+MOST_FAILURE = 64  # characters of a class of failures
+MOST_CELL = 200  # of a cell's window, scope and unit
+
+_STATES = frozenset(get_args(JobState))
+_RESULT = msgspec.json.Decoder(Result)
+_ATTEMPT = msgspec.json.Decoder(Attempt)
+
+
+class _Correction(msgspec.Struct):
+    usage: tuple[int, int, int]
+    at: int
+    saved: bool
+
+
+class _Retry(msgspec.Struct):
+    job: str
+    used: tuple[int, int, int]
+
+
+_CORRECTION = msgspec.json.Decoder(_Correction)
+_RETRY = msgspec.json.Decoder(_Retry)
+
+
+def read_rows(raw: list[bytes]) -> list[Row]:
+    """What is due. A result that cannot be read is none: its job is dead, and its heuristic applies."""
+    rows = []
+    for i in range(0, len(raw), 7):
+        try:
+            key = JobKey.parse(raw[i].decode())
+        except ValueError as error:
+            log.warning("ledger.unreadable", what="a job that is due", error=str(error)[:200])
+            continue
+        state: Any = raw[i + 1].decode("ascii", "replace")
+        result, claims, arrival = None, 0, 0
+        try:
+            claims, arrival = int(raw[i + 3]), int(raw[i + 4])
+            result = _read_result(raw[i + 2]) if state == "staged" else None
+        except (ValueError, RecursionError) as error:
+            log.warning("ledger.unreadable", what="a result", job=key.text(), error=str(error)[:200])
+            state = "dead"
+        failure = raw[i + 5].decode("ascii", "replace")[:MOST_FAILURE]
+        empty = raw[i + 6].decode("utf-8", "replace")[:MOST_CELL]
+        rows.append(Row(key, state if state in _STATES else "dead", result, claims, arrival, failure, empty))
+    return rows
+
+
+def _read_result(raw: bytes) -> Result:
+    """Read what a worker staged, perhaps one with another version of the kind.
+
+    Raises:
+        ValueError: when it cannot be read, or asks for what cannot be committed.
+    """
+    result = _RESULT.decode(raw)
+    check_bounds(result.effects)
+    return result
+
+
+def read_attempts(raw: list[bytes]) -> dict[str, Attempt]:
+    """Attempts by token, those that can be read: without a lease to watch, the others last until their job is due."""
+    found = {}
+    for i in range(0, len(raw), 2):
+        try:
+            found[raw[i].decode()] = _ATTEMPT.decode(raw[i + 1])
+        except (ValueError, RecursionError) as error:
+            log.warning("ledger.unreadable", what="an attempt", error=str(error)[:200])
+    return found
+
+
+class Told(set[tuple[str, bytes]]):
+    """What is left in the ledger since it cannot be read, and was told: it comes again with each answer."""
+
+    def add_once(self, what: str, key: bytes, error: Exception) -> None:
+        """Warn of it, unless that was done."""
+        if (what, key) not in self:
+            self.add((what, key))
+            shown = key[:MOST_CELL].decode("utf-8", "backslashreplace")
+            log.warning("ledger.unreadable", what=what, key=shown, error=str(error)[:200])
+
+
+def read_offers(raw: list[bytes], told: Told | None = None) -> list[Offered]:
+    """Return the answers that came after their job's end. One whose job cannot be read is told and stays."""
+    found, told = [], Told() if told is None else told
+    for i in range(0, len(raw), 2):
+        result = None
+        try:
+            key = JobKey.parse(raw[i].decode())
+        except ValueError as error:
+            told.add_once("a late answer's job", raw[i], error)
+            continue
+        try:
+            result = _read_result(raw[i + 1])
+        except (ValueError, RecursionError) as error:
+            log.warning("ledger.unreadable", what="a late answer", job=key.text(), error=str(error)[:200])
+        found.append(Offered(key, result))
+    return found
+
+
+def read_learned(raw: list[bytes], told: Told | None = None) -> list[Learned]:
+    """Return what ended jobs came to. What cannot be read is told and stays: its job goes on counting in full."""
+    found, told = [], Told() if told is None else told
+    for i in range(0, len(raw), 2):
+        try:
+            known = _CORRECTION.decode(raw[i + 1])
+            found.append(Learned(JobKey.parse(raw[i].decode()), Cost(*known.usage), known.saved, known.at))
+        except (ValueError, RecursionError) as error:
+            told.add_once("what an ended job came to", raw[i], error)
+    return found
+
+
+def read_retries(raw: list[bytes], told: Told | None = None) -> list[Retry]:
+    """Return what earlier attempts of jobs have used, in order. What cannot be read is told and stays."""
+    found, told = [], Told() if told is None else told
+    for i in range(0, len(raw), 2):
+        try:
+            known = _RETRY.decode(raw[i + 1])
+            found.append(Retry(raw[i].decode(), JobKey.parse(known.job), Cost(*known.used)))
+        except (ValueError, RecursionError) as error:
+            told.add_once("what an earlier attempt used", raw[i], error)
+    return sorted(found)

@@ -1,0 +1,268 @@
+"""The worker's side of the ledger: claim a job, say that one is alive, settle the attempt."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import structlog
+from redis import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from memory.effects import Effect
+from memory.entry import Entry, as_known
+from memory.profile import Profile
+from memory.unreadable import UnreadableEntry, read_entry
+from scheduler.config.endpoints import Model
+from scheduler.config.facts import Facts
+from scheduler.config.versions import SCHEMA
+from scheduler.ledger.answer_times import note_of
+from scheduler.ledger.keys import incarnation_key, new_nonce, run_base, run_prefix
+from scheduler.ledger.scripts import script
+from tasks.job import Cost, Job, JobKey, split_job_id
+from tasks.kind import Case
+
+log = structlog.get_logger()
+
+Source = Literal["llm", "cached", "heuristic", "none"]
+Reason = Literal["none", "denied", "too_slow", "late", "failed", "dead", "cancelled"]
+Settled = Literal["staged", "freed", "accounted", "already", "unknown", "gone"]
+TrialState = Literal["asked", "taken", "answered"]
+Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
+
+
+class PromptCount(NamedTuple):
+    """A prompt in tokens, as estimated without any correction and as its model counted it; both above 0."""
+
+    estimated: int
+    reported: int
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an attempt produced, as it is staged with the ledger."""
+
+    effects: tuple[Effect, ...]
+    source: Source
+    reason: Reason = "none"
+    usage: Cost = Cost()  # of the attempt that staged it
+    model: str = ""
+    prompt: str = ""  # content hash of the prompt's template
+    failure: str = ""  # class of the failure behind reason "failed"
+    because: str = ""  # where that is "breaker_open": class of the failure that opened it
+    refusal: str = ""  # why what its kind made without a model could not be used: then there are no effects
+    count: PromptCount | None = None  # where the model told its usage and there is something to learn from it
+    unreported: bool = False  # the model told no usage: it is an estimate on the safe side
+    saved: bool = False  # an identical call was answered so: `usage` is what it cost, and nothing was spent
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt handed out by the ledger: the job, what it may read, and the token that fences it."""
+
+    incarnation: str
+    token: str
+    number: int  # 1 for the first attempt
+    cap: int  # claims that the run allows of one job
+    case: Case
+    model: Model | None = None  # the model that the job names; None: it names none, or one that the run does not have
+
+    @property
+    def last(self) -> bool:
+        """Whether no further attempt is allowed."""
+        return self.number >= self.cap
+
+    @property
+    def job(self) -> Job:
+        return self.case.job
+
+
+class _Asks(msgspec.Struct):
+    """What is read of a job to know whether it asks a model."""
+
+    model: str = ""
+
+
+class _Overtaken(Exception):
+    """The job was closed, or its claim forgotten in a loss of power, before all was read: its facts are gone."""
+
+
+class Claims:
+    """The ledger as a worker process sees it. Thread-safe: the client pools its connections.
+
+    Args:
+        worker: the name under which this process beats.
+        schema: the newest version that this worker reads; jobs and runs of a newer one are refused.
+    """
+
+    def __init__(self, client: Redis, *, worker: str, schema: int = SCHEMA) -> None:
+        self._worker = worker
+        self._schema = schema
+        self._client = client
+        self._facts: dict[tuple[str, int], Facts] = {}  # by prefix and version: they never change
+        self._claim = script(client, "claim")
+        self._settle = script(client, "settle")
+        self._beat = script(client, "beat")
+        self._ready = script(client, "ready")
+        self._unanswered: deque[tuple[str, JobKey, str]] = deque()  # run, key, token
+
+    def claim(self, job_id: str) -> Claim | Refusal:
+        """Ask for a job. A refusal means: do nothing, spend nothing.
+
+        Raises:
+            ValueError: when `job_id` is not a job id.
+            RedisError: when the ledger cannot be reached; the message may be dropped, the host repeats it.
+        """
+        run, key = split_job_id(job_id)
+        self._withdraw()
+        token = new_nonce()
+        args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._schema]
+        try:
+            answer: list[Any] = self._claim(keys=[incarnation_key(run)], args=args)
+        except RedisError as error:
+            self._unanswered.append((run, key, token))
+            if type(error) is not ResponseError:
+                raise
+            return self._unreadable(job_id, error)  # the script met a value that no version writes
+        if answer[0] != b"ok":
+            refusal: Refusal = answer[0].decode()
+            return refusal
+        try:
+            return self._granted(answer, key, token)
+        except RedisError:
+            self._unanswered.append((run, key, token))
+            raise
+        except _Overtaken:
+            self._unanswered.append((run, key, token))
+            self._withdraw()
+            return "closed"
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
+            self._unanswered.append((run, key, token))
+            self._withdraw()
+            return self._unreadable(job_id, error)
+
+    def asks_model(self, job_id: str) -> bool:
+        """Return whether a job is open that is to ask a model.
+
+        Raises:
+            ValueError: when `job_id` is not a job id.
+            RedisError: when the ledger cannot be reached.
+        """
+        run, key = split_job_id(job_id)
+        incarnation: Any = self._client.get(incarnation_key(run))
+        if incarnation is None:
+            return False
+        raw: Any = self._client.hget(f"{run_prefix(run, incarnation.decode())}job:{key.text()}", "job")
+        try:
+            return bool(raw) and bool(msgspec.json.decode(raw, type=_Asks).model)
+        except msgspec.DecodeError:
+            return False  # a claim says so
+
+    def _unreadable(self, job_id: str, error: Exception) -> Refusal:
+        log.warning("ledger.unreadable", what="a job", job=job_id[:200], error=str(error)[:200])
+        return "unreadable"
+
+    def _granted(self, answer: list[Any], key: JobKey, token: str) -> Claim:
+        _, incarnation, number, cap, raw_job, profile, memories = answer
+        job = msgspec.json.decode(raw_job, type=Job)
+        if job.key != key:
+            raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
+        facts = self._facts_of(run_prefix(job.run, incarnation.decode()), job.facts)
+        case = build_case(
+            job,
+            msgspec.json.decode(profile, type=Profile) if profile else Profile(name=key.owner),
+            facts,
+            {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)},
+        )
+        return Claim(
+            incarnation=incarnation.decode(),
+            token=token,
+            number=int(number),
+            cap=int(cap),
+            case=case,
+            model=facts.model(job.model),
+        )
+
+    def _facts_of(self, prefix: str, version: int) -> Facts:
+        known = self._facts.get((prefix, version))
+        if known is None:
+            raw = self._client.hget(prefix + "facts", str(version))
+            if raw is None:
+                raise _Overtaken
+            known = msgspec.json.decode(raw, type=Facts)
+            self._facts[prefix, version] = known
+        return known
+
+    def _withdraw(self) -> None:
+        """Give back claims whose answer never came.
+
+        The ledger may have made them, nobody works on them, and as this worker goes on beating, their leases
+        would never run out.
+        """
+        while self._unanswered:
+            run, key, token = lost = self._unanswered.popleft()
+            try:
+                incarnation: Any = self._client.get(incarnation_key(run))
+                if incarnation is not None:
+                    self._report(run, incarnation.decode(), key, token, b"", Cost())
+            except RedisError as error:
+                if type(error) is ResponseError:
+                    continue  # nothing that is tried again will mend a value that cannot be read
+                self._unanswered.append(lost)
+                raise
+
+    def beat(self, run: str, incarnation: str) -> None:
+        """Say that this worker is alive."""
+        self._beat(keys=[incarnation_key(run)], args=[run_base(run), incarnation, self._worker])
+
+    def mark_trial(self, run: str, key: JobKey, *, was: TrialState, now: TrialState) -> bool:
+        """Say how far a trial hint has come; return whether it stood where it `was`."""
+        return bool(self._ready(keys=[incarnation_key(run)], args=[run_base(run), key.text(), was, now]))
+
+    def settle(self, claim: Claim, result: Result | None, used: Cost, failure: str = "") -> Settled:
+        """Report an attempt: stage its result if it is the newest; account for what was spent in every case.
+
+        Args:
+            failure: why there is no result, by its class; where another attempt comes too late, the journal has it.
+        """
+        payload = msgspec.json.encode(result) if result is not None else b""
+        job, note = claim.job, b""
+        if result is not None and result.source == "llm" and job.model:
+            note = note_of(job.key, job.model, job.ahead, result.usage)
+        return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
+
+    def states(self, claims: Sequence[Claim]) -> list[str]:
+        """What the ledger has of these jobs now: open, staged or dead; "": it has its end, or its run is gone."""
+        with self._client.pipeline(transaction=False) as pipe:
+            for claim in claims:
+                prefix = run_prefix(claim.job.run, claim.incarnation)
+                pipe.hget(f"{prefix}job:{claim.job.key.text()}", "state")
+            return [state.decode() if state else "" for state in pipe.execute()]
+
+    def _report(
+        self,
+        run: str,
+        incarnation: str,
+        key: JobKey,
+        token: str,
+        payload: bytes,
+        used: Cost,
+        failure: str = "",
+        note: bytes = b"",
+    ) -> Settled:
+        args: list[str | int | bytes] = [run_base(run), incarnation, key.text(), token, payload]
+        args += [used.calls, used.tokens, used.usd_micros, failure, note]
+        answer: Any = self._settle(keys=[incarnation_key(run)], args=args)
+        settled: Settled = answer.decode()
+        return settled
+
+
+def build_case(job: Job, profile: Profile, facts: Facts, found: dict[str, list[bytes]]) -> Case:
+    """What a job works from: of the entries found, those it may read, in order of number."""
+    memories: dict[str, list[Entry]] = {}
+    for reads in job.reads:
+        entries = sorted(map(read_entry, found.get(reads.owner, ())), key=lambda e: e.number)
+        memories[reads.owner] = [
+            as_known(e, job.key.tick) for e in entries if e.number <= reads.upto and not isinstance(e, UnreadableEntry)
+        ]
+    return Case(job=job, profile=profile, world=facts.world(), memories=memories)

@@ -1,0 +1,76 @@
+"""Redis clients with timeouts, and what an unreachable server means to a user."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from redis import Redis
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import AuthenticationError, RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+
+from scheduler.config.settings import ConfigurationError
+from scheduler.ledger.outage import is_outage
+
+MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails
+
+
+def shown(url: str) -> str:
+    """A URL without its password."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{parts.username or ''}:***@{host}").geturl()
+
+
+def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] = Redis) -> Redis:
+    """A client whose every call ends within a bounded time. Scripts are safe to send again: see `fence.lua`.
+
+    Args:
+        timeout: seconds for each try.
+        retries: further tries of a call whose connection fails.
+        client: what to make.
+
+    Raises:
+        ConfigurationError: when the URL cannot be read.
+    """
+    try:
+        return client.from_url(
+            url,
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
+            retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), retries),
+            health_check_interval=30,
+            max_connections=MOST_CONNECTIONS,
+        )
+    except ValueError as error:
+        raise ConfigurationError(f"{shown(url)!r} is not a Redis URL: {error}") from error
+
+
+def check(client: Redis, url: str) -> None:
+    """Make sure that the server answers.
+
+    Raises:
+        ConfigurationError: saying which URL does not answer and why.
+    """
+    try:
+        client.ping()
+    except AuthenticationError as error:
+        raise ConfigurationError(f"Redis at {shown(url)} refuses the credentials: {error}") from error
+    except RedisTimeoutError as error:
+        raise ConfigurationError(
+            f"Redis at {shown(url)} does not answer: it is paused, stopped or busy, or the way there is slow ({error})"
+        ) from error
+    except RedisError as error:
+        if isinstance(error, ResponseError) and is_outage(error):
+            return  # one that cannot write to its disk refuses even this, and can be read
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            raise ConfigurationError(
+                f"the certificate of Redis at {shown(url)} is not one to trust: {error}; name the file of its "
+                "authority with ?ssl_ca_certs=/path/ca.pem in the URL, or give the server a certificate for this name"
+            ) from error
+        raise ConfigurationError(
+            f"no Redis answers at {shown(url)}: {error}; start it, or unset COGITATE_REDIS_URL to use the embedded one"
+        ) from error

@@ -1,0 +1,85 @@
+"""Deleting a run: first, in one step, whatever hosts and workers look for before they write; then all the rest.
+
+A host that goes on is fenced, a worker's claim, heartbeat or result is answered `gone`: none brings a key back. When a
+deletion is interrupted between the two, the name stays known, and deleting it again removes what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from redis import Redis
+
+from scheduler.ledger.errors import RunHeld
+from scheduler.ledger.keys import RUNS, incarnation_key, run_base, run_prefix
+from scheduler.ledger.presence import check_unheld
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.scripts import script
+
+_BATCH = 500  # keys a round trip
+
+
+def delete_run(client: Redis, run: str, *, force: bool = False) -> int:
+    """Remove every key of a run, those of earlier incarnations included, and its name. Returns how many keys.
+
+    Args:
+        force: even while a host is at work on the run; that host is fenced at its next step.
+
+    Raises:
+        RunMissing: when there is no such run, and nothing of an earlier one.
+        RunHeld: when a host is at work on it and `force` is not given; nothing was removed.
+    """
+    incarnation: Any = client.get(incarnation_key(run))
+    if incarnation is None and not client.sismember(RUNS, run):
+        prefix_of(client, run)  # says which runs there are
+    removed = 0
+    if incarnation is not None:
+        _end(client, run, incarnation.decode(), force)
+        removed += 2
+    removed += _remove_leftovers(client, run)
+    client.srem(RUNS, run)
+    if client.exists(incarnation_key(run)):  # somebody has just created a new run of this name
+        client.sadd(RUNS, run)
+    return removed
+
+
+def _end(client: Redis, run: str, incarnation: str, force: bool) -> None:
+    prefix = run_prefix(run, incarnation)
+    found: Any = client.hmget(prefix + "state", "epoch", "seq")
+    expected = ["", ""]
+    if not force:
+        expected = [raw.decode() if raw is not None else "" for raw in found]
+        check_unheld(client, run, prefix, "delete it all the same (--force)")
+    if not script(client, "delete")(keys=[incarnation_key(run)], args=[prefix, incarnation, *expected]):
+        raise RunHeld(
+            f"run {run!r} is held by a host that has just taken a step: stop it first, or delete it all the same "
+            "(--force)"
+        )
+
+
+def _remove_leftovers(client: Redis, run: str) -> int:
+    """Remove the keys of incarnations that are gone. Keys of a run created meanwhile are left alone: they are either
+    found before its incarnation is read, and then spared by name, or not found."""
+    removed = 0
+    for keys in _batches(client, run_base(run)):
+        present: Any = client.get(incarnation_key(run))
+        kept = run_prefix(run, present.decode()).encode() if present is not None else None
+        doomed = [
+            key for key in keys if key != incarnation_key(run).encode() and (kept is None or not key.startswith(kept))
+        ]
+        if doomed:
+            unlinked: Any = client.unlink(*doomed)
+            removed += int(unlinked)
+    return removed
+
+
+def _batches(client: Redis, base: str) -> Iterator[list[bytes]]:
+    cursor = 0
+    while True:
+        answer: Any = client.scan(cursor, match=f"{base}*", count=_BATCH)
+        cursor, keys = answer
+        if keys:
+            yield keys
+        if cursor == 0:
+            return

@@ -1,0 +1,353 @@
+"""The host's side of the ledger: acquire a run, collect, advance, finish. Every step is fenced.
+
+A step names (epoch, holder nonce, sequence number). When its reply is lost the client sends the identical
+bytes again and the ledger says "already"; any mismatch raises `Fenced` and this host must stop.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from scheduler.config.controls import read_asked
+from scheduler.config.versions import SCHEMA
+from scheduler.ledger.answer_times import read_timed
+from scheduler.ledger.answers import (
+    Advanced,
+    Collected,
+    Told,
+    read_attempts,
+    read_learned,
+    read_offers,
+    read_retries,
+    read_rows,
+)
+from scheduler.ledger.errors import (
+    Fenced,
+    Forgotten,
+    LedgerError,
+    NewerSchema,
+    RunExists,
+    RunMissing,
+    Unreadable,
+)
+from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefix
+from scheduler.ledger.scripts import script
+from tasks.job import JobKey
+
+if TYPE_CHECKING:
+    from scheduler.ledger.outage import Outage
+
+Apply = Literal["due", "ready"]
+Value = str | bytes | int
+
+
+class Write(NamedTuple):
+    """One Redis command on a key of the run, carried out as part of `advance`."""
+
+    command: str
+    key: str  # without the run's prefix
+    args: tuple[Value, ...]
+
+    def sent(self) -> tuple[Value, ...]:
+        """What the script is given: numbers as one text, since each argument takes tens of bytes of a server, twice."""
+        if self.args and all(type(arg) is int for arg in self.args):
+            return (self.command, self.key, "numbers", " ".join(map(str, self.args)))
+        return (self.command, self.key, len(self.args), *self.args)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """One whole tick, as `advance` writes it."""
+
+    tick: int
+    line: bytes  # of the journal
+    digest: str
+    chain: str
+    awaited: Sequence[tuple[JobKey, bytes]]  # jobs whose answer may still come, each as the host keeps it
+    charged: Sequence[tuple[JobKey, bytes]]  # closed jobs that admission counts in full, each as the host keeps it
+    closed: Sequence[JobKey]
+    windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick that may name it
+    writes: Sequence[Write]
+
+
+class HostLedger:
+    """One run as the host that holds it sees it.
+
+    Without an `outage` an error of the connection is the caller's, who may send the same step again.
+    """
+
+    outage: Outage | None = None
+
+    def __init__(self, client: Redis, run: str, incarnation: str, epoch: int, holder: str, seq: int) -> None:
+        self.client = client
+        self.run = run
+        self.incarnation = incarnation
+        self.prefix = run_prefix(run, incarnation)
+        self.epoch = epoch
+        self._holder = holder
+        self._seq = seq
+        self._unreadable = Told()
+        self._tick = 0  # the last one that this host has advanced to
+        self._collect = script(client, "collect")
+        self._advance = script(client, "advance")
+        self._finish = script(client, "finish")
+        self._present = script(client, "present")
+        self._checkpoint = script(client, "checkpoint")
+        self._trim = script(client, "trim")
+        self._ask_ready = script(client, "ask_ready")
+        # A blocking command must end before its socket's timeout does.
+        self._longest_block: float = (client.get_connection_kwargs().get("socket_timeout") or 2.0) / 2
+
+    @classmethod
+    def create(cls, client: Redis, run: str, *, state: dict[str, Value]) -> HostLedger:
+        """Create a run. Its `state` holds at least `settings`, those that it keeps as JSON.
+
+        Raises:
+            RunExists: when there is one of this name.
+        """
+        return cls._acquire(client, run, "create", state)
+
+    @classmethod
+    def resume(cls, client: Redis, run: str) -> HostLedger:
+        """Take an existing run over; every other host of it is fenced from now on.
+
+        Raises:
+            RunMissing: when there is no run of this name.
+            NewerSchema: when a newer version wrote it.
+        """
+        return cls._acquire(client, run, "resume", {})
+
+    @classmethod
+    def _acquire(cls, client: Redis, run: str, mode: str, state: dict[str, Value]) -> HostLedger:
+        holder, host = new_nonce(), f"{platform.node()}:{os.getpid()}"
+        fields: list[Value] = [part for pair in state.items() for part in pair]
+        answer: list[bytes] = script(client, "acquire")(
+            keys=[incarnation_key(run)], args=[run_base(run), mode, new_nonce(), holder, SCHEMA, host, *fields]
+        )
+        match answer[0]:
+            case b"exists":
+                raise RunExists(
+                    f"run {run!r} exists already: go on with it (resume=True), take whichever there is "
+                    '(exist="resume"), begin it anew (exist="replace"), or choose another name'
+                )
+            case b"none":
+                raise RunMissing(f"there is no run {run!r} to resume; `cogitate runs` lists the runs there are")
+            case b"unreadable":
+                raise Unreadable(run, "its schema is no number")
+            case b"newer":
+                raise NewerSchema(run, int(answer[1]))
+        client.sadd(RUNS, run)
+        return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]))
+
+    def collect(self, tick: int, apply: Apply, expired: Sequence[str] = ()) -> Collected | None:
+        """What is due at `tick`; attempts named in `expired` lose their lease. None: the ledger is away.
+
+        Raises:
+            Fenced: when another host has taken the run.
+        """
+        if self.away:
+            return None
+        answer = self._step(self._collect, [tick, apply, *expired])
+        if answer is None:
+            return None
+        rows, attempts, beats, unclaimed, asked, offers, learned, timed, retries = answer
+        return Collected(
+            rows=read_rows(rows),
+            attempts=read_attempts(attempts),
+            beats={beats[i].decode(): int(beats[i + 1]) for i in range(0, len(beats), 2)},
+            unclaimed=sorted(key.decode() for key in unclaimed),
+            asked=read_asked(asked),
+            offers=read_offers(offers, self._unreadable),
+            learned=read_learned(learned, self._unreadable),
+            timed=read_timed(timed),
+            retries=read_retries(retries, self._unreadable),
+        )
+
+    def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
+        """Commit one tick. Returns None when this commit had arrived already, or is kept for later.
+
+        Raises:
+            Fenced: when another host has taken the run; nothing was written.
+        """
+        args: list[Value] = [commit.tick, commit.line, commit.digest, commit.chain, apply, len(commit.awaited)]
+        for key, record in commit.awaited:
+            args += (key.text(), record)
+        args.append(len(commit.charged))
+        for key, record in commit.charged:
+            args += (key.text(), record)
+        args += (len(commit.closed), *(key.text() for key in commit.closed))
+        args.append(len(commit.windows))
+        for window in commit.windows:
+            args += window
+        for write in commit.writes:
+            args += write.sent()
+        answer = self._step(self._advance, args)
+        self._tick = commit.tick
+        if not answer:
+            return None
+        deleted = [raw.decode() for raw in answer[1]]
+        offers, learned = read_offers(answer[3], self._unreadable), read_learned(answer[4], self._unreadable)
+        timed, asked, retries = read_timed(answer[5]), read_asked(answer[2]), read_retries(answer[6], self._unreadable)
+        return Advanced(read_rows(answer[0]), deleted, asked, offers, learned, timed, retries)
+
+    def checkpoint(self, tick: int, streams: Mapping[str, bytes], *, entry: bytes = b"", chain: str = "") -> None:
+        """Write streams of the journal's checkpoint at the committed tick; with `entry` it is complete.
+
+        Args:
+            streams: owner -> its stream, packed.
+            entry: the chained entry.
+            chain: the chain after it.
+
+        Raises:
+            Fenced: when another host has taken the run.
+        """
+        self._step(self._checkpoint, [tick, entry, chain, *(part for pair in streams.items() for part in pair)])
+
+    def trim(self, tick: int) -> None:
+        """Remove the journal's lines up to a tick that has a checkpoint, and the checkpoints before it.
+
+        Raises:
+            Fenced: when another host has taken the run.
+        """
+        self._step(self._trim, [tick])
+
+    def finish(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
+        """Confirm that this host still holds the run, and say how it left it.
+
+        Raises:
+            Fenced: when another host has taken the run meanwhile.
+            LedgerAway: when not all of its ticks could be written.
+        """
+        if self.outage is not None:
+            self.outage.settle()
+        if self._step(self._finish, [status]) is None and self.outage is not None:
+            self.outage.settle()
+
+    def ask_ready(self, keys: Sequence[JobKey]) -> None:
+        """Note that trial hints of these keys are asked for, and forget any others.
+
+        Raises:
+            Fenced: when another host has taken the run meanwhile.
+        """
+        self._step(self._ask_ready, [key.text() for key in keys])
+
+    def answered(self, keys: Sequence[JobKey]) -> set[JobKey]:
+        """Return those of the trial hints that a worker has answered; none while the ledger is away."""
+        if self.away or not keys:
+            return set()
+        try:
+            states: Any = self.client.hmget(self.prefix + "readiness", [key.text() for key in keys])
+        except RedisError as error:
+            if self.outage is None:
+                raise
+            self.outage.missed(error)
+            return set()
+        return {key for key, state in zip(keys, states, strict=True) if state == b"answered"}
+
+    def present(self, sign: bytes, seconds: float) -> bool:
+        """Give a sign of life that is good for so long; returns whether this host has the run.
+
+        Raises:
+            RedisError: when the ledger cannot be reached.
+        """
+        args: list[Value] = [self.prefix, self.epoch, self._holder, sign, round(seconds * 1000)]
+        return bool(self._present(keys=[self.prefix + "state"], args=args))
+
+    def let_go(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
+        """Say how this host left the run, from wherever an error has interrupted it; nothing if the run is not its own.
+
+        Raises:
+            Fenced: when another host takes the run at this moment.
+            RedisError: when the ledger cannot be reached; it is asked once.
+        """
+        if self.away:
+            return
+        found: Any = self.client.hmget(self.prefix + "state", "epoch", "holder", "seq")
+        if found[:2] != [str(self.epoch).encode(), self._holder.encode()]:
+            return
+        self._seq, self.outage = int(found[2]), None  # nobody knows whether the step that was interrupted arrived
+        self._step(self._finish, [status])
+
+    def go_on(self) -> None:
+        """A paused run goes on: workers may claim its jobs again.
+
+        Raises:
+            Fenced: when another host has taken the run meanwhile.
+        """
+        self._step(self._finish, ["running"])
+
+    def wait_asked(self, timeout: float) -> None:
+        """Sleep until an operator asks for something, or `timeout` seconds (or less) are over."""
+        self._block("knock", timeout)
+
+    def wait_ready(self, due: int, timeout: float) -> bool:
+        """Sleep until nothing due at `due` is out any more, or `timeout` seconds (or less) are over."""
+        return self._block(f"ready:{due}", timeout)
+
+    def _block(self, key: str, timeout: float) -> bool:
+        seconds = min(max(timeout, 0.01), self._longest_block)
+        if self.away:
+            time.sleep(seconds)  # as long as the pop would have waited: there is nobody to ask
+            return False
+        try:
+            return self.client.blpop([self.prefix + key], timeout=seconds) is not None
+        except RedisError as error:
+            if self.outage is None:
+                raise
+            self.outage.missed(error)
+            return False
+
+    @property
+    def lost(self) -> float:
+        """Seconds that the host has waited for its ledger, in all."""
+        return self.outage.lost if self.outage is not None else 0.0
+
+    @property
+    def away(self) -> bool:
+        """Whether the host goes on without its ledger."""
+        return self.outage is not None and not self.outage.back()
+
+    def _step(self, lua: Any, args: Sequence[Value]) -> list[Any] | None:
+        digest, size = _fingerprint(args)
+        seq = self._seq
+        whole = [self.prefix, self.epoch, self._holder, seq, digest, *args]
+
+        def step() -> list[Any]:
+            answer: list[Any] = lua(keys=[self.prefix + "state"], args=whole)
+            if answer[0] not in (b"ok", b"already"):
+                raise self._refused(answer, seq)
+            return answer[1:]
+
+        self._seq += 1
+        try:
+            return step() if self.outage is None else self.outage.send(step, size)
+        except (RedisError, LedgerError):
+            self._seq = seq  # the same step may be sent again
+            raise
+
+    def _refused(self, answer: list[bytes], seq: int) -> LedgerError:
+        if answer[0] == b"fenced" and int(answer[1]) == self.epoch and int(answer[2]) < seq:
+            tick: Any = self.client.hget(self.prefix + "state", "tick")
+            return Forgotten(
+                f"run {self.run!r}: the ledger has forgotten what it had taken: it stands at tick {int(tick or 0)}, "
+                f"this host had come to tick {self._tick}; it stops, the world goes back to where the ledger stands"
+            )
+        return Fenced(
+            f"run {self.run!r}: another host has taken it, or it was deleted; this host stops "
+            f"(epoch {self.epoch}, step {seq}; the ledger says {[str(part, 'ascii') for part in answer]})"
+        )
+
+
+def _fingerprint(args: Sequence[Value]) -> tuple[str, int]:
+    """The digest of a step's arguments, by which the ledger knows one that is sent again, and their bytes."""
+    sent = b"\0".join([arg if isinstance(arg, bytes) else str(arg).encode() for arg in args])
+    return hashlib.blake2b(sent, digest_size=16).hexdigest(), len(sent)

@@ -1,0 +1,255 @@
+"""When the ledger cannot be reached: wait for it, or go on without it and write afterwards.
+
+An outage is more than a server that is gone: one that stalls, loads its data, has reached `maxmemory` or cannot write
+to its disk takes a step as a whole or not at all, and the same bytes can be sent again (see `lua/fence.lua`).
+
+- `Pause`, for an experiment, sends a step again until the ledger takes it, for at most `outage_wait` seconds. Then the
+  run stops and can be resumed.
+- `CarryOn`, for a live game, never waits longer than a call's own timeout. The step that failed is kept, and so is
+  every tick after it, in order and within bounds. A thread looks for the server; once it answers, what was kept is
+  written before anything else. A host that was fenced meanwhile discards it and stops.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import structlog
+from redis.exceptions import ClusterDownError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from scheduler.config.settings import Settings
+from scheduler.ledger.errors import LedgerAway, LedgerError
+
+log = structlog.get_logger()
+
+Step = Callable[[], list[Any]]
+T = TypeVar("T")
+
+REFUSALS = ("MISCONF", "NOREPLICAS", "MASTERDOWN", "TRYAGAIN")  # how servers begin to refuse what they may take later
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
+
+
+class Outage(Protocol):
+    """What a host does while its ledger is away."""
+
+    lost: float  # seconds that it has waited for the ledger so far
+
+    def send(self, step: Step, size: int) -> list[Any] | None:
+        """The answer to a step of `size` bytes; None: it is kept for later. Called again, `step` sends the same bytes.
+
+        Raises:
+            LedgerAway: when the host has to stop.
+        """
+
+    def read(self, look: Callable[[], T]) -> T | None:
+        """Return what a look at the ledger that changes nothing says; None: it is away, and nobody waits.
+
+        Raises:
+            LedgerAway: when the host has to stop.
+        """
+
+    def back(self) -> bool:
+        """Whether the ledger may be asked; what was kept has been written by then."""
+
+    def missed(self, error: RedisError) -> None:
+        """A call that is no step has failed."""
+
+    def settle(self) -> None:
+        """Have everything written, before a host says that it is done.
+
+        Raises:
+            LedgerAway: when it cannot be.
+        """
+
+
+def outage_of(settings: Settings, run: str, alive: Callable[[], object]) -> Outage:
+    """What these settings say that a host does."""
+    if settings.on_outage == "carry_on":
+        return CarryOn(run, settings.outage_wait, settings.outage_buffer, alive)
+    return Pause(run, settings.outage_wait)
+
+
+def is_outage(error: RedisError) -> bool:
+    """Whether the server may take the same step later; anything else is a mistake of ours."""
+    if isinstance(error, ResponseError):
+        return isinstance(error, OutOfMemoryError | ReadOnlyError | ClusterDownError) or str(error).startswith(REFUSALS)
+    return isinstance(error, RedisConnectionError | RedisTimeoutError)
+
+
+class Pause:
+    """Wait for the ledger, at most `wait` seconds at a time."""
+
+    def __init__(
+        self,
+        run: str,
+        wait: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._run, self._wait = run, wait
+        self._clock, self._sleep = clock, sleep
+        self.lost = 0.0
+
+    def send(self, step: Step, size: int) -> list[Any]:
+        """Send until it is taken."""
+        return self.read(step)
+
+    def read(self, look: Callable[[], T]) -> T:
+        """Ask until there is an answer; a connection that was merely closed costs nothing but a second try."""
+        began, tries, pause = self._clock(), 0, FIRST_PAUSE
+        while True:
+            try:
+                answer = look()
+            except RedisError as error:
+                if not is_outage(error):
+                    raise
+                waited, tries = self._clock() - began, tries + 1
+                if waited >= self._wait:
+                    raise LedgerAway(
+                        f"run {self._run!r}: Redis stopped answering and was not back within {self._wait:g} s "
+                        f"(outage_wait): {_words(error)}; nothing is lost up to the last tick that it has taken"
+                    ) from error
+                if tries > 1:
+                    if tries == 2:
+                        log.warning("ledger.away", run=self._run, policy="pause", error=_words(error))
+                    self._sleep(min(pause, self._wait - waited))
+                    pause = min(2 * pause, LONGEST_PAUSE)
+            else:
+                if tries:
+                    self.lost += self._clock() - began
+                if tries > 1:
+                    log.warning("ledger.back", run=self._run, steps=1)
+                return answer
+
+    def back(self) -> bool:
+        """Always: who asks waits."""
+        return True
+
+    def missed(self, error: RedisError) -> None:
+        """The next step will wait."""
+
+    def settle(self) -> None:
+        """Nothing is ever kept."""
+
+
+class _Kept(NamedTuple):
+    step: Step
+    size: int
+
+
+class CarryOn:
+    """Go on without the ledger, and write what happened once it is back.
+
+    Args:
+        wait: seconds to wait for the ledger when there is nothing left to do but to write.
+        buffer: bytes of steps that may be kept.
+        alive: a call that fails while the server is away; made by a thread of its own.
+    """
+
+    def __init__(self, run: str, wait: float, buffer: int, alive: Callable[[], object]) -> None:
+        self._run, self._wait, self._buffer, self._alive = run, wait, buffer, alive
+        self._kept: deque[_Kept] = deque()
+        self._bytes = 0
+        self._said = False
+        self._answers = threading.Event()  # the server does, as far as anybody knows
+        self._answers.set()
+        self.lost = 0.0
+
+    def send(self, step: Step, size: int) -> list[Any] | None:
+        """Send it now, or keep it."""
+        if self.back():
+            try:
+                return _twice(step)
+            except RedisError as error:
+                self.missed(error)
+        self._kept.append(_Kept(step, size))
+        self._bytes += size
+        if self._bytes > self._buffer:
+            raise self._gives_up(f"what it carried on with is more than {self._buffer} bytes (outage_buffer)")
+        return None
+
+    def read(self, look: Callable[[], T]) -> T | None:
+        """Ask once."""
+        if self.back():
+            try:
+                return _twice(look)
+            except RedisError as error:
+                self.missed(error)
+        return None
+
+    def back(self) -> bool:
+        """Write what is kept, if the server answers again; at most one call of it fails."""
+        if not self._answers.is_set():
+            return False
+        steps = len(self._kept)
+        while self._kept:
+            try:
+                _twice(self._kept[0].step)
+            except RedisError as error:
+                self.missed(error)
+                return False
+            except LedgerError as error:
+                error.add_note(f"{len(self._kept)} steps that it carried on with meanwhile are discarded")
+                raise
+            self._bytes -= self._kept.popleft().size
+        if self._said:
+            log.warning("ledger.back", run=self._run, steps=steps)
+            self._said = False
+        return True
+
+    def missed(self, error: RedisError) -> None:
+        """From here on a thread looks for the server, and no call is made until it answers."""
+        if not is_outage(error):
+            raise error
+        if not self._said:
+            log.warning("ledger.away", run=self._run, policy="carry_on", error=_words(error))
+            self._said = True
+        if self._answers.is_set():
+            self._answers.clear()
+            threading.Thread(target=self._look, name="ledger-probe", daemon=True).start()
+
+    def settle(self) -> None:
+        """Wait for the ledger and write what is kept."""
+        began = time.monotonic()
+        while not self.back():
+            left = began + self._wait - time.monotonic()
+            if left <= 0:
+                raise self._gives_up(f"Redis was not back within {self._wait:g} s of the end (outage_wait)")
+            self._answers.wait(min(left, LONGEST_PAUSE))
+
+    def _gives_up(self, why: str) -> LedgerAway:
+        return LedgerAway(
+            f"run {self._run!r}: {why}; {len(self._kept)} steps are not written, the world goes back to the last tick "
+            "that the ledger has taken"
+        )
+
+    def _look(self) -> None:
+        pause = FIRST_PAUSE
+        while True:
+            time.sleep(pause)  # between two tries at a server that is away, in a thread of its own
+            pause = min(2 * pause, LONGEST_PAUSE)
+            try:
+                self._alive()
+            except RedisError:
+                continue
+            self._answers.set()
+            return
+
+
+def _twice(step: Callable[[], T]) -> T:
+    """A connection that was merely closed costs nothing but a second try; a timeout is never waited for twice."""
+    try:
+        return step()
+    except RedisConnectionError:
+        return step()
+
+
+def _words(error: RedisError) -> str:
+    return f"{type(error).__name__}: {error}"[:200]

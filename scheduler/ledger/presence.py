@@ -1,0 +1,186 @@
+"""Whether a host is at work on a run: a sign of life that a thread of the host renews in the ledger.
+
+It is for people, and for whoever would take the run from a host that is alive. Nothing that must hold depends on it:
+two hosts that both believe the run to be theirs are kept apart by the fence, whatever a clock says.
+
+The sign names the host's process. On the machine where that runs one looks at the process itself, so a host that was
+killed is known to be gone at once; from elsewhere it is gone when its sign is older than the lease. Hosts of version
+0.1.0 give none: whether one is at work shows in the steps that it takes.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+from redis import Redis
+from redis.exceptions import RedisError
+
+from scheduler.config.versions import GIVES_SIGNS
+from scheduler.ledger.errors import RunHeld
+from scheduler.ledger.ledger import HostLedger
+
+log = structlog.get_logger()
+
+LEAST = 1.0  # seconds that a sign is good for, at least
+SIGNS_A_LEASE = 4
+WATCHED = 3.0  # seconds; a host that gives no sign takes a step at least every half socket timeout while it waits
+LOOK_EVERY = 0.1  # seconds
+HELD = ("running", "paused")  # statuses of a run that a host has not left
+
+
+class HostProcess(msgspec.Struct, frozen=True, kw_only=True):
+    """The process of a host."""
+
+    name: str  # of its machine
+    machine: str  # what tells this machine, and this set of process ids, from any other
+    pid: int
+    began: str  # when the process began, as its machine counts; "" where that cannot be told
+
+    def text(self) -> str:
+        """Return it as people read it."""
+        return f"{self.name}:{self.pid}"
+
+
+def this_process() -> HostProcess:
+    """Return the process that asks."""
+    pid = os.getpid()
+    return HostProcess(name=platform.node(), machine=_machine(), pid=pid, began=_began(pid) or "")
+
+
+def host_of(client: Redis, prefix: str) -> HostProcess | None:
+    """Return the host that is at work on a run; None if there is none, or it is gone."""
+    status: Any = client.hget(prefix + "state", "status")
+    if status is None or status.decode() not in HELD:
+        return None
+    raw: Any = client.get(prefix + "host")
+    try:
+        host = msgspec.json.decode(raw, type=HostProcess) if raw is not None else None
+    except msgspec.DecodeError:
+        return None  # no version writes it so
+    return host if host is not None and _alive(host) else None
+
+
+def state_in_words(status: str, held: bool) -> str:
+    """Return a run's status, and that its host has not left it but is gone."""
+    return f"{status}, no host" if status in HELD and not held else status
+
+
+def check_unheld(client: Redis, run: str, prefix: str, what_to_do: str) -> None:
+    """Refuse a run that a living host is at work on.
+
+    Args:
+        what_to_do: how to have it all the same, after "stop it first, or".
+
+    Raises:
+        RunHeld: naming the host.
+    """
+    host = host_of(client, prefix)
+    if host is not None:
+        here = " (this process)" if host == this_process() else ""
+        raise RunHeld(
+            f"run {run!r} is held by the host {host.text()}{here}, which is at work: stop it first, or {what_to_do}"
+        )
+    if _takes_steps(client, prefix):
+        raise RunHeld(
+            f"run {run!r} is held by a host of an older version, which is at work: stop it first, or {what_to_do}"
+        )
+
+
+def _takes_steps(client: Redis, prefix: str) -> bool:
+    """Return whether the host of a run takes steps without giving signs, as those of version 0.1.0 do."""
+    status, schema, seq = _state(client, prefix)
+    if status != b"running" or (schema is not None and schema.isdigit() and int(schema) >= GIVES_SIGNS):
+        return False
+    deadline = time.monotonic() + WATCHED
+    while (left := deadline - time.monotonic()) > 0:
+        time.sleep(min(LOOK_EVERY, left))
+        now, _, then = _state(client, prefix)
+        if then != seq:
+            return now == b"running"
+    return False
+
+
+def _state(client: Redis, prefix: str) -> list[bytes | None]:
+    found: Any = client.hmget(prefix + "state", ["status", "schema", "seq"])
+    return list(found)
+
+
+class Presence:
+    """A thread that renews the sign of life of a ledger's host until it is stopped, or another host has the run.
+
+    Args:
+        lease: seconds that a sign is good for.
+    """
+
+    def __init__(self, ledger: HostLedger, lease: float) -> None:
+        self._ledger = ledger
+        self._lease = max(lease, LEAST)
+        self._sign = msgspec.json.encode(this_process())
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
+
+    def start(self) -> None:
+        """Give the first sign, then go on in the thread."""
+        if self._renewed():
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Give no further sign; the last one ends with its lease, or with the run's status."""
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join(LEAST)
+
+    def _run(self) -> None:
+        while not self._over.wait(self._lease / SIGNS_A_LEASE) and self._renewed():
+            pass
+
+    def _renewed(self) -> bool:
+        """Give a sign; returns whether there is any use in giving another."""
+        try:
+            return self._ledger.present(self._sign, self._lease)
+        except (RedisError, OSError, ValueError) as error:  # whatever it is, the loop meets it too, and says so
+            log.debug("presence.missed", run=self._ledger.run, error=type(error).__name__)
+            return True
+
+
+def _alive(host: HostProcess) -> bool:
+    """Whether the process is there, as far as that can be seen from here."""
+    if host.machine != _machine():
+        return True  # its sign has not run out
+    try:
+        os.kill(host.pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # another user's
+    began = _began(host.pid)
+    return began is None or began == host.began
+
+
+def _began(pid: int) -> str | None:
+    """When a process began, in ticks of its machine's clock since it was booted; "" once it has ended and only its
+    parent does not know yet; None where it cannot be told."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+@lru_cache(maxsize=1)
+def _machine() -> str:
+    parts = [platform.node()]
+    try:
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text().strip())
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    except OSError:
+        pass  # no Linux: its name must do
+    return " ".join(parts)

@@ -1,0 +1,129 @@
+"""A limit per real day, in UTC, above all runs of a server: the last guard of a purse.
+
+A worker takes the whole of an attempt's reservation from the day before it asks a model, and gives back afterwards what
+was not used. What has no room is not asked: the job falls to its heuristic, as after any other failed call. What a
+worker took and never settled, because it died, stays taken until the day is over. An answer that costs more than was
+reserved is booked as an overrun, and the next calls find so much less.
+
+Where Redis cannot be reached nobody is asked, and what a call had taken stays taken.
+
+Nothing that a run decides by looks at this: to the run it is a call that failed. A worker without such a limit neither
+counts nor refuses, so all workers of a server are given the same one. The date is that of the worker's own clock when
+it reserves; the call is charged to that date, whenever it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import structlog
+from redis import Redis
+from redis.exceptions import RedisError
+
+from scheduler.config.settings import Settings
+from scheduler.ledger.keys import new_nonce, real_day_key
+from scheduler.ledger.scripts import script
+from tasks.job import Cost
+
+log = structlog.get_logger()
+
+KEPT_SECONDS = 40 * 86_400  # how long the figures of a day can be looked at
+
+
+class Held(NamedTuple):
+    """What one call has taken from a day."""
+
+    date: str
+    token: str
+
+
+UNLIMITED = Held("", "")  # by a process without such a limit: it counts nothing
+
+Refused = Literal["real_day_spent", "real_day_away"]
+
+
+class DaySpending(msgspec.Struct, frozen=True, kw_only=True):
+    """A real day in figures. Limits that are None are not set."""
+
+    date: str  # "2026-03-01", UTC
+    limit_tokens: int | None
+    limit_usd_micros: int | None
+    reserved: Cost = Cost()
+    spent: Cost = Cost()
+    overrun: Cost = Cost()  # part of what was spent
+    refused: int = 0  # calls that were not made
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return self.limit_tokens is not None or self.limit_usd_micros is not None
+
+
+def utc_date() -> str:
+    """The date now, as "2026-03-01"."""
+    return datetime.now(UTC).date().isoformat()
+
+
+class RealDay:
+    """The limits of a process's settings, held against what all processes have spent. Thread-safe.
+
+    Args:
+        today: says the date, as "2026-03-01"; by default this process's clock.
+    """
+
+    def __init__(self, client: Redis, settings: Settings, today: Callable[[], str] | None = None) -> None:
+        self._client = client
+        self._tokens = settings.real_day_tokens
+        self._usd_micros = None if settings.real_day_usd is None else round(settings.real_day_usd * 1_000_000)
+        self._today = today or utc_date
+        self._told = ""  # the date on which the log said that the day is spent
+        self._script = script(client, "real_day")
+
+    def reserve(self, cost: Cost) -> Held | Refused:
+        """Take the most that a call may cost, or say why the call must not be made."""
+        if self._tokens is None and self._usd_micros is None:
+            return UNLIMITED
+        held = Held(self._today(), new_nonce())
+        limits = ["" if limit is None else limit for limit in (self._tokens, self._usd_micros)]
+        if (answer := self._call(held, "reserve", cost, *limits, KEPT_SECONDS)) == "reserved":
+            return held
+        if answer == "refused" and self._told != held.date:
+            self._told = held.date
+            log.warning("real_day.spent", date=held.date, tokens=self._tokens, usd_micros=self._usd_micros)
+        return "real_day_spent" if answer == "refused" else "real_day_away"
+
+    def settle(self, held: Held, used: Cost) -> None:
+        """Book what the call really cost in place of what it took."""
+        if held != UNLIMITED:
+            self._call(held, "settle", used)
+
+    def spending(self) -> DaySpending:
+        """Today in figures."""
+        date = self._today()
+        fields: Any = self._client.hgetall(real_day_key(date))
+        found = {field.decode(): int(value) for field, value in fields.items() if not field.startswith(b"call:")}
+
+        def account(name: str) -> Cost:
+            return Cost(tokens=found.get(f"{name}:tokens", 0), usd_micros=found.get(f"{name}:usd_micros", 0))
+
+        return DaySpending(
+            date=date,
+            limit_tokens=self._tokens,
+            limit_usd_micros=self._usd_micros,
+            reserved=account("reserved"),
+            spent=account("spent"),
+            overrun=account("overrun"),
+            refused=found.get("refused", 0),
+        )
+
+    def _call(self, held: Held, verb: Literal["reserve", "settle"], cost: Cost, *more: str | int) -> str:
+        args = [verb, held.token, cost.tokens, cost.usd_micros, *more]
+        try:
+            answer: Any = self._script(keys=[real_day_key(held.date)], args=args)
+        except RedisError as error:
+            log.warning("real_day.away", step=verb, error=type(error).__name__)
+            return "away"
+        return str(answer, "ascii")

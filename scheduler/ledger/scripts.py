@@ -1,0 +1,41 @@
+"""The Lua scripts of the ledger, each with the preludes it needs."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from redis import Redis
+from redis.commands.core import Script
+
+_PRELUDES: dict[str, tuple[str, ...]] = {
+    "acquire": (),
+    "claim": ("accounts", "retries"),
+    "settle": ("accounts", "late", "corrections", "retries"),
+    "beat": (),
+    "ask_ready": ("fence",),
+    "ready": (),
+    "collect": ("fence", "accounts", "rows", "late", "corrections", "retries"),
+    "advance": ("fence", "accounts", "rows", "late", "corrections", "retries"),
+    "present": (),
+    "checkpoint": ("fence",),
+    "trim": ("fence",),
+    "finish": ("fence",),
+    "control": (),
+    "delete": (),
+    "real_day": (),
+}
+
+
+@cache
+def source(name: str) -> str:
+    """The text of a script, preludes first."""
+    folder = resources.files("scheduler.ledger.lua")
+    return "\n".join((folder / f"{part}.lua").read_text() for part in (*_PRELUDES[name], name))
+
+
+def script(client: Redis, name: str) -> Script:
+    """A script bound to a client; sent by its digest, loaded when the server does not know it."""
+    registered: Any = client.register_script(source(name))
+    return registered  # type: ignore[no-any-return]

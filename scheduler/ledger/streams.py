@@ -1,0 +1,136 @@
+"""Memory streams in Redis: how they are written with a tick, and read back.
+
+Keys under the run's prefix, `<o>` being the owner:
+    entries:<o>   hash  number -> JSON of a live entry
+    archive:<o>   hash  number -> JSON of an archived entry
+    archived:<o>  zset  number, scored by the tick that archived it
+    into:<o>      hash  number -> number of the entry that it was archived into
+    marks:<o>     hash  number -> JSON of its marks
+    heads         hash  owner -> JSON of the stream's head
+    owners        hash  owner -> JSON of its profile
+    retired       hash  owner -> tick at which it left
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from redis import Redis
+from redis.exceptions import ResponseError
+
+from memory.entry import Archived, Head
+from memory.stream import Stream
+from memory.unreadable import read_entry, read_head, read_marks
+from scheduler.ledger.ledger import Value, Write
+
+CHUNK = 500  # pairs a command; Lua's unpack fails between 7,000 and 8,000 values
+
+
+def chunked(command: str, key: str, values: Sequence[Value], per: int = 1) -> Iterator[Write]:
+    """A command with many arguments as several with fewer; `per` arguments belong together."""
+    step = CHUNK * per
+    for i in range(0, len(values), step):
+        yield Write(command, key, tuple(values[i : i + step]))
+
+
+def stream_writes(streams: Iterable[Stream]) -> list[Write]:
+    """The commands that bring Redis up to date with streams; their notes of changes are taken."""
+    writes: list[Write] = []
+    heads: list[Value] = []
+    for stream in streams:
+        changes = stream.take_changes()
+        if not changes:
+            continue
+        owner = stream.owner
+        fresh = set(changes.appended)
+        gone = set(changes.deleted)
+        entries: list[Value] = []
+        archive: list[Value] = []
+        scores: list[Value] = []
+        into: list[Value] = []
+        for number in changes.appended:
+            if stream.is_live(number):
+                entries += (number, msgspec.json.encode(stream.entries[number]))
+        moved: list[Value] = []
+        for number in changes.archived:
+            if number not in fresh:
+                moved.append(number)
+            if number in gone:
+                continue
+            record = stream.archived[number]
+            archive += (number, msgspec.json.encode(stream.entries[number]))
+            scores += (record.tick, number)
+            if record.into:
+                into += (number, record.into)
+        for number in sorted(changes.rated - fresh - gone - set(changes.archived)):
+            (entries if stream.is_live(number) else archive).extend(
+                (number, msgspec.json.encode(stream.entries[number]))
+            )
+        marks: list[Value] = []
+        for number in sorted(changes.marked - gone):
+            marks += (number, msgspec.json.encode(stream.marks[number]))
+        # First what goes: what comes then takes its room.
+        writes += chunked("HDEL", f"archive:{owner}", changes.deleted)
+        writes += chunked("ZREM", f"archived:{owner}", changes.deleted)
+        writes += chunked("HDEL", f"into:{owner}", changes.deleted_into)
+        writes += chunked("HDEL", f"marks:{owner}", changes.deleted_marks)
+        writes += chunked("HSET", f"entries:{owner}", entries, 2)
+        writes += chunked("HDEL", f"entries:{owner}", moved)
+        writes += chunked("HSET", f"archive:{owner}", archive, 2)
+        writes += chunked("ZADD", f"archived:{owner}", scores, 2)
+        writes += chunked("HSET", f"into:{owner}", into, 2)
+        writes += chunked("HSET", f"marks:{owner}", marks, 2)
+        if changes.head:
+            heads += (owner, msgspec.json.encode(stream.head))
+    writes += chunked("HSET", "heads", heads, 2)
+    return writes
+
+
+def load_streams(client: Redis, prefix: str, owners: Iterable[str]) -> dict[str, Stream]:
+    """Read the streams of these owners, with what cannot be read in them (`memory.unreadable`)."""
+    names = list(owners)
+    pipeline = client.pipeline(transaction=False)
+    for owner in names:
+        pipeline.hvals(f"{prefix}entries:{owner}")
+        pipeline.hvals(f"{prefix}archive:{owner}")
+        pipeline.zrange(f"{prefix}archived:{owner}", 0, -1, withscores=True)
+        pipeline.hgetall(f"{prefix}into:{owner}")
+        pipeline.hgetall(f"{prefix}marks:{owner}")
+        pipeline.hget(f"{prefix}heads", owner)
+    answers: list[Any] = pipeline.execute()
+    streams: dict[str, Stream] = {}
+    for i, owner in enumerate(names):
+        live, archive, scores, into, marks, head = answers[i * 6 : i * 6 + 6]
+        went = {int(number): int(target) for number, target in into.items()}
+        streams[owner] = Stream(
+            owner,
+            entries=[read_entry(raw) for raw in (*live, *archive)],
+            archived={int(n): Archived(int(tick), went.get(int(n), 0)) for n, tick in scores},
+            marks={int(number): read_marks(raw) for number, raw in marks.items()},
+            head=read_head(head) if head else Head(),
+        )
+    return streams
+
+
+#: What reading a value raises that somebody has damaged. An error of the connection is none of them.
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError)
+
+
+def differences(stored: Stream, said: Stream) -> list[str]:
+    """Return where a stored stream is not the one that the journal leads to, in words."""
+    found = []
+    for name in ("entries", "archived", "marks"):
+        held, expected = getattr(stored, name), getattr(said, name)
+        numbers = sorted(n for n in held.keys() | expected.keys() if not _same(held.get(n), expected.get(n)))
+        if numbers:
+            found.append(f"{name} {numbers[:5]} are not what the journal says")
+    if stored.head != said.head:
+        found.append("its head is not what the journal says")
+    return found
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two parts have the same values, one of them read as what cannot be read."""
+    return bool(one == other) or (None not in (one, other) and msgspec.to_builtins(one) == msgspec.to_builtins(other))

@@ -1,0 +1,40 @@
+"""The world's own state as a run keeps it: whatever bytes its host gives, the newest, committed with their tick.
+
+Keys under the run's prefix:
+    checkpoint  hash  tick: the one that it was committed with
+                      packed: the state, compressed, as it is the largest value that a tick writes
+                      world: the state as a host of schema 3 or before wrote it, plain
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redis import Redis
+
+from scheduler.ledger.ledger import Write
+from scheduler.ledger.packing import pack, unpack
+
+
+def world_writes(tick: int, state: bytes) -> list[Write]:
+    """The commands that keep a world's state."""
+    return [
+        Write("HSET", "checkpoint", ("tick", tick, "packed", pack(state))),
+        Write("HDEL", "checkpoint", ("world",)),
+    ]
+
+
+def load_world(client: Redis, prefix: str) -> tuple[bytes | None, int]:
+    """A world's state, None if it never gave one, and its tick.
+
+    Raises:
+        ValueError: when it was changed.
+    """
+    found: Any = client.hmget(prefix + "checkpoint", ["tick", "packed", "world"])
+    tick, packed, plain = found
+    if packed is None:
+        return plain, int(tick or 0)
+    try:
+        return unpack(packed), int(tick)
+    except ValueError as error:
+        raise ValueError(f"the world's state {error}") from error

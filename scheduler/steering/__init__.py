@@ -1,0 +1,1 @@
+"""Steering: cadence, throttling under pressure, and what operators ask of a run."""

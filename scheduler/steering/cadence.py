@@ -1,0 +1,136 @@
+"""Cadence: when each kind of job is due for each owner.
+
+Nobody is asked at every tick. A kind is asked about an owner whose stream changed, and at the tick that the
+kind itself named; and never while a job of that kind and owner is open or waits to be tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
+
+from memory.errors import CogitateError
+from scheduler.intake.checks import check_request, reason
+from scheduler.intake.kind_effects import place_of
+from tasks.job import Request
+from tasks.kind import Kind, Moment
+from tasks.kind_check import KindError
+
+MOST = 1_000  # requests of one kind for one owner at one tick
+MAX_PARAMS = 200_000  # bytes of JSON: a kind may need more than a host says
+
+
+class Cadence:
+    """Remembers when to ask. Holds no truth: on resume `rewake` makes it anew."""
+
+    def __init__(self, kinds: Iterable[Kind]) -> None:
+        self._kinds = sorted(kinds, key=lambda kind: kind.order)
+        self._wakes: dict[int, set[tuple[str, str]]] = {}
+        self._touched: set[str] = set()
+
+    def touch(self, owner: str) -> None:
+        """The owner's stream or its open jobs changed."""
+        self._touched.add(owner)
+
+    def forget(self, owner: str) -> None:
+        """The owner has left."""
+        self._touched.discard(owner)
+        for waiting in self._wakes.values():
+            waiting.difference_update({pair for pair in waiting if pair[0] == owner})
+
+    def due(self, tick: int, moment_of: Callable[[str], Moment], busy: Callable[[str, str], bool]) -> list[Request]:
+        """The requests of this tick, in order of owner and kind.
+
+        Args:
+            busy: whether a job of (kind, owner) is open or waits to be tried again.
+        """
+        asked: set[tuple[str, str]] = self._wakes.pop(tick, set())
+        asked |= {(owner, kind.name) for owner in self._touched for kind in self._kinds}
+        self._touched.clear()
+        by_owner: dict[str, set[str]] = {}
+        for owner, name in asked:
+            by_owner.setdefault(owner, set()).add(name)
+        requests: list[Request] = []
+        for owner in sorted(by_owner):
+            moment = moment_of(owner)
+            for kind in self._kinds:
+                if kind.name not in by_owner[owner] or busy(kind.name, owner):
+                    continue
+                requests += due_now(kind, moment)
+                self._wake(kind, moment)
+        return requests
+
+    def rewake(self, moments: Iterable[Moment], busy: Callable[[str, str], bool]) -> None:
+        """Make the wakes anew from what each owner is at the end of the last tick; nobody is asked for requests."""
+        for moment in moments:
+            for kind in self._kinds:
+                if not busy(kind.name, moment.owner):
+                    self._wake(kind, moment)
+
+    def _wake(self, kind: Kind, moment: Moment) -> None:
+        tick = _next_look(kind, moment)
+        if tick is not None:
+            self._wakes.setdefault(max(tick, moment.tick + 1), set()).add((moment.owner, kind.name))
+
+
+def due_now(kind: Kind, moment: Moment) -> list[Request]:
+    """Return the jobs that a kind says are due.
+
+    What is wrong with a kind at the host is a fault of the host's own code: it stops before the tick is committed, and
+    the run can be resumed when the kind is corrected.
+
+    Raises:
+        KindError: when it raises, or says what is no request of its own for this owner.
+    """
+    try:
+        found: Any = kind.due(moment)
+        if isinstance(found, str) or not isinstance(found, Iterable):
+            raise _error(kind, moment, f"due returned {_what(found)}: return Requests, or () where nothing is due")
+        requests: list[Any] = list(islice(found, MOST + 1))
+    except (CogitateError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise _error(kind, moment, f"due raised {type(error).__name__} {place_of(error)}: {reason(error)}") from error
+    if len(requests) > MOST:
+        raise _error(kind, moment, f"due says more than {MOST} Requests")
+    return [_checked(kind, moment, request) for request in requests]
+
+
+def _checked(kind: Kind, moment: Moment, request: Any) -> Request:
+    if not issubclass(type(request), Request):
+        raise _error(kind, moment, f"due says {_what(request)}, which is no Request")
+    try:
+        return _of_its_own(kind, moment, request)
+    except (KindError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a value of a class of somebody's own may raise anything
+        raise _error(kind, moment, f"due asks for what cannot be: {reason(error)}") from error
+
+
+def _of_its_own(kind: Kind, moment: Moment, request: Request) -> Request:
+    if request.kind != kind.name:
+        raise _error(kind, moment, f"due asks for the kind {request.kind!a}: a kind asks for jobs of its own")
+    if request.owner != moment.owner:
+        raise _error(kind, moment, f"due asks for the owner {request.owner!a}: it is asked about one owner at a time")
+    return check_request(request, (kind.name,), MAX_PARAMS)
+
+
+def _next_look(kind: Kind, moment: Moment) -> int | None:
+    try:
+        tick = kind.wake(moment)
+    except (CogitateError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise _error(kind, moment, f"wake raised {type(error).__name__} {place_of(error)}: {reason(error)}") from error
+    if tick is not None and (not issubclass(type(tick), int) or isinstance(tick, bool)):
+        raise _error(kind, moment, f"wake returned {_what(tick)}: return the number of a tick, or None")
+    return None if tick is None else int.__int__(tick)
+
+
+def _error(kind: Kind, moment: Moment, what: str) -> KindError:
+    return KindError(f"the kind {kind.name!a}, asked about {moment.owner!a} at tick {moment.tick}: {what[:400]}")
+
+
+def _what(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"

@@ -1,0 +1,109 @@
+"""The operator's side of steering: asking something of a run, and waiting until its host has answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from redis import Redis
+
+from scheduler.config.controls import Answer, Asked, Control, SetMode
+from scheduler.ledger.errors import LedgerError
+from scheduler.ledger.keys import incarnation_key, new_nonce, run_base, run_prefix
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.scripts import script
+
+MOST_WAITING = 100  # requests of one run that no host has taken yet
+_LOOK = 0.05  # seconds between two looks for an answer
+_ANSWER = msgspec.json.Decoder(Answer)
+
+
+class RunOver(LedgerError):
+    """Nothing can be asked of a run that is cancelled."""
+
+
+class TooManyAsked(LedgerError):
+    """More requests wait for a host than a run keeps."""
+
+
+class Outcome(NamedTuple):
+    """What became of a request so far."""
+
+    control: Control
+    state: Literal["applied", "refused", "waits"]
+    tick: int = 0  # that applied or refused it
+    detail: str = ""  # why it was refused or waits; of a retry that was applied: the key of the new job
+
+
+def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) -> list[Outcome]:
+    """Ask something of a run, in this order, and wait for at most `wait` seconds until its host has answered.
+
+    What is not answered by then is not lost: it waits for the next host, and `detail` says so.
+
+    Raises:
+        RunMissing: when there is no such run.
+        RunOver: when it is cancelled.
+        TooManyAsked: when too many requests wait already.
+    """
+    prefix_of(client, run)  # says which runs there are
+    nonce: Any = client.get(incarnation_key(run))
+    asked = [Asked(new_nonce(), control) for control in controls]
+    lines = [msgspec.json.encode(item) for item in asked]
+    answer: list[bytes] = script(client, "control")(
+        keys=[incarnation_key(run)], args=[run_base(run), nonce or b"", MOST_WAITING, *lines]
+    )
+    match answer[0]:
+        case b"gone":
+            raise RunOver(f"run {run!r} was deleted meanwhile")
+        case b"over":
+            raise RunOver(f"run {run!r} is cancelled: nothing can be asked of it any more")
+        case b"full":
+            raise TooManyAsked(
+                f"{MOST_WAITING} requests wait for a host of run {run!r} already: go on with it "
+                f"(cogitate run --run {run} --resume), or lift its pause (cogitate resume {run})"
+            )
+    prefix = run_prefix(run, nonce.decode())
+    found, why = _wait(client, prefix, asked, wait, answer[1].decode())
+    return [_outcome(item, found, why) for item in asked]
+
+
+def _wait(
+    client: Redis, prefix: str, asked: Sequence[Asked], wait: float, status: str
+) -> tuple[Mapping[str, Answer], str]:
+    """The answers there are, and why there are no more."""
+    ids = {item.id for item in asked}
+    wakes = any(isinstance(item.control, SetMode) and item.control.mode != "paused" for item in asked)
+    deadline, began = time.monotonic() + wait, _step(client, prefix)
+    while True:
+        answers: Any = client.lrange(prefix + "answers", 0, -1)
+        found = {answer.id: answer for answer in map(_ANSWER.decode, answers) if answer.id in ids}
+        if len(found) == len(ids):
+            return found, ""
+        if status == "stopped":
+            return found, "no host is running: it is applied when one goes on with the run"
+        if status == "finished":
+            return found, "the run is finished: it is applied if a host goes on with it for longer"
+        if status == "paused" and not wakes:
+            return found, "the run is paused: it is applied when it goes on"
+        if time.monotonic() >= deadline:
+            if not wait:
+                return found, "it is applied with the run's next tick"
+            moved = _step(client, prefix) != began
+            slow = "its host has not come to the end of a tick yet" if moved else "no host has taken it"
+            return found, f"{slow}: it is applied with the run's next tick"
+        time.sleep(_LOOK)  # between two looks: the host answers with its next tick
+
+
+def _step(client: Redis, prefix: str) -> Any:
+    return client.hmget(prefix + "state", "epoch", "seq")
+
+
+def _outcome(item: Asked, found: Mapping[str, Answer], why: str) -> Outcome:
+    answer = found.get(item.id)
+    if answer is None:
+        return Outcome(item.control, "waits", detail=why)
+    if answer.refused:
+        return Outcome(item.control, "refused", answer.tick, answer.refused)
+    return Outcome(item.control, "applied", answer.tick, answer.job)

@@ -1,0 +1,231 @@
+"""What operators have asked of a run and is in force, as its host applies it; see `scheduler.config.controls`.
+
+What is in force is kept in the field `steering` of the run's state, who waits because of a throttled cadence in the
+field `postponed`, and whether the run waits in `waits`, for whoever takes it over; all are written by the step that
+commits the tick. `read_steering` is for those who only look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from redis import Redis
+
+from memory.stream import Stream
+from scheduler.budget.admission import Decided
+from scheduler.budget.budget import BudgetView
+from scheduler.budget.limit_history import LimitChange, LimitHistory, kind_of_limit, normal_name
+from scheduler.budget.repairs import NotPossible, admit_retry
+from scheduler.budget.rules import Rules
+from scheduler.config.controls import Answer, Asked, Control, Mode, Retry, SetCadence, SetLimit, SetMode
+from scheduler.config.limits import MAX_LIMIT, LimitError, LimitTable
+from scheduler.config.tiers import Offer
+from scheduler.latency.due_ticks import DueTicks
+from scheduler.ledger.ledger import Write
+from scheduler.steering.postponing import Postponing
+from scheduler.steering.throttle import KIND, Throttle, ThrottleState
+from tasks.job import Request
+
+MOST_ANSWERS = 200  # the newest, for those who still wait for theirs
+
+
+class SteeringState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is in force, as a run keeps it."""
+
+    mode: Mode = "running"
+    limits: tuple[LimitChange, ...] = ()  # every change, the latest last
+    throttle: ThrottleState = ThrottleState()
+
+
+class Written(NamedTuple):
+    """What a tick writes of this."""
+
+    writes: list[Write]
+    answers: tuple[Answer, ...]
+
+
+class Steering:
+    """The host's side of the operators' requests."""
+
+    def __init__(self, rules: Rules, view: BudgetView) -> None:
+        self.mode: Mode = "running"
+        self.throttle = Throttle(rules.throttle)
+        self._rules = rules
+        self._view = view
+        self._limits = LimitHistory(view.table)
+        self._taken = 0  # requests of this tick
+        self._answers: list[Answer] = []
+        self._retries: list[Asked] = []
+        self._kept: dict[str, bytes] = {}
+
+    # -- a tick ------------------------------------------------------------------------------------
+
+    def take(self, asked: Sequence[Asked | None], tick: int, minute: int) -> tuple[Control, ...]:
+        """Apply a tick's requests in their order. Returns those that change what is decided from now on.
+
+        Retries wait for `retry`, after everything else was admitted.
+        """
+        self._taken = len(asked)
+        applied: list[Control] = []
+        for item in asked:
+            if item is None:
+                continue
+            if isinstance(item.control, Retry):
+                self._retries.append(item)
+                continue
+            drained = self.mode == "draining"
+            refused = self._apply(item.control, tick, minute)
+            self._answers.append(Answer(item.id, tick, item.control, refused))
+            waits = isinstance(item.control, SetMode) and item.control.mode in ("paused", "running") and not drained
+            if not refused and not waits:  # waiting decides nothing
+                applied.append(item.control)
+        if not self.admits:
+            why = f"the run is {self.mode}: nothing is admitted any more"
+            self._answers += [Answer(item.id, tick, item.control, refused=why) for item in self._retries]
+            self._retries.clear()
+        return tuple(applied)
+
+    def retry(
+        self,
+        streams: Mapping[str, Stream],
+        *,
+        tick: int,
+        minute: int,
+        offers_of: Callable[[Request], Sequence[Offer]],
+        busy: Callable[[str, str], bool],
+        due: DueTicks,
+    ) -> list[Decided]:
+        """Admit the tick's retries where there is room for them.
+
+        Args:
+            offers_of: what a request may be given, the best first.
+            busy: whether a job of (kind, owner) is open, waits to be tried again, or was decided in this tick.
+            due: the run's due ticks.
+        """
+        found: list[Decided] = []
+
+        def taken_or_busy(kind: str, owner: str) -> bool:
+            return busy(kind, owner) or any((d.key.kind, d.key.owner) == (kind, owner) for d in found)
+
+        for item in self._retries:
+            wanted = item.control
+            assert isinstance(wanted, Retry)
+            try:
+                decided = admit_retry(
+                    streams, wanted.owner, wanted.numbers, tick=tick, minute=minute, view=self._view, rules=self._rules,
+                    offers_of=offers_of, busy=taken_or_busy, due=due,
+                )  # fmt: skip
+            except NotPossible as error:
+                self._answers.append(Answer(item.id, tick, wanted, refused=str(error)))
+            else:
+                found.append(decided)
+                self._answers.append(Answer(item.id, tick, wanted, job=decided.key.text()))
+        self._retries.clear()
+        return found
+
+    def settle(self, admitted_open: bool) -> None:
+        """The tick is decided; a run that is drained is left with it once no admitted job is open."""
+        if self.mode == "draining" and not admitted_open:
+            self.mode = "drained"
+
+    @property
+    def admits(self) -> bool:
+        """Whether anything is admitted at all."""
+        return self.mode in ("running", "paused")
+
+    @property
+    def over(self) -> bool:
+        """Whether the host leaves the run with this tick."""
+        return self.mode in ("drained", "cancelled")
+
+    def written(self) -> Written:
+        """What the present tick writes: the requests are gone, their answers and what is in force are there."""
+        writes = []
+        if self._taken:
+            writes.append(Write("LTRIM", "controls", (self._taken, -1)))
+        if self._answers:
+            lines = tuple(msgspec.json.encode(answer) for answer in self._answers)
+            writes += [Write("RPUSH", "answers", lines), Write("LTRIM", "answers", (-MOST_ANSWERS, -1))]
+        now = {
+            "steering": msgspec.json.encode(self._state()),
+            "postponed": msgspec.json.encode(self.throttle.postponing),
+        }
+        for field, value in now.items():
+            if self._kept.get(field) != value:
+                writes.append(Write("HSET", "state", (field, value)))
+        if self.mode in ("running", "paused"):  # workers claim nothing while a run waits
+            status, waits = (b"paused", b"1") if self.mode == "paused" else (b"running", b"0")
+            if self._kept.get("waits", b"0") != waits:
+                writes.append(Write("HSET", "state", ("status", status, "waits", waits)))
+            now["waits"] = waits
+        self._kept.update(now)
+        answers, self._answers, self._taken = tuple(self._answers), [], 0
+        return Written(writes, answers)
+
+    # -- resume ------------------------------------------------------------------------------------
+
+    def load(self, client: Redis, prefix: str) -> None:
+        """Go on from what a run keeps."""
+        kept: Any = client.hmget(prefix + "state", ["steering", "postponed"])
+        if kept[0] is None:
+            return
+        state = msgspec.json.decode(kept[0], type=SteeringState)
+        self.mode = state.mode
+        self._limits = LimitHistory(self._limits.first, state.limits)
+        self._view.table = self._limits.now
+        self.throttle.state = state.throttle
+        self.throttle.postponing = msgspec.json.decode(kept[1], type=Postponing)
+        self._kept = {"steering": kept[0], "postponed": kept[1], "waits": b"1" if state.mode == "paused" else b"0"}
+
+    # -- its parts ---------------------------------------------------------------------------------
+
+    def _state(self) -> SteeringState:
+        return SteeringState(mode=self.mode, limits=self._limits.changes, throttle=self.throttle.state)
+
+    def _apply(self, control: Control, tick: int, minute: int) -> str:
+        """Why a request cannot be applied; empty when it was."""
+        match control:
+            case SetLimit():
+                return self._set_limit(control, tick, minute)
+            case SetCadence():
+                if control.kind != KIND:
+                    return f"only {KIND} can be throttled; for others set a limit such as day.kind:{control.kind}.calls"
+                self.throttle.set(control)
+            case SetMode():
+                if self.mode == "cancelled":
+                    return "the run is cancelled: nothing brings it back"
+                self.mode = control.mode
+            case Retry():
+                raise AssertionError("retries are admitted after everything else")
+        return ""
+
+    def _set_limit(self, control: SetLimit, tick: int, minute: int) -> str:
+        try:
+            name, kind = normal_name(control.name), kind_of_limit(control.name)
+        except LimitError as error:
+            return str(error)
+        known = [k.name for k in self._rules.kinds]
+        if kind is not None and kind not in known:
+            return f"there is no kind {kind!r}; there are {', '.join(sorted(known))}"
+        if control.value is not None and not 0 <= control.value <= MAX_LIMIT:
+            return f"limit {name}: {control.value} is not between 0 and {MAX_LIMIT}"
+        changed = self._limits.with_limit(name, control.value, tick=tick, minute=minute)
+        asks = any(self._rules.model_of(k) for k in self._rules.kinds)
+        if asks and not changed.now.limited("run", "run"):
+            return f"{name} is the only limit of the whole run, and a model is called only with one: set another first"
+        self._limits = changed
+        self._view.table = changed.now
+        return ""
+
+
+def read_steering(client: Redis, prefix: str) -> SteeringState:
+    """What is in force for a run, as its last tick has left it."""
+    kept: Any = client.hget(prefix + "state", "steering")
+    return SteeringState() if kept is None else msgspec.json.decode(kept, type=SteeringState)
+
+
+def limit_history(first: LimitTable, state: SteeringState) -> LimitHistory:
+    """The limits of a run: those that it began with, and what operators made of them."""
+    return LimitHistory(first, state.limits)

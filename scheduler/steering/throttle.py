@@ -1,0 +1,125 @@
+"""Throttling reflection: the cadence in force, who set it, and who waits because of it.
+
+At the end of each interval the controller of `scheduler.steering.pressure` takes a step, unless an operator has pinned
+the cadence or the settings leave it alone; `scheduler.steering.postponing` then says who may reflect. A request that a
+host makes outright is not held back. A run without pressure behaves as if none of this were there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from memory.clock import DAY
+from memory.stream import Stream
+from scheduler.budget.budget import BudgetView
+from scheduler.budget.rules import ThrottleRules
+from scheduler.config.controls import FULL, SetCadence
+from scheduler.journal.lines import Ended, Postponed, Stepped
+from scheduler.steering.postponing import Postponing
+from scheduler.steering.pressure import QUIET, Seen, burn, judge, next_factor
+from tasks.job import Request
+from tasks.reflect import salience
+
+KIND = "reflect"
+
+
+class ThrottleState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cadence in force and what the controller goes by, as a run keeps it."""
+
+    factor: int = FULL  # thousandths of the usual cadence
+    pinned: bool = False  # by an operator
+    seen: Seen = Seen()  # in the present interval
+    quiet: int = 0  # intervals in which nothing ended, up to now
+    causes: dict[str, int] = msgspec.field(default_factory=dict)  # percent, of the last interval
+    pressing: tuple[str, ...] = ()  # those of them that made it slower
+    postponed: int = 0  # times that somebody was due and had to wait, in the whole run
+
+
+LAST_CALL = DAY - 60  # minute of the game day
+
+
+class Throttle:
+    """The cadence of reflections of one run."""
+
+    def __init__(self, rules: ThrottleRules) -> None:
+        self.rules = rules
+        self.state = ThrottleState()
+        self.postponing = Postponing()
+
+    def set(self, control: SetCadence) -> None:
+        """An operator's wish."""
+        factor = self.state.factor if control.factor is None else control.factor
+        pinned = self.state.pinned if control.pinned is None else control.pinned
+        self.state = msgspec.structs.replace(self.state, factor=factor, pinned=pinned)
+
+    def see(self, ended: Iterable[Ended], tick: int) -> None:
+        """Take note of how jobs ended at a tick."""
+        seen = self.state.seen
+        for end in ended:
+            seen = seen.with_ended(end.reason, tick - end.key.tick)
+        if seen is not self.state.seen:
+            self.state = msgspec.structs.replace(self.state, seen=seen)
+
+    def step(self, view: BudgetView, minute: int, before: int) -> Stepped | None:
+        """Take the controller's step if an interval ends between game times `before` and `minute`.
+
+        Returns what the journal is to say of it; nothing where nothing presses and the cadence is as usual.
+        """
+        if minute // self.rules.interval == before // self.rules.interval:
+            return None
+        state, seen = self.state, self.state.seen
+        pace = burn(view, KIND, minute)
+        verdict = judge(seen, pace)
+        quiet = 0 if seen.ended else state.quiet + 1
+        auto = self.rules.auto and not state.pinned
+        known = seen.ended > 0 or quiet >= QUIET
+        factor = next_factor(state.factor, verdict, known=known, least=self.rules.least) if auto else state.factor
+        self.state = msgspec.structs.replace(
+            state, factor=factor, seen=Seen(), quiet=quiet % QUIET, causes=verdict.causes, pressing=verdict.pressing
+        )
+        if not auto or (factor == state.factor == FULL and not verdict.pressing):
+            return None
+        return Stepped(
+            kind=KIND, before=state.factor, factor=factor, ended=seen.ended, late=seen.late, failed=seen.failed,
+            oldest=seen.oldest, burn=pace,
+        )  # fmt: skip
+
+    def sift(
+        self,
+        due: Sequence[Request],
+        streams: Mapping[str, Stream],
+        *,
+        minute: int,
+        interval: int,
+        again: Callable[[str, str], Iterable[Request]],
+        enough: int | None = None,
+    ) -> tuple[list[Request], tuple[Postponed, ...]]:
+        """What of a tick's due requests may be asked for now, with those that waited; and who has to wait.
+
+        Args:
+            interval: game minutes between two reflections as usual.
+            again: what is due for (kind, owner) that waited, as of now.
+            enough: accumulated importance that makes an owner due; None: only the interval does.
+        """
+        if self.state.factor >= FULL and not self.postponing.waiting:
+            return list(due), ()
+        own = {request.owner: request for request in due if request.kind == KIND}
+        passed = self.postponing.sift(
+            own,
+            factor=self.state.factor,
+            minute=minute,
+            interval=interval,
+            # So whoever is to reflect once or twice a day (spec 3) does, however long an outage is.
+            last_call=self.rules.auto and not self.state.pinned and minute % DAY >= LAST_CALL,
+            salience=lambda owner: salience(streams[owner]),
+            enough=enough,
+        )
+        requests = [request for request in due if request.kind != KIND]
+        for owner in passed.owners:
+            requests += [own[owner]] if owner in own else again(KIND, owner)
+        if passed.postponed:
+            total = self.state.postponed + len(passed.postponed)
+            self.state = msgspec.structs.replace(self.state, postponed=total)
+        return requests, tuple(Postponed(KIND, owner) for owner in passed.postponed)

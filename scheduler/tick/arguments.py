@@ -1,0 +1,196 @@
+"""What a tick loop is opened with: every argument is checked before anything is started."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from redis import Redis
+
+from memory.errors import InputError, quoted
+from memory.language.truncation import Content
+from memory.profile import Location, Profile
+from memory.routing.routing import EventRule, Strategy
+from scheduler.budget.briefs import Brief
+from scheduler.config.settings import ConfigurationError, Settings, check_run_name
+from scheduler.config.tiers import TierRule, usual_tier
+from scheduler.intake.checks import (
+    MAX_LABEL,
+    check_integer,
+    check_locations,
+    check_owner,
+    check_profile,
+    check_text,
+)
+
+MAX_TICKS = 1_000_000_000_000
+MAX_DESCRIPTION = 1_000_000  # bytes of JSON
+MAX_MINUTE = 1_000_000_000_000  # of game time, at tick 0: two million years
+_STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """What a loop is opened with, each value of the type that it says."""
+
+    run: str
+    owners: Mapping[str, Profile]
+    settings: Settings
+    locations: tuple[Location, ...]
+    brief: Brief
+    tier_of: TierRule
+    event_types: Mapping[str, Strategy | EventRule]
+    ticks: int | None
+    start_minute: int
+    resume: bool
+    describe: Mapping[str, str]
+    inline: bool
+    client: Redis | None
+
+
+def check_arguments(
+    *, run: Any, owners: Any, settings: Any, locations: Any, brief: Any, tier_of: Any, event_types: Any, ticks: Any,
+    start_minute: Any, resume: Any, describe: Any, inline: Any, client: Any,
+) -> Arguments:  # fmt: skip
+    """Return the arguments, or say of the first that cannot be used what would be right.
+
+    Raises:
+        InputError, ConfigurationError: naming the argument and its value.
+    """
+    return Arguments(
+        run=check_run_name(run),
+        owners=check_present(owners),
+        settings=check_settings(settings),
+        locations=check_locations(locations),
+        brief=check_function("brief", brief) or _nothing,
+        tier_of=check_function("tier_of", tier_of) or usual_tier,
+        event_types=check_event_types(event_types),
+        ticks=None if ticks is None else check_integer("ticks", ticks, 0, MAX_TICKS),
+        start_minute=check_integer("start_minute", start_minute, 0, MAX_MINUTE),
+        resume=check_flag("resume", resume),
+        describe=check_description(describe),
+        inline=check_flag("inline", inline),
+        client=check_client(client, inline=inline),
+    )
+
+
+def check_settings(settings: object) -> Settings:
+    """Return the settings; None: those of the environment.
+
+    Raises:
+        ConfigurationError: when they are none.
+    """
+    if settings is None:
+        return Settings()
+    if not isinstance(settings, Settings):
+        raise ConfigurationError(f"settings are {quoted(settings)}: give a Settings(…)")
+    return settings
+
+
+def check_present(owners: object) -> dict[str, Profile]:
+    """Return who is there at the start.
+
+    Raises:
+        InputError: naming the first whose name or profile cannot be used.
+    """
+    if not isinstance(owners, Mapping):
+        raise InputError(f"owners are {quoted(owners)}: give a dict such as {{'agent:ada': Profile(name='Ada')}}")
+    return {check_owner(owner): check_profile(owner, profile) for owner, profile in owners.items()}
+
+
+def check_flag(what: str, value: object) -> bool:
+    """Return True or False.
+
+    Raises:
+        InputError: for anything else.
+    """
+    if not isinstance(value, bool):
+        raise InputError(f"{what} is {quoted(value)}: give True or False")
+    return value
+
+
+def check_function(what: str, value: Any) -> Callable[..., Any] | None:
+    """Return a function, or None.
+
+    Raises:
+        InputError: for anything else.
+    """
+    if value is not None and not callable(value):
+        raise InputError(f"{what} is {quoted(value)}: give a function")
+    return value  # type: ignore[no-any-return]  # callable, or None
+
+
+def check_client(client: object, *, inline: bool) -> Redis | None:
+    """Return the Redis to run on in this process.
+
+    Raises:
+        InputError: for anything else, for one that turns replies into strings, and where the loop starts its own.
+    """
+    if client is None:
+        return None
+    if not isinstance(client, Redis):
+        raise InputError(f"client is {quoted(client)}: give a redis.Redis or a fakeredis.FakeRedis")
+    if not inline:
+        raise InputError("client is for inline=True: otherwise name the server in the settings (redis_url)")
+    if client.connection_pool.connection_kwargs.get("decode_responses"):
+        raise InputError("client turns replies into strings: make it with decode_responses=False")
+    return client
+
+
+def check_description(describe: object) -> dict[str, str]:
+    """Return what the host wants to remember with a new run.
+
+    Raises:
+        InputError: when it is no dict of strings, or too much.
+    """
+    if describe is None:
+        return {}
+    if not isinstance(describe, Mapping):
+        raise InputError(f"describe is {quoted(describe)}: give a dict of strings")
+    found = {
+        check_text("describe: one of its names", name, MAX_LABEL): check_text(
+            f"describe: {quoted(name)}", value, MAX_DESCRIPTION, blank=True
+        )
+        for name, value in describe.items()
+    }
+    if (size := len(json.dumps(found))) > MAX_DESCRIPTION:
+        raise InputError(f"describe has {size:,} bytes of JSON, at most {MAX_DESCRIPTION:,} fit")
+    return found
+
+
+def check_event_types(types: object) -> dict[str, Strategy | EventRule]:
+    """Return what becomes of the host's own types of events.
+
+    Raises:
+        InputError: naming the type and what would be right.
+    """
+    if types is None:
+        return {}
+    if not isinstance(types, Mapping):
+        raise InputError(f"event_types are {quoted(types)}: give a dict such as {{'treaty_signed': 'integrate'}}")
+    for name, rule in types.items():
+        check_text("one of event_types", name, 100)
+        what = f"event_types: {quoted(name)}"
+        if isinstance(rule, EventRule):
+            _check_rule(what, rule)
+        elif not isinstance(rule, str) or rule not in _STRATEGIES:
+            raise InputError(f"{what} is {quoted(rule)}: give {' or '.join(map(repr, _STRATEGIES))}, or an EventRule")
+    return dict(types)
+
+
+def _check_rule(what: str, rule: EventRule) -> None:
+    for field in ("strategy", "with_consensus"):
+        value = getattr(rule, field)
+        if value not in _STRATEGIES and (field == "strategy" or value is not None):
+            raise InputError(f"{what}: {field} is {quoted(value)}: give {' or '.join(map(repr, _STRATEGIES))}")
+    contents = get_args(Content)
+    if rule.content not in contents:
+        raise InputError(f"{what}: content is {quoted(rule.content)}: give one of {', '.join(map(repr, contents))}")
+    check_text(f"{what}: verb", rule.verb, MAX_LABEL, blank=True)
+    check_integer(f"{what}: importance", rule.importance, 0, 10)
+
+
+def _nothing(owner: str) -> Mapping[str, Any]:
+    return {}

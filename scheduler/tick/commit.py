@@ -1,0 +1,122 @@
+"""One finished tick as the ledger writes it: every command, the journal's line, the windows that may be deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import msgspec
+
+from memory.clock import DAY, day_of
+from scheduler.config.versions import SCHEMA
+from scheduler.engine.engine import Mind
+from scheduler.engine.open_jobs import answered_writes, job_writes
+from scheduler.engine.turn import Outcome
+from scheduler.journal.lines import Notes, OpenNote, write_line
+from scheduler.ledger.ledger import Commit, HostLedger, Write
+from scheduler.ledger.streams import chunked, stream_writes
+from scheduler.ledger.world_state import world_writes
+from scheduler.tick.restore import loop_state
+from scheduler.tick.seals import Seals
+
+KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
+
+
+class Pace(NamedTuple):
+    """How the host keeps up, for those who watch; it decides nothing."""
+
+    lag: int  # ticks behind its schedule, where it is paced
+    host_us: int  # microseconds of its own work at the tick before
+
+
+class Committer:
+    """Turns a run's finished ticks into commits."""
+
+    def __init__(self, ledger: HostLedger, mind: Mind, windows: set[str], seals: Seals) -> None:
+        self._ledger = ledger
+        self._mind = mind
+        self.windows = windows  # that exist in the ledger
+        self._seals = seals
+        self._loop_written = b""
+
+    def commit(
+        self, number: int, outcome: Outcome, checkpoint: bytes | None, digest: str, chain: str, pace: Pace
+    ) -> Commit:
+        """Everything that this tick writes. `digest` and `chain` are those of the tick before."""
+        mind, core = self._mind, outcome.core
+        writes = stream_writes(outcome.streams) + job_writes(outcome.opened, mind.view)
+        writes += answered_writes(mind.answered_now())
+        self.windows |= {cell.window for item in outcome.opened if item.admitted for cell in item.cells}
+        named = {key.tick for key in mind.open}
+        windows = [(window, *span) for window in sorted(self.windows) if (span := self._over(window, number, named))]
+        forgotten = [field for window, *_ in windows for field in mind.view.forget(window)]
+        view = mind.view.take_changes()
+        writes += chunked("HSET", "view", [part for field in view for part in field], 2)
+        writes += chunked("HDEL", "view", list(forgotten))
+        for owner, profile in core.joined:
+            writes.append(Write("HSET", "owners", (owner, msgspec.json.encode(profile))))
+        for owner in core.left:
+            writes += [Write("HDEL", "owners", (owner,)), Write("HSET", "retired", (owner, number))]
+        if core.facts is not None:
+            writes.append(Write("HSET", "facts", (number, msgspec.json.encode(core.facts))))
+            writes += chunked("HDEL", "facts", list(mind.take_stale_facts()))
+        whole = core.facts is not None or bool(core.joined or core.left)
+        writes += self._seals.writes(mind, outcome.streams, number, whole=whole)
+        writes += mind.rater.writes()
+        writes += mind.estimates.writes()
+        writes += mind.late.writes()
+        writes += mind.corrections.writes()
+        writes += mind.retries.writes()
+        writes += mind.latencies.writes()
+        steered = mind.steering.written()
+        writes += steered.writes
+        writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))
+        kept = loop_state(mind)
+        if kept != self._loop_written:
+            writes.append(Write("HSET", "state", ("loop", kept)))
+            self._loop_written = kept
+        if checkpoint is not None:
+            writes += world_writes(number, checkpoint)
+        notes = Notes(
+            epoch=self._ledger.epoch,
+            ended=outcome.notes,
+            late=outcome.late,
+            corrected=outcome.corrected,
+            retried=outcome.retried,
+            opened=tuple(
+                OpenNote(key=item.job.key, reserved=item.job.reserved, cells=item.cells)
+                for item in outcome.opened
+                if item.admitted
+            ),
+            answers=steered.answers,
+            timed=outcome.timed,
+            warnings=dict(sorted(mind.warnings.items())),
+            view=tuple(view),
+        )
+        mind.warnings.clear()
+        line, digest, chain = write_line(core, notes, digest, chain, SCHEMA)
+        return Commit(
+            tick=number, line=line, digest=digest, chain=chain, awaited=mind.late.take_new(),
+            charged=mind.corrections.take_new(), closed=outcome.closed, windows=windows, writes=writes,
+        )  # fmt: skip
+
+    def _over(self, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
+        """The enqueue ticks that may name a window that may be deleted; None while it is kept or an open job names it.
+
+        A tick's window is deleted when the tick is over, a day's some days later, the run's never. The ledger keeps
+        it all the same while an attempt that names it is unsettled.
+        """
+        facts = self._mind.facts
+        period, _, index = window.partition(":")
+        if period == "tick":
+            first = last = int(index)
+            kept_until = first
+        elif period == "day" and int(index) + KEPT_DAYS < day_of(facts.minute(number)):
+            first = -(-(int(index) * DAY - facts.start_minute) // facts.minutes_per_tick)
+            last = -(-((int(index) + 1) * DAY - facts.start_minute) // facts.minutes_per_tick) - 1
+            kept_until = last
+        else:
+            return None
+        if kept_until >= number or any(first <= tick <= last for tick in named):
+            return None
+        return first, last

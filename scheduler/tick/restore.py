@@ -1,0 +1,113 @@
+"""Reading a run back from the ledger into a host's memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+from redis.exceptions import ResponseError
+
+from memory.profile import Profile
+from memory.unreadable import leave_out, unreadable
+from scheduler.budget.budget import least_pool
+from scheduler.config.endpoints import Model
+from scheduler.config.facts import Facts
+from scheduler.engine.engine import Mind
+from scheduler.engine.open_jobs import load_open_jobs
+from scheduler.engine.triggers import Trigger
+from scheduler.engine.turn import Deferred
+from scheduler.journal.left_out import check_kind_wrote
+from scheduler.ledger.errors import LedgerError, Unreadable
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.streams import load_streams
+from scheduler.ledger.world_state import load_world
+from scheduler.tick.seals import Seals
+
+
+class LoopState(msgspec.Struct, frozen=True):
+    """What the tick loop must remember beyond streams and jobs."""
+
+    facts_version: int = 0
+    deferred: tuple[Deferred, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
+
+
+class Restored(NamedTuple):
+    """Where a run stands."""
+
+    tick: int
+    digest: str
+    chain: str
+    checkpoint: bytes | None  # the world's state
+    checkpoint_tick: int
+    windows: set[str]
+    seals: Seals
+
+
+def loop_state(mind: Mind) -> bytes:
+    """The loop's own state as it is kept with the run."""
+    return msgspec.json.encode(LoopState(mind.facts_version, tuple(mind.deferred), tuple(mind.triggers)))
+
+
+def restore(ledger: HostLedger, mind: Mind) -> Restored:
+    """Fill `mind` with what the ledger holds; a new run is empty.
+
+    Raises:
+        Unreadable: when somebody has damaged it; Altered, when it can be read and is not what its host wrote.
+    """
+    try:
+        return _restore(ledger, mind)
+    except LedgerError:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError) as error:
+        raise Unreadable(ledger.run, f"{type(error).__name__}: {error}") from error
+
+
+def _restore(ledger: HostLedger, mind: Mind) -> Restored:
+    client, prefix = ledger.client, ledger.prefix
+    tick, digest, chain, kept = (_text(v) for v in client.hmget(prefix + "state", ["tick", "digest", "chain", "loop"]))
+    mind.open.clear()
+    mind.open.update(load_open_jobs(client, prefix))
+    mind.latencies.load(client, prefix, mind.open)
+    if int(tick) == 0:
+        return Restored(0, "", "", None, 0, set(), Seals())
+    loop = msgspec.json.decode(kept, type=LoopState)
+    owners: Any = client.hgetall(prefix + "owners")
+    mind.profiles = {o.decode(): msgspec.json.decode(raw, type=Profile) for o, raw in sorted(owners.items())}
+    mind.streams = load_streams(client, prefix, mind.profiles)
+    mind.retired = {owner.decode() for owner in client.hkeys(prefix + "retired")}  # type: ignore[union-attr]
+    facts: Any = client.hgetall(prefix + "facts")
+    mind.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
+    seals = Seals()
+    seals.check(client, prefix, mind, int(tick))
+    mind.left_out = list(unreadable(mind.streams.values()))
+    for one in mind.left_out:
+        if one.number:
+            check_kind_wrote(client, prefix, one.owner, mind.streams[one.owner].entries[one.number])
+        leave_out(mind.streams[one.owner], (one.number,), int(tick) + 1)
+    mind.facts = _with_models(mind.facts_at[loop.facts_version], mind.facts.models)
+    mind.facts_version = loop.facts_version
+    mind.deferred = list(loop.deferred)
+    mind.triggers = list(loop.triggers)
+    view: Any = client.hgetall(prefix + "view")
+    created: Any = client.hget(prefix + "state", "created")
+    mind.retries.of_before = created is None
+    mind.view.least_pool = least_pool(created)  # what the pools of an older run were, they remain
+    mind.view.held = {field.decode(): int(value) for field, value in view.items()}
+    mind.rater.load(client, prefix)
+    mind.estimates.load(client, prefix)
+    mind.late.load(client, prefix, mind.streams, {(one.owner, one.number) for one in mind.left_out})
+    mind.corrections.load(client, prefix)
+    mind.steering.load(client, prefix)
+    windows: Any = client.smembers(prefix + "windows")
+    world, at = load_world(client, prefix)
+    return Restored(int(tick), digest, chain, world, at, {window.decode() for window in windows}, seals)
+
+
+def _with_models(kept: Facts, models: tuple[Model, ...]) -> Facts:
+    """A run of before facts had models is given those of its settings: its next tick writes them."""
+    return kept if kept.models or not models else msgspec.structs.replace(kept, models=models)
+
+
+def _text(value: Any) -> str:
+    return value.decode() if value else ""

@@ -1,0 +1,219 @@
+"""Waiting for results in real time: leases of attempts, and hints that are repeated.
+
+Hints are repeated while their job is open and unclaimed, without limit, but ever more rarely for one job: a queue
+that is long because workers are slow must not be flooded with duplicates.
+
+Only the host expires a lease: when for `lease` seconds of its own monotonic clock it has seen the same token
+and the same heartbeat of that worker. A resumed host starts every lease anew. No TTL, no wall clock and no
+clock of Redis decides anything. While the ledger is away nobody can beat and nothing is seen, so no lease runs on.
+
+Nobody may be there to wait for. A boundary that has waited as long as it may without one sign of life (a claim, a
+heartbeat, a result) is the last that waits: until there is one, those after it look and go on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import structlog
+
+from scheduler.config.controls import Asked, wanted_mode
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.answers import Collected, Learned, Offered, Retry, Row
+from scheduler.ledger.ledger import Apply, HostLedger
+from tasks.job import Job, JobKey
+
+log = structlog.get_logger()
+
+Publish = Callable[[Sequence[Job]], int]
+
+ASKED_AGAIN = 1.0  # seconds after which a paused host looks whether it still holds its run, or is to stop
+MOST_INTERVALS = 16  # hint intervals between two hints of one job, at most
+LOOKS_A_LEASE = 4  # at least so many looks without a heartbeat, before a lease has run out
+
+
+class Leases:
+    """What the host has seen of running attempts.
+
+    Between two looks at most a part of a lease goes by: in a longer gap the host was blind, and the workers may have
+    been unable to beat, as while the server stalls.
+    """
+
+    def __init__(self, lease: float) -> None:
+        self._lease = lease
+        self._time = 0.0  # that has gone by
+        self._looked: float | None = None
+        self._seen: dict[str, tuple[int, float]] = {}  # token -> (heartbeat, since)
+
+    def watch(self, collected: Collected, now: float) -> list[str]:
+        """Take note of tokens and heartbeats; returns the tokens whose lease has run out at `now`."""
+        if self._looked is not None:
+            self._time += min(now - self._looked, self._lease / LOOKS_A_LEASE)
+        self._looked, now = now, self._time
+        seen: dict[str, tuple[int, float]] = {}
+        expired = []
+        for token, attempt in sorted(collected.attempts.items()):
+            beat = collected.beats.get(attempt.worker, 0)
+            before = self._seen.get(token)
+            since = before[1] if before is not None and before[0] == beat else now
+            seen[token] = (beat, since)
+            if now - since > self._lease:
+                expired.append(token)
+        self._seen = seen
+        return expired
+
+
+class Hints:
+    """When each unclaimed job's hint is repeated: after one interval, then two, four, … up to `MOST_INTERVALS`."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+        self._next: dict[JobKey, tuple[float, int]] = {}  # when to repeat, and how many intervals after that
+
+    def published(self, keys: Iterable[JobKey], now: float) -> None:
+        """Hints of these jobs were published for the first time."""
+        for key in keys:
+            self._next[key] = (now + self._interval, 2)
+
+    def repeat(self, unclaimed: Sequence[JobKey], now: float) -> list[JobKey]:
+        """Those of the unclaimed jobs whose hint is to be repeated now; all others are forgotten."""
+        again, kept = [], {}
+        for key in unclaimed:
+            at, intervals = self._next.get(key, (now, 1))
+            if at <= now:
+                again.append(key)
+                at, intervals = now + self._interval * intervals, min(2 * intervals, MOST_INTERVALS)
+            kept[key] = (at, intervals)
+        self._next = kept
+        return again
+
+
+class SignsOfLife:
+    """Whether there is anybody to wait for."""
+
+    def __init__(self) -> None:
+        self._seen: frozenset[object] = frozenset()
+        self.silence = 0.0  # seconds that boundaries have waited since the last sign
+
+    def look(self, collected: Collected) -> None:
+        """Take note of claims, heartbeats and results."""
+        staged = (row.key for row in collected.rows if row.state == "staged")
+        signs = frozenset([*collected.attempts, *collected.beats.items(), *staged])
+        if not signs <= self._seen:
+            self.silence = 0.0
+        self._seen = signs
+
+
+class Waiting:
+    """Collects what is due, waiting for it as long as allowed.
+
+    Args:
+        workers_left: whether a worker of this host's own lives or will be started again; otherwise those of others are
+            waited for no longer than a lease. None: nothing is known of workers.
+    """
+
+    def __init__(
+        self,
+        ledger: HostLedger,
+        publish: Publish,
+        *,
+        apply: Apply,
+        wait: float,
+        lease: float,
+        hint_interval: float,
+        workers_left: Callable[[], bool] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ledger = ledger
+        self._publish = publish
+        self._apply: Apply = apply
+        self._wait = wait
+        self._lease = lease
+        self._interval = min(hint_interval, lease / LOOKS_A_LEASE)  # seconds between two looks, at most
+        self._workers_left = workers_left
+        self._clock = clock
+        self._leases = Leases(lease)
+        self._life = SignsOfLife()
+        self._hints = Hints(hint_interval)
+        self._looked = clock()
+        self.asked: Sequence[Asked | None] = ()  # of operators, as the ledger last showed it; not applied yet
+        self.offers: Sequence[Offered] = ()  # answers that came late, the same
+        self.learned: Sequence[Learned] = ()  # what ended jobs came to, the same
+        self.retries: Sequence[Retry] = ()  # what earlier attempts used, the same
+        self.timed: Sequence[Timed | None] = ()  # when answers were there, the same
+
+    def hint(self, jobs: Sequence[Job]) -> None:
+        """Publish messages for jobs that were just admitted."""
+        self._publish(jobs)
+        self._hints.published((job.key for job in jobs), self._clock())
+
+    def gather(self, tick: int, known: list[Row] | None, jobs: Mapping[JobKey, OpenJob]) -> list[Row]:
+        """The rows due at `tick`: all staged, or as they are when the wait is over.
+
+        Args:
+            known: what the last step already said, or None.
+        """
+        began, lost = self._clock(), self._ledger.lost
+        stale = self._apply == "ready" or began - self._looked >= self._interval
+        last = self._wait == 0 or self._deserted()  # nothing that arrives after this is seen
+        rows = self._look(tick, jobs) if known is None or stale or (last and _out(known)) else known
+        while rows is not None and _out(rows) and not self._deserted():
+            now = self._clock()
+            left = began + self._wait + (self._ledger.lost - lost) - now
+            if left <= 0:
+                break
+            self._ledger.wait_ready(tick, min(left, self._interval))
+            self._life.silence += self._clock() - now
+            rows = self._look(tick, jobs)
+        if rows is None:  # the ledger is away: whatever it has, this host can only call it late
+            rows = known if known is not None else _unseen(tick, jobs)
+        return [row for row in rows if row.key in jobs]
+
+    def pause(self, tick: int, stopping: Callable[[], bool]) -> None:
+        """Wait until an operator lets the run go on at `tick`, drains or cancels it, or this host is to stop."""
+        while not stopping():
+            collected = self._ledger.collect(tick, self._apply)
+            if collected is not None:
+                self.asked = collected.asked
+                if wanted_mode(self.asked) not in (None, "paused"):
+                    self._ledger.go_on()
+                    return
+            self._ledger.wait_asked(ASKED_AGAIN)
+
+    def _deserted(self) -> bool:
+        given_up = self._workers_left is not None and not self._workers_left()
+        return self._life.silence >= (min(self._wait, self._lease) if given_up else self._wait) > 0
+
+    def _look(self, tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[Row] | None:
+        collected = self._ledger.collect(tick, self._apply)
+        if collected is None:
+            return None
+        now = self._looked = self._clock()
+        self._life.look(collected)
+        expired = self._leases.watch(collected, now)
+        if expired:
+            for token in expired:
+                attempt = collected.attempts[token]
+                log.warning("lease.expired", run=self._ledger.run, job=attempt.job, worker=attempt.worker)
+            collected = self._ledger.collect(tick, self._apply, expired)
+            if collected is None:
+                return None
+        self.asked, self.offers = collected.asked, collected.offers
+        self.learned, self.timed, self.retries = collected.learned, collected.timed, collected.retries
+        unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs]
+        again = self._hints.repeat(unclaimed, now)
+        if again:
+            self._publish([jobs[key].job for key in again])
+        return collected.rows
+
+
+def _unseen(tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[Row]:
+    """What is due, as far as a host can say that cannot ask."""
+    due = sorted(key for key, item in jobs.items() if item.job.due <= tick)
+    return [Row(key, "open" if jobs[key].admitted else "held", None, 0) for key in due]
+
+
+def _out(rows: Sequence[Row]) -> bool:
+    return any(row.state == "open" for row in rows)

@@ -1,0 +1,103 @@
+"""Whether what the ledger holds of a run's memory is what its host wrote: found out before a host goes on with it.
+
+With each tick its host writes a seal of every stream that changed, and of facts and owners when these did. Keys under
+the run's prefix:
+    seals  hash  owner -> seal of its stream (`memory.seal`); ":facts" and ":owners" -> hash of these
+    state  hash  sealed: the tick up to which the seals are kept up
+
+A version that knows no seals leaves `sealed` behind. Then, as where there are none, the journal says what must be held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import structlog
+from redis import Redis
+
+from memory.seal import broken_parts, digest_of
+from memory.stream import Stream
+from scheduler.engine.run_state import RunState
+from scheduler.journal.checkpoint import load_base, load_checkpoint_streams
+from scheduler.journal.history import pass_journal, redo
+from scheduler.journal.run_totals import Standing, wrong_facts
+from scheduler.ledger.errors import Altered
+from scheduler.ledger.ledger import Value, Write
+from scheduler.ledger.streams import chunked, differences
+
+FACTS, OWNERS = ":facts", ":owners"  # no owner is called so
+
+log = structlog.get_logger()
+
+
+class Seals:
+    """The seals that the ledger holds, as far as this host knows."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, str] = {}
+
+    def writes(self, state: RunState, changed: Iterable[Stream], tick: int, *, whole: bool) -> list[Write]:
+        """Return the commands that seal what a tick leads to.
+
+        Args:
+            changed: the streams that the tick changed.
+            whole: it changed facts or owners too.
+        """
+        missing = (stream for owner, stream in state.streams.items() if owner not in self._kept)
+        found = {stream.owner: stream.seal() for stream in (*changed, *missing)}
+        if whole or FACTS not in self._kept:
+            found |= {FACTS: _seal_of_facts(state), OWNERS: _seal_of_owners(state)}
+        values: list[Value] = [part for item in found.items() if self._kept.get(item[0]) != item[1] for part in item]
+        self._kept |= found
+        return [*chunked("HSET", "seals", values, 2), Write("HSET", "state", ("sealed", tick))]
+
+    def check(self, client: Redis, prefix: str, state: RunState, tick: int) -> None:
+        """Check what was read back, as it is before anything is left out of it.
+
+        Raises:
+            Altered: when it is not what the run's host wrote.
+            JournalError: when there are no seals of it, and the journal cannot be read either.
+        """
+        sealed: Any = client.hget(prefix + "state", "sealed")
+        if sealed != b"%d" % tick or not client.exists(prefix + "seals"):
+            log.info("ledger.unsealed", run=state.run, tick=tick)
+            wrong = list(_unlike_journal(client, prefix, state, tick))
+        else:
+            kept: Any = client.hgetall(prefix + "seals")
+            self._kept = {name.decode(): text.decode() for name, text in kept.items()}
+            wrong = list(self._broken(state))
+        if wrong:
+            raise Altered(state.run, tick, wrong)
+
+    def _broken(self, state: RunState) -> Iterator[str]:
+        if self._kept.get(FACTS) != _seal_of_facts(state):
+            yield "facts"
+        if self._kept.get(OWNERS) != _seal_of_owners(state):
+            yield "owners"
+        for owner, stream in sorted(state.streams.items()):
+            yield from (f"{part} of {owner}" for part in broken_parts(stream.seal(), self._kept.get(owner, "")))
+
+
+def _seal_of_facts(state: RunState) -> str:
+    return digest_of(sorted(state.facts_at.items()))
+
+
+def _seal_of_owners(state: RunState) -> str:
+    return digest_of((sorted(state.profiles.items()), sorted(state.retired)))
+
+
+def _unlike_journal(client: Redis, prefix: str, state: RunState, tick: int) -> Iterator[str]:
+    """Yield the parts of what was read back that are not what the journal leads to."""
+    base = load_base(client, prefix)
+    standing = base.standing if base is not None else Standing()
+    streams = load_checkpoint_streams(client, prefix, base) if base is not None else {}
+    for passed in pass_journal(client, prefix, standing.tick + 1, tick):
+        redo(passed.line, streams)
+        standing.add(passed.line)
+    if wrong_facts(state.facts_at, standing):
+        yield "facts"
+    if state.profiles != standing.profiles:
+        yield "owners"
+    for owner in sorted(state.streams.keys() & streams.keys()):
+        yield from (f"{owner}: {found}" for found in differences(state.streams[owner], streams[owner]))

@@ -1,0 +1,160 @@
+"""Keeping the journal short: checkpoints, export, removal; all between two ticks, each step fenced.
+
+At the first tick of each game day a checkpoint is written (`scheduler.journal.checkpoint`). Lines up to a checkpoint
+are removed once `keep` whole game days lie behind it and the world has given a checkpoint of its own since: a resumed
+world must be handed the ticks since then again. So the journal of a world that never gives one is never trimmed.
+Before anything is removed it is on disk in files (`scheduler.journal.exported`), unless that is switched off.
+
+A host may die between any two steps: the next one writes the checkpoint of the same tick again, exports the same bytes
+again, or finds that all is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import structlog
+
+from memory.clock import day_of
+from memory.snapshot import dump
+from scheduler.config.versions import SCHEMA
+from scheduler.engine.engine import Mind
+from scheduler.journal.checkpoint import (
+    JournalCheckpoint,
+    content_hash,
+    load_checkpoint,
+    packed,
+    trimmed_tick,
+    write_checkpoint,
+)
+from scheduler.journal.exported import ExportedJournal, exported_entry
+from scheduler.journal.history import PAGE, read_journal
+from scheduler.journal.lines import JournalError, next_chain, unpack_line
+from scheduler.journal.run_totals import Standing
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.streams import load_streams
+
+log = structlog.get_logger()
+
+STEP_BYTES = 1_000_000  # of streams that one step carries, about
+
+
+class JournalTrimmer:
+    """Trims the journal of one run.
+
+    Args:
+        keep: whole game days whose lines stay in the ledger, at least 1.
+        exported: where removed lines go; None: nowhere.
+    """
+
+    def __init__(self, ledger: HostLedger, mind: Mind, *, keep: int, exported: ExportedJournal | None) -> None:
+        self._ledger = ledger
+        self._mind = mind
+        self._keep = keep
+        self._exported = exported
+        self._trimmed = trimmed_tick(ledger.client, ledger.prefix)
+        kept: Any = ledger.client.hkeys(ledger.prefix + "journal_checkpoints")
+        self._checkpoints = sorted(int(tick) for tick in kept)
+        self._refused = 0  # a checkpoint whose lines could not be exported: tried again with the next
+
+    def trim(self, tick: int, digest: str, chain: str, world: int, windows: Collection[str]) -> str:
+        """Do what is due now that `tick` is committed. Returns the chain after it.
+
+        Args:
+            digest: the run's at that tick.
+            chain: the run's at that tick.
+            world: the tick of the world's last checkpoint; 0: there is none.
+            windows: of the budget, that the ledger keeps.
+
+        Raises:
+            Fenced: when another host has taken the run.
+            JournalError: when a line is not what was written; it is not removed.
+        """
+        day = self._day(tick)
+        behind = (at for at in self._checkpoints if at <= world and self._day(at) + self._keep <= day)
+        base = max(behind, default=0)
+        if base > self._trimmed and base != self._refused:
+            self._remove(base)  # before more is written
+        if tick and day > self._day(max(self._checkpoints, default=0)):
+            chain = self._write_checkpoint(tick, digest, chain, windows)
+        return chain
+
+    def _day(self, tick: int) -> int:
+        return day_of(self._mind.facts.minute(tick))
+
+    def _write_checkpoint(self, tick: int, digest: str, chain: str, windows: Collection[str]) -> str:
+        client, prefix = self._ledger.client, self._ledger.prefix
+        before = load_checkpoint(client, prefix, max(self._checkpoints, default=0))
+        standing = before.standing if before is not None else Standing()
+        for line in read_journal(client, prefix, standing.tick + 1, tick):
+            standing.add(line)
+        standing.forget(windows)
+        retired = dict(before.retired) if before is not None else {}
+        left = sorted(self._mind.retired - retired.keys())
+        retired |= {owner: content_hash(dump(s)) for owner, s in load_streams(client, prefix, left).items()}
+        streams: dict[str, str] = {}
+        part: dict[str, bytes] = {}
+        for owner, stream in sorted(self._mind.streams.items()):
+            body = dump(stream)
+            streams[owner], part[owner] = content_hash(body), packed(body)
+            if sum(map(len, part.values())) >= STEP_BYTES:
+                self._ledger.checkpoint(tick, part)
+                part = {}
+        entry, chain = write_checkpoint(
+            JournalCheckpoint(
+                v=SCHEMA, tick=tick, digest=digest, after=chain, standing=standing, streams=streams, retired=retired
+            )
+        )
+        self._ledger.checkpoint(tick, part, entry=entry, chain=chain)
+        self._checkpoints.append(tick)
+        log.info("journal.checkpoint", run=self._ledger.run, tick=tick)
+        return chain
+
+    def _remove(self, base: int) -> None:
+        if self._exported is not None:
+            try:
+                self._exported.write(self._trimmed + 1, base, self._entries(base))
+            except OSError as error:
+                self._refused = base
+                log.warning("journal.not_exported", run=self._ledger.run, upto=base, error=str(error))
+                return
+        self._ledger.trim(base)
+        log.info("journal.trimmed", run=self._ledger.run, first=self._trimmed + 1, upto=base)
+        self._trimmed = base
+        self._checkpoints = [at for at in self._checkpoints if at >= base]
+
+    def _entries(self, base: int) -> Iterator[bytes]:
+        """The entries to be removed, in their order; their chain is verified."""
+        client, prefix = self._ledger.client, self._ledger.prefix
+        before = load_checkpoint(client, prefix, self._trimmed)
+        check = _chain_check("" if before is None else unpack_line(self._checkpoint(self._trimmed))[0])
+        for start in range(self._trimmed, base, PAGE):
+            page: Any = client.lrange(
+                prefix + "journal", start - self._trimmed, min(start + PAGE, base) - 1 - self._trimmed
+            )
+            for tick, stored in enumerate(page, start + 1):
+                yield exported_entry(*check(tick, stored), "line")
+                if tick in self._checkpoints:
+                    yield exported_entry(*check(tick, self._checkpoint(tick)), "checkpoint")
+
+    def _checkpoint(self, tick: int) -> bytes:
+        stored: Any = self._ledger.client.hget(self._ledger.prefix + "journal_checkpoints", str(tick))
+        return bytes(stored or b"")
+
+
+def _chain_check(chain: str) -> Callable[[int, bytes], tuple[str, bytes]]:
+    """Makes sure that each entry given is chained to the one given before, the first to `chain`. Returns what it is."""
+
+    def check(tick: int, stored: bytes) -> tuple[str, bytes]:
+        nonlocal chain
+        try:
+            found, body = unpack_line(stored)
+        except JournalError as error:
+            raise JournalError(f"tick {tick}: {error}; its lines up to here are not removed") from error
+        chain = next_chain(chain, body)
+        if chain != found:
+            raise JournalError(f"tick {tick}: the journal was changed; its lines up to here are not removed")
+        return found, body
+
+    return check

@@ -1,0 +1,67 @@
+"""What a host passed in that its run does not use, said in the log and among the run's warnings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+import structlog
+
+from scheduler.budget.rules import strangers
+from scheduler.config.kept_settings import KEPT, keep_settings
+from scheduler.config.settings import Settings
+from scheduler.engine.engine import Mind
+from scheduler.tick.arguments import Arguments
+
+log = structlog.get_logger()
+
+_MOST = 5  # names that one line of a log lists
+
+
+def unused_settings(kept: bytes | str, given: Settings) -> list[str]:
+    """Return the settings that were set for a run that goes on, and that it began with others of."""
+    began, now = json.loads(kept), json.loads(keep_settings(given))
+    names = sorted(KEPT & given.model_fields_set & began.keys())
+    return [f"settings: {name}" for name in names if began[name] != now[name]]
+
+
+def unused_arguments(mind: Mind, given: Arguments, described: Mapping[str, str]) -> list[str]:
+    """Return the arguments that a run that goes on does not use, as they say something else than it began with.
+
+    Args:
+        described: what the host that created the run said of it.
+    """
+    profiles = mind.profiles
+    found = [f"owners: {owner} (join it in the loop's body)" for owner in sorted(given.owners)
+             if owner not in profiles and owner not in mind.retired]  # fmt: skip
+    found += [f"owners: profile of {owner}" for owner, profile in sorted(given.owners.items())
+              if owner in profiles and profiles[owner] != profile]  # fmt: skip
+    if given.locations and given.locations != mind.facts.locations:
+        found.append("locations")
+    if given.start_minute and given.start_minute != mind.facts.start_minute:
+        found.append("start_minute")
+    if given.describe and given.describe != described:
+        found.append("describe")
+    return found
+
+
+def tell_ignored(mind: Mind, ignored: Iterable[str]) -> None:
+    """Say what a run that goes on does not use."""
+    if names := list(ignored):
+        log.warning("resume.ignored", run=mind.run, what=_listed(names), why="a run keeps what it began with")
+        mind.warnings["resume.ignored"] += len(names)
+
+
+def tell_strangers(mind: Mind, settings: Settings, owners: Iterable[str]) -> None:
+    """Say which owners limits and policies name that the run does not have; they may join yet."""
+    known = {*owners, *mind.profiles, *mind.retired}
+    if names := strangers(settings, known):
+        log.warning(
+            "settings.unknown_owner", run=mind.run, what=_listed(names), why="nobody in the run is called so yet"
+        )
+        mind.warnings["settings.unknown_owner"] += len(names)
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return "; ".join(names[:_MOST]) + more

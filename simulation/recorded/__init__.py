@@ -1,0 +1,1 @@
+"""Recorded runs in the Generative Agents format: read, played and written."""

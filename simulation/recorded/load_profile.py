@@ -1,0 +1,53 @@
+"""The load that a recording stands for: when its agents reflected, and what was asked of a model at each step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from simulation.recorded.recording import Recording
+from simulation.recorded.reflections import reflections
+
+CALLS_PER_REFLECTION, CALLS_PER_INSIGHT = 4, 2  # what the original asks a model for
+
+
+def reflection_times(recording: Recording, run: str) -> list[dict[str, Any]]:
+    """For each agent by name: when the importance rule makes it reflect, and its counters at the end."""
+    rows: list[dict[str, Any]] = []
+    for persona in sorted(recording.personas, key=lambda persona: persona.name):
+        trigger = persona.scratch.importance_trigger_max
+        found = reflections(persona.nodes, trigger)
+        rows.append(
+            {
+                "run": run,
+                "agent": persona.name,
+                "trigger_max": trigger,
+                "nodes": len(persona.nodes),
+                "recorded": [str(when) for when in found.times],
+                "final_acc": found.counter,
+                "final_ele": found.events,
+            }
+        )
+    return rows
+
+
+def job_demand(recording: Recording) -> str:
+    """CSV: for each time step with any, importance ratings (of events that are not idle), chats, reflections, calls."""
+    ratings: Counter[str] = Counter()
+    chats: Counter[str] = Counter()
+    reflected: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
+    for persona in recording.personas:
+        times = {str(when) for when in reflections(persona.nodes, persona.scratch.importance_trigger_max).times}
+        reflected.update(times)
+        for when in times:
+            calls[when] += CALLS_PER_REFLECTION
+        for node in persona.nodes:
+            step = str(node.created)
+            ratings[step] += node.type == "event" and "idle" not in node.text
+            chats[step] += node.type == "chat"
+            calls[step] += CALLS_PER_INSIGHT * (node.type == "thought" and bool(node.evidence) and step in times)
+    lines = ["sim_time,importance_jobs,chat_nodes,reflect_jobs,reflect_llm_calls"]
+    for step in sorted(ratings | chats | reflected):
+        lines.append(f"{step},{ratings[step]},{chats[step]},{reflected[step]},{calls[step]}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,273 @@
+"""The player of recorded runs: feeds what agents observed then, at the time they observed it, as a world."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memory.clock import DAY
+from memory.effects import Append, Effect, SetPlanStatus
+from memory.entry import Entry
+from memory.profile import Location, Profile
+from simulation.naming import distinct, slug
+from simulation.recorded.nodes import Node
+from simulation.recorded.recording import Persona, Recording, read_recording
+from simulation.town.plans import Agenda
+from simulation.world import Change
+
+#: words in the name of a place, its type and what it is good for; the first that fits ("Ryan Park's apartment")
+TYPES: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
+    (("house", "apartment", "dorm", "home", "space"), "home", ("home",)),
+    (("cafe", "café", "restaurant", "bakery"), "restaurant", ("food", "social")),
+    (("pub", "bar", "inn"), "pub", ("food", "social")),
+    (("park", "garden", "plaza", "square"), "park", ("outdoors", "social")),
+    (("college", "school", "university", "library"), "school", ("work",)),
+    (("store", "market", "shop", "pharmacy"), "shop", ("work",)),
+)
+
+
+class _State(msgspec.Struct, kw_only=True):
+    minute: int
+    agendas: dict[str, Agenda]
+    effects: list[Effect] = msgspec.field(default_factory=list)
+
+
+class RecordedWorld:
+    """A world for the tick loop (`simulation.world.World`) that replays a recording.
+
+    Fed are recorded events (as observations) and the lines of recorded chats (as messages). Recorded thoughts and
+    plans are not: they are what a run has to think itself. The recorded schedule decides where an agent is and what
+    it is doing at a moment; of the rest of the day nothing can be learned from here.
+
+    Raises:
+        RecordingError: when the recording cannot be used.
+    """
+
+    def __init__(self, recording: Recording | Path | str, minutes_per_tick: int = 1) -> None:
+        self.recording = recording if isinstance(recording, Recording) else read_recording(recording)
+        self.minutes_per_tick = minutes_per_tick
+        self.start_minute = self.recording.minute_of(self.recording.meta.start_date)
+        names = [persona.name for persona in self.recording.personas]
+        ids = [f"agent:{s}" for s in distinct([slug(name) for name in names], "persona")]
+        self._ids = dict(zip(names, ids, strict=True))
+        self._personas = dict(zip(ids, self.recording.personas, strict=True))
+        self._places = _places(self.recording)
+        self._profiles = {owner: self._profile(persona) for owner, persona in self._personas.items()}
+        self._timetables = {owner: _Timetable(p.scratch.f_daily_schedule) for owner, p in self._personas.items()}
+        self._whereabouts = {owner: self._seen_at(persona) for owner, persona in self._personas.items()}
+        self._feed = self._observations()
+        self._state = _State(minute=self.start_minute - 1, agendas={owner: Agenda() for owner in self._personas})
+
+    # -- what the loop reads -------------------------------------------------------------------------
+
+    @property
+    def warnings(self) -> Counter[str]:
+        """Kind of dirt in the recording -> how many records were refused or repaired."""
+        return self.recording.warnings
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        """The places that the recording names, by id."""
+        return tuple(sorted(self._places.values(), key=lambda place: place.id))
+
+    @property
+    def ticks_per_day(self) -> int:
+        """Ticks in a game day."""
+        return -(-DAY // self.minutes_per_tick)
+
+    @property
+    def days(self) -> int:
+        """Game days that the recording touches, not counting a few minutes after the last midnight."""
+        return max(1, round(self.recording.minute_of(self.recording.meta.curr_time) / DAY))
+
+    def owners(self) -> Mapping[str, Profile]:
+        """The profiles of the recorded agents, by owner id."""
+        return self._profiles
+
+    def brief(self, owner: str) -> dict[str, Any]:
+        """Where an agent is and what it is doing now. A recording knows no meters."""
+        minute = self._state.minute
+        return {
+            "location": self._location(owner, minute),
+            "activity": self._timetables[owner].activity(minute),
+        }
+
+    # -- what changes it -----------------------------------------------------------------------------
+
+    def apply(self, change: Change) -> None:
+        """Take over plans and the status of their items; the recorded past cannot be changed otherwise."""
+        agenda = self._state.agendas.get(change.owner)
+        if agenda is None:
+            return
+        match change.effect:
+            case Append(entry=planned) if planned.type == "plan":
+                agenda.replace(change.entry or planned, {place.id for place in self._places.values()})
+            case SetPlanStatus():
+                agenda.set_status(change.effect)
+            case _:
+                pass
+
+    def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
+        """Go on to game time `minute`; what was observed, in order of recorded time, agent and node."""
+        state = self._state
+        seen: list[tuple[str, Entry]] = []
+        while state.minute < minute:
+            state.minute += 1
+            seen += self._feed.get(state.minute, ())
+            for owner, agenda in state.agendas.items():
+                asleep = self._timetables[owner].asleep(state.minute)
+                state.effects += agenda.follow(owner, state.minute, self._location(owner, state.minute), asleep)
+        return seen
+
+    def take_effects(self) -> list[Effect]:
+        """Plan items that the recorded agents got to, finished or missed since the last call."""
+        taken, self._state.effects = self._state.effects, []
+        return taken
+
+    def dump(self) -> bytes:
+        """The mutable state as JSON: the minute, and the plans of the run that plays it."""
+        return msgspec.json.encode(self._state)
+
+    def load(self, data: bytes) -> None:
+        """Continue from a dump of the same recording.
+
+        Raises:
+            ValueError: when it is not one.
+        """
+        try:
+            state = msgspec.json.decode(data, type=_State)
+        except msgspec.MsgspecError as error:
+            raise ValueError(f"this is not a dump of a recorded world: {error}") from error
+        if list(state.agendas) != list(self._personas):
+            raise ValueError(f"the dump is of another recording, with {', '.join(state.agendas) or 'nobody'} in it")
+        self._state = state
+
+    # -- from recorded to remembered -----------------------------------------------------------------
+
+    def _profile(self, persona: Persona) -> Profile:
+        scratch = persona.scratch
+        home = self._places.get(_sector(scratch.living_area))
+        return Profile(
+            name=persona.name,
+            age=scratch.age,
+            traits=tuple(trait.strip() for trait in scratch.innate.split(",") if trait.strip()),
+            background=scratch.learned,
+            currently=scratch.currently,
+            routine=scratch.lifestyle,
+            home=home.id if home else "",
+        )
+
+    def _observations(self) -> dict[int, list[tuple[str, Entry]]]:
+        fed = sorted(
+            (
+                (node.created, index, node.number, owner, node)
+                for index, (owner, persona) in enumerate(self._personas.items())
+                for node in persona.nodes
+                if node.type != "thought"
+            ),
+            key=lambda item: item[:3],
+        )
+        feed: dict[int, list[tuple[str, Entry]]] = {}
+        for created, _, _, owner, node in fed:
+            minute = self.recording.minute_of(created)
+            feed.setdefault(minute, []).extend((owner, entry) for entry in self._entries(owner, node, minute))
+        return feed
+
+    def _entries(self, owner: str, node: Node, minute: int) -> list[Entry]:
+        place = self._places.get(_sector(node.subject))
+        location = place.id if place else self._location(owner, minute)
+        named = [self._ids[name] for name in (node.subject, node.object) if name in self._ids]
+        speakers = [self._ids.get(name, name) for name, _ in node.lines]
+        subjects = tuple(dict.fromkeys([owner, *named, *speakers]))
+        if not node.lines:
+            return [
+                Entry(
+                    type="observation",
+                    text=node.text,
+                    minute=minute,
+                    location=location,
+                    subjects=subjects,
+                    keywords=node.keywords,
+                    importance=node.importance,
+                )
+            ]
+        return [
+            Entry(
+                type="message",
+                text=f"{speaker}: {words}",
+                minute=minute,
+                location=location,
+                subjects=subjects,
+                importance=node.importance,
+                source="dialogue",
+                source_id=f"chat-{minute}-{'+'.join(sorted(subjects))}",
+            )
+            for speaker, words in node.lines
+        ]
+
+    def _seen_at(self, persona: Persona) -> tuple[list[int], list[str]]:
+        """The minutes at which a persona saw something that has an address, and the place of each."""
+        minutes: list[int] = []
+        places: list[str] = []
+        for node in persona.nodes:
+            place = self._places.get(_sector(node.subject)) if node.type == "event" else None
+            if place is not None:
+                minutes.append(self.recording.minute_of(node.created))
+                places.append(place.id)
+        return minutes, places
+
+    def _location(self, owner: str, minute: int) -> str:
+        """Asleep: home. Otherwise the place that the schedule names, or else where something was seen last."""
+        home = self._profiles[owner].home
+        timetable = self._timetables[owner]
+        if timetable.asleep(minute):
+            return home
+        activity = timetable.activity(minute).lower()
+        for place in self._places.values():
+            if place.name.lower() in activity:
+                return place.id
+        minutes, places = self._whereabouts[owner]
+        last = bisect_right(minutes, minute)
+        return places[last - 1] if last else home
+
+
+class _Timetable:
+    """A recorded schedule, looked up by game time. It is one day's, and serves for every day."""
+
+    def __init__(self, schedule: list[tuple[str, int]]) -> None:
+        self._activities = [words for words, _ in schedule]
+        self._ends = list(accumulate(length for _, length in schedule))
+
+    def activity(self, minute: int) -> str:
+        index = bisect_right(self._ends, minute % DAY)
+        return self._activities[index] if index < len(self._activities) else ""
+
+    def asleep(self, minute: int) -> bool:
+        return self.activity(minute).lower().startswith(("sleep", "asleep"))
+
+
+def _sector(address: str) -> str:
+    """The second level of "world:sector:arena:object"; empty if it is not an address."""
+    parts = address.split(":")
+    return parts[1].strip() if len(parts) > 1 else ""
+
+
+def _places(recording: Recording) -> dict[str, Location]:
+    """Every sector that an address of the recording names, by name."""
+    homes = {_sector(persona.scratch.living_area) for persona in recording.personas}
+    addresses = {_sector(node.subject) for persona in recording.personas for node in persona.nodes}
+    names = sorted((homes | addresses) - {""})
+    places: dict[str, Location] = {}
+    for name, place_id in zip(names, distinct([slug(name) for name in names], "place"), strict=True):
+        words = name.lower().replace("'", " ").split()
+        place_type, tags = next(((t, tags) for keys, t, tags in TYPES if any(k in words for k in keys)), ("", ()))
+        if name in homes:
+            place_type, tags = "home", ("home",)
+        places[name] = Location(id=place_id, name=name, type=place_type, tags=tags)
+    return places

@@ -1,0 +1,183 @@
+"""Reading recorded runs in the Generative Agents format, whose real files are dirty.
+
+Layout: `meta.json` (or `reverie/meta.json`) and, for each persona, `personas/NAME/bootstrap_memory/scratch.json` and
+`…/associative_memory/nodes.json`. A file that is missing or cannot be read is an error that names it; a record inside
+a file that cannot be used is refused or repaired, counted in `Recording.warnings`, and the reading goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from memory.entry import MAX_TEXT
+from memory.errors import CogitateError
+from simulation.recorded.nodes import Node, read_nodes, sound_text
+
+DATES = ("%B %d, %Y", "%B %d, %Y, %H:%M:%S", "%Y-%m-%d", "%Y-%m-%d %H:%M:%S")
+DAY_MINUTES = 1440
+
+
+class RecordingError(CogitateError, ValueError):
+    """A recording cannot be used at all; the message names the file and the value."""
+
+
+def _date(value: Any) -> datetime:
+    for form in DATES:
+        try:
+            return datetime.strptime(str(value), form)  # noqa: DTZ007 - game time has no zone
+        except ValueError:
+            continue
+    raise ValueError(f"{str(value)[:80]!r} is not a date such as 'February 13, 2023'")
+
+
+def _text(value: Any) -> str:
+    """Any text, or nothing: who somebody is may be missing, but it must be storable."""
+    return sound_text(value)[0][:MAX_TEXT] if isinstance(value, str) else ""
+
+
+def _age(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1000 else None
+
+
+def _schedule(value: Any) -> list[tuple[str, int]]:
+    """The usable lines of a schedule: words and a length in minutes."""
+    lines = value if isinstance(value, list) else []
+    return [
+        (_text(line[0]), line[1])
+        for line in lines
+        if isinstance(line, list)
+        and len(line) == 2
+        and isinstance(line[0], str)
+        and isinstance(line[1], int)
+        and 0 <= line[1] <= DAY_MINUTES
+    ]
+
+
+Date = Annotated[datetime, BeforeValidator(_date)]
+Text = Annotated[str, BeforeValidator(_text)]
+
+
+class Meta(BaseModel):
+    """`meta.json`: when, how fast and who."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    start_date: Date
+    curr_time: Date
+    sec_per_step: int = Field(ge=1, le=86_400)
+    persona_names: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(min_length=1)
+
+
+class Scratch(BaseModel):
+    """`scratch.json`: the identity, and the schedule that moved the persona.
+
+    The persona's own plans (`daily_plan_req`, `daily_req`) are left unread: planning is what a run has to do itself.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    name: Text = ""
+    age: Annotated[int | None, BeforeValidator(_age)] = None
+    innate: Text = ""
+    learned: Text = ""
+    currently: Text = ""
+    lifestyle: Text = ""
+    living_area: Text = ""
+    f_daily_schedule: Annotated[list[tuple[str, int]], BeforeValidator(_schedule)] = []
+    importance_trigger_max: Annotated[int, Field(ge=1)] = 150
+
+
+@dataclass(frozen=True)
+class Persona:
+    """One recorded agent."""
+
+    name: str
+    scratch: Scratch
+    nodes: tuple[Node, ...]  # in order of time and id
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recorded run that was read and can be played."""
+
+    path: Path
+    meta: Meta
+    personas: tuple[Persona, ...]
+    warnings: Counter[str]  # kind of dirt -> how many records were refused or repaired
+
+    @property
+    def first_day(self) -> datetime:
+        """Midnight of day 0."""
+        return self.meta.start_date.replace(hour=0, minute=0, second=0)
+
+    def minute_of(self, when: datetime) -> int:
+        """A recorded time as game time (steps shorter than a minute fall into theirs)."""
+        return int((when - self.first_day).total_seconds() // 60)
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_recording(path: Path | str) -> Recording:
+    """Read and validate a recorded run.
+
+    Raises:
+        RecordingError: when the folder or one of its files is missing or cannot be read.
+    """
+    root = Path(path)
+    if not root.is_dir():
+        raise RecordingError(f"{root}: there is no such folder; give the folder of a recording that holds meta.json")
+    meta_file = next((f for f in (root / "meta.json", root / "reverie" / "meta.json") if f.is_file()), None)
+    if meta_file is None:
+        raise RecordingError(f"{root}: there is no meta.json in it; is this the folder of one recording?")
+    meta = _validated(meta_file, _json(meta_file), Meta)
+    if meta.curr_time < meta.start_date:
+        raise RecordingError(f"{meta_file}: it ends ({meta.curr_time}) before it starts ({meta.start_date})")
+    warnings: Counter[str] = Counter()
+    personas: list[Persona] = []
+    read: set[str] = set()
+    for name in meta.persona_names:
+        if sound_text(name)[1] or Path(name).name != name or name in (".", "..") or "\\" in name or "\0" in name:
+            raise RecordingError(f"{meta_file}: persona name {name[:80]!r} is not the name of a folder")
+        if name in read:
+            warnings["repeated_persona"] += 1
+            continue
+        read.add(name)
+        folder = root / "personas" / name / "bootstrap_memory"
+        scratch_file, nodes_file = folder / "scratch.json", folder / "associative_memory" / "nodes.json"
+        scratch = _validated(scratch_file, _json(scratch_file), Scratch)
+        records = _json(nodes_file)
+        if not isinstance(records, dict):
+            raise RecordingError(f"{nodes_file}: expected an object of records, found {str(records)[:80]!r}")
+        personas.append(Persona(name, scratch, read_nodes(records, meta.start_date, warnings)))
+    return Recording(root, meta, tuple(personas), warnings)
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_bytes().decode())
+    except OSError as error:
+        raise RecordingError(f"{file}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise RecordingError(f"{file}: is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        near = error.doc[max(0, error.pos - 20) : error.pos + 20]
+        raise RecordingError(f"{file}: is not valid JSON: {error.msg} in line {error.lineno}, near {near!r}") from error
+    except (RecursionError, ValueError) as error:
+        raise RecordingError(f"{file}: cannot be read as JSON: {str(error)[:200]}") from error
+
+
+def _validated(file: Path, data: Any, model: type[Model]) -> Model:
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise RecordingError(f"{file}: {where}: {first['msg']}, found {str(first['input'])[:80]!r}") from error

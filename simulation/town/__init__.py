@@ -1,0 +1,1 @@
+"""The built-in town: a small world that lives from a seed."""

@@ -1,0 +1,95 @@
+"""What people agreed on: who is taken, who sets out, and what came of it."""
+
+from __future__ import annotations
+
+from memory.clock import DAY, clock_time, day_of
+from simulation.town.feelings import warm
+from simulation.town.observations import Seen, thought
+from simulation.town.setting import Setting
+from simulation.town.state import FULL, Appointment, State
+
+APART = 90  # minutes between two appointments that one can keep
+GRACE = 20  # minutes that people wait for each other
+PLANS_MADE = 360  # minutes after 00:00: what is agreed later is in no plan of the day
+MAX_NAMED = 6
+PLEASURE = 800  # hundredths of a per cent of mood that company is worth
+
+
+def is_taken(state: State, owner: str, minute: int) -> bool:
+    """Whether somebody has agreed to be somewhere about then."""
+    return any(owner in a.people and abs(a.minute - minute) < APART for a in state.appointments.values())
+
+
+def commitments(state: State, minute: int) -> dict[str, Appointment]:
+    """Who sets out for an appointment about now although no plan says so.
+
+    That is who hosts it, who agreed to it after the day's plan was made, and who has no plan at all. Whoever has a
+    plan has to have put it there: that is what planning is for.
+    """
+    found: dict[str, Appointment] = {}
+    for appointment in state.appointments.values():
+        if appointment.minute - 20 <= minute < appointment.minute + 60:
+            for owner, agreed in appointment.people.items():
+                hosts = owner == appointment.host
+                today = day_of(agreed) == day_of(appointment.minute) and agreed % DAY >= PLANS_MADE
+                planless = state.bodies[owner].agenda.valid_until <= minute
+                if hosts or ((today or planless) and owner not in found):
+                    found[owner] = appointment
+    return found
+
+
+def settle_appointments(setting: Setting, state: State, minute: int) -> list[Seen]:
+    """What came of the appointments whose time of grace is over: who came, who was missed."""
+    seen: list[Seen] = []
+    for appointment in list(state.appointments.values()):
+        if appointment.minute + GRACE <= minute:
+            seen += _settle(setting, state, appointment, minute)
+            if appointment.minute + 60 <= minute:
+                del state.appointments[appointment.id]
+    return seen
+
+
+def _settle(setting: Setting, state: State, appointment: Appointment, minute: int) -> list[Seen]:
+    if appointment.minute + GRACE != minute:
+        return []
+    there = [
+        o for o, b in state.bodies.items() if b.place == appointment.place and b.condition != "sleeping"
+        and o not in state.away
+    ]  # fmt: skip
+    came = [owner for owner in appointment.people if owner in there]
+    missed = [owner for owner in appointment.people if owner not in there and owner not in state.away]
+    where = setting.where(appointment.place)
+    seen: list[Seen] = []
+
+    def names(owners: list[str]) -> str:
+        listed = [setting.name(o) for o in owners[:MAX_NAMED]]
+        rest = len(owners) - len(listed)
+        return ", ".join(listed) + (f" and {rest} more" if rest else "")
+
+    if appointment.host:
+        if appointment.host in missed:
+            for owner in came:
+                text = f"{names([appointment.host])}, the host, did not come to {appointment.what} at {where}."
+                seen.append(thought(owner, text, minute, 6, appointment.host, place=appointment.place))
+            return seen
+        for owner in there:
+            text = f"{appointment.what.capitalize()} at {where} has begun; here are {names(there)}."
+            seen.append(thought(owner, text, minute, 6, *there[:MAX_NAMED], place=appointment.place))
+            state.bodies[owner].mood = min(FULL, state.bodies[owner].mood + PLEASURE)
+        for owner in [o for o in missed if o != appointment.host]:
+            name = setting.name(owner)
+            text = f"{name} had accepted my invitation to {appointment.what} but did not come."
+            seen.append(thought(appointment.host, text, minute, 5, owner, place=appointment.place))
+            warm(state, appointment.host, owner, -6)
+        return seen
+    if came and missed:
+        for owner in came:
+            text = f"Waited for {names(missed)} at {where} at {clock_time(appointment.minute)} as agreed, in vain."
+            seen.append(thought(owner, text, minute, 6, *missed, place=appointment.place))
+            warm(state, owner, missed[0], -8)
+    for owner in came if not missed else []:
+        others = [o for o in came if o != owner]
+        text = f"Met {names(others)} at {where} as agreed to {appointment.what}."
+        seen.append(thought(owner, text, minute, 5, *others, place=appointment.place))
+        warm(state, owner, others[0], 4)
+    return seen

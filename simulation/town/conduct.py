@@ -1,0 +1,75 @@
+"""What an agent does in one minute: choose, walk, wake, eat, tire, and move its plan on."""
+
+from __future__ import annotations
+
+from memory.clock import DAY, clock_time, day_of
+from simulation.town.action import Action, choose, is_night
+from simulation.town.observations import Seen, thought
+from simulation.town.people import Person
+from simulation.town.setting import Setting
+from simulation.town.state import FULL, Appointment, Body, State
+from simulation.town.weather import sky
+
+SPEED = 8  # tiles per minute
+MEAL_PAUSE = 150  # minutes between two meals worth noting
+
+# Hundredths of a per cent per minute: a waking day takes about 70% of the energy, ten hours without food 70% of hunger.
+TIRES, RESTS, HUNGERS, HUNGERS_ASLEEP, FEEDS, EASES = 7, 17, 11, 3, 300, 1
+USUAL_MOOD = 6_000
+
+
+def act(setting: Setting, state: State, person: Person, minute: int, due: Appointment | None) -> list[Seen]:
+    """One minute of an agent's life; `due` is an appointment to set out for. Returns what the agent remembers of it."""
+    owner, body = person.owner, state.bodies[person.owner]
+    seen: list[Seen] = []
+    if not body.talk:
+        action = choose(state.seed, person, body, minute, setting.place_types)
+        if due is not None and not action.sleep and not body.need:
+            action = Action(due.place, "meeting people", due.what)
+        if body.condition == "sleeping" and not action.sleep:
+            weather, _, _ = sky(state.seed, day_of(minute))
+            text = f"Woke up at {clock_time(minute)}. It is {weather} day."
+            seen.append(thought(owner, text, minute, 1, place=body.place))
+        seen += _carry_out(setting, person, body, action, minute)
+    resting = body.condition == "sleeping"
+    body.energy = max(0, min(FULL, body.energy + (RESTS if resting else -TIRES)))
+    body.hunger = max(0, body.hunger - (HUNGERS_ASLEEP if resting else HUNGERS))
+    body.mood += EASES * ((body.mood < USUAL_MOOD) - (body.mood > USUAL_MOOD))
+    asleep = resting and is_night(person, minute)  # a nap ends nothing
+    state.effects += body.agenda.follow(owner, minute, body.place, asleep)
+    return seen
+
+
+def _carry_out(setting: Setting, person: Person, body: Body, action: Action, minute: int) -> list[Seen]:
+    """Walk towards the action's place, or do there what is to be done."""
+    owner, where = person.owner, setting.where(action.place)
+    body.intent = action.intent
+    seen: list[Seen] = []
+    if body.place != action.place:
+        body.condition, body.place, body.doing = "walking", "", ""
+        if not _walk(body, setting.spot(owner, action.place)):
+            return seen
+        body.place = action.place
+        arrival = setting.perception.arrival(owner, body, where, minute)
+        if arrival is not None:
+            seen.append((owner, arrival))
+    body.condition = "sleeping" if action.sleep else "activity" if action.doing else "idle"
+    body.doing = action.doing
+    if action.eat:
+        body.hunger = min(FULL, body.hunger + FEEDS)
+        if body.ate < 0 or minute - body.ate > MEAL_PAUSE:
+            body.ate = minute
+            hour = minute % DAY // 60
+            meal = "breakfast" if 4 <= hour < 11 else "lunch" if hour < 16 else "dinner"
+            seen.append(thought(owner, f"Had {meal} at {where}.", minute, 2, place=body.place))
+    return seen
+
+
+def _walk(body: Body, spot: tuple[int, int]) -> bool:
+    """One minute on the way, first along x, then along y; True on arrival."""
+    left = SPEED
+    across = max(-left, min(left, spot[0] - body.x))
+    left -= abs(across)
+    body.x += across
+    body.y += max(-left, min(left, spot[1] - body.y))
+    return (body.x, body.y) == spot

@@ -1,0 +1,130 @@
+"""What happens in the town by itself: old acquaintance, episodes at work, and people who decide to hold something."""
+
+from __future__ import annotations
+
+from memory.clock import DAY, day_of
+from memory.entry import Entry
+from simulation.town import phrases
+from simulation.town.appointments import is_taken
+from simulation.town.chance import Chance
+from simulation.town.conversation import learn
+from simulation.town.feelings import acquaint
+from simulation.town.observations import Seen, thought
+from simulation.town.places import public_id
+from simulation.town.setting import Setting
+from simulation.town.state import FULL, Appointment, News, Promise, State
+from simulation.town.topics import when
+from simulation.town.trades import COMMON_EPISODES
+
+INVITE_AT = 285  # minutes after 00:00: before anybody plans the day
+PEOPLE_PER_EVENT = 9
+KEEP_NEWS = 2 * DAY
+
+
+def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
+    """What everybody knows when the town begins: who they live and work with, and what they owe each other."""
+    seen: list[Seen] = []
+    everyone = list(setting.people.values())
+    staff: dict[str, list[str]] = {}
+    for person in everyone:
+        for colleague in staff.setdefault(person.profile.work, []):
+            acquaint(state, person.owner, colleague, 5)
+        staff[person.profile.work].append(person.owner)
+    for index, person in enumerate(everyone):
+        owner, profile = person.owner, person.profile
+        mate = everyone[index ^ 1] if (index ^ 1) < len(everyone) else None
+        home = setting.where(profile.home)
+        if mate is not None:
+            acquaint(state, owner, mate.owner, 15)
+            seen.append(thought(owner, f"{mate.profile.name} and I share the home at {home}.", minute, 4, mate.owner))
+        chance = Chance(state.seed, "acquaintance", owner)
+        other = chance.pick(everyone)
+        if other is not person and other is not mate:
+            acquaint(state, owner, other.owner, 5 + chance.below(20))
+            text = f"{other.profile.name}, the {other.trade.title}, is an old friend of mine."
+            seen.append(thought(owner, text, minute, 4, other.owner))
+            if chance.percent(40):
+                thing, done = chance.pick(phrases.FAVOURS)
+                state.promises.append(
+                    Promise(giver=owner, taker=other.owner, thing=phrases.for_me(thing), done=done, minute=minute)
+                )
+                text = f"I promised to {phrases.for_other(thing, other.profile.name)}."
+                seen.append(thought(owner, text, minute, 6, other.owner))
+    return seen
+
+
+def episodes(setting: Setting, day: int) -> dict[int, list[tuple[str, str, int]]]:
+    """What may happen at work on a day: game time -> (owner, text, importance). A pure function of the seed."""
+    found: dict[int, list[tuple[str, str, int]]] = {}
+    taken: set[tuple[str, str]] = set()  # colleagues do not live the same thing twice
+    for person in setting.people.values():
+        chance = Chance(setting.seed, "episodes", person.owner, day)
+        own = Chance(setting.seed, "fate", person.owner).shuffled(person.trade.episodes)
+        common = Chance(setting.seed, "fate of all", person.owner).shuffled(COMMON_EPISODES)
+        turn = [own[2 * day % len(own)], own[(2 * day + 1) % len(own)], common[day % len(common)]]
+        for text, importance in chance.shuffled(turn)[: 1 + chance.below(3)]:
+            if (person.profile.work, text) in taken:
+                continue
+            taken.add((person.profile.work, text))
+            at = day * DAY + person.trade.start + 10 + chance.below(person.trade.end - person.trade.start - 20)
+            found.setdefault(at, []).append((person.owner, text, importance))
+    return found
+
+
+def happen(state: State, owner: str, text: str, importance: int, minute: int, witnesses: list[str]) -> list[Seen]:
+    """Something happens where `owner` is; who is there remembers it, and what matters becomes news."""
+    place = state.bodies[owner].place
+    if importance >= 4:
+        item = News(id=f"news-{minute}-{owner}", text=text, importance=importance, minute=minute, place=place)
+        state.news[item.id] = item
+        for witness in witnesses:
+            learn(state.bodies[witness], item.id)
+    good = Chance(state.seed, "luck", owner, minute).percent(50)
+    body = state.bodies[owner]
+    body.mood = max(0, min(FULL, body.mood + importance * (50 if good else -50)))
+    entry = Entry(
+        type="observation", text=text, minute=minute, location=place, subjects=(owner,), importance=importance
+    )
+    return [(witness, entry) for witness in witnesses]
+
+
+def invitations(setting: Setting, state: State, here: list[str], minute: int, today: bool) -> list[Seen]:
+    """Some decide to hold something, tomorrow or (`today`) on this day; the housemate hears of it at once."""
+    seen: list[Seen] = []
+    day = day_of(minute) + (0 if today else 1)
+    chance = Chance(state.seed, "events", day)
+    hosts = chance.shuffled(here)[: max(1, len(here) // PEOPLE_PER_EVENT)] if len(here) > 1 else []
+    for host, (what, kind, at) in zip(hosts, chance.shuffled(phrases.EVENTS), strict=False):
+        place = public_id(kind, setting.people[host].district)
+        begins = day * DAY + at
+        if begins <= minute:
+            continue
+        news_id = f"event-{day}-{host}"
+        where, words = setting.where(place), when(begins, minute)
+        name = setting.name(host)
+        text = f"{name} is holding {what} at {where} {words}."
+        state.news[news_id] = News(
+            id=news_id, text=text, importance=7, minute=begins, place=place, host=host, what=what
+        )
+        state.appointments[news_id] = Appointment(
+            id=news_id, what=what, place=place, minute=begins, people={host: minute}, host=host
+        )
+        learn(state.bodies[host], news_id)
+        mine = f"I am holding {what} at {where} {words} and want to invite many people."
+        seen.append(thought(host, mine, minute, 8, place=place))
+        mates = [o for o in here if o != host and setting.people[o].profile.home == setting.people[host].profile.home]
+        friends = [o for o in here if o not in mates and o != host and state.bodies[host].feelings.get(o, 0) > 0]
+        for other in [o for o in mates + friends if not is_taken(state, o, begins)]:
+            learn(state.bodies[other], news_id)
+            state.appointments[news_id].people.setdefault(other, minute)
+            invited = f"{name} invited me to {what} at {where} {words}, and I said yes."
+            seen.append(thought(other, invited, minute, 7, host, place=place))
+    return seen
+
+
+def forget_old(state: State, minute: int) -> None:
+    """Drop news nobody would tell any more."""
+    for news_id in [n.id for n in state.news.values() if n.minute + KEEP_NEWS < minute]:
+        del state.news[news_id]
+    for body in state.bodies.values():
+        body.news = [n for n in body.news if n in state.news]

@@ -1,0 +1,126 @@
+"""Who lives in the town: identities made from a seed, one after the other, the same for any size of town."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory.clock import clock_time
+from memory.profile import Profile
+from simulation.naming import slug
+from simulation.town.chance import Chance
+from simulation.town.places import district_of, home_id, public_id, public_name
+from simulation.town.trades import TRADES, Trade
+
+MAX_PEOPLE = 1000
+
+#: Given names; one that ASCII folding would lose carries its Latin spelling for the owner's id.
+GIVEN: tuple[str | tuple[str, str], ...] = (
+    "Isabella", "Jonas", "Amara", "Klára", "Mateo", ("Анна", "anna"), "Tomás", "Yuki", "Elif", "Oskar", "Priya",
+    "Björn", "Leila", "Samuel", "Zoë", "Henrik", "Fatima", "Luca", "Noémie", "Viktor", "Chen", "Rosa", "Emeka",
+    "Ingrid", "Pavel", "Marta", "Hugo", "Aisha", "Niklas", "Sofía", "Darius", "Ewa", "Kofi", "Linnéa", "Arjun",
+    "Clara", "Miguel", "Hana", "Felix", "Nadia",
+)  # fmt: skip
+FAMILY: tuple[str | tuple[str, str], ...] = (
+    "Rossi", "Lindqvist", "Okafor", "Nováková", "Herrera", ("Ковальская", "kovalskaya"), "Carvalho", "Tanaka", "Yılmaz",
+    "Brandt", "Nair", "Halvorsen", "Haddad", "Whitfield", "Laurent", "Vestergaard", "Benali", "Moretti", "Dubois",
+    "Horvath", "Wei", "Delgado", "Adeyemi", "Sørensen", "Dvořák",
+)  # fmt: skip
+TRAITS = (
+    "warm", "curious", "stubborn", "patient", "witty", "shy", "generous", "orderly", "dreamy", "blunt", "cheerful",
+    "cautious", "restless", "loyal", "ambitious", "thoughtful",
+)  # fmt: skip
+SHY, OUTGOING = frozenset({"shy", "cautious", "dreamy"}), frozenset({"warm", "cheerful", "witty", "curious"})
+
+#: hobby, kind of the place it happens at
+HOBBIES: tuple[tuple[str, str], ...] = (
+    ("chess", "park"), ("folk songs", "pub"), ("sketching boats", "harbour"), ("old maps", "library"),
+    ("bird watching", "park"), ("baking contests", "cafe"), ("dominoes", "plaza"), ("poetry", "library"),
+    ("fishing", "harbour"), ("quiz nights", "pub"), ("growing roses", "park"), ("street photography", "plaza"),
+)  # fmt: skip
+PROJECTS = (
+    "is saving for a small boat", "is preparing for the regional {hobby} meeting", "hopes to repaint the front door",
+    "is learning to cook three new dishes", "is looking for a lost family photograph",
+    "wants to get to know the neighbours",
+    "is thinking about taking on an apprentice", "is writing a long letter to a sister abroad",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Person:
+    """One inhabitant: the profile that prompts see, and what the town needs to move it."""
+
+    owner: str
+    profile: Profile
+    trade: Trade
+    hobby: str
+    hobby_place: str  # id of a location
+    district: int
+    wake: int  # minutes after 00:00
+    bed: int  # minutes after 00:00
+    sociable: int  # per cent of full chattiness
+
+    @property
+    def first_name(self) -> str:
+        """How friends call this person."""
+        return self.profile.name.split()[0]
+
+
+def _spelt(name: str | tuple[str, str]) -> tuple[str, str]:
+    """A name and its ASCII form for an id."""
+    if isinstance(name, tuple):
+        return name
+    return name, slug(name)
+
+
+def _name(index: int) -> tuple[str, str]:
+    """The index-th name and its id. All 1,000 differ; the first 25 share neither given nor family names."""
+    turn, step = divmod(index, len(GIVEN))
+    given, given_id = _spelt(GIVEN[step])
+    family, family_id = _spelt(FAMILY[(step + turn) % len(FAMILY)])
+    return f"{given} {family}", f"agent:{given_id}-{family_id}"
+
+
+def person(seed: int, index: int) -> Person:
+    """The inhabitant with this index (from 0)."""
+    chance = Chance(seed, "person", index)
+    name, owner = _name(index)
+    district = district_of(index)
+    kinds = len(TRADES)
+    trade = TRADES[(index + index // kinds * 5 + seed) % kinds]
+    hobby, hobby_kind = HOBBIES[(index * 5 + chance.below(3)) % len(HOBBIES)]
+    traits = tuple(chance.shuffled(TRAITS)[:3])
+    age = trade.ages[0] + chance.below(trade.ages[1] - trade.ages[0] + 1)
+    wake = min(330 + chance.below(7) * 15, trade.start - 60)
+    bed = 1320 + chance.below(5) * 15
+    sociable = 60 + 25 * len(OUTGOING & set(traits)) - 20 * len(SHY & set(traits))
+    home = home_id(index)
+    work = home if trade.place == "home" else public_id(trade.place, district)
+    years = 1 + chance.below(max(2, age - 18))
+    place_name = "home" if trade.place == "home" else public_name(trade.place, district)
+    project = chance.pick(PROJECTS).format(hobby=hobby)
+    profile = Profile(
+        name=name,
+        age=age,
+        occupation=trade.title,
+        traits=traits,
+        background=f"{name} is {trade.article} {trade.title}, {trade.duty}, and has lived in the town for {years} "
+        f"{'year' if years == 1 else 'years'}. {name.split()[0]} loves {hobby}.",
+        currently=f"{name} {project}.",
+        routine=f"{name} wakes up around {clock_time(wake)}, works at {place_name} from {clock_time(trade.start)} "
+        f"to {clock_time(trade.end)} and goes to bed around {clock_time(bed)}.",
+        home=home,
+        work=work,
+    )
+    return Person(owner, profile, trade, hobby, public_id(hobby_kind, district), district, wake, bed, sociable)
+
+
+def population(seed: int, count: int) -> dict[str, Person]:
+    """The first `count` inhabitants by owner id.
+
+    Raises:
+        ValueError: when the count is not between 1 and 1000.
+    """
+    if not 1 <= count <= MAX_PEOPLE:
+        raise ValueError(f"a town of {count} agents cannot be built: use 1 to {MAX_PEOPLE}")
+    people = [person(seed, index) for index in range(count)]
+    return {p.owner: p for p in people}

@@ -1,0 +1,102 @@
+"""What an agent notices of others and of places (spec 3, task 11).
+
+The rule is the specification's: agents within five tiles (Manhattan), each at most every 10 minutes; a place on
+arrival, at most once an hour. Two readings of ours: a first sight is never held back (a cooldown that starts at
+game time 0 would suppress it), and somebody who looks just as before is noticed again only after `unchanged`
+minutes: otherwise two colleagues at their desks fill each other's memory. `unchanged=10` is the letter of the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from memory.entry import Entry
+from simulation.town.state import Body, Condition
+
+APPEARANCE: Mapping[Condition, str] = {
+    "idle": "standing around",
+    "walking": "walking by",
+    "conversing": "having a conversation",
+    "activity": "engaged in an activity",
+    "sleeping": "resting",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perception:
+    """The radius in tiles and the cooldowns in game minutes."""
+
+    radius: int = 5
+    agent_cooldown: int = 10
+    location_cooldown: int = 60
+    unchanged: int = 120
+
+    def sees(self, observer: Body, other: Body) -> bool:
+        """Whether the other is near enough."""
+        return abs(observer.x - other.x) + abs(observer.y - other.y) <= self.radius
+
+    def agents(
+        self, owner: str, body: Body, near: Iterable[tuple[str, str, Body]], minute: int, with_whom: Mapping[str, str]
+    ) -> list[Entry]:
+        """Observations of those near (owner, name, body); notes the cooldowns in `body`.
+
+        `with_whom` says, for who is in a conversation, the name of the one spoken with.
+        """
+        seen: list[Entry] = []
+        for other_owner, name, other in near:
+            if other_owner == owner or not self.sees(body, other):
+                continue
+            key = f"agent:{other_owner}"
+            last = body.seen.get(key)
+            if last is not None and minute - last < self.agent_cooldown:
+                continue
+            look = appearance(other, with_whom.get(other_owner, ""))
+            if last is not None and body.sights.get(other_owner) == look and minute - last < self.unchanged:
+                continue
+            body.seen[key] = minute
+            body.sights[other_owner] = look
+            seen.append(
+                Entry(
+                    type="observation",
+                    text=f"Saw {name} {look}.",
+                    minute=minute,
+                    location=body.place,
+                    subjects=(owner, other_owner),
+                    importance=4 if other.condition == "conversing" else 2,
+                )
+            )
+        return seen
+
+    def arrival(self, owner: str, body: Body, place_name: str, minute: int) -> Entry | None:
+        """The observation of having arrived where `body` stands, unless it was noted within the hour."""
+        key = f"location:{body.place}"
+        last = body.seen.get(key)
+        if last is not None and minute - last <= self.location_cooldown:
+            return None
+        body.seen[key] = minute
+        return Entry(
+            type="observation",
+            text=f"Arrived at {place_name}.",
+            minute=minute,
+            location=body.place,
+            subjects=(owner,),
+            importance=2,
+        )
+
+    def forget(self, body: Body, minute: int) -> None:
+        """Drop cooldowns that are over, so that the state stays small."""
+        longest = max(self.agent_cooldown, self.location_cooldown, self.unchanged)
+        for key in [key for key, last in body.seen.items() if minute - last > longest]:
+            del body.seen[key]
+            body.sights.pop(key.removeprefix("agent:"), None)
+
+
+def appearance(body: Body, with_whom: str = "") -> str:
+    """How an agent looks to others: the specification's words, and what can be seen besides."""
+    look = APPEARANCE[body.condition]
+    if body.condition == "activity" and body.doing:
+        return f"{look}: {body.doing}"
+    if body.condition == "conversing" and with_whom:
+        return f"{look} with {with_whom}"
+    return look

@@ -1,0 +1,45 @@
+"""What never changes in a town: its people, its places and how far one sees."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from simulation.town.people import Person, population
+from simulation.town.perception import Perception
+from simulation.town.places import Place, build
+
+
+class Setting:
+    """The unchanging part of a town; all of it follows from the seed and the number of agents.
+
+    Raises:
+        ValueError: when the number of agents is not between 1 and 1000.
+    """
+
+    def __init__(self, seed: int, agents: int, perception: Perception | None = None) -> None:
+        self.seed = seed
+        self.agents = agents
+        self.perception = perception or Perception()
+        self.people: dict[str, Person] = population(seed, agents)
+        self.places: dict[str, Place] = build(agents)
+        self._spots: dict[tuple[str, str], tuple[int, int]] = {}  # only saves hashing
+
+    @cached_property
+    def place_types(self) -> dict[str, str]:
+        """The type of each place."""
+        return {place.id: place.location.type for place in self.places.values()}
+
+    def name(self, owner: str) -> str:
+        """An agent's full name."""
+        return self.people[owner].profile.name
+
+    def where(self, place: str) -> str:
+        """A place's name."""
+        return self.places[place].location.name
+
+    def spot(self, owner: str, place: str) -> tuple[int, int]:
+        """The tile where an agent stands in a place."""
+        found = self._spots.get((owner, place))
+        if found is None:
+            found = self._spots[owner, place] = self.places[place].spot(self.seed, owner)
+        return found

@@ -1,0 +1,116 @@
+"""The town's whole mutable state: plain records that JSON holds without loss. Meters are hundredths of a per cent."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from memory.effects import Effect
+from simulation.town.plans import Agenda
+
+Condition = Literal["idle", "walking", "conversing", "activity", "sleeping"]
+Need = Literal["", "rest", "food"]
+
+FULL = 10_000  # a meter at 100%
+
+
+class Body(msgspec.Struct, kw_only=True):
+    """One agent: where it is, how it feels, what it plans and what it knows."""
+
+    x: int
+    y: int
+    place: str  # id of the place it stands in; empty on the way
+    condition: Condition = "sleeping"
+    doing: str = ""  # what it does, an "-ing" form
+    intent: str = ""  # why: the plan item, need or routine it follows, in words
+    energy: int = 6_500
+    hunger: int = 6_000  # how well fed it is: 0 is starving, as in spec 3
+    mood: int = 6_000
+    need: Need = ""  # a need that is being met until its meter is high again
+    ate: int = -1  # game time of the last meal noted
+    agenda: Agenda = msgspec.field(default_factory=Agenda)  # the present plan
+    advice: str = ""  # a place it was told to go to (a chosen action)
+    advice_until: int = 0
+    talk: str = ""  # id of the conversation it is in
+    quiet_until: int = 0  # it starts no conversation before this game time
+    seen: dict[str, int] = msgspec.field(default_factory=dict)  # perception cooldowns: key -> game time
+    sights: dict[str, str] = msgspec.field(default_factory=dict)  # owner -> how it looked when last noticed
+    talked: dict[str, int] = msgspec.field(default_factory=dict)  # owner -> game time of the last conversation
+    feelings: dict[str, int] = msgspec.field(default_factory=dict)  # owner -> -100 to 100
+    news: list[str] = msgspec.field(default_factory=list)  # ids of news it knows, oldest first
+    hobbies: list[str] = msgspec.field(default_factory=list)  # owners whose hobby it has been told of
+    remarks: list[int] = msgspec.field(default_factory=list)  # small talk it made lately, by number
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened or will happen, and that people can tell each other."""
+
+    id: str
+    text: str  # a sentence
+    importance: int
+    minute: int  # when it became known, or when it begins
+    place: str
+    host: str = ""  # who invites, if it is an invitation
+    what: str = ""  # what one is invited to
+
+
+class Appointment(msgspec.Struct, kw_only=True):
+    """A place and a time that people agreed on. Nobody is moved to it: going there is a matter of their plans."""
+
+    id: str
+    what: str
+    place: str
+    minute: int
+    people: dict[str, int]  # owner -> when it agreed, in that order
+    host: str = ""  # of an invitation; nobody hosts a meeting of two
+
+
+class Promise(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that one agent promised another."""
+
+    giver: str
+    taker: str
+    thing: str  # completes "I will …" and "asked me to …"
+    done: str  # completes "I …"
+    minute: int
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a conversation, and what changes in the world when it is said."""
+
+    speaker: str
+    text: str
+    importance: int
+    tells: str = ""  # id of news that the others now know
+    hobby: bool = False  # the others now know the speaker's hobby
+    remark: int = -1  # the number of this small talk
+    agrees: Appointment | None = None
+    joins: str = ""  # id of an invitation that the speaker accepts
+    promises: Promise | None = None
+    keeps: bool = False  # the speaker keeps or breaks the promise it owed the other
+    warmth: int = 0  # change of feelings between the two
+
+
+class Talk(msgspec.Struct, kw_only=True):
+    """A conversation that is going on: a line a minute."""
+
+    id: str
+    people: list[str]
+    place: str
+    lines: list[Line]  # not yet said
+
+
+class State(msgspec.Struct, kw_only=True):
+    """Everything that changes."""
+
+    seed: int
+    agents: int
+    minute: int  # game time up to which the town has lived
+    bodies: dict[str, Body]
+    away: list[str] = msgspec.field(default_factory=list)  # owners that left
+    talks: dict[str, Talk] = msgspec.field(default_factory=dict)
+    news: dict[str, News] = msgspec.field(default_factory=dict)
+    appointments: dict[str, Appointment] = msgspec.field(default_factory=dict)
+    promises: list[Promise] = msgspec.field(default_factory=list)
+    effects: list[Effect] = msgspec.field(default_factory=list)  # asked for and not yet taken

@@ -1,0 +1,164 @@
+"""How calls ended, told to Redis by one thread a process: many at a time, and the caller never waits for it.
+
+Ends that concern others (a failure, a slot or tokens to give back) are told at once. Those of calls that just went
+well at an endpoint without limits are added up and told a few times a second; a worker that is killed meanwhile forgets
+them, which only makes counters and breaker a little older: what was spent is in the ledger.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Any
+
+import structlog
+from redis import Redis
+from redis.commands.core import Script
+from redis.exceptions import RedisError
+
+from scheduler.config.settings import Settings
+from scheduler.ledger.keys import endpoint_keys
+from workers.gate.verdict import WHAT_TO_CHECK, Verdict
+
+EVERY = 0.2  # seconds between two tellings of what can wait
+_SECOND = 1_000_000  # microseconds
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """How a call ended, or several that went well. Times are microseconds."""
+
+    endpoint: str
+    model: str
+    token: str  # "" for several
+    verdict: Verdict
+    failure: str  # its class, or ""
+    calls: int = 1
+    requests: int  # really sent
+    tokens: int  # really used
+    estimated: int = 0  # of these, what the endpoint did not tell
+    took: float
+    give_back: float  # of the time that tokens take
+    retry_after: int  # -1: the endpoint did not ask for a pause
+    pace: float  # between two requests
+    ahead: float  # by how much one may come ahead of it
+    first: bool  # of its process at this endpoint
+    tries_missing: bool
+    limited: bool  # the endpoint has limits, so others may wait for what this call gives back
+
+
+class Reports:
+    """Tells reports in their order. Thread-safe."""
+
+    def __init__(self, client: Redis, leave: Script, settings: Settings) -> None:
+        self._client = client
+        self._leave = leave
+        self._breaker = (
+            settings.breaker_failures,
+            settings.breaker_share,
+            settings.breaker_window,
+            int(settings.breaker_pause * _SECOND),
+            int(settings.breaker_longest_pause * _SECOND),
+        )
+        self._waiting: list[Report] = []
+        self._urgent = False
+        self._closed = False
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def add(self, report: Report) -> None:
+        """Take a report; it is told soon."""
+        with self._changed:
+            if self._closed:
+                return
+            self._waiting.append(report)
+            self._urgent |= not _plain(report)
+            if self._urgent or len(self._waiting) == 1:  # the first of those that can wait starts their time
+                self._changed.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)
+                self._thread.start()
+
+    def tell(self, report: Report) -> None:
+        """Tell a report in the caller's own thread, now."""
+        self._send([report])
+
+    def close(self) -> None:
+        """Tell what is left and end the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                self._changed.wait_for(lambda: self._urgent or self._closed, timeout=EVERY)
+                reports, self._waiting, self._urgent = self._waiting, [], False
+                if not reports and self._closed:
+                    return
+            self._send(added_up(reports))
+
+    def _send(self, reports: list[Report]) -> None:
+        try:
+            self._run_scripts(reports)
+        except RedisError as error:
+            log.warning("endpoint.gate_away", endpoint=reports[0].endpoint, error=type(error).__name__)
+
+    def _run_scripts(self, reports: list[Report]) -> None:
+        pipeline = self._client.pipeline(transaction=False)
+        for one in reports:
+            self._leave(
+                keys=endpoint_keys(one.endpoint),
+                args=[
+                    one.token, one.verdict, one.failure, one.calls, one.requests, one.tokens, one.took, one.give_back,
+                    one.retry_after, one.pace, int(one.first), one.model, int(one.tries_missing), *self._breaker,
+                    one.ahead, one.estimated,
+                ],
+                client=pipeline,
+            )  # fmt: skip
+        answers: list[list[Any]] = pipeline.execute()
+        for one, answer in zip(reports, answers, strict=True):
+            _log_change(one, answer)
+
+
+def added_up(reports: list[Report]) -> list[Report]:
+    """The same, with neighbours that just went well at one endpoint without limits made one; `took` is their mean."""
+    told: list[Report] = []
+    for one in reports:
+        last = told[-1] if told else None
+        if last is None or not (_plain(one) and _plain(last)) or last.endpoint != one.endpoint:
+            told.append(one)
+            continue
+        calls = last.calls + one.calls
+        told[-1] = replace(
+            last,
+            token="",
+            calls=calls,
+            requests=last.requests + one.requests,
+            tokens=last.tokens + one.tokens,
+            estimated=last.estimated + one.estimated,
+            took=(last.took * last.calls + one.took * one.calls) / calls,
+        )
+    return told
+
+
+def _plain(report: Report) -> bool:
+    return report.verdict == "fine" and not (report.failure or report.limited or report.tries_missing)
+
+
+def _log_change(report: Report, answer: list[Any]) -> None:
+    what = answer[0].decode()
+    if what == "opened":
+        failure, pause = answer[1].decode(), answer[2] / _SECOND
+        known = {"endpoint": report.endpoint, "why": failure, "seconds": pause}
+        if (check := WHAT_TO_CHECK.get(failure)) is not None:
+            log.error("endpoint.opened", **known, model=report.model, check=check)
+        else:
+            log.warning("endpoint.opened", **known)
+    elif what == "closed":
+        log.warning("endpoint.closed", endpoint=report.endpoint, seconds=round(answer[1] / _SECOND, 3))

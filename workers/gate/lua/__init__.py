@@ -1,0 +1,1 @@
+"""The Lua scripts of the gate: `workers.gate.gate` loads them."""

@@ -1,0 +1,256 @@
+"""One attempt at a job: the prompt fitted into its reservation, one question to the model, and what follows from the
+answer: effects, another attempt, or the kind's heuristic.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from functools import partial
+from typing import NamedTuple
+
+import structlog
+from redis import Redis
+
+from memory.effects import Effect
+from memory.errors import text_of
+from prompts.render import Rendered, Templates
+from scheduler.config.settings import Settings
+from scheduler.intake.effects import check_effects
+from scheduler.intake.kind_effects import EFFECTS_REFUSED, Made, made_without_model, place_of
+from scheduler.ledger.claims import Claim, PromptCount, Result
+from tasks.job import Cost
+from tasks.kind import Kind, Prompt
+from tasks.registry import UnknownKind, kind_of
+from workers.jobs.calls import ASKING_FAILED, Calls
+from workers.jobs.capture import Capture
+from workers.jobs.repair import OF_ANSWERS, UNUSABLE, complaint_of, repair_of
+from workers.jobs.shared_calls import Asked, NotAsked
+from workers.llm.answer import Answer
+from workers.llm.clients import ModelClients
+from workers.llm.prompt_check import WrongPrompt
+from workers.llm.tokens import PromptDoesNotFit, fit, is_plain, prompt_tokens
+
+log = structlog.get_logger()
+
+OVERFLOW = "context_overflow"
+HALVED = OF_ANSWERS | {OVERFLOW, "filtered", "too_large"}  # failures that a smaller question may not meet
+
+
+class Lesson(NamedTuple):
+    """What the next attempt does otherwise, as far as this worker makes it."""
+
+    halved: bool = False  # show half of the memories: the endpoint found the prompt too long
+    corrected: bool = False  # an answer was of no use already: the next one is the last
+    repair: Rendered | None = None  # shows the model that answer and what is wrong with it
+
+
+NEW = Lesson()
+
+
+class Outcome(NamedTuple):
+    """What came of one attempt."""
+
+    result: Result | None  # None: another attempt may do better
+    used: Cost
+    pause: float = 0.0  # seconds to wait before it
+    failure: str = ""
+    lesson: Lesson = NEW  # for it
+
+
+class Attempts:
+    """Makes attempts for one worker process, from any number of threads.
+
+    Args:
+        models: the clients of the endpoints; closing them is the caller's.
+        stopping: is set when the process is about to end.
+    """
+
+    def __init__(self, client: Redis, settings: Settings, models: ModelClients, stopping: threading.Event) -> None:
+        self._endpoints = settings.endpoint_table()
+        self._templates = Templates(settings.prompts)
+        self._calls = Calls(client, settings, models, stopping)
+        self._capture = Capture(client, settings)
+        self._refused: set[str] = set()  # kinds that were told of
+
+    def make(self, claim: Claim, deadline: float, lesson: Lesson) -> Outcome:
+        """Make one attempt.
+
+        Args:
+            deadline: the instant of `time.monotonic()` by which calls have ended.
+            lesson: of this worker's attempt before, at the same job.
+        """
+        job = claim.job
+        try:
+            kind = kind_of(job.key.kind)
+        except UnknownKind as error:
+            log.error("job.unknown_kind", job=job.id, error=str(error))
+            return Outcome(None, Cost(), 1.0)
+        if not job.model:
+            return self._of_no_model(kind, claim)
+        model = claim.model
+        if model is None or model.endpoint not in self._endpoints:
+            endpoint = model.endpoint if model is not None else ""
+            log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
+            return self._unasked(kind, claim, "unknown_endpoint")
+        try:
+            prompt = _fitted(kind, claim, lesson)
+        except PromptDoesNotFit as error:
+            log.error("job.prompt_too_long", job=job.id, error=str(error))
+            return self._unasked(kind, claim, "prompt_too_long")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a host's own kind: nothing was spent yet
+            why = {"why": str(error)} if type(error) is WrongPrompt else {}  # others may tell what somebody remembers
+            log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, **why)
+            return self._unasked(kind, claim, "prompt_failed")
+        try:
+            asked = self._calls.ask(job, prompt, model, deadline)
+        except Exception as error:  # a fault of our own: unsettled, it would come again with each claim
+            log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
+            return self._asking_failed(kind, claim)
+        if isinstance(asked, NotAsked):  # it must not be asked now
+            self._capture.keep(claim, prompt, asked, asked.why)
+            again = asked.why == "stopping" and not claim.last
+            return Outcome(None, Cost()) if again else self._unasked(kind, claim, asked.why, asked.because)
+        effects, failure, complaint = self._effects_of(kind, claim, prompt, asked.answer)
+        self._capture.keep(claim, prompt, asked, failure)
+        if effects is not None:
+            result = Result(
+                effects=effects, source="cached" if asked.saved else "llm", usage=asked.answer.usage,
+                saved=asked.saved, model=model.name, prompt=prompt.version, count=_count(asked.answer, prompt),
+                unreported=asked.answer.estimated,
+            )  # fmt: skip
+            return Outcome(result, _spent(asked))
+        return self._failed(kind, claim, prompt, asked, failure, complaint, deadline, lesson)
+
+    def probe(self, endpoint: str) -> None:
+        """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
+        self._calls.probe(endpoint)
+
+    def close(self) -> None:
+        """End what tells of calls."""
+        self._calls.close()
+
+    def _effects_of(
+        self, kind: Kind, claim: Claim, prompt: Prompt, answer: Answer
+    ) -> tuple[tuple[Effect, ...] | None, str, str]:
+        """What an answer asks for; or None, the class of the failure and what the kind says of it."""
+        if answer.value is None:
+            return None, answer.failure.kind if answer.failure is not None else "empty", ""
+        try:
+            return check_effects(kind.effects(claim.case, answer.value, prompt.used)), "", ""
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever a host's own kind raises, what was spent must be settled
+            log.info("job.answer_unusable", job=claim.job.id, error=type(error).__name__)
+            return None, UNUSABLE, text_of(error) if isinstance(error, ValueError) else "it cannot be used"
+
+    def _failed(
+        self,
+        kind: Kind,
+        claim: Claim,
+        prompt: Prompt,
+        asked: Asked,
+        failure: str,
+        complaint: str,
+        deadline: float,
+        lesson: Lesson,
+    ) -> Outcome:
+        """Another attempt where it may do better, its time allows it and claims are left; else the heuristic."""
+        answer, pause = asked.answer, 0.0
+        if failure == OVERFLOW:  # spec 2, "Emergency Truncation": once, without the oldest half
+            again, lesson = not lesson.halved, lesson._replace(halved=True)
+            if again:
+                log.warning("prompt.halved", job=claim.job.id)
+        elif failure in OF_ANSWERS:
+            again = not lesson.corrected
+            complaint = complaint or complaint_of(failure, answer.text, prompt.answer, claim.job.output_cap)
+            lesson = lesson._replace(corrected=True, repair=repair_of(self._templates, answer.text, complaint))
+        else:
+            again, pause = answer.retryable, _pause(answer, claim.number)
+        if again and not claim.last and time.monotonic() + pause < deadline:
+            return Outcome(None, _spent(asked), pause, failure, lesson)
+        made = self._without_model(kind, claim, failure)
+        result = Result(
+            effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
+            model=claim.job.model, failure=failure, refusal=made.refusal, count=_count(answer, prompt),
+            unreported=answer.estimated,
+        )  # fmt: skip
+        return Outcome(result, _spent(asked), failure=failure)
+
+    def _unasked(self, kind: Kind, claim: Claim, why: str, because: str = "") -> Outcome:
+        """The heuristic at once: nothing was spent, and another attempt would fare no better here."""
+        made = self._without_model(kind, claim, why)
+        result = Result(
+            effects=made.effects, source="heuristic", reason="failed", model=claim.job.model, failure=why,
+            because=because, refusal=made.refusal,
+        )  # fmt: skip
+        return Outcome(result, Cost(), failure=why)
+
+    def _asking_failed(self, kind: Kind, claim: Claim) -> Outcome:
+        """The heuristic at once. Whether a request was sent is not known, so the whole reservation counts as spent."""
+        made, spent = self._without_model(kind, claim, ASKING_FAILED), claim.job.reserved
+        result = Result(
+            effects=made.effects, source="heuristic", reason="failed", usage=spent, model=claim.job.model,
+            failure=ASKING_FAILED, refusal=made.refusal, unreported=True,
+        )  # fmt: skip
+        return Outcome(result, spent, failure=ASKING_FAILED)
+
+    def _of_no_model(self, kind: Kind, claim: Claim) -> Outcome:
+        """The heuristic that was asked for."""
+        made = made_without_model(kind, claim.case)
+        if made.refusal:
+            self._tell_of(kind, claim, made.refusal)
+            result = Result(
+                effects=(), source="heuristic", reason="failed", failure=EFFECTS_REFUSED, refusal=made.refusal
+            )
+            return Outcome(result, Cost(), failure=EFFECTS_REFUSED)
+        return Outcome(Result(effects=made.effects, source="heuristic"), Cost())
+
+    def _without_model(self, kind: Kind, claim: Claim, failure: str) -> Made:
+        log.warning("job.degraded", job=claim.job.id, failure=failure)
+        made = made_without_model(kind, claim.case, halved=failure in HALVED)
+        if made.refusal:
+            self._tell_of(kind, claim, made.refusal)
+        return made
+
+    def _tell_of(self, kind: Kind, claim: Claim, why: str) -> None:
+        """Tell of the first job of a kind whose effects could not be used: a kind that fails, fails often."""
+        if kind.name not in self._refused:
+            self._refused.add(kind.name)
+            log.warning(f"job.{EFFECTS_REFUSED}", job=claim.job.id, kind=kind.name, why=why)
+
+
+def _fitted(kind: Kind, claim: Claim, lesson: Lesson) -> Prompt:
+    """The prompt within its reservation; without the failed answer where there is no room for it.
+
+    Raises:
+        PromptDoesNotFit: when it is too long even without memories.
+    """
+    job = claim.job
+    fitted = partial(fit, kind, claim.case, job.prompt_cap, correction=job.correction, halved=lesson.halved)
+    if lesson.repair is not None:
+        with contextlib.suppress(PromptDoesNotFit):
+            return fitted(addition=lesson.repair)
+    return fitted()
+
+
+def _spent(asked: Asked) -> Cost:
+    return Cost() if asked.saved else asked.answer.usage
+
+
+def _count(answer: Answer, prompt: Prompt) -> PromptCount | None:
+    """What there is to learn from a prompt."""
+    if not answer.prompt_tokens or not is_plain(prompt):
+        return None
+    return PromptCount(prompt_tokens(prompt), answer.prompt_tokens)
+
+
+def _pause(answer: Answer, attempt: int) -> float:
+    """Seconds before the next attempt: what the provider asked for, else growing with each attempt."""
+    if answer.failure is not None and answer.failure.kind == "unsupported":
+        return 0.0  # the next one asks in another way
+    asked = answer.failure.retry_after if answer.failure is not None else None
+    return asked if asked is not None else 0.2 * 2.0 ** (attempt - 1)

@@ -1,0 +1,102 @@
+"""One question to a model, past all that stands before it: an answer of an earlier run, the same question on its way,
+the limit of the real day, the endpoint's gate.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from functools import partial
+
+import structlog
+from redis import Redis
+
+from scheduler.config.endpoints import Model
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.intake.kind_effects import place_of
+from scheduler.ledger.real_day import Held, RealDay
+from tasks.job import Cost, Job
+from tasks.kind import Prompt
+from workers.gate.gate import Gate, Refused
+from workers.jobs.response_cache import Question, ResponseCache
+from workers.jobs.shared_calls import Asked, NotAsked, SharedCalls
+from workers.llm.answer import Answer
+from workers.llm.clients import ModelClients
+
+ASKING_FAILED = "asking_failed"
+PROBE_WITHIN = 5.0  # seconds in which an endpoint answers that is back
+
+log = structlog.get_logger()
+
+
+class Calls:
+    """The calls of one process. Thread-safe.
+
+    Args:
+        models: the clients that make them; closing them is the caller's.
+        stopping: is set when the process is about to end: every wait ends with it.
+    """
+
+    def __init__(self, client: Redis, settings: Settings, models: ModelClients, stopping: threading.Event) -> None:
+        self._models = models
+        self._gate = Gate(client, settings, stopping)
+        self._day = RealDay(client, settings)
+        self._cache = ResponseCache(client, settings)
+        self._shared = SharedCalls()
+        self._unusable: set[str] = set()  # endpoints that were told of
+
+    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Asked | NotAsked:
+        """Ask once; or say why that may not be, when nothing was spent."""
+        question = Question.of(prompt, model, job.output_cap)
+        known = self._cache.find(job, question, prompt)
+        if known is not None:
+            return Asked(known, saved=True)
+        asked = self._shared.ask(question, deadline, lambda: self._call(job, prompt, model, deadline))
+        if isinstance(asked, Asked):
+            self._cache.keep(job, question, asked.answer)
+        return asked
+
+    def probe(self, endpoint: str) -> None:
+        """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
+        with contextlib.suppress(ConfigurationError, KeyError):  # of others: this worker cannot ask it anyway
+            self._models.prepare(endpoint)
+            self._gate.probe(endpoint, partial(self._models.find, endpoint), time.monotonic() + PROBE_WITHIN)
+
+    def close(self) -> None:
+        """Tell the gate what has not been told yet."""
+        self._gate.close()
+
+    def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Answer | NotAsked:
+        try:
+            self._models.get_ready(prompt, model=model)  # before the gate counts it as sent: the first takes a while
+        except (ConfigurationError, KeyError) as error:  # as without the endpoint's key: other workers may have it
+            if model.endpoint not in self._unusable:
+                self._unusable.add(model.endpoint)
+                log.error("job.unknown_endpoint", job=job.id, model=model.name, endpoint=model.endpoint, why=str(error))
+            return NotAsked("unknown_endpoint")
+        except Exception as error:  # a fault of our own, or of a kind's answer model: nothing was sent
+            log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
+            return NotAsked(ASKING_FAILED)
+        held = self._day.reserve(job.reserved)
+        if not isinstance(held, Held):
+            return NotAsked(held)
+        entered = self._gate.enter(model.endpoint, model=model.model, tokens=job.reserved.tokens, deadline=deadline)
+        if isinstance(entered, Refused):
+            self._day.settle(held, Cost())
+            return NotAsked(entered.why, entered.because)
+        answer: Answer | None = None
+        try:
+            answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
+            self._day.settle(held, answer.usage)
+            if answer.usage.tokens > job.reserved.tokens:
+                log.warning(
+                    "job.overran",
+                    job=job.id,
+                    model=model.name,
+                    tokens=answer.usage.tokens,
+                    reserved=job.reserved.tokens,
+                )
+            return answer
+        finally:
+            self._gate.leave(entered, answer)

@@ -1,0 +1,74 @@
+"""Prompts and answers of a run's jobs, kept for whoever looks into them (`capture = true`): never in a log.
+
+They are keys of the run, so `cogitate delete` removes them with it; they expire by themselves, and a run's newest stay
+within a bound.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from redis import Redis
+
+from scheduler.config.settings import Settings
+from scheduler.ledger.claims import Claim
+from scheduler.ledger.keys import captured_keys, incarnation_key, run_prefix
+from tasks.job import JobKey
+from tasks.kind import Prompt
+from workers.jobs.kept_texts import KeptTexts
+from workers.jobs.shared_calls import Asked, NotAsked
+
+MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
+MOST_ANSWER = 100_000  # characters of an answer that are kept
+
+
+class Captured(msgspec.Struct, frozen=True, kw_only=True):
+    """What one attempt asked and was told."""
+
+    attempt: int
+    model: str
+    system: str
+    user: str
+    answer: str = ""
+    failure: str = ""  # why the answer could not be used, or why there is none
+    saved: bool = False  # taken from an identical call
+
+
+class Capture:
+    """What a worker keeps of its calls; nothing unless the settings say so."""
+
+    def __init__(self, client: Redis, settings: Settings) -> None:
+        self._on = settings.capture
+        self._texts = _texts(client, settings)
+
+    def keep(self, claim: Claim, prompt: Prompt, asked: Asked | NotAsked, failure: str) -> None:
+        """Keep an attempt's prompt, and its answer or why there is none."""
+        if not self._on:
+            return
+        job = claim.job
+        text, saved = (asked.answer.text, asked.saved) if isinstance(asked, Asked) else ("", False)
+        kept = Captured(
+            attempt=claim.number,
+            model=job.model,
+            system=prompt.system,
+            user=prompt.user,
+            answer=text[:MOST_ANSWER],
+            failure=failure,
+            saved=saved,
+        )
+        keys = [*captured_keys(run_prefix(job.run, claim.incarnation)), incarnation_key(job.run)]
+        self._texts.keep(keys, _field(job.key, claim.number), msgspec.json.encode(kept), claim.incarnation)
+
+
+def captured_of(client: Redis, settings: Settings, prefix: str, key: JobKey) -> list[Captured]:
+    """What is kept of a job's attempts, in their order. `prefix` is the run's."""
+    fields = [_field(key, number) for number in range(1, MOST_ATTEMPTS + 1)]
+    found = _texts(client, settings).find(captured_keys(prefix), fields)
+    return [msgspec.json.decode(raw, type=Captured) for raw in found if raw is not None]
+
+
+def _texts(client: Redis, settings: Settings) -> KeptTexts:
+    return KeptTexts(client, "prompt", most_bytes=settings.capture_bytes, seconds=settings.capture_hours * 3_600)
+
+
+def _field(key: JobKey, attempt: int) -> str:
+    return f"{key.text()}#{attempt}"

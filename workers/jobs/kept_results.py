@@ -1,0 +1,92 @@
+"""Results that were settled and that no tick has confirmed: kept, and settled again if the ledger has forgotten them.
+
+A server that writes to its disk only every second can come back without what it took last. The job is then open again,
+and another attempt would be a second call to the model. What was paid for is kept instead until the job has its end.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from typing import NamedTuple
+
+import structlog
+from redis.exceptions import RedisError
+
+from scheduler.ledger.claims import Claim, Claims, Result
+from tasks.job import Cost
+
+MOST = 256  # results; beyond them the oldest are no longer kept
+
+log = structlog.get_logger()
+
+
+class _Kept(NamedTuple):
+    claim: Claim
+    result: Result
+    used: Cost
+
+
+class KeptResults:
+    """The results of one worker process. A thread of its own looks after them.
+
+    Args:
+        interval: seconds between two looks.
+    """
+
+    def __init__(self, claims: Claims, interval: float) -> None:
+        self._claims, self._interval = claims, interval
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()  # by job id
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def keep(self, claim: Claim, result: Result, used: Cost) -> None:
+        """Keep a result until its job has an end."""
+        with self._changed:
+            self._kept[claim.job.id] = _Kept(claim, result, used)
+            self._kept.move_to_end(claim.job.id)
+            while len(self._kept) > MOST:
+                self._kept.popitem(last=False)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="kept-results", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def look(self) -> None:
+        """Let go of what is confirmed, and settle again what was forgotten.
+
+        Raises:
+            RedisError: when the ledger cannot be reached.
+        """
+        with self._changed:
+            kept = list(self._kept.values())
+        states = self._claims.states([one.claim for one in kept])
+        for one, state in zip(kept, states, strict=True):
+            if state == "staged":
+                continue
+            if state == "open":
+                self._settle_again(one)
+                continue
+            with self._changed:
+                if self._kept.get(one.claim.job.id) is one:
+                    del self._kept[one.claim.job.id]
+
+    def _settle_again(self, one: _Kept) -> None:
+        settled = self._claims.settle(one.claim, one.result, one.used)
+        if settled == "unknown":  # the claim was forgotten as well; whoever else has the job by now may have it
+            claim = self._claims.claim(one.claim.job.id)
+            if not isinstance(claim, Claim):
+                return
+            settled = self._claims.settle(claim, one.result, one.used)
+        log.warning("job.settled_again", job=one.claim.job.id, settled=settled)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: bool(self._kept))
+            time.sleep(self._interval)
+            try:
+                self.look()
+            except RedisError as error:
+                log.debug("ledger.away", error=type(error).__name__)

@@ -1,0 +1,61 @@
+"""Texts that Redis keeps for a while and within a bound: answers of models, and prompts for whoever looks into a job.
+
+They are a convenience and never the truth: where Redis is away, nothing is kept and nothing is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import structlog
+from redis import Redis
+from redis.exceptions import RedisError
+
+log = structlog.get_logger()
+
+
+class KeptTexts:
+    """One sort of texts. Thread-safe.
+
+    Args:
+        what: the sort, as the log calls it.
+        most_bytes: of all texts together; the oldest go first, and one that is larger is not kept.
+        seconds: that a text is kept.
+    """
+
+    def __init__(self, client: Redis, what: str, *, most_bytes: int, seconds: float) -> None:
+        self._client = client
+        self._what = what
+        self._most_bytes = most_bytes
+        self._milliseconds = max(1, int(seconds * 1_000))
+        self._script: Any = client.register_script((resources.files("workers.gate.lua") / "keep.lua").read_text())
+
+    def keep(self, keys: Sequence[str], field: str, text: bytes, incarnation: str = "") -> None:
+        """Keep a text under `field`.
+
+        Args:
+            keys: see `workers/lua/keep.lua`; a fourth one guards the text of a run, which must be `incarnation`.
+        """
+        args = [field, text, self._most_bytes, self._milliseconds, incarnation]
+        try:
+            self._script(keys=keys, args=args)
+        except RedisError as error:
+            log.warning("text.not_kept", what=self._what, error=type(error).__name__)
+
+    def find(self, keys: Sequence[str], fields: Sequence[str]) -> list[bytes | None]:
+        """The texts under these fields; None where there is none, or no longer."""
+        try:
+            with self._client.pipeline(transaction=False) as pipe:
+                pipe.time()
+                for field in fields:
+                    pipe.hget(keys[0], field)
+                    pipe.zscore(keys[1], field)
+                (seconds, micros), *found = pipe.execute()
+        except RedisError as error:
+            log.warning("text.not_kept", what=self._what, error=type(error).__name__)
+            return [None] * len(fields)
+        oldest = seconds * 1_000 + micros // 1_000 - self._milliseconds
+        texts, times = found[::2], found[1::2]
+        return [text if at is not None and at > oldest else None for text, at in zip(texts, times, strict=True)]

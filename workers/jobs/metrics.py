@@ -1,0 +1,119 @@
+"""What a worker process counts for Prometheus: attempts, their time, and tokens.
+
+docs/reference/output.md lists all names. Served only where `metrics_port` is set. With Celery's prefork pool the
+children count where nobody looks: use the threads pool, which is the default here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import structlog
+from celery import signals
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, start_http_server
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from redis import Redis
+from redis.exceptions import RedisError
+
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.inspection.vitals import run_heads
+from scheduler.ledger.connect import connect
+from scheduler.ledger.presence import HELD
+
+REGISTRY = CollectorRegistry(auto_describe=True)
+ProcessCollector(registry=REGISTRY)
+
+_ATTEMPTS = Counter(
+    "cogitate_attempts",
+    "Attempts that this worker made, by what they produced: none where another attempt follows.",
+    ["kind", "source", "failure"],
+    registry=REGISTRY,
+)
+_SECONDS = Histogram(
+    "cogitate_attempt_seconds",
+    "From an attempt's claim to its settling, waiting for the endpoint's limits included.",
+    ["kind", "source"],
+    buckets=(0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+    registry=REGISTRY,
+)
+_TOKENS = Counter(
+    "cogitate_tokens",
+    "Tokens that attempts of this worker cost, prompt and answer together.",
+    ["kind", "model"],
+    registry=REGISTRY,
+)
+
+log = structlog.get_logger()
+
+
+class RunHosts(Collector):
+    """Whether the runs of a server have a host, read from Redis at each scrape. A host that is gone cannot say it."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield a gauge with the runs that no host has left, or nothing where Redis does not answer."""
+        hosts = GaugeMetricFamily(
+            "cogitate_run_has_host", "Whether a host is at work on a run that none has left.", labels=["run"]
+        )
+        try:
+            for head in run_heads(self._client):
+                if head.status in HELD:
+                    hosts.add_metric([head.run], head.held)
+        except RedisError as error:
+            log.warning("metrics.no_ledger", error=type(error).__name__)
+            return
+        yield hosts
+
+
+def attempted(kind: str, source: str, failure: str, seconds: float, model: str, tokens: int) -> None:
+    """Count one settled attempt."""
+    _ATTEMPTS.labels(kind, source, failure).inc()
+    _SECONDS.labels(kind, source).observe(seconds)
+    if tokens:
+        _TOKENS.labels(kind, model).inc(tokens)
+
+
+def serve(settings: Settings, registry: CollectorRegistry) -> Any:
+    """Answer scrapes at `metrics_port` of `metrics_address`, from a thread; returns the server, to be shut down.
+
+    Raises:
+        ConfigurationError: when nothing can listen there.
+    """
+    if settings.metrics_port is None:
+        raise ConfigurationError("metrics_port is not set, so there is nowhere to serve metrics")
+    try:
+        server, _ = start_http_server(settings.metrics_port, settings.metrics_address, registry)
+    except OSError as error:
+        raise ConfigurationError(
+            f"metrics cannot be served at {settings.metrics_address} port {settings.metrics_port}: "
+            f"{error.strerror or error}; set COGITATE_METRICS_PORT to a free port"
+        ) from error
+    return server
+
+
+def register() -> None:
+    """Have a worker serve its metrics once it takes messages, and stop when it ends."""
+    signals.worker_ready.connect(_start)
+
+
+def _start(**_: Any) -> None:
+    settings = Settings()
+    if settings.metrics_port is None:
+        return
+    try:
+        runs = RunHosts(connect(settings.state_url(), settings.socket_timeout))
+        REGISTRY.register(runs)
+        server = serve(settings, REGISTRY)
+    except ConfigurationError as error:  # a worker without metrics is better than none
+        log.error("metrics.not_served", error=str(error))
+        return
+
+    def stop(**_: Any) -> None:
+        server.shutdown()
+        server.server_close()
+
+    signals.worker_shutdown.connect(stop, weak=False)

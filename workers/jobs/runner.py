@@ -1,0 +1,178 @@
+"""Running a job: claim it, compute its effects, settle. A job is a pure function, so running it twice harms nothing.
+
+What can go wrong ends in the kind's heuristic, never in a lost job: the ledger frees, retries or gives up attempts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from functools import cache
+from importlib import import_module
+from typing import Literal
+
+import structlog
+from celery import signals
+from redis import Redis
+from redis.exceptions import RedisError
+
+from scheduler.budget.rules import use_prompts
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.config.versions import SCHEMA
+from scheduler.ledger.claims import Claim, Claims, Refusal, Result, Settled
+from scheduler.ledger.connect import connect
+from scheduler.ledger.keys import new_nonce
+from scheduler.ledger.trial_hints import endpoint_of, is_trial_hint
+from tasks.job import Cost, JobKey, split_job_id
+from workers.jobs.attempt import NEW, Attempts
+from workers.jobs.combined import CombinedRedis
+from workers.jobs.heartbeat import Heartbeat
+from workers.jobs.kept_results import KeptResults
+from workers.jobs.metrics import attempted
+from workers.jobs.model_lane import SPARE, ModelLane, slots_of_worker
+from workers.llm.clients import ModelClients
+from workers.llm.dialect_store import DialectStore
+from workers.processes.interpreter import tune
+
+log = structlog.get_logger()
+
+SETTLE_BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries when the ledger is away
+
+
+class Runner:
+    """Runs jobs for one worker process, from any number of threads."""
+
+    def __init__(
+        self,
+        client: Redis,
+        claims: Claims,
+        heartbeat: Heartbeat,
+        settings: Settings,
+        kept: KeptResults | None = None,
+    ) -> None:
+        self._kept = kept
+        self._claims = claims
+        self._heartbeat = heartbeat
+        self._settings = settings
+        if settings.llm == "openai":
+            import_module("workers.llm.client")  # which takes a second: not from the time of the first call
+        self._models = ModelClients(settings.endpoint_table(), settings.concurrency, DialectStore(client))
+        for name in {model.endpoint for model in settings.asked_models()}:
+            with contextlib.suppress(ConfigurationError, KeyError):  # said by the first call that needs it
+                self._models.prepare(name)
+        self._stopping = threading.Event()
+        self._attempts = Attempts(client, settings, self._models, self._stopping)
+        self._newer: set[str] = set()  # runs of a newer version: told of once
+
+    def stop(self) -> None:
+        """End every wait: this process is about to end, and another may have the jobs that wait for an attempt."""
+        self._stopping.set()
+
+    def close(self) -> None:
+        """Close the connections to models, and end the heartbeat. Calls in flight fail."""
+        self._models.close()
+        self._attempts.close()
+        self._heartbeat.close()
+
+    def run(self, job_id: str) -> Settled | Refusal | Literal["ready"]:
+        """Run a job as often as its attempts fail in a way that another may mend, within its deadline."""
+        run, key = split_job_id(job_id)
+        if is_trial_hint(key):
+            self._answer_trial(run, key)
+            return "ready"
+        deadline = time.monotonic() + self._settings.job_deadline
+        lesson = NEW
+        while True:
+            claim = self._claims.claim(job_id)
+            if not isinstance(claim, Claim):
+                log.debug("job.refused", job=job_id, why=claim)
+                if claim == "newer":
+                    self._warn_of_newer(job_id)
+                return claim
+            began = time.monotonic()
+            with self._heartbeat.of(claim.job.run, claim.incarnation):
+                result, used, pause, failure, lesson = self._attempts.make(claim, deadline, lesson)
+                settled = self._settle(claim, result, used, failure)
+                if settled == "staged" and result is not None and result.source in ("llm", "cached"):
+                    self._keep(claim, result, used)
+            kind, source = claim.job.key.kind, result.source if result else "none"
+            attempted(kind, source, failure, time.monotonic() - began, claim.job.model, used.tokens)
+            log.info(
+                "job.settled", job=job_id, kind=kind, owner=claim.job.key.owner, attempt=claim.number,
+                settled=settled, source=source, tokens=used.tokens,
+            )  # fmt: skip
+            if settled != "freed" or self._stopping.wait(pause):
+                return settled
+
+    def _answer_trial(self, run: str, key: JobKey) -> None:
+        endpoint = endpoint_of(key)
+        if endpoint is None:
+            self._claims.mark_trial(run, key, was="asked", now="answered")
+        elif self._claims.mark_trial(run, key, was="asked", now="taken"):
+            self._attempts.probe(endpoint)
+            self._claims.mark_trial(run, key, was="taken", now="answered")
+
+    def _keep(self, claim: Claim, result: Result, used: Cost) -> None:
+        if self._kept is not None:
+            self._kept.keep(claim, result, used)
+
+    def _warn_of_newer(self, job_id: str) -> None:
+        run, _ = split_job_id(job_id)
+        if run not in self._newer:
+            self._newer.add(run)
+            log.warning("run.newer_schema", run=run, known=SCHEMA)
+
+    def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
+        """Settle, trying again while the ledger is away: what was spent must be accounted for."""
+        for backoff in SETTLE_BACKOFF:
+            try:
+                return self._claims.settle(claim, result, used, failure)
+            except RedisError as error:
+                log.warning("ledger.away", job=claim.job.id, error=type(error).__name__)
+                time.sleep(backoff)
+        return self._claims.settle(claim, result, used, failure)
+
+
+@cache
+def _lane(pid: int) -> ModelLane:
+    """Return this process's lane, with its runner; a forked child makes its own."""
+    tune()
+    settings = Settings()
+    use_prompts(settings)
+    client = connect(settings.state_url(), settings.socket_timeout, client=CombinedRedis)
+    worker = f"{os.uname().nodename}:{pid}:{new_nonce()}"
+    claims = Claims(client, worker=worker)
+    beat_every = settings.lease / 5
+    runner = Runner(client, claims, Heartbeat(claims.beat, beat_every), settings, KeptResults(claims, beat_every))
+    lane = ModelLane(slots_of_worker(settings.concurrency + SPARE), claims.asks_model, runner.run)
+
+    def stop(**_: object) -> None:
+        lane.close()
+        runner.stop()
+
+    signals.worker_shutting_down.connect(stop, weak=False)
+    signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # sent when no job runs any more
+    return lane
+
+
+_lock = threading.Lock()
+
+
+def warm_up() -> None:
+    """Make this process's runner now: the first job is not to wait for what it loads."""
+    with _lock:
+        _lane(os.getpid())
+
+
+def run_job(job_id: str) -> None:
+    """What a Celery task does with its message: a foreign or tampered id is dropped, with a log event."""
+    try:
+        split_job_id(job_id)
+    except (ValueError, AttributeError, TypeError) as error:
+        log.warning("message.refused", error=str(error)[:200])
+        return
+    with _lock:
+        lane = _lane(os.getpid())
+    lane.run(job_id)

@@ -1,0 +1,97 @@
+"""Where an endpoint's calls go and with which key: from its configuration and the environment, checked at the start."""
+
+from __future__ import annotations
+
+import base64
+import os
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass, field
+
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import ConfigurationError, Settings
+
+OPENAI = "https://api.openai.com/v1"
+_SHORTEST = 12  # characters of what is taken to be a key
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """What a client needs to know of an endpoint."""
+
+    base_url: str = field(repr=False)  # may hold a password
+    api_key: str = field(repr=False)
+    proxy: str | None = field(repr=False)
+    is_openai: bool  # and not a server that speaks the same
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether TLS is needed, for the endpoint or for its proxy."""
+        return any(url.lower().startswith("https:") for url in (self.base_url, self.proxy or ""))
+
+    @property
+    def server(self) -> str:
+        """The base URL without user, password and query: what tells servers apart and may be shown."""
+        return _shown(self.base_url)
+
+    def without_key(self, said: bytes) -> bytes:
+        """What an endpoint said, should it repeat the key that it was sent: "[key]" stands there instead.
+
+        A key that is too short to be one, such as the "none" of a local server, is left: it may be any word.
+        """
+        user = urllib.parse.urlsplit(self.base_url).netloc.rpartition("@")[0]  # is sent in the place of the key
+        sent = base64.b64encode(urllib.parse.unquote(user).encode()).decode() if user else self.api_key
+        return said.replace(sent.encode(), b"[key]") if len(sent) >= _SHORTEST else said
+
+
+def servers_of(settings: Settings) -> dict[str, str]:
+    """Return where each configured endpoint is, as it may be shown; it need not be usable."""
+    return {name: _shown(_base_url(endpoint) or OPENAI) for name, endpoint in settings.endpoint_table().items()}
+
+
+def address_of(endpoint: Endpoint) -> Address:
+    """Where to call an endpoint.
+
+    Raises:
+        ConfigurationError: when the key or the URL is missing or cannot be used.
+    """
+    named = _base_url(endpoint)
+    base_url = named or OPENAI
+    proxy = _proxy(base_url)
+    return Address(base_url=base_url, api_key=_key(endpoint, not named), proxy=proxy, is_openai=not named)
+
+
+def _base_url(endpoint: Endpoint) -> str | None:
+    return endpoint.base_url or os.environ.get("OPENAI_BASE_URL")
+
+
+def _shown(base_url: str) -> str:
+    url = urllib.parse.urlsplit(base_url)
+    return urllib.parse.urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", ""))
+
+
+def _key(endpoint: Endpoint, is_openai: bool) -> str:
+    """The key to send: the configured one, else that of the environment; another endpoint may need none."""
+    configured = endpoint.api_key.get_secret_value() if endpoint.api_key is not None else None
+    key = (configured or os.environ.get(endpoint.api_key_variable) or "").strip()
+    if not key and is_openai:
+        raise ConfigurationError(
+            f"no API key: set COGITATE_API_KEY or {endpoint.api_key_variable}, or base_url for a local server"
+        )
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ConfigurationError(
+            "the API key holds characters that no key has; check COGITATE_API_KEY, api_key of the endpoint, or "
+            f"{endpoint.api_key_variable}"
+        )
+    return key or "none"
+
+
+def _proxy(base_url: str) -> str | None:
+    """The proxy that the environment names for this endpoint (HTTPS_PROXY and the like), if any."""
+    url = urllib.parse.urlsplit(base_url)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        shown = base_url.rpartition("@")[2]
+        raise ConfigurationError(f"base_url {shown!r} is not a URL that begins with http:// or https://")
+    if url.hostname in ("localhost", "127.0.0.1", "::1") or urllib.request.proxy_bypass(url.hostname):
+        return None
+    return urllib.request.getproxies().get(url.scheme)

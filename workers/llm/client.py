@@ -1,0 +1,247 @@
+"""Ask a model, and say exactly what came of it: a validated answer or a named failure, and in either case its cost.
+
+Any endpoint that speaks OpenAI's chat completions will do. A provider's fault never raises: it is a `Failure` in the
+`Answer`. Retries are the caller's, since each needs a reservation of its own; the client's are switched off.
+
+Keys, prompts and what models and providers write never reach a log, a repr or an error text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import httpx2
+import msgspec
+import openai
+import structlog
+
+from scheduler.config.endpoints import Endpoint, Model
+from tasks.kind import Prompt
+from workers.llm import failures as failures
+from workers.llm.address import Address, address_of
+from workers.llm.answer import Answer
+from workers.llm.dialect import Dialect, Dialects
+from workers.llm.dialect_store import DialectStore
+from workers.llm.event_loop import EventLoopThread
+from workers.llm.failures import Failure
+from workers.llm.http import Call, NoResponse, PooledRequest, Response
+from workers.llm.reply import Reply, cost_of, read_completion, validated
+from workers.llm.schema import plain_schema
+from workers.llm.usage import read_usage
+
+CONNECT_TIMEOUT = 10.0  # seconds
+_CLOSED = Failure(kind="connection", detail="closed")
+
+_log = structlog.get_logger()
+
+
+class ModelClient:
+    """One endpoint, through one pool of connections. `workers.llm.clients` keeps one for each endpoint of a process.
+
+    Safe to use from many threads; more than `connections` at once wait for a connection, within their deadlines.
+
+    Args:
+        loop: where all calls run; those of other endpoints may run there too.
+        store: where to look up and keep what is learned of the endpoint; None: it is forgotten with the process.
+
+    Raises:
+        ConfigurationError: when the key or the endpoint's URL is missing or cannot be used.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, connections: int, loop: EventLoopThread, store: DialectStore | None = None
+    ) -> None:
+        self._address = address_of(endpoint)
+        self._connections = connections
+        self._tls = httpx2.create_ssl_context() if self._address.is_encrypted else None
+        for name in ("openai", "httpx2", "aiohttp"):  # at DEBUG these write whole prompts, at INFO whole URLs
+            logging.getLogger(name).setLevel(logging.WARNING)
+        self._written = _request_to(self._address, "/chat/completions")
+        self._loop = loop
+        # OpenAI's newer models know only max_completion_tokens; others may ignore it and write without end.
+        first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
+        self._dialects = Dialects(self._address.server, first, store)
+        self._closed = threading.Event()
+        # Touched on the event loop only:
+        self._request: PooledRequest | None = None
+        self._calls: set[asyncio.Task[Any]] = set()
+
+    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> Answer:
+        """Ask once: one request, since each needs a reservation of its own. The calling thread waits.
+
+        What the endpoint refuses (a schema, a parameter) is learned: the failure is `unsupported`, and the next ask
+        leaves it out, in whichever process and run that shares the store.
+
+        Args:
+            max_output_tokens: the most the model may write, its reasoning included.
+            deadline: the instant of `time.monotonic()` by which this returns.
+
+        Raises:
+            TypeError: when the prompt's answer model cannot be said as a plain schema.
+        """
+        schema = plain_schema(prompt.answer)
+        dialect = self._dialects.of(model.model)
+        body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
+        if model.seed is not None:
+            body["seed"] = model.seed
+        call = Call(deadline)
+        response = self._loop.run(self._exchange(msgspec.json.encode({"model": model.model, **body}), call))
+        if isinstance(response, Failure):
+            reply = _failed(response)
+        elif response.status >= 300:
+            reply = _refused(response)
+        else:
+            reply = read_completion(self._address.without_key(response.content), response.headers)
+            self._dialects.accepted(model.model, dialect)
+        spent, estimated = cost_of(model, prompt, reply, call.sent, max_output_tokens)
+        better = _better(dialect, reply)
+        if better is not None and self._dialects.learn(model.model, dialect, better):
+            reply = replace(reply, failure=Failure(kind="unsupported", detail=f"{dialect.form}, {dialect.cap}"))
+        value, failure = validated(reply, prompt.answer)
+        if failure is not None:
+            failure = replace(failure, detail=failure.detail.replace(self._address.api_key, "[key]"))
+            log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
+            log(
+                "llm.failed",
+                model=model.name,
+                kind=failure.kind,
+                status=failure.status,
+                retry_after=failure.retry_after,
+                detail=failure.detail,
+            )
+        elif estimated:
+            _log.info("llm.no_usage", model=model.name)
+        told = reply.usage.prompt if reply.usage is not None else 0
+        return Answer(
+            usage=spent, estimated=estimated, value=value, failure=failure, prompt_tokens=told, text=reply.text
+        )
+
+    def find(self, deadline: float) -> Failure | None:
+        """Ask the endpoint which models it has, which costs nothing; return why it does not answer, or None."""
+        response = self._loop.run(self._exchange(b"", Call(deadline), models=True))
+        if isinstance(response, Failure):
+            return response
+        return _refused(response).failure if response.status >= 300 else None
+
+    def get_ready(self, prompt: Prompt, *, model: Model) -> None:
+        """Open the pool, write the answer's schema and look up how to ask, each once in a process.
+
+        Raises:
+            TypeError: when the prompt's answer model cannot be said as a plain schema.
+        """
+        plain_schema(prompt.answer)
+        self._dialects.of(model.model)
+        if self._request is None:
+            self._loop.run(self._open())
+
+    def close(self) -> None:
+        """Close the pool. Calls in flight fail as `connection`."""
+        self._loop.run(self._close())
+
+    # -- on the event loop -----------------------------------------------------------------------------
+
+    async def _exchange(self, body: bytes, call: Call, *, models: bool = False) -> Response | Failure:
+        """One request; its response if it came, and whole, before the deadline."""
+        if self._closed.is_set():
+            return _CLOSED
+        if call.remaining() <= 0:
+            return Failure(kind="timeout", detail="the deadline was over before the call")
+        task = asyncio.current_task()
+        assert task is not None
+        self._calls.add(task)
+        try:
+            async with asyncio.timeout_at(call.deadline):  # the loop's clock is time.monotonic()
+                return await (self._listed(call) if models else self._pooled().send(body, call))
+        except TimeoutError:
+            return Failure(kind="timeout", detail="not all of the answer before the deadline")
+        except NoResponse as error:
+            return Failure(kind=error.kind, detail=error.detail)
+        except asyncio.CancelledError:
+            if not self._closed.is_set():
+                raise
+            return _CLOSED
+        finally:
+            self._calls.discard(task)
+
+    async def _open(self) -> None:
+        if not self._closed.is_set():
+            self._pooled()
+
+    def _pooled(self) -> PooledRequest:
+        if self._request is None:
+            self._request = PooledRequest(
+                self._written, self._connections, CONNECT_TIMEOUT, self._address.proxy, self._tls
+            )
+        return self._request
+
+    async def _listed(self, call: Call) -> Response:
+        request = PooledRequest(
+            _request_to(self._address, "/models"), 1, CONNECT_TIMEOUT, self._address.proxy, self._tls
+        )
+        try:
+            return await request.send(b"", call)
+        finally:
+            await request.close()
+
+    async def _close(self) -> None:
+        self._closed.set()
+        for task in self._calls:
+            task.cancel()
+        await asyncio.gather(*self._calls)
+        if self._request is not None:
+            await self._request.close()
+
+
+def _request_to(address: Address, path: Literal["/chat/completions", "/models"]) -> httpx2.Request:
+    """What the SDK sends to ask a model of this endpoint, with an empty body, or for its models."""
+    written: list[httpx2.Request] = []
+
+    def keep(request: httpx2.Request) -> httpx2.Response:
+        written.append(request)
+        return httpx2.Response(200)
+
+    with openai.OpenAI(
+        api_key=address.api_key,
+        base_url=address.base_url,
+        max_retries=0,
+        timeout=None,
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=httpx2.Client(transport=httpx2.MockTransport(keep)),
+    ) as sdk:
+        if path == "/models":
+            sdk.get(path, cast_to=httpx2.Response)
+        else:
+            sdk.post(path, cast_to=httpx2.Response, body={})
+    return written[0]
+
+
+def _refused(response: Response) -> Reply:
+    """What an error response says."""
+    told: object = response.content.decode(errors="replace")
+    with contextlib.suppress(ValueError, RecursionError):
+        told = json.loads(response.content)
+    return _failed(failures.from_status(response.status, told, response.headers), told)
+
+
+def _failed(failure: Failure, told: object = None) -> Reply:
+    return Reply(
+        failure=failure,
+        error_text=failures.error_text(told),
+        usage=read_usage(told) if isinstance(told, Mapping) else None,
+        unreported="all" if failures.charged_in_doubt(failure) else "nothing",
+    )
+
+
+def _better(dialect: Dialect, reply: Reply) -> Dialect | None:
+    """What to ask instead when the endpoint refused the way of asking, and not the question."""
+    failure = reply.failure
+    if failure is None or failure.status is None or failure.kind in ("context_overflow", "filtered", "auth"):
+        return None
+    return dialect.without_refused(failure.status, reply.error_text)

@@ -1,0 +1,93 @@
+"""The clients of a process: one for each endpoint, made when it is first asked, all on one event loop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from scheduler.config.endpoints import Endpoint, Model
+from tasks.kind import Prompt
+from workers.llm.answer import Answer
+from workers.llm.dialect_store import DialectStore
+from workers.llm.event_loop import EventLoopThread
+from workers.llm.failures import Failure
+
+if TYPE_CHECKING:
+    from workers.llm.client import ModelClient
+
+
+class ModelClients:
+    """Asks any configured model. Make it once per process, after any fork, and share it between threads.
+
+    Args:
+        endpoints: by name, as models name them.
+        connections: calls in flight at each endpoint; further ones wait, within their deadlines.
+        store: where to keep what is learned of endpoints; None: it is forgotten with the process.
+    """
+
+    def __init__(self, endpoints: Mapping[str, Endpoint], connections: int, store: DialectStore | None = None) -> None:
+        self._endpoints = endpoints
+        self._connections = connections
+        self._store = store
+        self._loop = EventLoopThread()
+        self._clients: dict[str, ModelClient] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> Answer:
+        """Ask the model once, as `ModelClient.ask` says.
+
+        Raises:
+            ConfigurationError: when the key or the URL of the model's endpoint cannot be used.
+            KeyError: when the model's endpoint is not configured.
+        """
+        return self._client(model.endpoint).ask(
+            prompt, model=model, max_output_tokens=max_output_tokens, deadline=deadline
+        )
+
+    def get_ready(self, prompt: Prompt, *, model: Model) -> None:
+        """Make what the first question of this form needs, so that `ask` sends it at once.
+
+        Raises:
+            ConfigurationError, KeyError, TypeError: as `ask` would.
+        """
+        self._client(model.endpoint).get_ready(prompt, model=model)
+
+    def find(self, endpoint: str, deadline: float) -> Failure | None:
+        """Return why the endpoint does not answer, as `ModelClient.find` says; it costs nothing.
+
+        Raises:
+            ConfigurationError: when its key or URL cannot be used.
+            KeyError: when it is not configured.
+        """
+        return self._client(endpoint).find(deadline)
+
+    def prepare(self, endpoint: str) -> None:
+        """Make the client of an endpoint before it is first asked.
+
+        Raises:
+            ConfigurationError: when its key or URL cannot be used.
+            KeyError: when it is not configured.
+        """
+        self._client(endpoint)
+
+    def close(self) -> None:
+        """Close all pools and the event loop. Calls in flight fail as `connection`; nothing can be asked any more."""
+        with self._lock:
+            clients, self._clients = self._clients, {}
+        for client in clients.values():
+            client.close()
+        self._loop.close()
+
+    def _client(self, endpoint: str) -> ModelClient:
+        if (known := self._clients.get(endpoint)) is not None:
+            return known
+        with self._lock:
+            if endpoint not in self._clients:
+                from workers.llm.client import (
+                    ModelClient,  # here: it takes a second to load, and many workers ask no model
+                )
+
+                client = ModelClient(self._endpoints[endpoint], self._connections, self._loop, self._store)
+                self._clients[endpoint] = client
+            return self._clients[endpoint]

@@ -1,0 +1,67 @@
+"""What was learned of endpoints, kept in Redis outside any run, so that other workers and later runs know it.
+
+cogitate:dialect:<server> <model>   string   JSON of a `KnownDialect`; forgotten after a week, for servers learn too
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import structlog
+from redis import Redis
+from redis.exceptions import RedisError
+
+from workers.llm.dialect import Dialect
+
+PREFIX = "cogitate:dialect:"
+_KEPT = 7 * 86_400  # seconds
+
+_log = structlog.get_logger()
+
+
+class KnownDialect(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model is asked at a server."""
+
+    server: str  # base URL without user and password
+    model: str  # as the server calls it
+    dialect: Dialect
+
+
+class DialectStore:
+    """Looks up and keeps dialects. Where Redis is away they are learned again: it costs a refused call, no more."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def load(self, server: str, model: str) -> Dialect | None:
+        """What is known of this model, or None."""
+        try:
+            raw: Any = self._client.get(_key(server, model))
+            return msgspec.json.decode(raw, type=KnownDialect).dialect if raw else None
+        except (RedisError, msgspec.MsgspecError) as error:
+            _log.info("llm.dialect_unknown", server=server, model=model, error=type(error).__name__)
+            return None
+
+    def save(self, server: str, model: str, dialect: Dialect) -> None:
+        """Remember how to ask this model."""
+        try:
+            known = KnownDialect(server=server, model=model, dialect=dialect)
+            self._client.set(_key(server, model), msgspec.json.encode(known), ex=_KEPT)
+        except RedisError as error:
+            _log.info("llm.dialect_not_kept", server=server, model=model, error=type(error).__name__)
+
+
+def known_dialects(client: Redis) -> list[KnownDialect]:
+    """All that is known, by server and model.
+
+    Raises:
+        RedisError: when the server cannot be reached.
+    """
+    keys = sorted(client.scan_iter(match=PREFIX + "*", count=1000))
+    raw: Any = client.mget(keys) if keys else []
+    return [msgspec.json.decode(value, type=KnownDialect) for value in raw if value]
+
+
+def _key(server: str, model: str) -> str:
+    return f"{PREFIX}{server} {model}"

@@ -1,0 +1,89 @@
+"""The check of a prompt that a kind makes: before anything is spent on it, since the code may be a host's own."""
+
+from __future__ import annotations
+
+import operator
+from functools import cache
+
+import msgspec
+from pydantic import BaseModel
+
+from memory.errors import InputError
+from tasks.kind import Prompt
+from workers.llm.schema import plain_schema
+
+MAX_VERSION = 500  # characters
+MAX_USED = 100_000  # entries that a prompt may name
+MAX_NUMBER = 2**53 - 1  # what every reader of JSON holds exactly
+
+
+class WrongPrompt(InputError):
+    """What a kind's `prompt` returned is no prompt. The message shows nothing of its text, so a log may have it."""
+
+
+def check_prompt(prompt: object) -> Prompt:
+    """Return a prompt whose text, answer and numbers can be sent, and written with its answer.
+
+    Raises:
+        WrongPrompt: naming the field and what is wrong with it.
+    """
+    if not issubclass(type(prompt), Prompt):
+        raise WrongPrompt(f"prompt returned a {type(prompt).__name__}: return a Prompt")
+    assert isinstance(prompt, Prompt)
+    version = _text("version", prompt.version)
+    if len(version) > MAX_VERSION:
+        raise WrongPrompt(f"version has {len(version):,} characters, at most {MAX_VERSION} fit")
+    return Prompt(
+        system=_text("system", prompt.system),
+        user=_text("user", prompt.user),
+        answer=_answer(prompt.answer),
+        version=version,
+        used=_used(prompt.used),
+    )
+
+
+def _text(field: str, value: object) -> str:
+    if not issubclass(type(value), str):
+        raise WrongPrompt(f"{field} is a {type(value).__name__}: give a string")
+    text = str.__str__(value)  # of an enumeration, say: the plain string
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise WrongPrompt(f"{field} has a half of a character (a surrogate), which cannot be sent") from None
+    return text
+
+
+def _answer(value: object) -> type[BaseModel]:
+    if not isinstance(value, type) or not issubclass(value, BaseModel):
+        shown = value.__name__ if isinstance(value, type) else f"a {type(value).__name__}"
+        raise WrongPrompt(f"answer is {shown}: give a class of pydantic's BaseModel")
+    try:
+        _check_schema(value)
+    except UnicodeEncodeError:
+        raise WrongPrompt("the schema of answer has a half of a character (a surrogate)") from None
+    return value
+
+
+@cache
+def _check_schema(answer: type[BaseModel]) -> None:
+    """Write what is sent of an answer's class once: it may have no schema, or one that cannot be encoded."""
+    msgspec.json.encode((answer.__name__, plain_schema(answer)))
+
+
+def _used(value: object) -> tuple[int, ...]:
+    if not issubclass(type(value), tuple | list):
+        raise WrongPrompt(f"used is a {type(value).__name__}: give a tuple of entry numbers")
+    assert isinstance(value, tuple | list)
+    if len(value) > MAX_USED:
+        raise WrongPrompt(f"used names {len(value):,} entries, at most {MAX_USED:,} fit")
+    return tuple(_number(number) for number in value)
+
+
+def _number(value: object) -> int:
+    try:
+        number = 0 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # or TypeError
+    except TypeError:
+        number = 0
+    if not 1 <= number <= MAX_NUMBER:
+        raise WrongPrompt(f"used names a {type(value).__name__} that is not the number of an entry (1, 2, 3, …)")
+    return number

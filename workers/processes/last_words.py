@@ -1,0 +1,43 @@
+"""What a process wrote last, fit to be shown: without keys and passwords."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from scheduler.config.settings import Settings
+
+READ = 20_000  # bytes at the end of a log that are looked at
+SHORTEST = 4  # characters; what is shorter is no secret and may be part of any word
+
+
+def last_words(path: Path, start: int, count: int = 3) -> str:
+    """Return the last lines that a process logged after `start` bytes, in one line."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(start, end - READ))
+        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+    return " / ".join(lines[-count:])
+
+
+def without_secrets(text: str, settings: Settings) -> str:
+    """Return the text with "***" in the place of each key and password that these settings hold."""
+    for secret in sorted(set(_secrets(settings)), key=len, reverse=True):
+        if len(secret) >= SHORTEST:
+            text = text.replace(secret, "***")
+    return text
+
+
+def _secrets(settings: Settings) -> Iterator[str]:
+    urls = [url.get_secret_value() for url in (settings.redis_url, settings.broker_url) if url is not None]
+    for endpoint in settings.endpoint_table().values():
+        if endpoint.api_key is not None:
+            yield endpoint.api_key.get_secret_value()
+        yield os.environ.get(endpoint.api_key_variable, "")
+        urls.append(endpoint.base_url or "")
+    for url in urls:
+        password = urlsplit(url).password or ""
+        yield password
+        yield unquote(password)

@@ -1,0 +1,49 @@
+"""A worker started by a host does not outlive it.
+
+The host puts its process id into `COGITATE_PARENT_PID`. Linux's own parent-death signal is not used: it fires when the
+*thread* that started the child ends, and it does not exist elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import Any
+
+import structlog
+from celery import signals
+
+from scheduler.config.settings import Settings
+
+PARENT_VARIABLE = "COGITATE_PARENT_PID"
+CANNOT_START = 78  # exit code of a host's worker that cannot begin: its next one could not either
+LOOK_EVERY = 1.0  # seconds
+GRACE = 5.0  # seconds beyond a job's deadline until a worker without a host is killed
+
+log = structlog.get_logger()
+_done = threading.Event()
+
+
+def is_child() -> bool:
+    """Return whether a host started this process as its worker."""
+    return os.environ.get(PARENT_VARIABLE, "").isdigit()
+
+
+def register() -> None:
+    """Watch the host as soon as a worker is ready to be told to stop, if a host started it."""
+    if is_child():
+        signals.worker_init.connect(_start)
+
+
+def _start(**_: Any) -> None:
+    threading.Thread(target=_watch, args=(int(os.environ[PARENT_VARIABLE]),), name="lifeline", daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        _done.wait(LOOK_EVERY)
+    log.warning("worker.orphaned", parent=parent)
+    os.kill(os.getpid(), signal.SIGTERM)  # warm: jobs in flight settle what they have spent, nothing new begins
+    _done.wait(Settings().job_deadline + GRACE)
+    os.kill(os.getpid(), signal.SIGKILL)

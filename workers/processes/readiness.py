@@ -1,0 +1,164 @@
+"""Whether workers are there, before a host relies on them.
+
+A worker process takes a second or more until it takes messages; a paced host loses what it asks for meanwhile. So it
+publishes trial hints before its first tick and waits until one has come back, for a few seconds at most. The same hints
+show which kinds no worker takes, and have a worker try the endpoints that an earlier run has found away.
+
+What a host finds out here is said, and decides nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+
+import structlog
+from redis.exceptions import RedisError
+
+from scheduler.config.settings import ConfigurationError
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.trial_hints import endpoint_hints, trial_hints
+from scheduler.tick.result_collector import Publish
+from tasks.job import JobKey
+from workers.processes.supervisor import WorkerPool
+
+OWN = 15.0  # seconds in which workers that the host has just started answer, on a busy machine too
+SLOW = 3.0  # seconds after which a host says that it waits
+OTHERS = 1.0  # the same of workers that should be there already
+ALL = 1.0  # seconds after the first answer in which the kinds that workers know have answered too
+TRIED = 6.0  # seconds after that in which an endpoint has been tried
+EVERY = 0.02  # seconds between two looks while the host waits for nothing else
+RARELY = 0.5  # the same while it waits for results
+
+log = structlog.get_logger()
+
+
+class Readiness:
+    """What a host knows of its workers, and through them of the endpoints that its run asks.
+
+    Args:
+        kinds: those that its workers must know.
+        endpoints: those whose breaker is open.
+        pool: the workers that the host has started; None: they are started by hand.
+    """
+
+    def __init__(
+        self,
+        ledger: HostLedger,
+        publish: Publish,
+        *,
+        kinds: Sequence[str],
+        endpoints: Sequence[str] = (),
+        pool: WorkerPool | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ledger = ledger
+        self._publish = publish
+        self._pool = pool
+        self._clock = clock
+        self._limit = OWN if pool is not None else OTHERS
+        self._endpoints = endpoints
+        self._hints = trial_hints(ledger.run, kinds)
+        self._tries = endpoint_hints(ledger.run, kinds[0], endpoints)
+        self._answered: set[JobKey] = set()
+        self._asked = self._looked = self._first = 0.0  # when
+        self.unreachable: set[tuple[str, str]] = set()  # endpoints that did not answer before the first tick, and why
+        self._told = self._slow = self._waited = False
+
+    def ask(self) -> None:
+        """Publish the trial hints.
+
+        Raises:
+            Fenced: when another host has taken the run meanwhile.
+        """
+        hints = [*self._tries, *self._hints]
+        self._ledger.ask_ready([hint.key for hint in hints])
+        self._publish(hints)
+        self._asked = self._looked = self._clock()
+
+    def wait(self, stopping: Callable[[], bool], *, for_workers: bool) -> None:
+        """Wait, once, until a worker has answered and the endpoints in doubt are tried, and say what is missing.
+
+        Args:
+            stopping: whether the host is to stop meanwhile.
+            for_workers: otherwise only endpoints are waited for.
+
+        Raises:
+            ConfigurationError: when a worker of this host cannot start, with what it said.
+        """
+        while not (self._waited or stopping()):
+            self._check()
+            self._look()
+            if (self._told or not for_workers) and self._tried():
+                self._waited = True
+                with contextlib.suppress(RedisError):  # it is away: its host has more to say than that
+                    self._say_unreachable()
+                return
+            if not (self._slow or self._answered) and self._clock() - self._asked >= SLOW:
+                self._slow = True
+                then = f"the run waits for them, for {self._limit:g} s at most"
+                log.warning("workers.starting", run=self._ledger.run, then=then)
+            time.sleep(EVERY)  # between two looks: workers announce nothing else
+
+    def workers_left(self) -> bool:
+        """Return whether there are workers to wait for, as the result collector asks; say once what is missing.
+
+        Raises:
+            ConfigurationError: when a worker of this host cannot start, with what it said.
+        """
+        self._check()
+        if not self._told and self._clock() - self._looked >= RARELY:
+            self._look()
+        return self._pool is None or self._pool.any_left()
+
+    def _check(self) -> None:
+        if self._pool is not None and self._pool.cannot_start:
+            raise ConfigurationError(f"a worker cannot start: {self._pool.cannot_start}")
+
+    def _tried(self) -> bool:
+        """Whether each endpoint in doubt has been tried, or has had its time."""
+        limit = self._limit + (TRIED if self._answered else 0.0)
+        return self._answered.issuperset(hint.key for hint in self._tries) or self._clock() - self._asked >= limit
+
+    def _look(self) -> None:
+        keys = [hint.key for hint in (*self._tries, *self._hints) if hint.key not in self._answered]
+        self._answered |= self._ledger.answered(keys)
+        now = self._looked = self._clock()
+        if self._answered and not self._first:
+            self._first = now
+        missing = [hint.key.kind for hint in self._hints if hint.key not in self._answered]
+        if self._told or not missing:
+            self._told = True
+        elif not self._answered and now - self._asked >= self._limit:
+            self._told = True
+            log.warning(
+                "workers.not_ready",
+                run=self._ledger.run,
+                seconds=self._limit,
+                then="the run goes on; what no worker does in time is done by heuristic",
+                check="start workers for this server: cogitate worker" if self._pool is None else "worker-1.log",
+            )
+        elif self._answered and now - self._first >= ALL:
+            self._told = True
+            log.warning(
+                "workers.unknown_kind",
+                run=self._ledger.run,
+                kinds=missing,
+                then="no worker takes them: their jobs are late and done by heuristic",
+                check="name the modules that register them in `kinds`, for host and workers",
+            )
+
+    def _say_unreachable(self) -> None:
+        for one in endpoint_vitals(self._ledger.client) if self._endpoints else ():
+            if one.endpoint in self._endpoints and one.breaker == "open":
+                self.unreachable.add((one.endpoint, one.why))
+                log.warning(
+                    "endpoint.unreachable",
+                    run=self._ledger.run,
+                    endpoint=one.endpoint,
+                    why=one.why,
+                    seconds=one.changed,
+                    then="jobs go to their heuristic until it answers; it is tried again after pauses",
+                )

@@ -1,0 +1,59 @@
+"""The embedded server as a child of its host: started again when it dies, on the append-only file that it left.
+
+Whatever it had answered is in that file, so nothing is lost; hosts and workers reconnect by themselves (see
+`scheduler.ledger.outage`). One that keeps dying at once, as on a full disk, is given up, and the run stops.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import structlog
+from redis.exceptions import RedisError
+
+from workers.processes.embedded import EmbeddedServer, EmbeddedServerError
+
+LOOK_EVERY = 0.25  # seconds
+FIRST_DELAY = 0.2  # seconds until a dead server is started again; doubles with each quick death
+QUICK_DEATH = 30.0  # seconds; a server that lived longer starts with a clean slate
+GIVE_UP = 6  # quick deaths in a row
+
+log = structlog.get_logger()
+
+
+class ServerKeeper:
+    """Keeps a server alive that this process uses. Usage: `with ServerKeeper(server): …`, within the server's block."""
+
+    def __init__(self, server: EmbeddedServer) -> None:
+        self._server = server
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="server-keeper", daemon=True)
+
+    def __enter__(self) -> ServerKeeper:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    def _keep(self) -> None:
+        quick_deaths, born = 0, time.monotonic()
+        while not self._stopping.wait(LOOK_EVERY):
+            if self._server.alive():
+                continue
+            said, folder = self._server.last_words(), str(self._server.data_dir)
+            quick_deaths = 1 if time.monotonic() - born > QUICK_DEATH else quick_deaths + 1
+            if quick_deaths >= GIVE_UP:
+                log.error("server.given_up", said=said, data_dir=folder)
+                return
+            delay = FIRST_DELAY * 2.0 ** (quick_deaths - 1)
+            log.warning("server.restarted", said=said, delay=delay, data_dir=folder)
+            if self._stopping.wait(delay):
+                return
+            born = time.monotonic()
+            try:
+                self._server.revive()
+            except (EmbeddedServerError, RedisError, OSError) as error:  # as on a full disk: the next look tries again
+                log.warning("server.not_restarted", error=str(error))

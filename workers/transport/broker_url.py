@@ -1,0 +1,62 @@
+"""A Redis URL as kombu and Flower want it."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from scheduler.config.settings import ConfigurationError
+
+#: What a "rediss://" URL may say of certificates, as redis-py reads it from the same URL.
+FILES = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile")
+_MODES = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
+_CHECKED = {"true": True, "false": False}
+
+
+def kombu_url(url: str) -> str:
+    """A Redis URL as kombu and Flower want it: "unix://" becomes "redis+socket://"; of TLS nothing is left but "rediss://".
+
+    kombu takes options of TLS from a URL before those that it is given, so it gets them from `tls` alone.
+    """
+    parts = urlsplit(url)
+    if url.startswith("rediss://"):
+        query = [(name, value) for name, value in parse_qsl(parts.query) if not name.startswith("ssl_")]
+        return parts._replace(query=urlencode(query)).geturl()
+    if not url.startswith("unix://"):
+        return url
+    query = [("virtual_host" if name == "db" else name, value) for name, value in parse_qsl(parts.query)]
+    login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
+    path = quote(parts.path, safe="/%")
+    return f"redis+socket://{login}{path}" + (f"?{urlencode(query)}" if query else "")
+
+
+def tls(url: str) -> dict[str, Any] | None:
+    """The TLS options of a "rediss://" URL. kombu's own default checks no certificate, ours does.
+
+    "?ssl_ca_certs=/path/ca.pem" names the authority whose certificates are trusted; "?ssl_cert_reqs=none" switches the
+    check off.
+
+    Raises:
+        ConfigurationError: for an option that is not known, or a value that it cannot have.
+    """
+    if not url.startswith("rediss://"):
+        return None
+    asked = {name: value for name, value in parse_qsl(urlsplit(url).query) if name.startswith("ssl_")}
+    options: dict[str, Any] = {
+        "ssl_cert_reqs": _choice("ssl_cert_reqs", asked.pop("ssl_cert_reqs", "required").lower(), _MODES)
+    }
+    if "ssl_check_hostname" in asked:
+        options["ssl_check_hostname"] = _choice("ssl_check_hostname", asked.pop("ssl_check_hostname").lower(), _CHECKED)
+    unknown = asked.keys() - set(FILES)
+    if unknown:
+        known = ", ".join(("ssl_cert_reqs", "ssl_check_hostname", *FILES))
+        raise ConfigurationError(f"{min(unknown)[:80]!r} in the broker's URL is not one of {known}")
+    return options | asked
+
+
+def _choice(name: str, value: str, known: Mapping[str, Any]) -> Any:
+    if value not in known:
+        raise ConfigurationError(f"{name}={value[:80]!r} in the broker's URL is not one of {', '.join(known)}")
+    return known[value]

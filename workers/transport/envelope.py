@@ -1,0 +1,118 @@
+"""What a hint looks like on the wire, and the check that a message is one.
+
+The fields are those of Celery's task protocol 2 inside kombu's envelope, as kombu 5.7 writes them. Anything else in a
+kind's queue (garbage, another program's task, a tampered message) is refused before Celery sees it: there, a task
+message without an id takes the worker's connection down, is put back, and does so for ever.
+"""
+
+from __future__ import annotations
+
+import binascii
+from typing import Any, Literal
+
+import msgspec
+
+from scheduler.config.settings import check_run_name
+from tasks.job import split_job_id
+
+MAX_JOB_ID = 512  # characters; longer than any run name, kind and owner
+
+
+class _DeliveryInfo(msgspec.Struct):
+    exchange: str
+    routing_key: str
+
+
+class _Properties(msgspec.Struct):
+    correlation_id: str
+    delivery_tag: str
+    delivery_info: _DeliveryInfo
+    body_encoding: Literal["base64"]
+    reply_to: str = ""
+
+
+class _Headers(msgspec.Struct):
+    """None where a value would delay, expire, limit, group or compress a message: hints do none of that."""
+
+    task: str
+    id: str
+    timelimit: tuple[None, None]
+    argsrepr: str
+    kwargsrepr: str
+    retries: Literal[0] = 0
+    lang: str = "py"
+    root_id: str | None = None
+    parent_id: str | None = None
+    origin: str | None = None
+    eta: None = None
+    expires: None = None
+    group: None = None
+    shadow: None = None
+    compression: None = None
+    stamped_headers: None = None
+
+
+class _Message(msgspec.Struct, rename="kebab"):
+    body: str
+    content_encoding: Literal["utf-8"]
+    content_type: Literal["application/json"]
+    headers: _Headers
+    properties: _Properties
+
+
+class _Embedded(msgspec.Struct):
+    callbacks: None = None
+    errbacks: None = None
+    chain: None = None
+    chord: None = None
+
+
+_BODY = msgspec.json.Decoder(tuple[tuple[str], dict[str, None], _Embedded])
+
+
+class MessageRefused(ValueError):
+    """The message is not what it must be to be handled here; the text says why."""
+
+
+def check_hint(message: object, kind: str) -> str:
+    """The id of the job that a message in this kind's queue hints at.
+
+    Raises:
+        MessageRefused: when it is anything else than a hint for one job of this kind.
+    """
+    try:
+        found = msgspec.convert(message, _Message)
+        body = binascii.a2b_base64(found.body, strict_mode=True)
+        (job_id,), keywords, _ = _BODY.decode(body)
+        if len(job_id) > MAX_JOB_ID:
+            raise MessageRefused(f"a job id of {len(job_id)} characters is longer than {MAX_JOB_ID}")
+        run, key = split_job_id(job_id)
+        check_run_name(run)
+        job_id.encode()  # half a character cannot be sent to Redis
+    except (ValueError, RecursionError) as error:  # msgspec's, binascii's and our own
+        raise MessageRefused(str(error)) from None
+    if keywords or found.headers.task != kind or key.kind != kind:
+        raise MessageRefused(f"expected a job of kind {kind!r}, found {found.headers.task!r} for {key.kind!r}")
+    return job_id
+
+
+def check_envelope(message: object) -> None:
+    """Make sure that kombu can open a message of its own making, such as a remote-control command.
+
+    Raises:
+        MessageRefused: when it cannot.
+    """
+    parts: Any = message
+    if not isinstance(message, dict) or not isinstance(parts.get("headers"), dict):
+        raise MessageRefused("not a message")
+    try:
+        msgspec.convert(parts.get("properties"), _ControlProperties)
+        binascii.a2b_base64(parts.get("body"))
+    except (ValueError, TypeError) as error:
+        raise MessageRefused(str(error)) from None
+
+
+class _ControlProperties(msgspec.Struct):
+    delivery_tag: str
+    delivery_info: _DeliveryInfo
+    body_encoding: Literal["base64"]
