@@ -36,11 +36,11 @@ test: $(READY) ## Style, types, import directions, and every test; or those that
 	$(BIN)/pytest --numprocesses 3 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
 
 simulate: $(READY) ## The protocol under seeded faults: SEEDS=10000, MINUTES=3, or one SEED=17 alone
-	PYTHONPATH=.:tests/simulation $(BIN)/python -m seeded $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
+	$(BIN)/python -m tests.simulation.seeded $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED)$(SEEDS)$(MINUTES),,--minutes 3)
 
 mutate: $(READY) ## Planted bugs that the tests must find: MODULES="scheduler/budget/budget.py memory" N=200 EACH=20 SEED=1
-	PYTHONPATH=.:tests $(BIN)/python -m mutation $(MODULES) $(if $(filter command line,$(origin N)),--number $(N)) \
+	$(BIN)/python -m tests.mutation $(MODULES) $(if $(filter command line,$(origin N)),--number $(N)) \
 	  $(if $(EACH),--each $(EACH)) --seed $(or $(SEED),0)
 
 N ?= 1

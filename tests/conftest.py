@@ -17,8 +17,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 import structlog
-from named_tests import NamedTests
-from system_programs import path_without_system_programs
+
+from tests.named_tests import NamedTests
+from tests.system_programs import path_without_system_programs
 
 Eventually = Callable[..., None]
 # No test asserts a time. In CI examples are the same in every run; elsewhere they differ, to find more.

@@ -1,9 +1,10 @@
 """The tests that documents name: which they are, which exist, and whether a whole session showed them.
 
-A document names a test by its path from the project's root: `tests/unit/test_apply.py::test_effects_happen_once`, or a
-whole file or class. That each exists is a test of its own (tests/unit/test_specs_page.py). Here a session that ran
-everything fails where a named test was not collected, or neither passed nor was skipped for a reason: that it was
-written does not show anything. A file or class is shown where one of its tests passed, or all of them were skipped.
+A document names a test by its path from the project's root:
+`tests/unit/memory/test_apply.py::test_effects_happen_once`, or a whole file or class. That each exists is a test of its
+own (tests/unit/repository/test_specs_page.py). Here a session that ran everything fails where a named test was not
+collected, or neither passed nor was skipped for a reason: that it was written does not show anything. A file or class
+is shown where one of its tests passed, or all of them were skipped.
 """
 
 from __future__ import annotations

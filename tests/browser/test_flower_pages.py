@@ -20,15 +20,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from live_flower import flower, started, until
 
 from ops.fake_llm.server import MODEL, FakeEndpoint
+from tests.live_flower import flower, started, until
+from tests.repository import ROOT
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 pytestmark = pytest.mark.system
 
-ARTEFACTS = Path(__file__).parents[2] / "artefacts"
+ARTEFACTS = ROOT / "artefacts"
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-default-apps", "--disable-sync", "--no-first-run",

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from command import command
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
@@ -31,6 +30,7 @@ from scheduler.journal.lines import Ended, EndNote, ReadLine
 from scheduler.ledger.run_names import prefix_of
 from scheduler.ledger.streams import load_streams
 from scheduler.tick.loop import Tick
+from tests.integration.command import command
 from workers.processes.embedded import EmbeddedServer
 from workers.processes.supervisor import WorkerPool, worker_environment
 

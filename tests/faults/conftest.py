@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attacked import Attacked, Eventually, settings_of, undisturbed
 
 from ops.fake_llm.server import FakeEndpoint
+from tests.faults.attacked import Attacked, Eventually, settings_of, undisturbed
 
 
 @pytest.fixture

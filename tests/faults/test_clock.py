@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from attacked import AGENTS, Attacked, Eventually, settings_of
 
 from ops.fake_llm.server import FakeEndpoint
+from tests.faults.attacked import AGENTS, Attacked, Eventually, settings_of
 
 DAY = 86_400
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pytest
-from dropped_anywhere import SETTINGS, TICKS, SteadyBeat, Visit, Watch, watched_client
 from redis import Redis
 
 from scheduler.inspection.audit.audit import audit
@@ -23,6 +22,7 @@ from scheduler.ledger.claims import Claim, Claims
 from scheduler.ledger.run_names import prefix_of
 from scheduler.ledger.scripts import script
 from tasks.job import Cost, Job
+from tests.faults.dropped_anywhere import SETTINGS, TICKS, SteadyBeat, Visit, Watch, watched_client
 from workers.jobs.inline import InlinePublisher
 from workers.processes.embedded import EmbeddedServer
 

@@ -7,9 +7,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from attacked import AGENTS, Attacked, Eventually, complaints, settings_of
-
 from ops.fake_llm.server import FakeEndpoint
+from tests.faults.attacked import AGENTS, Attacked, Eventually, complaints, settings_of
 
 
 def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:

@@ -6,12 +6,11 @@ import os
 import signal
 from pathlib import Path
 
-from attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of
-
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.engine.open_jobs import load_open_jobs
 from scheduler.ledger.run_names import prefix_of
 from scheduler.tick.loop import Tick
+from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of
 from workers.publish import Publisher
 
 

@@ -6,9 +6,8 @@ import os
 import signal
 from pathlib import Path
 
-from attacked import MORNING, TICKS, Attacked, Eventually, settings_of
-
 from ops.fake_llm.server import FakeEndpoint
+from tests.faults.attacked import MORNING, TICKS, Attacked, Eventually, settings_of
 
 TICK_RATE, LATENCY = 5.0, 0.3  # an answer takes a tick and a half; one of 20 more than three
 KILLED = (MORNING - 10, MORNING + 6)  # after these ticks: plans are asked for between them

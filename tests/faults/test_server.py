@@ -11,11 +11,10 @@ import threading
 import time
 from pathlib import Path
 
-from attacked import AGENTS, MORNING, RUN, Attacked, Eventually, complaints, settings_of
-
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.ledger.run_names import prefix_of
 from scheduler.tick.loop import Tick
+from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, complaints, settings_of
 
 TIMEOUT = 0.5  # seconds; of sockets, where a server stalls
 STALL = float(os.environ.get("COGITATE_STALL", 6 * TIMEOUT))  # seconds; `make chaos` has it stall for twelve

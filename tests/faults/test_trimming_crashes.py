@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from dropped_anywhere import watched_client
 from fakeredis import FakeRedis
 from redis import Redis
-from test_crash_points import Database, database, fingerprint, restore
 
 from host.tick_loop import TickLoop
 from ops.drive import drive
@@ -24,6 +22,8 @@ from scheduler.journal.exported import ExportedJournal, journal_folder
 from scheduler.ledger.keys import incarnation_key
 from scheduler.tick import trimming
 from simulation.town.town import Town
+from tests.faults.dropped_anywhere import watched_client
+from tests.faults.test_crash_points import Database, database, fingerprint, restore
 from workers.processes.embedded import EmbeddedServer
 
 STEP, DAY = 60, 24  # ticks of an hour

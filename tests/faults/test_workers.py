@@ -12,10 +12,10 @@ import signal
 from pathlib import Path
 
 import pytest
-from attacked import AGENTS, MORNING, Attacked, Eventually, settings_of
 
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.tick.loop import Tick
+from tests.faults.attacked import AGENTS, MORNING, Attacked, Eventually, settings_of
 
 
 def test_workers_killed_in_mid_call(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:

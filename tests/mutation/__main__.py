@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from mutation import hook
-from mutation.judge import HANGS, PLAIN, FirstExample, Jury, Trial, Verdict, preload, try_cold
-from mutation.mutants import Mutant, mutants_of
-from mutation.reached import Reached, record
+from tests.mutation import hook
+from tests.mutation.judge import HANGS, PLAIN, FirstExample, Jury, Trial, Verdict, preload, try_cold
+from tests.mutation.mutants import Mutant, mutants_of
+from tests.mutation.reached import Reached, record
 
 ROOT = Path(__file__).resolve().parents[2]
 AREAS = ("memory", "tasks", "scheduler", "workers")

@@ -21,7 +21,7 @@ Changed = dict[tuple[str, int], CodeType]
 
 def install(root: Path, path: str, index: int) -> None:
     """Have the module at `path` compiled, or the script read, with its mutant of that number from now on."""
-    from mutation.mutants import mutated
+    from tests.mutation.mutants import mutated
 
     wanted = str((root / path).resolve())
     if path.endswith(".lua"):
@@ -39,7 +39,7 @@ def install(root: Path, path: str, index: int) -> None:
 
 
 def _read_changed(wanted: str, index: int) -> None:
-    from mutation.mutants import mutated_script
+    from tests.mutation.mutants import mutated_script
 
     read_text = Path.read_text
 
@@ -58,7 +58,7 @@ def codes(root: Path, path: str, index: int) -> Changed | None:
 
     None, when it changes what runs as the module is imported.
     """
-    from mutation.mutants import mutated
+    from tests.mutation.mutants import mutated
 
     text = (root / path).read_text()
     before = compile(text, path, "exec", dont_inherit=True)
@@ -120,5 +120,5 @@ def install_from_environment() -> None:
     if named:
         path, _, index = named.rpartition(":")
         root = Path(__file__).resolve().parents[2]
-        sys.path.insert(0, str(root / "tests"))
+        sys.path.insert(0, str(root))
         install(root, path, int(index))

@@ -24,8 +24,8 @@ import hypothesis
 import psutil
 import pytest
 
-from mutation import hook
-from mutation.mutants import Mutant
+from tests.mutation import hook
+from tests.mutation.mutants import Mutant
 
 Verdict = Literal["found", "survived", "unreached"]
 Heard = Callable[[Mutant, Verdict, str], None]  # the last: what found it

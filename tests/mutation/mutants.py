@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mutation import lua
-from mutation.operators import variants
+from tests.mutation import lua
+from tests.mutation.operators import variants
 
 _LONG, _AROUND = 160, 24  # characters of a text that is shown
 

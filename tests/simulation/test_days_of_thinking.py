@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from fakeredis import FakeRedis
-from lived import RUN, live
 from redis import Redis
 
 from memory.clock import DAY
@@ -23,6 +22,7 @@ from scheduler.tick.loop import Tick
 from simulation.recorded.player import RecordedWorld
 from simulation.recordings import SMALL
 from simulation.town.town import Town
+from tests.simulation.lived import RUN, live
 from workers.processes.embedded import EmbeddedServer
 
 NOON = 720

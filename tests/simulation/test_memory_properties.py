@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from lived import UNSUMMARISED, lost
 
 from memory.effects import Archive, Effect
 from memory.entry import Entry
@@ -34,6 +33,7 @@ from scheduler.journal.lines import Notes, read_line, write_line
 from scheduler.ledger.answers import Row
 from scheduler.ledger.claims import Result
 from tasks.registry import kind_of, kinds
+from tests.simulation.lived import UNSUMMARISED, lost
 
 ANN, BO, CELLS, WINDOW = "agent:ann", "agent:bo", "npc:cells", "npc:window"
 OWNERS = (ANN, BO, CELLS, WINDOW)

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from seeded.cluster import Cluster
-from seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
-from seeded.mutations import FOCUS, MUTATIONS
-from seeded.processes import Broken
-from seeded.scene import RUN
-from seeded.server import Server, be_silent, simulating
-from seeded.trial import LEAST_STEPS, TooLittle, Trials
 
-from scheduler.summary import prefix_of
+from scheduler.inspection.summary import prefix_of
+from tests.simulation.seeded.cluster import Cluster
+from tests.simulation.seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
+from tests.simulation.seeded.mutations import FOCUS, MUTATIONS
+from tests.simulation.seeded.processes import Broken
+from tests.simulation.seeded.scene import RUN
+from tests.simulation.seeded.server import Server, be_silent, simulating
+from tests.simulation.seeded.trial import LEAST_STEPS, TooLittle, Trials
 
 FEW = 40  # seeds
 MOST = 2_000  # seeds in which a planted bug must be found

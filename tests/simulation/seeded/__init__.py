@@ -12,6 +12,6 @@ or the next answer of the model, and then gives control back. Between any two su
 A seed is some 200 to 600 steps: a few ticks of five owners around a midnight (`scene.py`). After step 300 nothing goes
 wrong any more, so that it comes to an end.
 
-    python -m seeded --seeds 10000     (with tests/simulation on the path; `make simulate SEEDS=10000`)
-    python -m seeded --seed 17         one seed alone
+    python -m tests.simulation.seeded --seeds 10000     (`make simulate SEEDS=10000`)
+    python -m tests.simulation.seeded --seed 17        one seed alone
 """

@@ -1,4 +1,4 @@
-"""`python -m seeded`: many seeds on all processors, or one alone."""
+"""`python -m tests.simulation.seeded`: many seeds on all processors, or one alone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import count, islice
 
-from seeded.faults import FAULTS, PAIRS, STATES, Coverage, empty_pairs
-from seeded.parallel import try_many
-from seeded.server import simulating
-from seeded.trial import Trials
+from tests.simulation.seeded.faults import FAULTS, PAIRS, STATES, Coverage, empty_pairs
+from tests.simulation.seeded.parallel import try_many
+from tests.simulation.seeded.server import simulating
+from tests.simulation.seeded.trial import Trials
 
 ENOUGH = 10_000  # seeds after which every pair of a state and a fault must have been seen
 SMALL = 0.01  # the share of seeds that may be too small to show anything
@@ -22,7 +22,7 @@ SMALL = 0.01  # the share of seeds that may be too small to show anything
 
 def main() -> int:
     """Try seeds, report, and say with the exit code whether all were clean."""
-    parser = argparse.ArgumentParser(prog="python -m seeded", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.seeded", description=__doc__)
     parser.add_argument("--seed", type=int, help="try this seed alone")
     parser.add_argument("--seeds", type=int, help="try so many seeds")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes")

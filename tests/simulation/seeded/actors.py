@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from greenlet import getcurrent, greenlet
 
 if TYPE_CHECKING:
-    from seeded.model import Fate
+    from tests.simulation.seeded.model import Fate
 
 NEVER = math.inf
 STEP = 0.01  # seconds that each step takes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from seeded.actors import NEVER, Actor, Schedule
 from tasks.job import Job
+from tests.simulation.seeded.actors import NEVER, Actor, Schedule
 
 
 class Broker:

@@ -11,15 +11,15 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from scheduler.ledger.run_names import prefix_of
-from seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
-from seeded.broker import Broker
-from seeded.faults import Coverage, JobStates, Rates
-from seeded.model import Outcome
-from seeded.processes import Broken, HostProcess, WorkerProcess
-from seeded.scene import LEASE, RUN, SCENES, scene_of
-from seeded.server import Server
-from seeded.wire import SOCKET_TIMEOUT, SimulatedConnection
 from tasks.job import Cost
+from tests.simulation.seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
+from tests.simulation.seeded.broker import Broker
+from tests.simulation.seeded.faults import Coverage, JobStates, Rates
+from tests.simulation.seeded.model import Outcome
+from tests.simulation.seeded.processes import Broken, HostProcess, WorkerProcess
+from tests.simulation.seeded.scene import LEASE, RUN, SCENES, scene_of
+from tests.simulation.seeded.server import Server
+from tests.simulation.seeded.wire import SOCKET_TIMEOUT, SimulatedConnection
 
 WORKERS = 2
 CALM_AFTER = 300  # steps after which nothing goes wrong any more

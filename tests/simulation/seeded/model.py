@@ -18,9 +18,9 @@ from prompts.answers import (
     ReflectionAnswer,
     SummaryAnswer,
 )
-from seeded.actors import current
 from tasks.job import Cost
 from tasks.kind import Prompt
+from tests.simulation.seeded.actors import current
 from workers.llm.answer import Answer
 from workers.llm.failures import Failure, FailureKind
 

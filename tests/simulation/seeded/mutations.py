@@ -33,9 +33,9 @@ from scheduler.ledger.answers import Advanced
 from scheduler.ledger.ledger import Commit, HostLedger
 from scheduler.ledger.run_names import prefix_of
 from scheduler.tick.result_collector import Hints
-from seeded.actors import current
-from seeded.cluster import Cluster
 from tasks.job import Cost
+from tests.simulation.seeded.actors import current
+from tests.simulation.seeded.cluster import Cluster
 
 Mutation = Callable[[], AbstractContextManager[Any]]
 

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import NamedTuple
 
-from seeded.server import simulating
-from seeded.trial import TooLittle, Trial, Trials
+from tests.simulation.seeded.server import simulating
+from tests.simulation.seeded.trial import TooLittle, Trial, Trials
 
 _trials: Trials | None = None  # of this process
 

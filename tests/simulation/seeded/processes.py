@@ -19,15 +19,15 @@ from scheduler.ledger.keys import incarnation_key
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.presence import SIGNS_A_LEASE
 from scheduler.tick.result_collector import Leases, Waiting
-from seeded.actors import NEVER, Process, current
-from seeded.scene import LEASE, RUN, START
-from seeded.world import PLACES, World
 from tasks.job import Cost
+from tests.simulation.seeded.actors import NEVER, Process, current
+from tests.simulation.seeded.scene import LEASE, RUN, START
+from tests.simulation.seeded.world import PLACES, World
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.runner import Runner
 
 if TYPE_CHECKING:
-    from seeded.cluster import Cluster
+    from tests.simulation.seeded.cluster import Cluster
 
 
 SIGN = 3_600.0  # seconds that a sign of life is good for: the server's clock is a real one

@@ -37,10 +37,10 @@ import workers.jobs.kept_texts
 import workers.jobs.runner
 from scheduler.config.settings import Settings
 from scheduler.ledger.scripts import _PRELUDES, script, source
-from seeded.actors import SimulatedEvent, SimulatedTime, current
-from seeded.model import SimulatedModel
-from seeded.wire import SimulatedConnection, client_of
 from tasks.job import Job
+from tests.simulation.seeded.actors import SimulatedEvent, SimulatedTime, current
+from tests.simulation.seeded.model import SimulatedModel
+from tests.simulation.seeded.wire import SimulatedConnection, client_of
 from workers.gate.endpoint_reports import Report, Reports
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.inline import InlinePublisher

@@ -15,10 +15,10 @@ from scheduler.journal.lines import ReadLine
 from scheduler.ledger.answer_times import Timed
 from scheduler.ledger.answers import Learned, Offered, Retry, Row
 from scheduler.ledger.claims import Claim, Claims, Reason, Result
-from seeded.model import Outcome, SimulatedModel
-from seeded.scene import RUN, START, Scene
-from seeded.world import PLACES, World
 from tasks.job import Cost, Job, JobKey
+from tests.simulation.seeded.model import Outcome, SimulatedModel
+from tests.simulation.seeded.scene import RUN, START, Scene
+from tests.simulation.seeded.world import PLACES, World
 from workers.jobs.attempt import HALVED
 
 FORCED: frozenset[Reason] = frozenset({"dead", "failed", "late"})

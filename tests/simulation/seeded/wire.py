@@ -15,7 +15,7 @@ from redis.backoff import NoBackoff
 from redis.connection import ConnectionPool, UnixDomainSocketConnection
 from redis.retry import Retry
 
-from seeded.actors import Actor, current
+from tests.simulation.seeded.actors import Actor, current
 
 SOCKET_TIMEOUT = 2.0  # seconds
 RETRIES = 3  # as scheduler/ledger/connect.py has it

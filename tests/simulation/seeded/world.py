@@ -18,8 +18,8 @@ from memory.profile import Location, Profile
 from scheduler.journal.history import Change
 from scheduler.tick.loop import Tick
 from scheduler.tick.narration import NarratedLoop
-from seeded.actors import SimulatedTime
-from seeded.scene import Scene
+from tests.simulation.seeded.actors import SimulatedTime
+from tests.simulation.seeded.scene import Scene
 
 AGENTS = ("agent:ann", "npc:cy")
 GUEST = "agent:di"  # joins and leaves

@@ -1,0 +1,110 @@
+"""What a host makes of a tick: of those who leave, of what was put off, and of what was not asked meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from fakeredis import FakeRedis
+from redis import Redis
+
+from host.tick_loop import TickLoop
+from memory.profile import Profile
+from scheduler.config.controls import SetMode
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.journal.history import read_journal
+from scheduler.ledger.run_names import prefix_of
+from scheduler.steering.operators import ask
+from tasks.job import JobKey, Reads, Request
+from tasks.kind import Moment
+from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, Think
+
+OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
+
+
+def test_with_who_leaves_go_its_jobs_and_what_was_put_off_for_it_and_nobody_elses(client: Redis) -> None:
+    host = Host(
+        client,
+        limits={"tick.run.calls": 2},
+        kinds=(Think(name="think"), Think(name="muse", order=20, on_denied="defer")),
+    )
+    host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER), ("muse", OTHER))
+    mind = host.loop.mind
+    assert sorted(key.owner for key in mind.open) == [OWNER, OTHER]
+    assert sorted(waiting.request.owner for waiting in mind.deferred) == [OWNER, OTHER]
+    host.loop.leave(OWNER)
+    host.turn()
+    assert [key.owner for key in mind.open] == [OTHER]
+    assert [waiting.request.owner for waiting in mind.deferred] == [OTHER]
+    assert mind.retired == {OWNER}
+    assert sorted(mind.streams) == sorted(mind.profiles) == [OTHER]
+    assert host.ended() == {JobKey(1, "think", OWNER, 0, 0): ("cancelled", "cancelled")}
+    host.until(30)
+    assert {key.owner for key in host.ended() if key.kind == "muse"} == {OTHER}
+    assert audit(client, "r") == []
+
+
+class Watch(Think):
+    """A kind by which one owner thinks about another, whenever it is asked."""
+
+    def due(self, moment: Moment) -> Iterable[Request]:
+        return [Request(kind=self.name, owner=OWNER, reads=(Reads(OTHER, 0),))] if moment.owner == OWNER else []
+
+
+def test_whose_job_was_cancelled_because_another_left_is_asked_again(client: Redis) -> None:
+    host = Host(client, kinds=(Watch(name="watch", latency=9),))
+    host.turn()
+    host.turn()
+    assert [key.tick for key in host.loop.mind.open] == [1]
+    host.loop.leave(OTHER)
+    host.turn()
+    assert [(key.tick, key.owner) for key in host.loop.mind.open] == [(3, OWNER)]
+    assert list(host.ended().values()) == [("cancelled", "cancelled")]
+
+
+def test_what_is_put_off_has_so_much_less_time_left(client: Redis) -> None:
+    host = Host(client, limits={"tick.run.calls": 0}, kinds=(Think(name="muse", on_denied="defer"),))
+    host.turn(("muse", OWNER), within=25)
+    host.turn(("muse", OTHER))
+    assert [(waiting.at, waiting.request.within, waiting.request.trial) for waiting in host.loop.mind.deferred] == [
+        (11, 15, 1), (12, 0, 1)
+    ]  # fmt: skip
+    host.until(12)
+    assert [(waiting.at, waiting.request.within, waiting.request.trial) for waiting in host.loop.mind.deferred] == [
+        (12, 0, 1), (21, 5, 2)
+    ]  # fmt: skip
+
+
+def test_only_agents_have_names_that_others_know_and_facts_change_with_who_joins(client: Redis) -> None:
+    host = Host(client, owners=(OWNER,))
+    host.turn()
+    first = host.loop.mind.facts_version
+    host.turn()
+    assert host.loop.mind.facts_version == first, "nobody joined"
+    host.loop.join(OTHER, Profile(name="Bob"))
+    host.loop.join("npc:smith", Profile(name="Smith"))
+    host.turn()
+    mind = host.loop.mind
+    assert mind.facts_version == 3
+    assert mind.facts.names == {OWNER: OWNER, OTHER: "Bob"}
+    host.turn()
+    assert sorted(mind.facts_at) == [3], "no open job was made with the earlier ones"
+
+
+def test_what_came_due_while_a_run_was_drained_is_asked_for_once_that_is_called_off(tmp_path: Path) -> None:
+    """Plans are due at six; draining is asked for before that and called off after it."""
+    client = FakeRedis()
+    settings = Settings(data_dir=tmp_path, limits={}, guarantees={}, act_interval=0)
+    with TickLoop(
+        run="r", owners=OWNERS, ticks=40, settings=settings, inline=True, client=client, start_minute=350
+    ) as loop:  # fmt: skip
+        for tick in loop:
+            if tick.number == 2:
+                loop.request("reflect", "agent:ann")
+            if (mode := {3: "draining", 10: "running"}.get(tick.number)) is not None:
+                ask(client, "r", [SetMode(mode)], wait=0)  # type: ignore[arg-type]
+    lines = list(read_journal(client, prefix_of(client, "r"), 1, loop.tick))
+    plans = [(line.core.tick, d.decision) for line in lines for d in line.core.decided if d.key.kind == "plan"]
+    assert [plan for plan in plans if plan[0] > 3] == [(11, "admitted")] * 2
+    assert audit(client, "r") == []

@@ -1,0 +1,343 @@
+"""A real Prometheus scrapes a live run, host and worker, and its figures are the run's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pydantic import SecretStr
+from redis import Redis
+
+from host.tick_loop import TickLoop
+from memory.profile import Profile
+from ops.doctor.command import examine_runs
+from ops.drive import drive
+from ops.fake_llm.server import FakeEndpoint
+from ops.worlds import WorldChoice
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.inspection.summary import summarise_run
+from scheduler.inspection.vitals import run_heads
+from scheduler.ledger.claims import Claim, Claims
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.presence import this_process
+from tasks.job import Cost
+from tests.ports import free_ports
+from tests.repository import ROOT
+from workers.jobs.inline import InlinePublisher
+from workers.jobs.metrics import RunHosts
+
+Eventually = Callable[..., None]
+SHIPPED = ROOT / "ops" / "prometheus"
+
+
+@contextmanager
+def prometheus(folder: Path, targets: dict[str, int]) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
+    """A Prometheus with our rules that scrapes these jobs at loopback ports; yields how to query it."""
+    binary = shutil.which("prometheus")
+    if binary is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        pytest.skip("no prometheus on this machine")
+    port = free_ports(1)
+    jobs = [
+        {"job_name": name, "static_configs": [{"targets": [f"127.0.0.1:{target}"]}]} for name, target in targets.items()
+    ]
+    config = folder / "prometheus.yml"
+    config.write_text(
+        json.dumps(
+            {
+                "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+                "rule_files": [str(SHIPPED / "alerts.yml")],
+                "scrape_configs": jobs,
+            }
+        )
+    )
+    with (folder / "prometheus.log").open("wb") as out:
+        process = subprocess.Popen(
+            [
+                *(binary, f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"),
+                f"--web.listen-address=127.0.0.1:{port}",
+            ],
+            stdout=out,
+            stderr=out,
+        )
+
+    def ask(expression: str) -> list[dict[str, Any]]:
+        url = f"http://127.0.0.1:{port}/api/v1/query?{urllib.parse.urlencode({'query': expression})}"
+        try:
+            with urllib.request.urlopen(url, timeout=10) as answer:
+                found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
+                return found
+        except OSError:
+            assert process.poll() is None, (folder / "prometheus.log").read_text()
+            return []
+
+    try:
+        yield ask
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def total(found: list[dict[str, Any]]) -> int:
+    return sum(int(float(series["value"][1])) for series in found)
+
+
+@pytest.mark.system
+def test_prometheus_scrapes_a_live_run(tmp_path: Path, eventually: Eventually) -> None:
+    port = free_ports(2)
+    world = WorldChoice(agents=4).open()
+    with (
+        FakeEndpoint() as endpoint,
+        prometheus(tmp_path, {"cogitate-host": port, "cogitate-worker": port + 1}) as ask,
+        TickLoop(
+            run="seen", owners=world.owners(), locations=world.locations, brief=world.brief, ticks=500,
+            start_minute=world.start_minute, settings=Settings(
+                data_dir=tmp_path / "data", workers=1, metrics_port=port, llm="openai", base_url=endpoint.url,
+                api_key=SecretStr("any"), limit_tokens=10_000_000,
+            ),
+        ) as loop,
+    ):  # fmt: skip
+        drive(loop, world)
+        ended = sum(loop.ended.values())
+        assert ended
+
+        def scraped() -> bool:
+            jobs = total(ask('cogitate_jobs_total{job="cogitate-host"}'))
+            return jobs + total(ask('cogitate_requests_total{decision=~"deferred|dropped"}')) == ended
+
+        eventually(scraped, "Prometheus to know as many ended jobs as the host")
+
+        def charged() -> int:
+            lines = summarise_run(loop.ledger.client, "seen").budget
+            return next(x.spent for x in lines if (x.window, x.scope, x.unit) == ("run:0", "run", "calls"))
+
+        eventually(
+            lambda: (
+                0
+                < charged()
+                == total(ask('cogitate_budget_spent{period="run",scope="run",unit="calls"}'))
+                == total(ask('cogitate_attempts_total{job="cogitate-worker",source="llm"}'))
+            ),
+            "ledger, host and worker to agree on the calls",
+        )
+        sources = ask('sum by (source) (cogitate_attempts_total{job="cogitate-worker"})')
+        assert [series["metric"]["source"] for series in sources] == ["llm"]
+        assert total(ask("cogitate_host_tick_seconds_count")) == 500
+        assert total(ask("cogitate_ledger_up")) == 1
+
+
+@pytest.mark.system
+def test_the_shipped_rules_and_configuration_are_accepted(tmp_path: Path) -> None:
+    tool = shutil.which("promtool")
+    if tool is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        pytest.skip("no promtool on this machine")
+    for arguments in (["rules", "alerts.yml"], ["config", "prometheus.yml"]):
+        done = subprocess.run([tool, "check", *arguments], cwd=SHIPPED, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+LIMIT = 'run="town",period="run",scope="run",unit="tokens"'
+ROOM = {"limit": 1000, "for_retries": 200, "retried": 10}
+
+
+def check_alert(tmp_path: Path, series: dict[str, str], name: str, firing: list[str]) -> None:
+    """Check for whom an alert fires at the end of series of sixty scrapes, by `promtool test rules`.
+
+    Args:
+        firing: labels of each.
+    """
+    tool = shutil.which("promtool")
+    if tool is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        pytest.skip("no promtool on this machine")
+    (tmp_path / "alerts.yml").write_bytes((SHIPPED / "alerts.yml").read_bytes())
+    alert = f'ALERTS{{alertname="{name}",alertstate="firing"'
+    expected = [{"labels": f"{alert},{labels}}}", "value": 1} for labels in firing]
+    case = {
+        "interval": "5s",
+        "input_series": [{"series": one, "values": values} for one, values in series.items()],
+        "promql_expr_test": [{"expr": alert + "}", "eval_time": "300s", "exp_samples": expected}],
+    }
+    rules = {"rule_files": ["alerts.yml"], "evaluation_interval": "5s", "tests": [case]}
+    (tmp_path / "test.yml").write_text(json.dumps(rules))
+    done = subprocess.run(
+        [tool, "test", "rules", "test.yml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def budget(**gauges: int) -> dict[str, str]:
+    """Series of the gauges of one limit, each with one value."""
+    return {f"cogitate_budget_{name}{{{LIMIT}}}": f"{value}x60" for name, value in (ROOM | gauges).items()}
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("spent", "reserved", "refused", "firing"),
+    [
+        (400, 100, "_x40 1x20", 1),  # its first refusal
+        (400, 100, "2x40 3x20", 1),
+        (400, 100, "3x60", 0),  # it refused long ago
+        (600, 60, "2x40 3x20", 0),  # most of what admission may give out is gone
+    ],
+)
+def test_an_alert_says_that_jobs_are_refused_while_much_is_unspent(
+    tmp_path: Path, spent: int, reserved: int, refused: str, firing: int
+) -> None:
+    series = budget(spent=spent, reserved=reserved) | {f"cogitate_limit_refused_total{{{LIMIT}}}": refused}
+    check_alert(tmp_path, series, "CogitateRefusedUnspent", [LIMIT] * firing)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("spent", "firing"), [(720, 0), (731, 1)])
+def test_an_alert_says_that_nearly_all_is_spent_but_what_is_for_retries(
+    tmp_path: Path, spent: int, firing: int
+) -> None:
+    check_alert(tmp_path, budget(spent=spent, reserved=0), "CogitateBudgetNearlySpent", [LIMIT] * firing)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("host", "worker", "firing"),
+    [
+        ("1x20 stale", "1x20 0x40", 1),  # killed: only workers are left to say so
+        ("1x60", "1x60", 0),
+        ("1x20 stale", "1x20 stale", 0),  # it left its run
+    ],
+)
+def test_an_alert_says_that_a_run_has_no_host(tmp_path: Path, host: str, worker: str, firing: int) -> None:
+    series = {
+        'cogitate_run_has_host{run="town",job="cogitate-host"}': host,
+        'cogitate_run_has_host{run="town",job="cogitate-worker"}': worker,
+    }
+    check_alert(tmp_path, series, "CogitateNoHost", ['run="town"'] * firing)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("late", "too_slow", "admitted", "firing"),
+    [
+        ("0+1x60", None, "0+2x60", 1),
+        (None, "0+1x60", "0+2x60", 1),
+        ("0+1x60", "0+1x60", "0+20x60", 0),
+        (None, None, "0+2x60", 0),
+    ],
+)
+def test_an_alert_says_that_thoughts_come_too_late(
+    tmp_path: Path, late: str | None, too_slow: str | None, admitted: str, firing: int
+) -> None:
+    asked = 'cogitate_requests_total{run="town",kind="act"'
+    series = {'cogitate_tick{run="town"}': "0+20x60", f'{asked},decision="admitted",reason="none"}}': admitted}
+    if late:
+        series['cogitate_jobs_total{run="town",kind="act",end="applied",reason="late"}'] = late
+    if too_slow:
+        series[f'{asked},decision="dropped",reason="too_slow"}}'] = too_slow
+    check_alert(tmp_path, series, "CogitateThoughtsTooLate", ['run="town"'] * firing)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("seconds", "firing"), [("0+2x60", 0), ("0+5x60", 1)])
+def test_an_alert_says_that_jobs_wait_for_workers(tmp_path: Path, seconds: str, firing: int) -> None:
+    series = {'cogitate_queue_age_seconds{run="town",kind="act"}': seconds}
+    check_alert(tmp_path, series, "CogitateQueueOld", ['run="town",kind="act"'] * firing)
+
+
+def scraped(port: int) -> dict[str, float]:
+    """What stands at a metrics port."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    found = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, _, value in found}
+
+
+def test_what_the_alerts_need_is_exported(tmp_path: Path, client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(InlinePublisher, "publish", lambda publisher, jobs: len(jobs))  # nobody takes them
+    owners = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
+    settings = Settings(
+        data_dir=tmp_path, llm="openai", base_url="http://127.0.0.1:9/v1", api_key=SecretStr("any"), wait=0,
+        adaptive_latency=False, rate_share=0, metrics_port=free_ports(1),
+        limits={"run.run.tokens": 6_000, "tick.run.jobs": 9},
+    )  # fmt: skip
+    found: dict[int, dict[str, float]] = {}
+    claims = Claims(client, worker="w")
+    with TickLoop(run="town", owners=owners, settings=settings, ticks=21, inline=True, client=client) as loop:
+        for tick in loop:
+            if tick.number == 1:
+                for owner in owners:
+                    loop.request("plan", owner)
+            if tick.number == 2:
+                claim = claims.claim("town/1/plan/agent:ann/0/0")
+                assert isinstance(claim, Claim)
+                reserved = claim.job.reserved.tokens
+            if tick.number == 19:
+                claims.settle(claim, None, Cost(calls=1, tokens=500), "timeout")
+            if tick.number in (2, 3, 18, 19, 21):
+                found[tick.number] = scraped(settings.metrics_port or 0)
+
+    def at(tick: int, name: str) -> float | None:
+        return found[tick].get(f"cogitate_{name}{{{','.join(sorted(LIMIT.split(',')))}}}")
+
+    assert reserved > 3_000
+    assert at(2, "limit_refused_total") == 1, "Ben's"
+    assert found[2]['cogitate_requests_total{decision="heuristic",kind="plan",reason="denied",run="town"}'] == 1
+    assert found[2]['cogitate_requests_total{decision="admitted",kind="plan",reason="none",run="town"}'] == 1
+    waited = [found[tick]['cogitate_queue_age_seconds{kind="plan",run="town"}'] for tick in (2, 3)]
+    assert 0 < waited[0] < waited[1], "nobody takes it"
+    assert (at(2, "budget_limit"), at(2, "budget_for_retries")) == (6_000, 1_200)
+    assert [at(18, f"budget_{name}") for name in ("reserved", "spent", "held")] == [reserved, 0, 0], "late, in flight"
+    assert [at(19, f"budget_{name}") for name in ("reserved", "spent", "held")] == [0, 500, reserved - 500]
+    assert [at(21, f"budget_{name}") for name in ("reserved", "spent", "held")] == [0, 500, 0]
+
+
+def test_whether_runs_have_a_host_is_exported(client: Redis) -> None:
+    prefix = HostLedger.create(client, "town", state={}).prefix
+
+    def told() -> list[float]:
+        (gauge,) = RunHosts(client).collect()
+        assert all(one.labels == {"run": "town"} for one in gauge.samples)
+        return [one.value for one in gauge.samples]
+
+    here = this_process()
+    gone = msgspec.structs.replace(here, began="before")  # its process id is another's by now
+    client.hset(prefix + "state", "status", "running")
+    assert told() == [0], "none has ever said so"
+    for host, expected in ((here, 1), (gone, 0)):
+        client.set(prefix + "host", msgspec.json.encode(host))
+        assert told() == [expected]
+    client.hset(prefix + "state", "status", "stopped")
+    assert told() == [], "it was left"
+
+
+def test_a_damaged_run_hides_no_other(client: Redis) -> None:
+    good, bad = (HostLedger.create(client, run, state={}).prefix for run in ("good", "bad"))
+    for prefix in (good, bad):
+        client.hset(prefix + "state", "status", "running")
+    for damage in ({"schema": "one"}, {"schema": "1", "status": b"\xff"}):
+        client.hset(bad + "state", mapping=damage)  # type: ignore[arg-type]  # bytes are fine
+        (gauge,) = RunHosts(client).collect()
+        assert [one.labels for one in gauge.samples] == [{"run": "good"}]
+        heads = run_heads(client)
+        assert [(head.run, head.status) for head in heads] == [("good", "running"), ("bad", "unreadable")]
+        assert [(one.grade, one.what) for one in examine_runs(heads)] == [
+            ("warning", "run good"), ("failed", "run bad"), ("ok", "runs")
+        ]  # fmt: skip
+
+
+def test_a_port_that_is_taken_is_said_before_anything_runs(tmp_path: Path) -> None:
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigurationError, match=f"port {port}.*COGITATE_METRICS_PORT"):
+            TickLoop(run="r", owners={}, settings=Settings(data_dir=tmp_path, metrics_port=port), inline=True)

@@ -1,0 +1,72 @@
+"""`cogitate audit` and `cogitate run --audit`, as a user runs them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from cogitate import Observation, Profile, Settings, TickLoop
+from ops.commands.audit import audit_whole, auditing
+from scheduler.inspection.audit.audit import audit
+from scheduler.ledger.outage import outage_of
+from scheduler.ledger.run_names import prefix_of
+from tests.integration.command import cogitate, summary, typed
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.server_keeper import ServerKeeper
+
+RUN = ("run", "--town", 3, "--ticks", 380, "--run", "watched", "--workers", 1)
+
+
+def test_a_sound_run_has_no_findings_and_a_changed_account_is_found(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    with EmbeddedServer(data_dir) as server, server.client() as client:
+        summary(*RUN, "--audit", data_dir=data_dir, COGITATE_LIMITS='{"day.run.calls": 600}')
+        assert summary("audit", "watched", data_dir=data_dir) == {"run": "watched", "findings": [], "left_out": []}
+        window = prefix_of(client, "watched") + "window:day:0"
+        client.hincrby(window, "run|calls|spent", 1_000)
+        found = typed("audit", "watched", data_dir=data_dir)
+        assert found.returncode == 1
+        assert "day 1 run calls: reserved 0 + spent" in found.stdout
+        resumed = cogitate("run", "--run", "watched", "--resume", "--ticks", 382, "--audit", data_dir=data_dir)
+    assert resumed.returncode == 1
+    assert "the audit after tick" in resumed.stderr
+    assert "Traceback" not in resumed.stderr
+
+
+def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    done = typed("audit", "nobody", data_dir=tmp_path / "data")
+    assert done.returncode == 2
+    assert "nobody" in done.stderr
+
+
+@pytest.mark.parametrize("policy", ["pause", "carry_on"])
+def test_an_audited_run_outlasts_an_outage_as_any_other(tmp_path: Path, policy: Literal["pause", "carry_on"]) -> None:
+    settings = Settings(data_dir=tmp_path, on_outage=policy)
+
+    def kill(server: EmbeddedServer) -> None:
+        before = server.pid
+        assert before is not None
+        os.kill(before, signal.SIGKILL)
+
+    with EmbeddedServer(tmp_path) as server, server.client() as client:
+        with TickLoop(
+            run="r", owners={"agent:ada": Profile(name="Ada")}, settings=settings, ticks=20, inline=True, client=client
+        ) as loop, ServerKeeper(server):  # fmt: skip
+            outage = loop.ledger.outage = outage_of(settings, "r", client.ping)
+            check = auditing(loop)
+            for tick in loop:
+                loop.observe("agent:ada", Observation(text=f"It is {tick.number} now.", minute=tick.minute))
+                if tick.number == 8:
+                    kill(server)
+                check(tick)
+        assert loop.tick == 20
+        assert outage.lost > 0 or policy == "carry_on"
+        with ServerKeeper(server):
+            kill(server)
+            audit_whole(client, "r", settings.outage_wait)
+        assert audit(client, "r") == []

@@ -1,0 +1,188 @@
+"""The command line as a user meets it: what it prints, how it ends, what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulation import recordings
+from tests.integration.command import cogitate, command, left_behind, summary, tick_of
+from workers.processes.embedded import EmbeddedServer
+
+Eventually = Callable[..., None]
+
+NAMES = [
+    "run", "days", "ticks", "agents", "digest", "chain", "wall_s", "jobs", "late_answers", "shortfalls",
+    "budget", "memories", "tick_ms", "warnings",
+]  # fmt: skip
+SMALL = Path(next(iter(recordings.__path__))) / "small"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], str]:
+    """A data folder with one finished run, its JSON object, and what was said on stderr."""
+    data_dir = tmp_path_factory.mktemp("finished") / "data"
+    done = cogitate("run", "--town", 3, "--ticks", 480, "--workers", 1, "--json", data_dir=data_dir)
+    assert done.returncode == 0, done.stderr
+    return data_dir, json.loads(done.stdout), done.stderr
+
+
+def test_a_run_ends_with_one_json_object_of_stable_names(finished: tuple[Path, dict[str, Any], str]) -> None:
+    _, report, _ = finished
+    assert list(report) == NAMES
+    assert (report["run"], report["days"], report["ticks"], report["agents"]) == ("town-1", 0.3333, 480, 3)
+    assert set(report["jobs"]["plan"]) == {"decision", "end", "source", "reason"}
+    assert report["jobs"]["plan"]["end"] == {"applied": 3}
+    assert list(report["tick_ms"]) == ["p50", "p99", "max"]
+    assert set(report["memories"]["plan"]) == {"live", "archived"}
+    for line in report["budget"]:
+        assert list(line) == [
+            "window", "scope", "unit", "limit", "reserved", "spent", "overrun", "for_retries", "retried", "held",
+        ]  # fmt: skip
+    everybody = [line for line in report["budget"] if (line["window"], line["scope"]) == ("day:0", "run")]
+    assert everybody[0]["spent"] == sum(sum(facts["decision"].values()) for facts in report["jobs"].values())
+
+
+def test_progress_and_summary_say_what_happened_and_what_to_try(finished: tuple[Path, dict[str, Any], str]) -> None:
+    said = finished[2]
+    assert re.search(r"tick 480/480  .*plan 3 heuristic", said)
+    assert "Run town-1: finished at tick 480" in said
+    assert "were degraded" in said
+    assert "--llm openai --limit-usd" in said
+    assert "replay town-1 --verify --data-dir" in said
+
+
+def test_nothing_is_left_behind(finished: tuple[Path, dict[str, Any], str], eventually: Eventually) -> None:
+    assert not (finished[0] / "server.json").exists()
+    eventually(lambda: not left_behind(finished[0]), "its processes to be gone")
+
+
+def test_status_and_replay_agree_with_the_run(finished: tuple[Path, dict[str, Any], str]) -> None:
+    data_dir, report, _ = finished
+    shown = summary("status", "town-1", data_dir=data_dir)
+    assert {name: shown[name] for name in ("digest", "chain", "jobs", "memories", "budget")} == {
+        name: report[name] for name in ("digest", "chain", "jobs", "memories", "budget")
+    }
+    assert [run["run"] for run in summary("status", data_dir=data_dir)["runs"]] == ["town-1"]
+    replayed = summary("replay", "town-1", "--verify", data_dir=data_dir)
+    assert (replayed["ticks"], replayed["digest"], replayed["chain"]) == (480, report["digest"], report["chain"])
+
+
+def test_without_json_the_summary_is_on_stdout(finished: tuple[Path, dict[str, Any], str]) -> None:
+    done = cogitate("status", "town-1", data_dir=finished[0])
+    assert "Run town-1: finished" in done.stdout
+    assert done.stderr == ""
+
+
+def test_a_recording_is_played_and_named(tmp_path: Path) -> None:
+    report = summary("run", "--recorded", SMALL, "--ticks", 480, "--workers", 1, data_dir=tmp_path / "data")
+    assert report["run"] == "recorded-1"
+    assert report["jobs"]["plan"]["end"] == {"applied": report["agents"]}
+
+
+def test_ctrl_c_leaves_a_run_that_goes_on_to_the_same_digest(
+    finished: tuple[Path, dict[str, Any], str], tmp_path: Path, eventually: Eventually
+) -> None:
+    data_dir = tmp_path / "data"
+    arguments = ("run", "--town", 3, "--ticks", 480, "--workers", 1, "--tick-rate", 60, "--wait", 60, "--run", "mine")
+    with EmbeddedServer(data_dir):
+        host = _start(*arguments, data_dir=data_dir)
+        try:
+            eventually(lambda: tick_of(data_dir, "mine") > 100, "the run to be past its 100th tick")
+            host.send_signal(signal.SIGINT)
+            out, err = host.communicate(timeout=90)
+        finally:
+            host.kill()
+            host.wait()
+        assert host.returncode == 130, err
+        assert "stopping after this tick" in err
+        assert f"run --run mine --resume --data-dir {data_dir}" in out
+        assert "Traceback" not in err
+        assert summary("status", "mine", data_dir=data_dir)["status"] == "stopped"
+        assert not [words for words in left_behind(data_dir) if "celery" in words]
+    resumed = summary("run", "--run", "mine", "--resume", data_dir=data_dir)
+    assert resumed["digest"] == finished[1]["digest"]
+    longer = summary("run", "--run", "mine", "--resume", "--ticks", 500, data_dir=data_dir)
+    assert longer["ticks"] == 500
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path, eventually: Eventually) -> None:
+    data_dir = tmp_path / "data"
+    host = _start("run", "--town", 3, "--tick-rate", 0.5, "--wait", 60, "--run", "mine", data_dir=data_dir)
+    try:
+        eventually(lambda: tick_of(data_dir, "mine") > 0, "the run to have begun")
+        host.send_signal(signal.SIGTERM)
+        assert host.stderr is not None
+        said = ""
+        while "stopping after this tick" not in said:
+            said += host.stderr.readline()
+        host.send_signal(signal.SIGTERM)
+        _, err = host.communicate(timeout=90)
+    finally:
+        host.kill()
+        host.wait()
+    assert host.returncode == 143, said + err
+    assert "Traceback" not in said + err
+    eventually(lambda: not left_behind(data_dir), "its processes to be gone")
+
+
+def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, eventually: Eventually) -> None:
+    data_dir = tmp_path / "data"
+    with EmbeddedServer(tmp_path / "server") as server:
+        away = {"COGITATE_REDIS_URL": server.url, "COGITATE_OUTAGE_WAIT": "0.1"}
+        host = _start("run", "--town", 3, "--tick-rate", 50, "--wait", 60, "--workers", 1, "--run", "mine",
+                      data_dir=data_dir, **away)  # fmt: skip
+        try:
+            eventually(lambda: tick_of(tmp_path / "server", "mine") > 0, "the run to have begun")
+            os.kill(int(json.loads((tmp_path / "server" / "server.json").read_text())["pid"]), signal.SIGKILL)
+            _, err = host.communicate(timeout=120)
+        finally:
+            host.kill()
+            host.wait()
+    assert host.returncode == 1, err
+    last = err.strip().splitlines()[-1]
+    assert last.startswith("cogitate: run 'mine': Redis stopped answering and was not back within 0.1 s")
+    assert "go on with: " in last
+    assert "Traceback" not in err
+    eventually(lambda: not left_behind(data_dir), "its processes to be gone")
+
+
+def test_the_demo_shows_degradation_and_which_limit_it_was(tmp_path: Path) -> None:
+    (demo,) = re.findall(
+        r"COGITATE_LIMITS='(.*)' \$\(BIN\)/cogitate run --town 25 --days 1\n", Path("Makefile").read_text()
+    )
+    done = cogitate("run", "--town", 25, "--days", 1, data_dir=tmp_path / "data", COGITATE_LIMITS=demo)
+    assert done.returncode == 0, done.stderr
+    share = re.search(r"jobs \(([\d.]+)%\) were degraded", done.stdout)
+    assert share is not None
+    assert float(share[1]) >= 5
+    assert re.search(r"\d+ denied: refused by a limit of the budget \(.*tick\.run\.jobs = \d+, \d+×", done.stdout)
+
+
+def test_a_run_cannot_be_made_twice(finished: tuple[Path, dict[str, Any], str]) -> None:
+    done = cogitate("run", "--run", "town-1", data_dir=finished[0])
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "'town-1' exists already" in done.stderr
+
+
+def test_a_key_in_the_environment_is_not_used_unless_asked_for(tmp_path: Path) -> None:
+    report = summary(
+        "run", "--town", 2, "--ticks", 400, "--workers", 1, data_dir=tmp_path / "data", OPENAI_API_KEY="sk-something"
+    )
+    assert {source for facts in report["jobs"].values() for source in facts["source"]} == {"heuristic"}
+
+
+def _start(*arguments: object, data_dir: Path, **environment: str) -> subprocess.Popen[str]:
+    """The command while it runs; its standard output is buffered as in a pipe."""
+    return subprocess.Popen(
+        command(*arguments, data_dir=data_dir), cwd=data_dir.parent, text=True, env={**os.environ, **environment},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip

@@ -1,0 +1,200 @@
+"""Flower's pages Budgets and Cadence over plain HTTP: who may see them, and what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from pydantic import SecretStr
+
+from host.metrics import _Ledger
+from ops.fake_llm.server import FakeEndpoint
+from ops.flower.readings import Readings
+from scheduler.config.settings import Settings
+from scheduler.inspection.recent import recent_ticks
+from scheduler.inspection.summary import limits_of, summarise_run
+from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.streams import load_streams
+from tasks.registry import kind_names
+from tests.integration.command import cogitate
+from tests.live_flower import flower, get
+from workers.processes.embedded import EmbeddedServer
+
+LOGIN = "operator:secret"
+PAGES = ("budgets", "budgets/data", "cadence", "cadence/data")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """A data folder with one finished run that reached its limits."""
+    with EmbeddedServer(tmp_path_factory.mktemp("pages") / "data") as started, FakeEndpoint() as endpoint:
+        done = cogitate(
+            "run", "--town", 4, "--ticks", 100, "--workers", 1, "--llm", "openai", "--limit-tokens", 1_000_000,
+            data_dir=started.data_dir, COGITATE_MINUTES_PER_TICK="10", COGITATE_BASE_URL=endpoint.url,
+            OPENAI_API_KEY="any",
+            COGITATE_LIMITS='{"tick.run.jobs": 2, "day.run.calls": 12, "day.owner:*.calls": 9}',
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        yield started
+
+
+@pytest.fixture(scope="module")
+def address(server: EmbeddedServer) -> Iterator[str]:
+    """A Flower that asks for a password and lives under a prefix."""
+    with flower(server.data_dir, f"--basic-auth={LOGIN}", "--url-prefix=watch") as found:
+        yield found + "/watch"
+
+
+def reading(address: str, page: str, query: str = "") -> dict[str, Any]:
+    status, text = get(f"{address}/{page}/data{query}", LOGIN)
+    assert status == 200, text
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def figures(server: EmbeddedServer) -> dict[str, Any]:
+    """What `cogitate status --json` is made of."""
+    with server.client() as client:
+        found: dict[str, Any] = msgspec.to_builtins(summarise_run(client, "town-1"))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_pages_and_their_data_are_for_those_who_log_in(address: str, page: str) -> None:
+    assert get(f"{address}/{page}")[0] == 401
+    assert get(f"{address}/{page}", "operator:wrong")[0] == 401
+    assert get(f"{address}/{page}", LOGIN)[0] == 200
+
+
+@pytest.mark.parametrize("page", ["/", "/tasks", "/broker", "/budgets", "/cadence"])
+def test_every_page_of_flower_leads_to_them(address: str, page: str) -> None:
+    text = get(address + page, LOGIN)[1]
+    assert 'href="/watch/budgets"' in text
+    assert 'href="/watch/cadence"' in text
+    assert text.count('aria-current="page"') == 1
+
+
+def test_the_accounts_are_those_of_the_status(server: EmbeddedServer, address: str) -> None:
+    status = figures(server)
+    found = reading(address, "budgets")
+    lines = [*found["windows"], *found["owners"]["fullest"]]
+    shown = {(line["window"], line["scope"], line["unit"]): line for line in lines}
+    limited = 0
+    for line in status["budget"]:
+        if line["scope"].startswith("owner:") and line["limit"] is None:
+            continue
+        ours = shown.pop((line["window"], line["scope"], line["unit"]))
+        assert {name: ours[name] for name in line} == line
+        limited += line["limit"] is not None
+    assert not shown
+    assert limited >= 2
+    assert found["owners"]["all"] == len(found["owners"]["fullest"]) > 0
+    assert (found["tick"], found["minute"], found["clock"]) == (100, 1000, "day 1, 4:40 PM")
+
+
+def test_what_was_refused_and_degraded_is_counted_as_in_the_status(server: EmbeddedServer, address: str) -> None:
+    status = figures(server)
+    found = reading(address, "budgets", "?run=town-1")
+    assert found["limits"] == {
+        "day.owner:*.calls": "8 + 1 for retries", "day.run.calls": "10 + 2 for retries", "tick.run.jobs": "2",
+        "run.run.tokens": "800,000 + 200,000 for retries", "tick.kind:act.calls": "4 + 1 for retries",
+    }  # fmt: skip
+    (day,) = [x for x in found["windows"] if (x["window"], x["scope"], x["unit"]) == ("day:0", "run", "calls")]
+    assert (day["limit_words"], day["for_retries"]) == ("10 + 2 for retries", 2)
+    recent = found["recent"]
+    assert (recent["first"], recent["last"]) == (1, 100)  # the whole run, so that the two can be compared
+    assert recent["refused"] == status["refused"] != {}
+    for kind, facts in status["jobs"].items():
+        tally = recent["kinds"][kind]
+        assert tally["decisions"] == facts["decision"]
+        assert tally["ends"] == facts["end"]
+        reasons = {name: count for name, count in facts["reason"].items() if name != "none"}
+        assert tally["reasons"] == reasons
+    spent = {line["scope"].removeprefix("owner:") for line in status["budget"] if line["spent"]}
+    assert set(recent["owners"]) == {owner for owner in spent if owner.startswith("agent:")} != set()
+
+
+def test_a_shorter_look_back_counts_only_the_newest_ticks(server: EmbeddedServer) -> None:
+    with server.client() as client:
+        prefix = prefix_of(client, "town-1")
+        recent = recent_ticks(client, prefix, "town-1", limits_of(client, prefix).ever, 10)
+    assert (recent.first, recent.last) == (91, 100)
+
+
+def test_cadence_names_every_queue_and_worker(address: str) -> None:
+    found = reading(address, "cadence")
+    assert found["queues"] == dict.fromkeys(kind_names(), 0)
+    assert [run["run"] for run in found["runs"]] == ["town-1"]
+    assert found["status"] == "finished"
+    steering = found["steering"]
+    assert (steering["mode"], steering["cadence"], steering["interval"], steering["by"]) == (
+        "running", 1.0, 720, "controller",
+    )  # fmt: skip
+    (worker,) = found["workers"]
+    assert worker["running"] == 0
+    assert set(found["known"]) <= {job["id"] for job in found["recent"]["failed"]} | {
+        kind["oldest"] for kind in found["open"].values()
+    }
+
+
+@pytest.mark.parametrize("page", ["budgets", "cadence"])
+def test_an_unknown_run_is_said_to_be_unknown(address: str, page: str) -> None:
+    status, text = get(f"{address}/{page}/data?run=nowhere", LOGIN)
+    assert status == 404
+    assert "town-1" in text
+
+
+@pytest.mark.parametrize("forge", [lambda line: line[:-1], lambda line: line[:33] + b"{}"], ids=["cut short", "empty"])
+def test_a_journal_that_was_changed_is_said_to_be(
+    server: EmbeddedServer, address: str, forge: Callable[[bytes], bytes]
+) -> None:
+    with server.client() as client:
+        journal = prefix_of(client, "town-1") + "journal"
+        line: Any = client.lindex(journal, -1)
+        client.lset(journal, -1, forge(line))
+        try:
+            status, text = get(f"{address}/cadence/data?run=town-1", LOGIN)
+            (up,) = list(_Ledger(client, "town-1", lambda tick: 0.0).collect())
+        finally:
+            client.lset(journal, -1, line)
+    assert status == 503
+    assert "the journal was changed" in text
+    assert "cogitate audit" in text
+    assert [sample.value for sample in up.samples] == [0]
+
+
+def test_no_memory_is_shown_anywhere(server: EmbeddedServer, address: str) -> None:
+    with server.client() as client:
+        prefix = prefix_of(client, "town-1")
+        owners: Any = client.hkeys(prefix + "heads")
+        streams = load_streams(client, prefix, sorted(owner.decode() for owner in owners))
+    texts = {entry.text for stream in streams.values() for entry in stream.entries.values() if len(entry.text) > 20}
+    assert len(texts) > 10
+    shown = "".join(get(f"{address}/{page}", LOGIN)[1] for page in (*PAGES, "tasks", "api/tasks", "broker"))
+    assert not [text for text in texts if text in shown]
+
+
+def test_without_a_run_there_is_none_to_choose(valkey: EmbeddedServer) -> None:
+    readings = Readings(Settings(redis_url=SecretStr(valkey.url)), {})
+    assert readings.budgets(None) == readings.cadence(None) == {"runs": []}
+
+
+@pytest.mark.parametrize("page", ["budgets", "cadence"])
+def test_a_damaged_run_is_said_to_be_and_hides_no_other(server: EmbeddedServer, address: str, page: str) -> None:
+    with server.client() as client:
+        HostLedger.create(client, "bad", state={})
+        client.hset(prefix_of(client, "bad") + "state", "schema", "one")
+        try:
+            runs = reading(address, page)["runs"]
+            status, text = get(f"{address}/{page}/data?run=bad", LOGIN)
+        finally:
+            delete_run(client, "bad", force=True)
+    assert {"run": "bad", "status": "unreadable"} in runs
+    assert len(runs) == 2
+    assert status == 503
+    assert "its schema is no number" in text

@@ -1,0 +1,124 @@
+"""`cogitate memory`: a stream as of now and of a tick, and what comes to mind for a query."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.command import cogitate, summary, typed
+from workers.processes.embedded import EmbeddedServer
+
+RUN = "town-1"
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data folder with a finished run whose room for observations was small."""
+    data_dir = tmp_path_factory.mktemp("memory") / "data"
+    with EmbeddedServer(data_dir):
+        summary(
+            "run", "--town", 3, "--ticks", 800, "--workers", 1, data_dir=data_dir, COGITATE_MAX_OBSERVATIONS="10",
+            COGITATE_LIMITS='{"tick.run.jobs": 1}',
+        )  # fmt: skip
+        yield data_dir
+
+
+@pytest.fixture(scope="module")
+def owners(lived: Path) -> list[str]:
+    done = cogitate("memory", RUN, "agent:nobody", data_dir=lived)
+    assert done.returncode == 2
+    assert "run 'town-1' has no owner 'agent:nobody'; there are agent:" in done.stderr
+    return done.stderr.partition("there are ")[2].strip().split(", ")
+
+
+@pytest.fixture(scope="module")
+def owner(owners: list[str]) -> str:
+    return owners[0]
+
+
+def remembered(lived: Path, owner: str, *more: object) -> dict[str, Any]:
+    done = typed("memory", RUN, owner, *more, "--json", data_dir=lived)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_it_shows_the_stream_with_all_that_is_known_of_its_entries(lived: Path, owner: str) -> None:
+    now = remembered(lived, owner)
+    entries = now["entries"]
+    assert (now["run"], now["owner"], now["tick"]) == (RUN, owner, 800)
+    assert [e["number"] for e in entries] == sorted(e["number"] for e in entries)
+    live = [e for e in entries if e["archived"] is None]
+    assert 0 < sum(e["type"] in ("observation", "message", "summary") for e in live) <= 10
+    assert len(live) < len(entries)
+    assert all(e["archived"]["tick"] <= 800 for e in entries if e["archived"])
+    assert any(e["marks"]["repeats"] for e in entries), "a town sees the same things again"
+
+
+def test_it_shows_what_is_provisional(lived: Path, owners: list[str]) -> None:
+    plans = [e for name in owners for e in remembered(lived, name)["entries"] if e["type"] == "plan"]
+    assert sorted(plan["provisional"] for plan in plans) == [False, True, True], "one of three was in the budget"
+
+
+def test_as_of_a_tick_nothing_later_is_there(lived: Path, owner: str) -> None:
+    now, then = remembered(lived, owner), remembered(lived, owner, "--tick", 500)
+    assert {e["number"] for e in then["entries"]} == {e["number"] for e in now["entries"] if e["tick"] <= 500}
+    assert all(e["archived"] is None or e["archived"]["tick"] <= 500 for e in then["entries"])
+    assert any(a["archived"] and not b["archived"] for a, b in zip(now["entries"], then["entries"], strict=False))
+    assert then["minute"] == now["minute"] - 300
+
+
+def test_a_query_shows_why(lived: Path, owner: str) -> None:
+    found = remembered(lived, owner, "--query", "What is for breakfast?", "--top", 5)["query"]["found"]
+    assert len(found) == 5
+    assert [one["score"] for one in found] == sorted((one["score"] for one in found), reverse=True)
+    for one in found:
+        assert one["score"] == pytest.approx(sum(part["weight"] * part["value"] for part in one["parts"]))
+    spec = remembered(lived, owner, "--query", "breakfast", "--profile", "spec")["query"]["found"]
+    assert [part["name"] for part in spec[0]["parts"]] == ["recency", "importance", "relevance"]
+
+
+def test_without_a_query_each_live_entry_says_why(lived: Path, owner: str) -> None:
+    entries = remembered(lived, owner)["entries"]
+    assert all((e["why"] is None) == (e["archived"] is not None) for e in entries)
+    live = [e for e in entries if e["why"]]
+    for e in live:
+        parts = {part["name"]: part["weight"] * part["value"] for part in e["why"]["parts"]}
+        assert e["why"]["score"] == pytest.approx(sum(parts.values()))
+        assert (e["why"]["number"], parts["relevance"]) == (e["number"], 0)
+    spec = {
+        e["number"]: e["why"]["score"] for e in remembered(lived, owner, "--profile", "spec")["entries"] if e["why"]
+    }
+    assert spec.keys() == {e["number"] for e in live}
+    latest, oldest = max(spec), min(spec)
+    assert spec[latest] > spec[oldest] or entries[-1]["importance"] < entries[0]["importance"]
+
+
+def test_people_can_read_it(lived: Path, owner: str) -> None:
+    done = typed("memory", RUN, owner, "--last", 0, data_dir=lived)
+    assert done.returncode == 0
+    assert "live entries (" in done.stdout
+    assert "archived" in done.stdout
+    shown = typed("memory", RUN, owner, data_dir=lived, COLUMNS="250").stdout
+    assert "importance 0.25×" in shown
+    assert "recency 0.05×" in shown
+    assert "relevance" not in shown, "nothing is asked for"
+    found = typed("memory", RUN, owner, "--query", "work", data_dir=lived, COLUMNS="250")
+    assert "importance 0.25×" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--tick", 801), "stands at tick 800: tick 801 is none of its past"),
+        (("--query", "x", "--profile", "best"), "no retrieval profile 'best'; there are default, dialogue, spec"),
+    ],
+)
+def test_what_cannot_be_shown_is_said(lived: Path, owner: str, arguments: tuple[object, ...], complaint: str) -> None:
+    done = typed("memory", RUN, owner, *arguments, data_dir=lived)
+    assert done.returncode == 2
+    assert complaint in " ".join(done.stderr.split())

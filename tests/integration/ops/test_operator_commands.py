@@ -1,0 +1,313 @@
+"""What an operator types: runs, jobs, job, plan, export and delete."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from ops.commands import delete as delete_command
+from scheduler.inspection.job_history import JobHistory
+from scheduler.ledger.keys import RUNS
+from tasks.job import Cost
+from tests.integration.command import command, summary, typed
+from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
+from workers.processes.embedded import EmbeddedServer
+
+RUN = "town-1"
+TICKS = 480
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(tmp_path_factory.mktemp("operated") / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def lived(server: EmbeddedServer) -> Path:
+    """A data folder with a finished run in which one plan of three was in the budget."""
+    summary(
+        "run", "--town", 3, "--ticks", TICKS, "--workers", 1, data_dir=server.data_dir,
+        COGITATE_LIMITS='{"tick.run.jobs": 1}',
+    )  # fmt: skip
+    return server.data_dir
+
+
+@pytest.fixture
+def client(server: EmbeddedServer, lived: Path) -> Iterator[Redis]:
+    with server.client() as client:
+        yield client
+
+
+@pytest.fixture
+def small(client: Redis) -> Iterator[Host]:
+    """A run that the test drives, beside the finished one; gone afterwards."""
+    yield Host(client, run="small")
+    _remove(client)
+
+
+@pytest.fixture
+def asking(client: Redis) -> Iterator[Host]:
+    """The same, and its jobs are to ask a model."""
+    yield Host(client, run="small", model="m", cost=Cost(calls=1, tokens=30))
+    _remove(client)
+
+
+def _remove(client: Redis) -> None:
+    for key in client.scan_iter("cogitate:{small}:*"):
+        client.delete(key)
+    client.srem(RUNS, "small")
+
+
+Typed = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def cogitate(lived: Path) -> Typed:
+    """A command on the data folder, in this process."""
+    return partial(typed, data_dir=lived)
+
+
+Facts = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def facts_of(cogitate: Typed) -> Facts:
+    """The JSON object that a command ends with under `--json`."""
+
+    def typed(*arguments: object) -> dict[str, Any]:
+        done = cogitate(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+    return typed
+
+
+@pytest.fixture
+def plans(facts_of: Facts) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = facts_of("jobs", RUN, "--kind", "plan")["jobs"]
+    return found
+
+
+def test_runs_says_where_each_stands_and_status_without_a_run_the_same(facts_of: Facts, cogitate: Typed) -> None:
+    (run,) = facts_of("runs")["runs"]
+    assert list(run) == ["run", "status", "held", "tick", "minute", "agents", "jobs", "spent", "host", "digest"]
+    assert (run["run"], run["status"], run["tick"], run["agents"]) == (RUN, "finished", TICKS, 3)
+    assert run["spent"] == {"calls": 0, "tokens": 0, "usd_micros": 0}, "no model was asked"
+    assert run["host"].startswith(socket.gethostname())
+    shown = cogitate("runs").stdout
+    assert f"│ {RUN}" in shown
+    assert cogitate("status").stdout == shown
+
+
+def test_jobs_can_be_asked_for_by_state_kind_and_owner(
+    facts_of: Facts, cogitate: Typed, plans: list[dict[str, Any]]
+) -> None:
+    def asked(*options: object) -> list[str]:
+        return [one["id"] for one in facts_of("jobs", RUN, *options)["jobs"]]
+
+    everything = facts_of("jobs", RUN, "--last", 0)["jobs"]
+    assert {one["kind"] for one in plans} == {"plan"}
+    assert sorted(one["decision"] for one in plans) == ["admitted", "heuristic", "heuristic"]
+    denied = asked("--state", "denied")
+    assert denied == [one["id"] for one in plans if one["decision"] == "heuristic"]
+    owner = plans[0]["owner"]
+    assert asked("--owner", owner) == [one["id"] for one in everything if one["owner"] == owner]
+    assert asked("--last", 2) == [one["id"] for one in everything[:2]]
+    ends = [one["ended"] for one in everything if one["ended"]]
+    assert ends == sorted(ends, reverse=True)
+    assert asked("--state", "late") == []
+    refused = cogitate("jobs", RUN, "--state", "lost")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    shown = cogitate("jobs", RUN, "--state", "denied").stdout.splitlines()
+    assert [line.split()[:3] for line in shown[1:]] == [[job, "applied", "365"] for job in denied]
+
+
+def test_a_job_shows_its_whole_life(facts_of: Facts, cogitate: Typed, plans: list[dict[str, Any]]) -> None:
+    one = next(one for one in plans if one["decision"] == "heuristic")
+    shown = cogitate("job", one["id"])
+    life = dict(line.split(maxsplit=1) for line in reversed(shown.stdout.splitlines()))
+    assert life["decision"] == "heuristic: refused by tick 360 run jobs = 1"
+    assert life["end"] == "applied at tick 365"
+    assert life["reason"] == "denied: refused by a limit of the budget"
+    assert (
+        f"{one['owner']}: append a plan as entry {one['appended'][0]}, provisional: Plan for day 1:" in life["effects"]
+    )
+    facts = facts_of("job", one["id"])
+    assert {name: facts[name] for name in one} == one
+    assert facts["effects"][0]["entry"]["type"] == "plan"
+
+    served = facts_of("job", next(one["id"] for one in plans if one["decision"] == "admitted"))
+    assert (served["claims"], served["usage"]["calls"], served["reserved"]["calls"]) == (1, 0, 0), "no model was asked"
+    assert "tick:360 run" in served["cells"]
+
+
+@pytest.mark.parametrize(
+    ("job", "complaint"),
+    [
+        (f"{RUN}/360/plan/agent:nobody/0/0", "run 'town-1' has no job 'town-1/360/plan/agent:nobody/0/0'"),
+        (f"{RUN}/9999/plan/agent:nobody/0/0", "has no job"),
+        ("nowhere/360/plan/agent:nobody/0/0", "there is no run 'nowhere'; there are: town-1"),
+        ("plan", "'plan' is not a job id: expected run/tick/kind/owner/ordinal/trial"),
+    ],
+)
+def test_a_job_that_is_not_there_is_named(cogitate: Typed, job: str, complaint: str) -> None:
+    done = cogitate("job", job)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert complaint in done.stderr
+
+
+def test_a_job_shows_the_answer_that_came_late(client: Redis, cogitate: Typed, facts_of: Facts, asking: Host) -> None:
+    (job,) = asking.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    asking.until(job.due + 1)
+    settle(worker(client), claim, used=Cost(calls=1, tokens=9))
+    asking.until(job.due + 3)
+    shown = cogitate("job", job.id).stdout
+    assert (
+        f"its answer came after that, and took the place of what the heuristic had made at tick {job.due + 2}" in shown
+    )
+    assert "append a reflection as entry 2, in the place of entry 1: a thought" in shown
+    assert facts_of("job", job.id)["late"]["usage"] == {"calls": 1, "tokens": 9, "usd_micros": 0}
+    (brief,) = facts_of("jobs", "small")["jobs"]
+    assert "effects" not in brief["late"]
+
+
+def test_open_jobs_come_from_the_ledger_and_end_in_the_journal(client: Redis, small: Host) -> None:
+    first, second, third = small.turn(("think", OWNER), ("think", OTHER), ("muse", OTHER))
+    claims = worker(client, "w1")
+    settle(claims, claimed(claims, first))
+    claimed(claims, second)
+    history = JobHistory(client, "small")
+    found = {one.id: one for one in history.newest(0)}
+    assert {key: one.state for key, one in found.items()} == {first.id: "staged", second.id: "open", third.id: "open"}
+    assert (found[second.id].claims, found[second.id].workers) == (1, ("w1",))
+    assert (found[third.id].claims, found[third.id].workers) == (0, ())
+    assert history.find(second.key) == found[second.id]
+    assert [one.id for one in history.newest(0, state="staged")] == [first.id]
+    small.until(first.due + 1)
+    ended = {one.id: (one.state, one.reason, one.source) for one in history.newest(0)}
+    assert ended[first.id] == ("applied", "none", "llm")
+    assert ended[second.id] == ("applied", "late", "heuristic")
+    assert [one.id for one in history.newest(1, state="late", owner=second.key.owner)] == [second.id]
+    assert [one.id for one in history.all()] == [one.id for one in sorted(history.newest(0), key=lambda o: o.ended)]
+
+
+def test_what_was_put_off_and_dropped_is_told_with_its_successor(cogitate: Typed, client: Redis) -> None:
+    host = Host(client, run="tight", limits={"tick.run.jobs": 1})
+    host.turn(("think", OWNER), ("muse", OWNER), ("doze", OWNER))
+    history = JobHistory(client, "tight")
+    put_off = {one.kind: one for one in history.newest(0, state="denied")}
+    assert {kind: one.state for kind, one in put_off.items()} == {"muse": "deferred", "doze": "dropped"}
+    assert put_off["muse"].successor.startswith("tight/")
+    shown = cogitate("job", put_off["muse"].id).stdout
+    assert f"next try   {put_off['muse'].successor}" in shown
+    assert cogitate("delete", "tight", "--yes", "--force").returncode == 0
+
+
+def test_a_plan_is_shown_with_the_status_of_its_items(
+    facts_of: Facts, cogitate: Typed, plans: list[dict[str, Any]]
+) -> None:
+    owner = plans[0]["owner"]
+    facts = facts_of("plan", RUN, owner)
+    statuses = [item["status"] for item in facts["plan"]["items"]]
+    assert 5 <= len(statuses) <= 8
+    assert statuses[-1] == "pending", "at eight in the morning nobody has gone to bed"
+    assert set(statuses) - {"pending"}, "at eight in the morning somebody has got up"
+    shown = cogitate("plan", RUN, owner).stdout
+    assert f"{owner} of run {RUN}: day 1, 8:00 AM" in shown
+    assert "pending" in shown
+    assert "no owner 'agent:nobody'" in cogitate("plan", RUN, "agent:nobody").stderr
+
+
+def test_what_was_denied_can_be_asked_for_again_once_a_host_goes_on(
+    facts_of: Facts, cogitate: Typed, plans: list[dict[str, Any]]
+) -> None:
+    denied = [one["id"] for one in plans if one["decision"] == "heuristic"]
+    asked = cogitate("retry", *denied, "--json")
+    requests = json.loads(asked.stdout.splitlines()[-1])["requests"]
+    assert (asked.returncode, [one["state"] for one in requests]) == (3, ["waits", "waits"])
+    assert [f"{RUN}/{one['asked']['job']}" for one in requests] == denied
+    assert "the run is finished" in asked.stderr
+    assert facts_of("status", RUN)["steering"]["asked"] == 2
+    served = next(one["id"] for one in plans if one["decision"] == "admitted")
+    assert "got what it asked for" in cogitate("retry", served).stderr
+
+
+def test_an_owner_without_a_plan_is_told_so(cogitate: Typed, small: Host) -> None:
+    small.turn()
+    assert "there is no plan in force" in cogitate("plan", "small", OWNER).stdout
+
+
+@pytest.mark.parametrize("what", ["memories", "jobs", "journal"])
+def test_an_export_is_json_lines_and_the_same_each_time(
+    facts_of: Facts, cogitate: Typed, tmp_path: Path, what: str
+) -> None:
+    done = cogitate("export", RUN, "--what", what)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    written = tmp_path / "out.jsonl"
+    again = cogitate("export", RUN, "--what", what, "--out", written)
+    assert (again.stdout, written.read_text()) == ("", done.stdout)
+    assert f"{len(lines):,} lines of {what}" in again.stderr
+    (run,) = facts_of("runs")["runs"]
+    if what == "journal":
+        assert [line["tick"] for line in lines] == list(range(1, TICKS + 1))
+        assert lines[-1]["digest"] == run["digest"]
+    elif what == "jobs":
+        assert sum(line["ended"] > 0 for line in lines) == run["jobs"]
+        assert len({line["id"] for line in lines}) == len(lines)
+    else:
+        assert [line["owner"] for line in lines] == sorted(line["owner"] for line in lines)
+        assert sum(entry["type"] == "plan" for line in lines for entry in line["entries"]) == 3
+
+
+def test_an_export_that_nobody_reads_to_its_end_says_nothing_of_it(lived: Path) -> None:
+    started = subprocess.Popen(
+        command("export", RUN, "--what", "journal", data_dir=lived), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert started.stdout is not None
+    assert started.stderr is not None
+    started.stdout.readline()
+    started.stdout.close()
+    said = started.stderr.read()
+    started.stderr.close()
+    assert started.wait(60) == 0
+    assert b"Broken pipe" not in said
+    assert b"Traceback" not in said
+
+
+def test_delete_asks_and_leaves_nothing(facts_of: Facts, cogitate: Typed, client: Redis, small: Host) -> None:
+    small.turn(("think", OWNER))
+    small.ledger.finish("stopped")
+    unasked = cogitate("delete", "small")
+    assert (unasked.returncode, len(unasked.stderr.splitlines())) == (2, 1)
+    assert "give --yes" in unasked.stderr
+    assert facts_of("delete", "small", "--yes")["keys"] > 5
+    assert not [key for key in client.scan_iter(count=1000) if b"{small}" in key]
+    assert [run["run"] for run in facts_of("runs")["runs"]] == [RUN]
+    twice = cogitate("delete", "small", "--yes")
+    assert (twice.returncode, twice.stderr) == (2, "cogitate: there is no run 'small'; there are: town-1\n")
+
+
+@pytest.mark.parametrize("typed", ["n\n", "", "perhaps\nn\n"])
+def test_nothing_is_removed_when_the_answer_is_no(
+    facts_of: Facts, lived: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    answers = io.StringIO(typed)
+    monkeypatch.setattr(answers, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", answers)
+    assert delete_command.delete(RUN, data_dir=lived) == 1
+    assert [run["run"] for run in facts_of("runs")["runs"]] == [RUN]

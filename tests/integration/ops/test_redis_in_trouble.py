@@ -1,0 +1,169 @@
+"""`cogitate status` and `doctor` while Redis refuses writes, is full, paused or slow: they work, and say which."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+from cogitate import Settings, TickLoop
+from ops.doctor.redis_trouble import PROBE, trouble
+from tests.integration.command import typed
+from workers.processes.embedded import EmbeddedServer
+
+DELAY = 0.06  # seconds that the slow way takes for each reply
+
+Break = Callable[[Any, EmbeddedServer], object]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
+    """A server of one's own with a run on it."""
+    with EmbeddedServer(tmp_path / "server") as server, server.client() as client:
+        settings = Settings(data_dir=tmp_path)
+        with TickLoop(run="r", owners={}, settings=settings, ticks=3, inline=True, client=client) as loop:
+            for _ in loop:
+                pass
+        yield server
+
+
+class SlowWay:
+    """A port that leads to a server, and lets each reply wait."""
+
+    def __init__(self, server: EmbeddedServer) -> None:
+        self._server = server
+        self._waiting = threading.Event()  # never set: what waits for it waits `DELAY`
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self._listening.getsockname()[1]}/0"
+
+    def __enter__(self) -> SlowWay:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                here, _ = self._listening.accept()
+                there = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                there.connect(str(self._server.socket))
+                threading.Thread(target=self._pass_on, args=(here, there, 0), daemon=True).start()
+                threading.Thread(target=self._pass_on, args=(there, here, DELAY), daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, target: socket.socket, delay: float) -> None:
+        with suppress(OSError), source, target:
+            while read := source.recv(65_536):
+                if delay:
+                    self._waiting.wait(delay)
+                target.sendall(read)
+            target.shutdown(socket.SHUT_RDWR)
+
+
+def disk_is_full(client: Any, server: EmbeddedServer) -> None:
+    """Nothing more can be added to the server's file."""
+    assert server.pid is not None
+    client.config_set("appendfsync", "everysec")  # one that must be on disk at once ends instead
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, 1))
+    client.set("filler", "x" * 100_000)  # it is answered, and then not written
+    assert refused(client)
+
+
+def refused(client: Any) -> bool:
+    """Whether what is written is refused at last: a server tells of its disk with the step after."""
+    try:
+        while True:
+            client.set("filler", "x")
+    except RedisError:
+        return True
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="limits the files of another process")
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda c, s: c.config_set("min-replicas-to-write", 1), "refuses writes: too few replicas"),
+        (lambda c, s: c.execute_command("REPLICAOF", "127.0.0.1", "1"), "refuses writes: it is a replica"),
+        (lambda c, s: c.config_set("maxmemory", 1), "is full and refuses writes: raise maxmemory"),
+        (lambda c, s: c.execute_command("CLIENT", "PAUSE", 600_000, "WRITE"), "takes no writes within"),
+        pytest.param(disk_is_full, "refuses writes: it cannot save to its disk", marks=linux),
+    ],
+    ids=["replicas", "replica", "full", "paused", "disk"],
+)
+def test_a_server_that_can_be_read(
+    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Break, said: str
+) -> None:
+    monkeypatch.setattr("ops.doctor.redis_trouble.PATIENCE", 0.3)
+    with server.client() as client:
+        harm(client, server)
+        try:
+            asked: dict[str, Any] = {"data_dir": tmp_path, "COGITATE_REDIS_URL": server.url}
+            shown = typed("status", "r", "--json", **asked)
+            listed = typed("status", **asked)
+            examined = typed("doctor", "--json", **asked)
+        finally:
+            with suppress(RedisError):
+                client.execute_command("CLIENT", "UNPAUSE")
+                client.execute_command("REPLICAOF", "NO", "ONE")
+    assert (shown.returncode, listed.returncode) == (0, 0), (shown.stderr, listed.stderr)
+    assert f"Redis {said}" in shown.stderr
+    found = json.loads(shown.stdout.splitlines()[-1])
+    assert found["tick"] == 3
+    assert [said in one for one in found["redis"]] == [True]
+    assert f"Redis {said}" in " ".join(listed.stdout.split())
+    assert examined.returncode == 1
+    findings = {one["what"]: one for one in json.loads(examined.stdout.splitlines()[-1])}
+    assert said in findings["state"]["found"]
+    assert said in findings["broker"]["found"]
+    assert findings["state version"]["grade"] == "ok"
+    assert "see what is said of the broker" in findings["workers"]["found"]
+
+
+def test_a_server_that_is_stopped(server: EmbeddedServer, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {
+        "data_dir": tmp_path, "COGITATE_REDIS_URL": server.url, "COGITATE_SOCKET_TIMEOUT": "0.2"
+    }  # fmt: skip
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        shown, examined = typed("status", "r", **asked), typed("doctor", "--json", **asked)
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+    assert shown.returncode != 0
+    assert "does not answer: it is paused, stopped or busy" in shown.stderr
+    findings = {one["what"]: one for one in json.loads(examined.stdout.splitlines()[-1])}
+    assert (examined.returncode, findings["state"]["grade"]) == (1, "failed")
+    assert "it is paused, stopped or busy" in findings["state"]["found"]
+
+
+def test_a_server_that_is_slow(server: EmbeddedServer, tmp_path: Path) -> None:
+    with SlowWay(server) as way:
+        asked: dict[str, Any] = {"data_dir": tmp_path, "COGITATE_REDIS_URL": way.url}
+        shown, examined = typed("status", "r", **asked), typed("doctor", "--json", **asked)
+    assert shown.returncode == 0, shown.stderr
+    assert "Redis is slow: " in shown.stdout
+    findings = {one["what"]: one for one in json.loads(examined.stdout.splitlines()[-1])}
+    assert "is slow: " in findings["state"]["found"]
+    assert findings["state latency"]["grade"] == "warning"
+
+
+def test_a_server_that_is_well_is_not_touched(server: EmbeddedServer, client: Redis) -> None:
+    assert trouble(client) == []
+    assert not client.exists(PROBE)

@@ -1,0 +1,112 @@
+"""`cogitate report` and `cogitate estimate` as a user types them, on a town whose owners have odd names."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from fakeredis import FakeRedis
+from pydantic import SecretStr
+
+from host.tick_loop import TickLoop
+from memory.profile import Profile
+from ops.fake_llm.server import FakeEndpoint
+from ops.report.command import run_page
+from ops.report.run_figures import run_figures
+from scheduler.config.settings import Settings
+from scheduler.inspection.summary import summarise_run
+from scheduler.intake.observations import Observation
+from tests.integration.command import cogitate, summary
+from workers.processes.embedded import EmbeddedServer
+
+ODD = "agent:<script>alert(1)</script>"
+SECRET = "The miller whispered that the sluice is open."
+TICKS = 26 * 6  # of ten minutes
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the run of a town."""
+    folder = tmp_path_factory.mktemp("reported") / "data"
+    with EmbeddedServer(folder):
+        summary(
+            "run", "--town", 3, "--ticks", TICKS, "--workers", 1, "--run", "town", data_dir=folder,
+            COGITATE_MINUTES_PER_TICK="10", COGITATE_LIMITS='{"tick.run.jobs": 1}',
+        )  # fmt: skip
+    return folder
+
+
+class Parts(HTMLParser):
+    """Which tags a page has, how deep they nest, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
+    facts = summary("report", "town", "--out", lived / "town.html", data_dir=lived)
+    page = Path(facts["out"]).read_text()
+    assert (facts["run"], facts["bytes"]) == ("town", len(page.encode()))
+    parts = Parts(page)
+    assert not parts.tags & {"script", "link", "img", "iframe", "object"}
+    assert not re.search(r"https?://", page)
+    headings = re.findall(r"<h2>(.*?)</h2>", page)
+    assert headings == [
+        "At a glance", "Budget", "Results by source", "Latency", "Cadence", "Memory", "Most expensive", "Warnings",
+        "Estimate and what came of it",
+    ]  # fmt: skip
+    assert page.count("<svg class") >= 4
+    assert "tick.run.jobs = 1" in parts.words, "what refused is named"
+    assert "It was made when the run began" in page
+    plan = {one["what"]: one for one in facts["estimate"] if one["kind"] == "plan"}
+    assert (plan["requests"]["actual"], plan["requests"]["within"]) == (3, True)
+    assert plan["jobs"]["estimated"]["likely"] == plan["jobs"]["actual"] == 1
+    assert "calls" not in plan, "no model was asked"
+    assert "wrote town.html" in cogitate("report", "town", data_dir=lived).stdout, "by default, where the user is"
+
+
+def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:
+    found = summary("estimate", "--agents", 10, data_dir=lived, COGITATE_MINUTES_PER_TICK="10")
+    origins = {row["kind"]: row["origin"] for row in found["first"]}
+    assert (found["agents"], origins["plan"], origins["act"]) == (10, "settings", "town")
+    limits = '{"tick.run.jobs": 16}'
+    without = cogitate("estimate", "--agents", 100, data_dir=lived / "none", COGITATE_LIMITS=limits).stdout
+    assert "plan jobs would be refused by tick.run.jobs" in without
+    assert "act: as measured in the built-in town" in without
+
+
+def test_names_are_escaped_and_no_memory_is_told(tmp_path: Path) -> None:
+    client = FakeRedis()
+    owners = {ODD: Profile(name="<b>Odd</b>"), "agent:ada": Profile(name="Ada")}
+    with FakeEndpoint() as endpoint:
+        settings = Settings(
+            data_dir=tmp_path, minutes_per_tick=10, reflection_interval=60, limits={}, max_observations=50,
+            llm="openai", limit_tokens=10_000_000, base_url=endpoint.url, api_key=SecretStr("any"), rate_share=0,
+        )  # fmt: skip
+        with TickLoop(run="odd", owners=owners, settings=settings, ticks=150, inline=True, client=client) as loop:
+            for tick in loop:
+                for owner in owners:
+                    loop.observe(owner, Observation(text=f"{SECRET} {tick.number}", minute=tick.minute, importance=9))
+    page = run_page(client, "odd", tmp_path)[0].html()
+    assert "<script" not in page
+    assert "agent:&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "miller" not in page
+    assert "Ada" not in page
+    assert "It was made for this report" in page
+    figures, whole = run_figures(client, "odd", tmp_path), summarise_run(client, "odd")
+    kept = [sum(counts[name] for counts in whole.memories.values()) for name in ("live", "archived")]
+    assert [figures.entries, figures.archive] == kept, "memories are counted as they are"
+    assert kept[1] > 0
+    ended = {kind: sum(jobs["end"].values()) for kind, jobs in whole.jobs.items()}
+    assert dict(figures.ended) == ended

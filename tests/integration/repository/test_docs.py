@@ -1,0 +1,146 @@
+"""What the documents say can be typed, can be typed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ops.cli import app
+from scheduler.config.settings import Settings
+from tests.named_tests import pages
+from tests.repository import ROOT
+
+README = (ROOT / "README.md").read_text()
+PAGES = {str(page.relative_to(ROOT)): page.read_text() for page in pages(ROOT)}
+
+
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    """The README's or another page's examples in one language, in order."""
+    found = re.findall(r"^```(\w+)\n(.*?)^```$", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+    return [body for name, body in found if name == language]
+
+
+def commands(page: str) -> list[str]:
+    """Calls of `cogitate` that a page shows, in blocks and between backticks."""
+    lines = [line.partition("#")[0] for body in blocks("sh", page) for line in body.splitlines()]
+    text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+    shown = [*lines, *re.findall(r"`([^`\n]+)`", text)]
+    return [found[0] for line in shown if (found := re.search(r"\bcogitate [a-z]\w+.*", line))]
+
+
+def run(*command: str, cwd: Path) -> str:
+    """What a command prints; it must succeed."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
+    path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
+    done = subprocess.run(
+        command, cwd=cwd, env={**clean, "PATH": path}, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_commands_of_the_first_screen_run_as_typed(tmp_path: Path) -> None:
+    script = next(body for body in blocks("sh") if "cogitate run --town 3" in body)
+    for _ in range(2):
+        out = run("bash", "-euc", script, cwd=tmp_path)
+        assert "Run first: finished" in out
+        assert "rebuilt and agree" in out
+
+
+def test_the_host_of_the_readme_runs_and_sees_plans(tmp_path: Path) -> None:
+    (tmp_path / "host.py").write_text(next(body for body in blocks("python") if "with TickLoop" in body))
+    for _ in range(2):
+        out = run(sys.executable, "host.py", cwd=tmp_path)
+        assert "agent:ada [" in out
+        assert "agent:ben [" in out
+
+
+def test_the_test_of_the_readme_passes_in_a_project_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(next(body for body in blocks("python") if "cogitate_loop" in body))
+    (tmp_path / "cogitate.toml").write_text('llm = "openai"\nlimit_usd = 1.0\n')  # which is for runs, not for tests
+    assert "1 passed" in run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
+
+
+def test_the_configuration_file_of_the_readme_can_be_read() -> None:
+    for body in blocks("toml"):
+        assert Settings(**tomllib.loads(body)).workers == 4
+
+
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [(page, number) for page in PAGES if page != "README.md" for number in range(len(blocks("python", page)))],
+)
+def test_the_examples_of_the_other_pages_run(page: str, number: int, tmp_path: Path) -> None:
+    (tmp_path / "example.py").write_text(blocks("python", page)[number])
+    for _ in range(2):
+        run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
+
+
+def test_the_story_that_is_shown_is_remembered(tmp_path: Path) -> None:
+    (tmp_path / "story.py").write_text(
+        next(body for body in blocks("python", "docs/how-to/extending.md") if "left_location" in body)
+    )
+    out = run(sys.executable, "story.py", cwd=tmp_path)
+    assert out.count("Bob promised us his boat.") == 3
+
+
+def test_every_command_and_option_that_is_shown_exists() -> None:
+    shown = [line for page in PAGES for line in commands(page)]
+    names = sorted({line.split()[1] for line in shown})
+    assert {"run", "worker", "replay", "audit", "status", "memory", "config"} <= set(names)
+    for name in names:
+        known = CliRunner().invoke(app, [name, "--help"])
+        assert known.exit_code == 0, name
+        for line in shown:
+            if line.split()[1] == name and name != "worker":  # whose further options are Celery's
+                assert [option for option in re.findall(r"--[a-z-]+", line) if option not in known.output] == [], line
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_variable_that_is_shown_is_a_setting(page: str) -> None:
+    shown = {name.partition("__")[0].lower() for name in re.findall(r"\bCOGITATE_([A-Z]\w*)", PAGES[page])}
+    assert shown - {"recordings", "require_system"} <= set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_that_is_linked_exists(page: str) -> None:
+    for target in re.findall(r"\]\(((?!https?:)[^)]+)", PAGES[page]):
+        file, _, heading = target.partition("#")
+        linked = (ROOT / page).parent / file if file else ROOT / page
+        assert linked.is_file(), target
+        if heading:
+            headings = re.findall(r"^#+ (.+)$", linked.read_text(), flags=re.MULTILINE)
+            assert heading in {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}, target
+
+
+def test_the_readme_leads_to_every_page_by_the_index() -> None:
+    index = ROOT / "docs" / "index.md"
+    assert "](docs/index.md)" in README
+    linked = {index.parent / target for target in re.findall(r"\]\(([^)#]+)", index.read_text())}
+    assert {ROOT / page for page in PAGES if page.startswith("docs/")} == linked | {index}
+
+
+def test_make_without_a_target_lists_the_targets_that_the_readme_names() -> None:
+    listed = run("make", "-s", cwd=ROOT)
+    assert all(f"make {name} " in listed for name in ("venv", "demo", "test"))
+
+
+def test_workers_by_hand_serve_a_run_that_starts_none(tmp_path: Path) -> None:
+    script = """
+        cogitate run --town 2 --ticks 400 --workers 0 --run mine &
+        run=$!
+        until [ -e .cogitate/server.json ]; do sleep 0.1; done
+        cogitate worker --concurrency 2 2> worker.log &
+        worker=$!
+        wait "$run"
+        kill "$worker"
+        wait "$worker" || true
+    """
+    assert re.search(r"plan +│ +2 │ +2 │", run("bash", "-euc", script, cwd=tmp_path))

@@ -1,0 +1,259 @@
+"""Access control: host, worker and observer each under a user of its own, with what it needs and no more."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from redis import Redis
+from redis.exceptions import NoPermissionError, ResponseError
+
+from cogitate import Profile, Settings, TickLoop
+from ops.doctor.workers import examine_workers
+from ops.error_messages import complaint_of
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.controls import SetCadence, SetMode
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.summary import summarise_run
+from scheduler.inspection.vitals import budget_vitals, cadence_vitals, run_heads
+from scheduler.ledger.connect import connect
+from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.keys import incarnation_key
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.run_names import prefix_of
+from scheduler.steering.operators import ask
+from tests.live_flower import flower, get
+from tests.repository import ROOT
+from workers.celery_app import make_app
+from workers.llm.dialect_store import known_dialects
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_environment
+
+ACCESS = ROOT / "ops/acl"
+ROLES = ("host", "worker", "observer", "operator")
+OWNERS = {f"agent:{name}": Profile(name=name) for name in ("ada", "ben", "cy")}
+
+
+@pytest.fixture(scope="session")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The shipped users as the server is given them; each one's password is its own name."""
+    folder = tmp_path_factory.mktemp("rules")
+    stand_in = folder / "valkey-server"
+    stand_in.write_text("#!/bin/sh\nexit 0\n")
+    stand_in.chmod(0o700)
+    passwords = {f"{role.upper()}_PASSWORD": role for role in ROLES}
+    environment = passwords | {"PATH": f"{folder}:{os.environ['PATH']}", "USERS_FILE": str(folder / "users")}
+    subprocess.run([ACCESS / "start.sh"], env=environment, check=True)
+    return (folder / "users").read_text().splitlines()
+
+
+@pytest.fixture
+def server(valkey: EmbeddedServer, rules: list[str]) -> Iterator[EmbeddedServer]:
+    """A server with the shipped users. The default user stays, for the tests."""
+    with valkey.client() as client:
+        for line in rules:
+            if not line.startswith("user default "):
+                client.execute_command("ACL", "SETUSER", *_words(line)[1:])  # type: ignore[no-untyped-call]
+        client.acl_log_reset()
+        yield valkey
+        client.acl_deluser(*ROLES)
+
+
+def _words(line: str) -> list[str]:
+    """The words of a rule; a selector in parentheses is one."""
+    words: list[str] = []
+    for part in line.split(" "):
+        if words and words[-1].startswith("(") and not words[-1].endswith(")"):
+            words[-1] += f" {part}"
+        else:
+            words.append(part)
+    return words
+
+
+def url(server: EmbeddedServer, role: str, database: int = 0) -> str:
+    return f"unix://{role}:{role}@{server.socket}?db={database}"
+
+
+def client_of(server: EmbeddedServer, role: str) -> Redis:
+    return connect(url(server, role), 5.0)
+
+
+def settings_of(server: EmbeddedServer, role: str, folder: Path, **more: Any) -> Settings:
+    given: dict[str, Any] = {
+        "redis_url": SecretStr(url(server, role)), "broker_url": SecretStr(url(server, role, 1)),
+        "data_dir": folder, "minutes_per_tick": 10, "workers": 0, "concurrency": 2, "real_day_tokens": 1_000_000,
+    }  # fmt: skip
+    return Settings(**given, **more)
+
+
+def refusals(server: EmbeddedServer, *roles: str) -> list[tuple[str, str]]:
+    """What these users were refused so far."""
+    with server.client() as admin:
+        log: Any = admin.acl_log()
+    return [(entry["username"], entry["object"]) for entry in log if entry["username"] in roles]
+
+
+@contextmanager
+def worker(settings: Settings) -> Iterator[Path]:
+    """A worker as compose starts it, for a block; its log."""
+    log = settings.data_dir / "worker.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "celery", "-A", "workers", "worker", "--loglevel", "info"],
+            env=worker_environment(settings), cwd=settings.data_dir, stdout=out, stderr=out,
+        )  # fmt: skip
+    try:
+        yield log
+        assert process.poll() is None, log.read_text()
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_a_whole_run_with_each_under_its_own_user(
+    server: EmbeddedServer, tmp_path: Path, eventually: Callable[..., None]
+) -> None:
+    places = {"COGITATE_REDIS_URL": url(server, "observer"), "COGITATE_BROKER_URL": url(server, "observer", 1)}
+    with FakeEndpoint() as endpoint:
+        model: dict[str, Any] = {
+            "llm": "openai", "base_url": endpoint.url, "model": "stand-in", "limit_tokens": 1_000_000,
+            "response_cache": True, "capture": True,
+        }  # fmt: skip
+        with (
+            worker(settings_of(server, "worker", tmp_path, **model)) as log,
+            flower(tmp_path / "flower", "--basic-auth=me:secret", **places) as address,
+        ):
+            eventually(lambda: "ready." in log.read_text() or refusals(server, "worker"), "the worker to be ready")
+            assert refusals(server, "worker") == []
+            live(settings_of(server, "host", tmp_path, journal_keep=1, **model), server)
+            with server.client() as admin:
+                assert audit(admin, "town") == []
+                summary = summarise_run(admin, "town")
+            assert summary.jobs["plan"]["source"]["llm"] >= 3
+            with client_of(server, "observer") as observer:
+                assert audit(observer, "town") == []
+                assert summarise_run(observer, "town") == summary
+                assert [head.run for head in run_heads(observer)] == ["town"]
+                assert budget_vitals(observer, "town").windows
+                assert cadence_vitals(observer, "town").tick == 300
+                assert [known.model for known in known_dialects(observer)] == ["stand-in"]
+                assert observer.hlen("cogitate:responses") > 0
+                assert observer.hlen(prefix_of(observer, "town") + "captured") > 0
+            assert get(address + "/api/tasks")[0] == 401
+            eventually(lambda: "agent:ada" in get(address + "/api/tasks", "me:secret")[1], "Flower to see tasks")
+            assert '"town"' in get(address + "/budgets/data", "me:secret")[1]
+            assert "celery@" in get(address + "/workers?json=1", "me:secret")[1]
+        with client_of(server, "host") as owner:
+            delete_run(owner, "town", force=True)
+    # Flower may tell workers nothing, so it cannot ask them either; what it shows of them comes with their events.
+    assert set(refusals(server, *ROLES)) == {("observer", "publish")}
+
+
+def live(settings: Settings, server: EmbeddedServer) -> None:
+    """Two days, with something to remember and an operator who interferes."""
+    with TickLoop(run="town", owners=OWNERS, settings=settings, ticks=300) as loop:
+        for tick in loop:
+            if tick.number % 6 == 0:
+                loop.observe("agent:ada", {"text": f"The mill stood still at {tick.number}.", "minute": tick.minute})
+            if tick.number == 200:
+                with client_of(server, "operator") as operator:
+                    ask(operator, "town", [SetCadence("reflect", 500)], wait=0)
+
+
+FORBIDDEN: dict[str, tuple[Callable[[Redis, str], object], ...]] = {
+    "observer": (
+        lambda c, p: c.hset(p + "state", "tick", 1),
+        lambda c, p: c.delete(p + "journal"),
+        lambda c, p: c.brpop("cogitate:plan"),
+        lambda c, p: c.lpush("cogitate:plan", "x"),
+        lambda c, p: c.srem("cogitate:runs", "town"),
+        lambda c, p: c.eval("return redis.call('DEL', ARGV[1])", 0, p + "state"),
+        lambda c, p: c.publish("cogitate:/1.celery.pidbox", "shutdown"),
+        lambda c, p: ask(c, "town", [SetMode("paused")], wait=0),
+    ),
+    "operator": (
+        lambda c, p: HostLedger.resume(c, "town"),
+        lambda c, p: delete_run(c, "town", force=True),
+        lambda c, p: c.hset(p + "state", "tick", 1),
+        lambda c, p: c.delete(p + "controls"),
+        lambda c, p: c.rpush(p + "journal", "x"),
+        lambda c, p: c.lpush("cogitate:plan", "x"),
+        lambda c, p: c.set(incarnation_key("town"), "x"),
+    ),
+    "worker": (
+        lambda c, p: HostLedger.resume(c, "town"),
+        lambda c, p: delete_run(c, "town", force=True),
+        lambda c, p: ask(c, "town", [SetMode("paused")], wait=0),
+        lambda c, p: c.hset(p + "state", "tick", 1),
+        lambda c, p: c.hset(p + "entries:agent:ada", 1, "x"),
+        lambda c, p: c.rpush(p + "journal", "x"),
+        lambda c, p: c.lrange(p + "journal", 0, -1),
+        lambda c, p: c.hgetall(p + "view"),
+        lambda c, p: c.hgetall(p + "checkpoint"),
+        lambda c, p: c.brpop(p + "journal"),
+        lambda c, p: c.delete(p + "window:run:0"),
+        lambda c, p: c.set(incarnation_key("town"), "x"),
+        lambda c, p: c.srem("cogitate:runs", "town"),
+        lambda c, p: c.lpush("cogitate:plan", "x"),
+    ),
+    "host": (
+        lambda c, p: c.set("elsewhere", "x"),
+        lambda c, p: c.delete("cogitate:real_day:2026-03-01"),
+        lambda c, p: c.brpop("cogitate:plan"),
+        lambda c, p: c.publish("cogitate:/1.celery.pidbox", "shutdown"),
+    ),
+}  # fmt: skip
+FOR_NOBODY: tuple[Callable[[Redis, str], object], ...] = (
+    lambda c, p: c.flushall(),
+    lambda c, p: c.flushdb(),
+    lambda c, p: c.config_set("appendonly", "no"),
+    lambda c, p: c.acl_list(),
+    lambda c, p: c.keys("*"),
+    lambda c, p: c.shutdown(),
+    lambda c, p: c.script_flush(),
+    lambda c, p: c.get("elsewhere"),
+)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_nobody_does_more_than_it_must(server: EmbeddedServer, tmp_path: Path, role: str) -> None:
+    with TickLoop(run="town", owners=OWNERS, settings=settings_of(server, "host", tmp_path), ticks=3) as loop:
+        for _ in loop:
+            pass
+    with server.client() as admin, client_of(server, role) as client:
+        prefix = prefix_of(admin, "town")
+        before = admin.dbsize(), admin.hgetall(prefix + "state")
+        for number, attempt in enumerate((*FORBIDDEN[role], *FOR_NOBODY)):
+            assert was_refused(attempt, client, prefix), f"attempt {number} of {role} was not refused"
+        assert (admin.dbsize(), admin.hgetall(prefix + "state")) == before
+        assert audit(admin, "town") == []
+
+
+def was_refused(attempt: Callable[[Redis, str], object], client: Redis, prefix: str) -> bool:
+    try:
+        attempt(client, prefix)
+    except ResponseError as error:  # of which NoPermissionError is one; in a script it is only said
+        return "permission" in str(error)
+    return False
+
+
+@pytest.mark.parametrize("role", ["host", "observer"])
+def test_commands_call_a_refusal_by_its_name(server: EmbeddedServer, role: str) -> None:
+    (finding,) = examine_workers(make_app(url(server, role, 1)), (), expected=True)
+    assert "may not ask them" in str(finding)
+    with client_of(server, role) as client, pytest.raises(NoPermissionError) as caught:
+        client.get("elsewhere")
+    said = complaint_of(caught.value)
+    assert said is not None
+    assert "this user of Redis may not do that" in said.line
+
+
+def test_the_default_user_is_off(rules: list[str]) -> None:
+    assert "user default off" in rules

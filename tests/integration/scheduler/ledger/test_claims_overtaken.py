@@ -1,0 +1,38 @@
+"""What a worker reads after its claim may be gone by then, or not be told: then nobody thinks, and nothing is kept."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, worker
+
+
+def test_a_job_whose_facts_are_gone_is_given_back_and_they_are_read_anew(client: Redis) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    claims = worker(client)
+    key = host.ledger.prefix + "facts"
+    kept = client.hgetall(key)
+    client.delete(key)
+    assert claims.claim(job.id) == "closed"
+    assert client.hlen(host.ledger.prefix + "attempts") == 0
+    client.hset(key, mapping=kept)
+    assert claimed(claims, job).case.world.minutes_per_tick == 60, "not what facts are by default"
+
+
+def test_a_claim_whose_facts_cannot_be_read_now_is_given_back_later(client: Redis) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    claims = worker(client)
+    with (
+        patch.object(client, "hget", side_effect=RedisConnectionError),
+        pytest.raises(RedisConnectionError),
+    ):
+        claims.claim(job.id)
+    assert client.hlen(host.ledger.prefix + "attempts") == 1
+    assert claimed(claims, job).number == 2
+    assert client.hlen(host.ledger.prefix + "attempts") == 1

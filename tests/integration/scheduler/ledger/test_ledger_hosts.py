@@ -1,0 +1,89 @@
+"""The ledger on a real Valkey: who is the host of a run, and how a run ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from scheduler.ledger.errors import Fenced, Forgotten, RunExists, RunMissing
+from scheduler.ledger.ledger import HostLedger
+from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, everything, sound, worker
+
+
+def test_a_name_is_taken_once(client: Redis) -> None:
+    Host(client)
+    with pytest.raises(RunExists, match="'r' exists already"):
+        Host(client)
+
+
+def test_what_is_not_there_cannot_be_resumed(client: Redis) -> None:
+    with pytest.raises(RunMissing, match="'nowhere'"):
+        HostLedger.resume(client, "nowhere")
+    assert client.keys("*") == []
+
+
+def test_the_second_host_fences_the_first(client: Redis) -> None:
+    first = Host(client)
+    first.turn(("think", OWNER))
+    second = Host(client, resume=True)
+    before = everything(client)
+    with pytest.raises(Fenced, match="another host"):
+        first.turn(("think", OTHER))
+    with pytest.raises(Fenced):
+        first.ledger.collect(2, "due")
+    with pytest.raises(Fenced):
+        first.ledger.collect(2, "due", ["00"])
+    with pytest.raises(Fenced):
+        first.ledger.finish("finished")
+    assert everything(client) == before
+    second.turn(("think", OTHER))
+    second.until(6)
+    assert len(second.ended()) == 2
+    sound(client)
+
+
+@pytest.mark.parametrize("field", ["epoch", "holder", "seq"])
+def test_each_part_of_a_hosts_identity_is_checked(client: Redis, field: str) -> None:
+    host = Host(client)
+    state = host.ledger.prefix + "state"
+    kept = client.hget(state, field)
+    client.hset(state, field, "7")
+    before = everything(client)
+    with pytest.raises(Fenced):
+        host.ledger.collect(1, "due")
+    with pytest.raises(Fenced):
+        host.turn()
+    assert everything(client) == before
+    assert kept is not None
+
+
+def test_a_host_that_was_forgotten_stops(client: Redis) -> None:
+    """The ledger lost its last step, as after a power loss: the host is ahead and must not go on."""
+    host = Host(client)
+    host.turn()
+    state = host.ledger.prefix + "state"
+    remembered: Any = client.hgetall(state)
+    host.turn()
+    client.hset(state, mapping=remembered)
+    with pytest.raises(Forgotten, match=r"stands at tick 1, this host had come to tick 2"):
+        host.turn()
+
+
+def test_the_end_of_a_run_is_confirmed(client: Redis) -> None:
+    host = Host(client, ticks=2)
+    host.turn()
+    Host(client, resume=True, ticks=2)
+    with pytest.raises(Fenced):
+        host.turn()
+    assert client.hget(host.ledger.prefix + "state", "status") == b"running"
+
+
+def test_a_finished_run_says_so_and_hands_out_nothing(client: Redis) -> None:
+    host = Host(client, ticks=2)
+    (job,) = host.turn(("think", OWNER))
+    with pytest.raises(StopIteration):
+        host.turn()
+    assert client.hget(host.ledger.prefix + "state", "status") == b"finished"
+    assert worker(client).claim(job.id) == "paused"

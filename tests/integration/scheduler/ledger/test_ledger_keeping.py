@@ -1,0 +1,222 @@
+"""The ledger on a real Valkey: what is kept, and what is gone for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from memory.effects import Archive
+from memory.limits import MemoryLimits
+from scheduler.config.facts import Facts
+from scheduler.ledger.errors import Fenced
+from scheduler.ledger.keys import RUNS
+from tasks.job import Cost
+from tests.integration.scheduler.ledger.ledger_case import (
+    OTHER,
+    OWNER,
+    Host,
+    Think,
+    claimed,
+    everything,
+    observe,
+    settle,
+    sound,
+    worker,
+)
+
+
+def test_an_archived_entry_is_kept_while_a_job_may_read_it(client: Redis) -> None:
+    facts = Facts(minutes_per_tick=60, limits=MemoryLimits(retention=1440))
+    host = Host(client, kinds=(Think(name="think", latency=90), Think(name="last", order=20, latency=110)), facts=facts)
+    observe(host, 3)
+    host.turn()
+    (job,) = host.turn(("think", OWNER))
+    host.loop.ask(Archive(owner=OWNER, numbers=(1, 2)))
+    host.turn()
+    (named,) = host.turn(("last", OWNER), numbers=(1,))
+    host.until(91)
+    assert [entry.number for entry in claimed(worker(client), job).case.entries] == [1, 2, 3]
+    host.until(93)
+    assert job.key in host.ended()
+    host.until(97)
+    assert [entry.number for entry in host.loop.mind.streams[OWNER].entries.values()] == [1, 3, 4]
+    assert [entry.number for entry in claimed(worker(client), named).case.entries] == [1]
+    host.until(122)
+    assert named.key in host.ended()
+    assert 1 not in host.loop.mind.streams[OWNER].entries
+    assert client.hkeys(f"{host.ledger.prefix}archive:{OWNER}") == []
+    sound(client)
+
+
+def test_of_too_many_archived_entries_the_oldest_go_unless_a_job_may_read_them(client: Redis) -> None:
+    facts = Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=2))
+    host = Host(client, kinds=(Think(name="think", latency=9),), facts=facts)
+    observe(host, 6)
+    host.turn()
+    host.loop.ask(Archive(owner=OWNER, numbers=(5, 3, 2)))
+    host.turn()
+    (job,) = host.turn(("think", OWNER))
+    host.loop.ask(Archive(owner=OWNER, numbers=(1, 6)))
+    host.turn()
+    archived = host.loop.mind.streams[OWNER].archived
+    assert job.key in host.loop.mind.open
+    assert sorted(archived) == [1, 6], "what was archived before the job was made is not read by it"
+    host.loop.ask(Archive(owner=OWNER, numbers=(4,)))
+    host.turn()
+    host.turn()
+    assert sorted(host.loop.mind.streams[OWNER].archived) == [1, 4, 6], "the job may read them"
+    host.until(job.due + 3)
+    assert job.key in host.ended()
+    assert sorted(host.loop.mind.streams[OWNER].archived) == [4, 6]
+    assert sorted(client.hkeys(f"{host.ledger.prefix}archive:{OWNER}")) == [b"4", b"6"]
+    sound(client)
+
+
+def test_no_tick_leaves_more_archived_than_may_be(client: Redis) -> None:
+    host = Host(client, facts=Facts(limits=MemoryLimits(max_archived=2)))
+    observe(host, 9)
+    host.turn()
+    for number in range(1, 10):
+        host.loop.ask(Archive(owner=OWNER, numbers=(number,)))
+        host.turn()
+        kept = sorted(host.loop.mind.streams[OWNER].archived)
+        assert kept == list(range(1, number + 1))[-2:]
+        assert client.hlen(f"{host.ledger.prefix}archive:{OWNER}") == len(kept)
+    sound(client)
+
+
+def test_what_is_forgotten_leaves_no_link_behind(client: Redis) -> None:
+    host = Host(client, facts=Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=1)))
+    observe(host, 4)
+    host.turn()
+    host.loop.ask(Archive(owner=OWNER, numbers=(1, 2), into_summary=True))
+    host.turn()
+    host.loop.ask(Archive(owner=OWNER, numbers=(3,)))
+    into = f"{host.ledger.prefix}into:{OWNER}"
+    assert client.hkeys(into) == [b"2"], "the first has been forgotten at once"
+    host.turn()
+    host.turn()
+    assert list(host.loop.mind.streams[OWNER].archived) == [3]
+    assert client.hkeys(into) == []
+    sound(client)
+
+
+def test_a_resumed_host_forgets_the_same(client: Redis) -> None:
+    facts = Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=5))
+    left = []
+    for resumed in (False, True):
+        host = Host(client, run=f"run-{resumed}", facts=facts)
+        observe(host, 13)
+        host.turn()
+        host.loop.ask(Archive(owner=OWNER, numbers=(12, 9, 2, 11, 10)))
+        host.turn()
+        if resumed:
+            host = Host(client, run="run-True", facts=facts, resume=True)
+        host.loop.ask(Archive(owner=OWNER, numbers=(8, 1)))
+        host.turn()
+        host.turn()
+        left.append(sorted(host.loop.mind.streams[OWNER].archived))
+        sound(client, f"run-{resumed}")
+    assert left == [[1, 8, 10, 11, 12]] * 2
+
+
+def test_a_resumed_host_knows_what_the_first_knew(client: Redis) -> None:
+    host = Host(client, limits={"day.run.calls": 2, "tick.run.calls": 9})
+    observe(host, 2)
+    host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER), ("doze", OWNER))
+    host.loop.leave(OTHER)
+    host.turn()
+    first, second = host.loop.mind, Host(client, resume=True).loop.mind
+    assert second.streams.keys() == first.streams.keys() == {OWNER}
+    assert second.streams[OWNER].entries == first.streams[OWNER].entries
+    assert second.streams[OWNER].head == first.streams[OWNER].head
+    assert second.open == first.open
+    assert second.deferred == first.deferred != []
+    assert second.view.held == first.view.held
+    assert (second.facts, second.facts_at, second.retired) == (first.facts, first.facts_at, first.retired)
+
+
+@pytest.mark.parametrize("apply", ["due", "ready"])
+def test_nothing_is_left_of_jobs_that_ended(client: Redis, apply: Any) -> None:
+    host = Host(client, apply=apply, limits={"tick.run.calls": 4}, owners=[OWNER, OTHER, "agent:cy"])
+    claims = worker(client)
+    host.turn()
+    jobs = host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER), ("think", "agent:cy"))
+    settle(claims, claimed(claims, jobs[-1]))
+    host.loop.leave("agent:cy")
+    for job in host.turn(("think", OWNER)):
+        settle(claims, claimed(claims, job))
+    host.turn(("doze", OTHER))
+    host.until(12)
+    assert host.loop.mind.open == {}
+    left: Any = client.keys(host.ledger.prefix + "*")
+    names = {key.decode().removeprefix(host.ledger.prefix).partition(":")[0] for key in left}
+    assert names.isdisjoint({"job", "jobs", "due", "ready", "waiting", "unclaimed", "staged", "attempts", "open"}), (
+        names
+    )
+    assert client.smembers(host.ledger.prefix + "windows") == {b"day:0", b"run:0"}
+
+
+def test_a_window_that_is_gone_stays_gone(client: Redis) -> None:
+    host = Host(client, limits={"tick.run.calls": 5})
+    (job,) = host.turn(("think", OWNER))
+    claims = worker(client)
+    claim = claimed(claims, job)
+    host.until(6)
+    host.ledger.collect(6, "due", [claim.token])
+    host.until(8)
+    window = f"{host.ledger.prefix}window:tick:{job.key.tick}"
+    assert not client.exists(window)
+    assert settle(claims, claim, used=Cost(calls=3)) == "accounted"
+    assert not client.exists(window)
+    assert host.window("run:0") == {"spent": 3, "overrun": 2}
+    sound(client)
+
+
+def test_a_tick_is_committed_after_the_one_before(client: Redis) -> None:
+    host = Host(client)
+    host.turn()
+    client.hset(host.ledger.prefix + "state", "tick", 7)
+    with pytest.raises(Fenced):
+        host.turn()
+    assert client.llen(host.ledger.prefix + "journal") == 1
+
+
+def test_a_run_that_is_gone_is_not_brought_back(client: Redis) -> None:
+    host = Host(client, limits={"tick.run.calls": 5})
+    first, second = host.turn(("think", OWNER), ("think", OTHER))
+    claims = worker(client)
+    claim = claimed(claims, first)
+    keys: Any = client.keys("cogitate:{r}:*")
+    client.delete(*keys)
+    client.srem(RUNS, "r")
+    for _ in range(2):
+        assert claims.claim(second.id) == "gone"
+        assert settle(claims, claim) == "gone"
+        claims.beat("r", claim.incarnation)
+        assert client.keys("*") == []
+    with pytest.raises(Fenced):
+        host.turn()
+    assert client.keys("*") == []
+
+
+def test_a_new_run_of_the_same_name_is_untouched_by_the_old(client: Redis) -> None:
+    old = Host(client)
+    (job,) = old.turn(("think", OWNER))
+    claims = worker(client)
+    claim = claimed(claims, job)
+    keys: Any = client.keys("cogitate:{r}:*")
+    client.delete(*keys)
+    new = Host(client)
+    (same,) = new.turn(("think", OWNER))
+    assert same.id == job.id
+    before = everything(client)
+    assert settle(claims, claim) == "gone"
+    claims.beat("r", claim.incarnation)
+    with pytest.raises(Fenced):
+        old.turn()
+    assert everything(client) == before
+    assert settle(claims, claimed(claims, same)) == "staged"
+    sound(client)

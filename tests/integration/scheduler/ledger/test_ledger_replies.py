@@ -1,0 +1,132 @@
+"""The ledger on a real Valkey: replies that are lost, late or not understood, and steps that are sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.connection import UnixDomainSocketConnection
+from redis.exceptions import ConnectionError as Disconnected
+from redis.retry import Retry
+
+from scheduler.ledger.connect import connect
+from scheduler.ledger.errors import Fenced
+from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, observe, settle, sound, worker
+from workers.processes.embedded import EmbeddedServer
+
+
+class Flaky(UnixDomainSocketConnection):
+    """A connection that loses one reply after the server has carried out the command."""
+
+    lose = False
+
+    def read_response(self, *args: Any, **kwargs: Any) -> Any:
+        answer = super().read_response(*args, **kwargs)
+        if Flaky.lose:
+            Flaky.lose = False
+            self.disconnect()
+            raise Disconnected("the reply was lost")
+        return answer
+
+
+@pytest.fixture
+def flaky(valkey: EmbeddedServer) -> Iterator[Redis]:
+    client = Redis.from_url(valkey.url, retry=Retry(NoBackoff(), 3))
+    client.connection_pool.connection_class = Flaky
+    client.ping()
+    yield client
+    Flaky.lose = False
+    client.close()
+
+
+def test_a_commit_whose_reply_is_lost_happens_once(flaky: Redis, client: Redis) -> None:
+    host = Host(flaky)
+    observe(host, 2)
+    host.turn(("think", OWNER))
+    observe(host, 1)
+    Flaky.lose = True
+    (job,) = host.turn(("think", OTHER))
+    assert not Flaky.lose
+    claims = worker(client)
+    settle(claims, claimed(claims, job))
+    host.until(6)
+    assert sorted(host.ended().values()) == [("applied", "late"), ("applied", "none")]
+    assert client.llen(host.ledger.prefix + "journal") == 5
+    sound(client)
+
+
+def test_every_step_may_lose_its_reply(flaky: Redis, client: Redis) -> None:
+    host = Host(flaky)
+    (job,) = host.turn(("think", OWNER))
+    claims = worker(flaky)
+    Flaky.lose = True
+    claim = claimed(claims, job)
+    assert claim.number == 1
+    Flaky.lose = True
+    (token,) = host.ledger.collect(2, "due").attempts
+    Flaky.lose = True
+    assert host.ledger.collect(2, "due", [token]).unclaimed == [job.key.text()]
+    assert host.window("run:0") == {"spent": 1}
+    again = claimed(claims, job)
+    Flaky.lose = True
+    assert settle(claims, again) == "already"
+    assert host.window("run:0") == {"spent": 2, "pool": 1}
+    sound(client)
+
+
+def test_a_stalled_server_is_asked_again(valkey: EmbeddedServer, client: Redis) -> None:
+    """The first try times out and is carried out all the same when the server goes on; so is the second."""
+    slow = connect(valkey.url, timeout=0.15)
+    host = Host(slow)
+    claims = worker(slow)
+    client.client_pause(250)
+    (job,) = host.turn(("think", OWNER))
+    client.client_pause(250)
+    claim = claimed(claims, job)
+    assert claim.number == 1
+    client.client_pause(250)
+    assert settle(claims, claim) in ("staged", "already")
+    assert client.llen(host.ledger.prefix + "journal") == 1
+    assert host.window("run:0") == {"spent": 1}
+    host.until(6)
+    assert host.ended() == {job.key: ("applied", "none")}
+    sound(client)
+    slow.close()
+
+
+def test_an_unknown_script_is_loaded_again(client: Redis) -> None:
+    """After a restart the server knows no script: NOSCRIPT must not stop a host or a worker."""
+    host = Host(client)
+    claims = worker(client)
+    client.script_flush()
+    (job,) = host.turn(("think", OWNER))
+    client.script_flush()
+    claim = claimed(claims, job)
+    client.script_flush()
+    claims.beat("r", claim.incarnation)
+    client.script_flush()
+    assert settle(claims, claim) == "staged"
+    client.script_flush()
+    host.until(6)
+    assert host.ended() == {job.key: ("applied", "none")}
+
+
+def test_hosts_can_block_with_any_interval(valkey: EmbeddedServer) -> None:
+    """A blocking call ends before its socket's timeout does."""
+    client = Redis.from_url(valkey.url, socket_timeout=0.2, retry=Retry(NoBackoff(), 0))
+    host = Host(client)
+    assert host.ledger.wait_ready(5, timeout=30.0) is False
+    client.close()
+
+
+def test_only_identical_bytes_were_sent_already(client: Redis) -> None:
+    host = Host(client)
+    host.ledger.collect(1, "due")
+    host.ledger._seq -= 1
+    assert host.ledger.collect(1, "due").rows == []
+    host.ledger._seq -= 1
+    with pytest.raises(Fenced):
+        host.ledger.collect(1, "ready")

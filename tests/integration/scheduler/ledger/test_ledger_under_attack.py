@@ -1,0 +1,146 @@
+"""Values that somebody changed in Redis by hand: a worker leaves the job, a host says so or takes the heuristic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, get_args
+
+import pytest
+from redis import Redis
+from structlog.testing import capture_logs
+
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.summary import summarise_run
+from scheduler.ledger.claims import Refusal, Settled
+from scheduler.ledger.errors import Unreadable
+from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
+from workers.jobs.heartbeat import Heartbeat
+from workers.jobs.runner import Runner
+from workers.processes.embedded import EmbeddedServer
+
+Damage = Callable[[Any, str, str], object]  # client, prefix, the job's key in Redis
+GARBAGE = ("", "[]", "{", "null", "\xff\x00", "-", "9" * 400, "[" * 50_000)
+
+
+@pytest.fixture
+def client(valkey: EmbeddedServer) -> Iterator[Redis]:
+    """Nothing is killed here: the server need not wait for the disk."""
+    with valkey.client() as client:
+        client.config_set("appendfsync", "no")
+        yield client
+        client.config_set("appendfsync", "always")
+
+
+@pytest.mark.parametrize("field", ["job", "reads", "cells", "pools", "claims", "due", "calls", "last", "schema"])
+@pytest.mark.parametrize("garbage", GARBAGE, ids=range(len(GARBAGE)))
+def test_a_worker_survives_a_damaged_job_and_serves_others(
+    client: Redis, monkeypatch: pytest.MonkeyPatch, field: str, garbage: str
+) -> None:
+    host = Host(client)
+    jobs = host.turn(("think", OWNER), ("think", OTHER))
+    client.hset(f"{host.ledger.prefix}job:{jobs[0].key.text()}", field, garbage)
+    claims = worker(client)
+    runner = Runner(client, claims, Heartbeat(lambda run, incarnation: None, 1.0), Settings())
+    monkeypatch.setattr(runner._stopping, "wait", lambda seconds: False)  # between attempts, which is not the matter
+    with capture_logs() as logs:
+        for _ in range(6):
+            assert runner.run(jobs[0].id) in {*get_args(Refusal), *get_args(Settled)}
+    assert all(len(str(entry)) < 2_000 for entry in logs)
+    assert settle(claims, claimed(claims, jobs[1])) == "staged"
+
+
+@pytest.mark.parametrize("where", ["owners", "facts", "entries:agent:ann"])
+def test_a_worker_survives_damaged_memories(client: Redis, where: str) -> None:
+    host = Host(client)
+    host.loop.observe(OWNER, {"text": "saw", "minute": 1})
+    host.turn()
+    (job,) = host.turn(("think", OWNER))
+    key = host.ledger.prefix + where
+    for field in client.hkeys(key):
+        client.hset(key, field, "{")
+    claims = worker(client)
+    with capture_logs() as logs:
+        assert [claims.claim(job.id) for _ in range(5)] == ["unreadable"] * 4 + ["closed"]
+    assert {entry["event"] for entry in logs} == {"ledger.unreadable"}
+    assert client.hlen(host.ledger.prefix + "attempts") == 0, "nothing is held by a claim that nobody works on"
+
+
+@pytest.mark.parametrize("garbage", GARBAGE, ids=range(len(GARBAGE)))
+def test_a_result_that_cannot_be_read_is_replaced_by_the_heuristic(client: Redis, garbage: str) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    claims = worker(client)
+    assert settle(claims, claimed(claims, job)) == "staged"
+    client.hset(f"{host.ledger.prefix}job:{job.key.text()}", "result", garbage)
+    with capture_logs() as logs:
+        host.until(6)
+    assert host.ended() == {job.key: ("applied", "dead")}
+    assert "ledger.unreadable" in {entry["event"] for entry in logs}
+    assert audit(client, "r") == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda c, p, j: c.hset(p + "attempts", "t", "{"),
+        lambda c, p, j: c.sadd(p + "due:4", "no job key"),
+        lambda c, p, j: c.sadd(p + "due:4", "1/think/agent:nobody/0/0"),
+        lambda c, p, j: c.hset(j, "state", "strange"),
+        lambda c, p, j: c.hset(j, "arrival", "first"),
+        lambda c, p, j: c.delete(j),
+    ],
+)
+def test_a_host_goes_on(client: Redis, damage: Damage) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    damage(client, host.ledger.prefix, f"{host.ledger.prefix}job:{job.key.text()}")
+    host.until(7)
+    assert host.ended()[job.key][0] == "applied"
+
+
+@pytest.mark.parametrize("field", ["1/think/agent:gone/0/0", "no job key"])
+@pytest.mark.parametrize("name", ["offered", "corrections", "retries"])
+def test_a_host_tells_once_of_what_stays_in_its_way(client: Redis, name: str, field: str) -> None:
+    host = Host(client)
+    host.turn(("think", OWNER))
+    client.hset(host.ledger.prefix + name, field, '{"x":' + "[" * 50_000)
+    with capture_logs() as logs:
+        host.until(7)
+    told = [entry for entry in logs if entry["event"] == "ledger.unreadable"]
+    if name != "offered" or field == "no job key":
+        assert client.hexists(host.ledger.prefix + name, field)
+        assert len(told) == 1
+    assert all(len(str(entry)) < 2_000 for entry in told)
+
+
+def test_a_schema_that_is_no_number_is_refused(client: Redis) -> None:
+    host = Host(client)
+    client.hset(host.ledger.prefix + "state", "schema", "one")
+    for read in (lambda: Host(client, resume=True), lambda: audit(client, "r"), lambda: summarise_run(client, "r")):
+        with pytest.raises(Unreadable, match="'r' cannot be read: its schema"):
+            read()
+    assert worker(client).claim("r/1/think/agent:ann/0/0") == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda c, p, j: c.hset(p + "state", "tick", "two"),
+        lambda c, p, j: c.hset(p + "state", "loop", "{"),
+        lambda c, p, j: c.hset(p + "view", "run:0|run|calls", "many"),
+        lambda c, p, j: c.hset(p + "heads", OWNER, "[]"),
+        lambda c, p, j: c.hset(p + "entries:" + OWNER, 1, "[" * 50_000),
+        lambda c, p, j: c.hset(p + "owners", OWNER, "\xff"),
+        lambda c, p, j: (c.delete(p + "jobs"), c.set(p + "jobs", "x")),
+        lambda c, p, j: c.hset(j, "job", "{"),
+        lambda c, p, j: c.delete(j),
+    ],
+)
+def test_a_host_does_not_resume_what_it_cannot_read(client: Redis, damage: Damage) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    damage(client, host.ledger.prefix, f"{host.ledger.prefix}job:{job.key.text()}")
+    with pytest.raises(Unreadable, match=r"ledger of run 'r' cannot be read.*cogitate audit r"):
+        Host(client, resume=True)
+    assert audit(client, "r") != []

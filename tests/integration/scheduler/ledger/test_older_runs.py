@@ -1,0 +1,112 @@
+"""Runs that were written by versions before: audited, replayed and gone on with by the code of today."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+
+from cogitate import TickLoop
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.versions import SCHEMA
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run, usage_by_owner
+from scheduler.journal.lines import unpack_line
+from scheduler.ledger.run_names import prefix_of
+from tasks.job import Cost, JobKey, added
+from tests.integration.scheduler.ledger.written_run import FOLDER, as_bytes, live, load, settings_for, write
+from workers.processes.embedded import EmbeddedServer
+
+FILES = sorted(FOLDER.glob("run-schema-*.json"))
+LATE = "36/plan/agent:ben/0/0"  # of whose answer each file has it that it came late
+MORE = 15  # ticks: every job that was open has its end by then
+
+
+@pytest.fixture
+def client(valkey: EmbeddedServer) -> Iterator[Redis]:
+    with valkey.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[FakeEndpoint]:
+    with FakeEndpoint() as endpoint:
+        yield endpoint
+
+
+def read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def check_charges(client: Redis, run: str) -> None:
+    """Check that owners are charged what their jobs are."""
+    by_job: dict[str, Cost] = {}
+    for one in JobHistory(client, run).all():
+        if one.spent != Cost():
+            by_job[one.owner] = added(by_job.get(one.owner, Cost()), one.spent)
+    assert by_job == {owner: cost for owner, cost in usage_by_owner(client, run).items() if cost != Cost()}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_jobs_and_owners_of_an_older_run_were_charged_the_same(client: Redis, path: Path) -> None:
+    written = read(path)
+    load(client, written)
+    check_charges(client, written["run"])
+
+
+def test_there_is_a_file_of_each_version() -> None:
+    assert [path.name for path in FILES] == [f"run-schema-{number}.json" for number in range(1, SCHEMA + 1)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_an_older_run_is_audited_replayed_and_resumed(
+    client: Redis, tmp_path: Path, path: Path, endpoint: FakeEndpoint
+) -> None:
+    written = read(path)
+    run, tick = written["run"], written["tick"]
+    load(client, written)
+    assert audit(client, run) == []
+    assert replay(client, run, FakeRedis())[:2] == (tick, written["digest"])
+    left = {key.partition(":job:")[2] for key in written["keys"]} - {""}
+    assert {"open", "held", "staged"} == {
+        fields["state"] for key, (_, fields) in written["keys"].items() if ":job:" in key
+    }
+
+    settings = settings_for(tmp_path, endpoint.url)
+    with TickLoop(run=run, owners={}, settings=settings, inline=True, client=client, resume=True, ticks=400) as loop:
+        assert (loop.tick, loop.digest, loop.restored) == (tick, written["digest"], b'{"tick": %d}' % tick)
+        assert {key.text() for key in loop.mind.open} == left
+        live(loop, tick + MORE)
+        assert loop.tick == tick + MORE
+        assert not {key.text() for key in loop.mind.open} & left
+    assert summarise_run(client, run).tick == tick + MORE
+    assert not client.exists(prefix_of(client, run) + "offered"), "late answers were taken"
+    check_charges(client, run)
+    if any(key.endswith(":offered") for key in written["keys"]):
+        late = JobHistory(client, run).find(JobKey.parse(LATE))
+        assert late.spent.tokens == 300, "also where the version that ended it did not keep it to be corrected"
+    assert audit(client, run) == []
+    assert replay(client, run, FakeRedis()).ticks == tick + MORE
+
+
+def test_the_next_one_can_be_written(tmp_path: Path) -> None:
+    """With a job in each state, an attempt that is lost, a request that is deferred, a trigger that is kept, late
+    answers that are awaited, offered and taken."""
+    write(tmp_path / "run.json")
+    fresh = read(tmp_path / "run.json")
+    keys = {key.rpartition(":")[2]: value for key, (_, value) in fresh["keys"].items() if ":job:" not in key}
+    states = {fields["state"] for key, (_, fields) in fresh["keys"].items() if ":job:" in key}
+    assert states == {"open", "held", "staged"}
+    assert keys.keys() >= {"attempts", "lost", "retired", "unclaimed", "checkpoint", "facts", "awaited", "offered"}
+    assert any(b'"late":[{"key"' in unpack_line(as_bytes(line))[1] for line in keys["journal"])
+    loop = json.loads(keys["state"]["loop"])
+    assert loop["deferred"]
+    assert loop["triggers"]

@@ -1,0 +1,156 @@
+"""A host whose ledger goes away: it waits, or carries on and writes afterwards what it has kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fakeredis import FakeRedis, FakeServer
+from redis import Redis
+
+from host.tick_loop import TickLoop
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import ReadLine
+from scheduler.ledger.errors import Fenced, Forgotten, LedgerAway
+from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.outage import CarryOn, Pause
+from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, settle, worker
+
+
+class Flaky:
+    """A server that can be cut off, and hosts that carry on without it."""
+
+    def __init__(self) -> None:
+        self.server = FakeServer()
+        self.client = FakeRedis(server=self.server)
+        self.host = Host(self.client)
+
+    def carry_on(self, buffer: int = 1_000_000) -> CarryOn:
+        """From here on the host does not wait; the test says when the server has been found again."""
+        outage = CarryOn("r", 0.0, buffer, lambda: None)
+        outage._look = lambda: None  # type: ignore[method-assign]
+        self.host.ledger.outage = outage
+        return outage
+
+    def away(self) -> None:
+        self.server.connected = False
+
+    def back(self, outage: CarryOn) -> None:
+        self.server.connected = True
+        outage._answers.set()
+
+
+@pytest.fixture
+def flaky() -> Flaky:
+    return Flaky()
+
+
+def journal(flaky: Flaky) -> list[int]:
+    """The ticks that the ledger has."""
+    return [line.core.tick for line in lines(flaky)]
+
+
+def lines(flaky: Flaky) -> list[ReadLine]:
+    """What the journal has of them."""
+    prefix = flaky.host.ledger.prefix
+    return list(read_journal(flaky.client, prefix, 1, int(flaky.client.hget(prefix + "state", "tick") or 0)))
+
+
+def test_ticks_without_a_ledger_are_written_in_order_when_it_is_back(flaky: Flaky) -> None:
+    host, outage = flaky.host, flaky.carry_on()
+    (job,) = host.turn(("think", OWNER))
+    claims = worker(flaky.client)
+    claim = claimed(claims, job)
+    flaky.away()
+    host.turn()
+    assert host.turn(("think", OWNER)) == [], "nothing is admitted without the ledger"
+    host.until(job.due + 2)
+    flaky.back(outage)
+    assert journal(flaky) == [1]
+    assert settle(claims, claim) == "staged", "the ledger does not know yet that it is late"
+    host.turn()
+    assert journal(flaky) == list(range(1, job.due + 3))
+    assert host.ended()[job.key] == ("applied", "late")
+    assert audit(flaky.client, "r") == []
+    assert [one.refused for line in lines(flaky) for one in line.core.decided] == ["", "away"]
+    (again,) = host.turn(("think", OWNER))
+    assert again.key.tick == host.tick.number - 1, "jobs are admitted again"
+
+
+def test_who_was_fenced_meanwhile_discards_what_it_has_kept(flaky: Flaky) -> None:
+    host, outage = flaky.host, flaky.carry_on()
+    host.turn()
+    flaky.away()
+    host.until(5)
+    flaky.server.connected = True
+    second = Host(flaky.client, resume=True)
+    outage._answers.set()
+    with pytest.raises(Fenced, match="another host") as fenced:
+        host.turn()
+    assert "carried on with meanwhile are discarded" in fenced.value.__notes__[0]
+    assert journal(flaky) == [1]
+    second.until(6)
+    assert journal(flaky) == [1, 2, 3, 4, 5]
+    assert audit(flaky.client, "r") == []
+
+
+def test_a_full_buffer_stops_the_host(flaky: Flaky) -> None:
+    host = flaky.host
+    flaky.carry_on(buffer=2_000)
+    flaky.away()
+    with pytest.raises(LedgerAway, match=r"more than 2000 bytes \(outage_buffer\)"):
+        host.until(100)
+
+
+def test_the_end_of_a_run_waits_for_the_ledger(flaky: Flaky) -> None:
+    host = flaky.host
+    flaky.carry_on()
+    flaky.away()
+    host.turn()
+    with pytest.raises(LedgerAway, match="1 steps are not written"):
+        host.ledger.finish("stopped")
+
+
+def test_a_host_that_waits_gives_up_after_its_time(flaky: Flaky) -> None:
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    host = flaky.host
+    host.ledger.outage = Pause("r", 60.0, clock=lambda: now[0], sleep=sleep)
+    host.turn()
+    flaky.away()
+    with pytest.raises(LedgerAway, match=r"not back within 60 s \(outage_wait\)"):
+        host.turn()
+    assert now[0] == 60.0
+
+
+def test_a_host_that_waits_sends_the_same_step_until_it_is_taken(flaky: Flaky) -> None:
+    def sleep(seconds: float) -> None:
+        flaky.server.connected = True
+
+    host = flaky.host
+    host.ledger.outage = Pause("r", 60.0, sleep=sleep)
+    host.turn()
+    flaky.away()
+    host.turn()
+    assert journal(flaky) == [1, 2]
+    assert audit(flaky.client, "r") == []
+
+
+def test_a_run_that_is_forgotten_while_it_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, settings = FakeRedis(), Settings(data_dir=tmp_path)
+    TickLoop(run="r", owners={}, settings=settings, inline=True, client=client).close()
+    taken = HostLedger.resume
+
+    def forgetful(client: Redis, run: str) -> HostLedger:
+        ledger = taken(client, run)
+        client.flushall()  # as a server does that lost its last seconds with the power
+        return ledger
+
+    monkeypatch.setattr(HostLedger, "resume", forgetful)
+    with pytest.raises(Forgotten, match="'r': the ledger has forgotten it"):
+        TickLoop(run="r", owners={}, settings=settings, inline=True, client=client, resume=True)

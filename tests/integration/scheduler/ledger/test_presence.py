@@ -1,0 +1,289 @@
+"""Whether a run has a host: who may take it, and what people are told."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+from pydantic import SecretStr
+from redis import Redis
+
+from cogitate import ConfigurationError, Fenced, Profile, RunHeld, Settings, TickLoop
+from ops.commands.run_choice import resumed_run
+from scheduler.ledger import presence
+from scheduler.ledger.deletion import delete_run
+from scheduler.ledger.presence import LEAST, HostProcess, Presence, check_unheld, host_of, this_process
+from scheduler.ledger.run_names import prefix_of
+from tests.integration.command import typed
+from tests.integration.scheduler.ledger.ledger_case import OWNER, Host
+from workers.processes.embedded import EmbeddedServer
+
+Eventually = Callable[..., None]
+
+OWNERS = {"agent:ada": Profile(name="Ada Smith")}
+HOUR = 3600.0  # seconds: no lease of this length runs out while a test lasts
+HOST = """
+import sys
+from pathlib import Path
+from cogitate import Profile, Settings, TickLoop
+
+settings = Settings(data_dir=Path(sys.argv[1]), redis_url=sys.argv[2], workers=0, wait=0.0, lease=3600.0)
+loop = TickLoop(run="mine", owners={"agent:ada": Profile(name="Ada Smith")}, settings=settings, ticks=100)
+with loop:
+    next(ticks := iter(loop))
+    next(ticks)
+    print("in tick 2", flush=True)
+    sys.stdin.read()
+"""
+
+
+def settings_of(valkey: EmbeddedServer, lease: float = HOUR) -> Settings:
+    return Settings(
+        data_dir=valkey.data_dir, redis_url=SecretStr(valkey.url), workers=0, wait=0.0, tick_rate=None, lease=lease
+    )
+
+
+@contextmanager
+def host_elsewhere(valkey: EmbeddedServer, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A host in a process of its own, in the body of tick 2."""
+    (tmp_path / "host.py").write_text(HOST)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
+    host = subprocess.Popen(
+        [sys.executable, "host.py", str(tmp_path / "data"), valkey.url], cwd=tmp_path, env=clean, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert host.stdout is not None
+        assert host.stdout.readline() == "in tick 2\n"
+        yield host
+    finally:
+        host.kill()
+        host.communicate()
+
+
+def resumed(valkey: EmbeddedServer, **more: Any) -> TickLoop:
+    return TickLoop(run="mine", owners={}, settings=settings_of(valkey), ticks=4, resume=True, **more)
+
+
+def states(valkey: EmbeddedServer) -> tuple[str, str, dict[str, str]]:
+    """What `status`, `runs` and `doctor` say of the run."""
+    status = typed("status", "mine", data_dir=valkey.data_dir).stdout
+    runs = json.loads(typed("runs", "--json", data_dir=valkey.data_dir).stdout)["runs"]
+    found = json.loads(typed("doctor", "--json", data_dir=valkey.data_dir).stdout)
+    (line,) = [line for line in status.splitlines() if line.startswith("Run mine")]
+    return line, f"{runs[0]['status']} {runs[0]['held']}", {one["what"]: one["grade"] for one in found}
+
+
+@pytest.fixture(autouse=True)
+def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ops.doctor.workers.ANSWER_WITHIN", 0.1)
+
+
+def test_a_host_that_lives_keeps_its_run_until_it_is_asked_for(
+    valkey: EmbeddedServer, client: Redis, tmp_path: Path
+) -> None:
+    with host_elsewhere(valkey, tmp_path) as host:
+        line, listed, found = states(valkey)
+        assert "running at tick 1" in line
+        assert listed == "running True"
+        assert "run mine" not in found
+        with pytest.raises(RunHeld, match=rf"'mine' is held by the host .*:{host.pid}, .*take_over=True"):
+            resumed(valkey)
+        done = typed("run", "--run", "mine", "--resume", data_dir=valkey.data_dir)
+        assert done.returncode == 2
+        assert f":{host.pid}, which is at work: stop it first, or take it over (--take-over)" in done.stderr
+        with resumed(valkey, take_over=True) as loop:
+            assert [tick.number for tick in loop] == [1, 2, 3, 4]
+        assert host.communicate("go on", timeout=60) is not None
+        assert host.returncode == 1, "it was fenced"
+        assert client.hget(loop.ledger.prefix + "state", "status") == b"finished"
+
+
+def test_a_host_that_was_killed_is_gone_at_once(valkey: EmbeddedServer, client: Redis, tmp_path: Path) -> None:
+    with host_elsewhere(valkey, tmp_path) as host:
+        host.kill()
+        os.waitid(os.P_PID, host.pid, os.WEXITED | os.WNOWAIT)  # dead, and not yet reaped by its parent
+        line, listed, found = states(valkey)
+        assert "running, no host at tick 1" in line
+        assert listed == "running False"
+        assert (found["run mine"], found["runs"]) == ("warning", "ok")
+        with resumed(valkey) as loop:
+            assert [tick.number for tick in loop] == [1, 2, 3, 4]
+        assert client.get(loop.ledger.prefix + "host") is None
+        assert "finished at tick 4" in states(valkey)[0]
+
+
+def test_a_loop_of_this_process_is_a_host_too(valkey: EmbeddedServer, client: Redis) -> None:
+    settings = settings_of(valkey)
+    first = TickLoop(run="mine", owners=OWNERS, settings=settings, ticks=4)
+    with pytest.raises(RunHeld, match=r"\(this process\)"):
+        resumed(valkey)
+    with pytest.raises(RunHeld):
+        TickLoop(run="mine", owners=OWNERS, settings=settings, ticks=4, exist="replace")
+    with TickLoop(run="mine", owners=OWNERS, settings=settings, ticks=4, exist="replace", take_over=True) as second:
+        with pytest.raises(Fenced):
+            list(first)
+        assert [tick.number for tick in second] == [1, 2, 3, 4]
+    first.close()
+    with resumed(valkey) as third:
+        assert list(third)
+
+
+def test_a_host_that_cannot_be_made_gives_its_run_back(valkey: EmbeddedServer, client: Redis) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        settings = settings_of(valkey).model_copy(update={"metrics_port": taken.getsockname()[1]})
+        with pytest.raises(ConfigurationError, match="METRICS_PORT"):
+            TickLoop(run="mine", owners=OWNERS, settings=settings, ticks=4)
+    assert client.hget(prefix_of(client, "mine") + "state", "status") == b"stopped"
+    with resumed(valkey) as loop:
+        assert list(loop)
+
+
+@pytest.fixture
+def small(client: Redis) -> Host:
+    return Host(client, run="mine")
+
+
+def elsewhere(host: Host, seconds: float) -> None:
+    """Give the sign of a host on another machine."""
+    sign = HostProcess(name="far", machine="far away", pid=os.getpid(), began="1")
+    assert host.ledger.present(msgspec.json.encode(sign), seconds)
+
+
+def test_a_host_on_another_machine_is_gone_when_its_sign_has_run_out(
+    client: Redis, small: Host, eventually: Eventually
+) -> None:
+    elsewhere(small, 0.3)
+    found = host_of(client, small.ledger.prefix)
+    assert found is None or found.name == "far"
+    eventually(lambda: host_of(client, small.ledger.prefix) is None, "the sign to run out")
+    elsewhere(small, HOUR)
+    assert host_of(client, small.ledger.prefix) is not None
+    small.ledger.finish("stopped")
+    assert host_of(client, small.ledger.prefix) is None
+
+
+@pytest.mark.parametrize("change", [{"began": "1"}, {"pid": 2**22 + 7}])
+def test_another_process_of_the_same_number_is_not_the_host(client: Redis, small: Host, change: dict[str, Any]) -> None:
+    sign = msgspec.structs.replace(this_process(), **change)
+    assert small.ledger.present(msgspec.json.encode(sign), HOUR)
+    assert host_of(client, small.ledger.prefix) is None
+    assert small.ledger.present(msgspec.json.encode(this_process()), HOUR)
+    assert host_of(client, small.ledger.prefix) == this_process()
+
+
+def test_what_no_host_has_written_is_no_host(client: Redis, small: Host) -> None:
+    for value in (b"", b"{}", b"\xff", b'{"name": 5}'):
+        client.set(small.ledger.prefix + "host", value)
+        assert host_of(client, small.ledger.prefix) is None
+
+
+@pytest.mark.parametrize("take", ["delete", "resume", "replace", "command"])
+def test_a_host_of_a_version_without_signs_is_seen_by_its_steps(
+    valkey: EmbeddedServer, client: Redis, monkeypatch: pytest.MonkeyPatch, take: str
+) -> None:
+    TickLoop(run="mine", owners=OWNERS, settings=settings_of(valkey), ticks=4).close()
+    prefix = prefix_of(client, "mine")
+    client.hset(prefix + "state", mapping={"schema": 5, "status": "running"})
+
+    def attempt() -> None:
+        if take == "delete":
+            delete_run(client, "mine")
+        elif take == "command":
+            resumed_run(client, "mine", None, 4, take_over=False)
+        elif take == "resume":
+            resumed(valkey).close()
+        else:
+            TickLoop(run="mine", owners=OWNERS, settings=settings_of(valkey), ticks=4, exist="replace").close()
+
+    looks: list[float] = []
+
+    def step(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            client.hincrby(prefix + "state", "seq", 1)
+
+    monkeypatch.setattr(presence, "time", SimpleNamespace(sleep=step, monotonic=time.monotonic))
+    monkeypatch.setattr(presence, "WATCHED", HOUR)
+    with pytest.raises(RunHeld, match=r"'mine' is held by a host of an older version, .*: stop it first, or"):
+        attempt()
+    assert len(looks) == 3
+    assert prefix_of(client, "mine") == prefix
+    monkeypatch.setattr(presence, "WATCHED", 0.0)
+    if take != "command":
+        attempt()
+
+
+def test_a_host_that_gives_signs_is_not_watched(client: Redis, small: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_sleep(seconds: float) -> None:
+        raise AssertionError("nobody is to wait for it")
+
+    monkeypatch.setattr(presence, "time", SimpleNamespace(sleep=no_sleep, monotonic=time.monotonic))
+    check_unheld(client, "mine", small.ledger.prefix, "…")
+    client.hset(small.ledger.prefix + "state", mapping={"schema": 5, "status": "stopped"})
+    check_unheld(client, "mine", small.ledger.prefix, "…")
+
+
+def test_the_sign_of_a_paused_host_is_renewed(client: Redis, small: Host, eventually: Eventually) -> None:
+    client.hset(small.ledger.prefix + "state", "status", "paused")
+    presence = Presence(small.ledger, 0.01)
+    presence.start()
+    try:
+        key = small.ledger.prefix + "host"
+        client.pexpire(key, 10**9)
+        eventually(lambda: client.pttl(key) <= LEAST * 1000, "the sign to be renewed")
+        assert host_of(client, small.ledger.prefix) == this_process()
+        client.delete(key)
+        eventually(lambda: client.exists(key), "a sign that was lost to be given again")
+    finally:
+        presence.stop()
+
+
+def test_a_host_that_lost_its_run_gives_no_sign_any_more(client: Redis, small: Host) -> None:
+    elsewhere(small, HOUR)
+    other = Host(client, run="mine", resume=True)
+    assert not small.ledger.present(b"{}", HOUR)
+    assert other.ledger.present(msgspec.json.encode(this_process()), HOUR)
+    other.turn(("think", OWNER))
+    assert host_of(client, small.ledger.prefix) == this_process()
+
+
+def test_a_server_that_is_full_lets_a_sign_be_renewed(client: Redis, small: Host) -> None:
+    sign = msgspec.json.encode(this_process())
+    assert small.ledger.present(sign, 5.0)
+    client.config_set("maxmemory", 1)
+    try:
+        assert small.ledger.present(sign, HOUR)
+    finally:
+        client.config_set("maxmemory", 0)
+    assert client.pttl(small.ledger.prefix + "host") > 5_000
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"exist": "overwrite"}, "none of"),
+        ({"resume": True, "exist": "resume"}, "give one of them"),
+        ({"resume": True, "exist": "replace"}, "give one of them"),
+        ({"take_over": True}, "about a run that is there"),
+    ],
+)
+def test_what_cannot_be_meant_together_is_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        TickLoop(run="mine", owners=OWNERS, settings=Settings(), inline=True, **given)
+
+
+def test_take_over_needs_resume(tmp_path: Path) -> None:
+    done = typed("run", "--take-over", data_dir=tmp_path / "data")
+    assert (done.returncode, "--resume" in done.stderr) == (2, True)

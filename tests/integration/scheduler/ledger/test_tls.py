@@ -1,0 +1,63 @@
+"""TLS: state and messages through `rediss://`, with certificates that are verified unless somebody says otherwise."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+from pydantic import SecretStr
+
+from cogitate import Profile, Settings, TickLoop
+from scheduler.config.settings import ConfigurationError
+from scheduler.inspection.summary import summarise_run
+from scheduler.ledger.connect import check, connect
+from tests.integration.command import cogitate
+from tests.integration.scheduler.ledger.tls_case import behind_tls
+from workers.processes.embedded import EmbeddedServer
+from workers.processes.supervisor import worker_environment
+
+
+def test_a_run_whose_state_and_messages_go_through_tls(valkey: EmbeddedServer, tmp_path: Path) -> None:
+    with behind_tls(valkey.socket, tmp_path) as (port, authority):
+        url = f"rediss://localhost:{port}/0?ssl_ca_certs={authority}"
+        settings = Settings(data_dir=tmp_path, redis_url=SecretStr(url), workers=0, concurrency=2)
+        log = tmp_path / "worker.log"
+        with log.open("wb") as out:
+            worker = Popen(
+                [sys.executable, "-m", "celery", "-A", "workers", "worker", "--loglevel", "info"],
+                env=worker_environment(settings), cwd=tmp_path, stdout=out, stderr=out,
+            )  # fmt: skip
+        try:
+            owners = {"agent:ada": Profile(name="Ada")}
+            with TickLoop(run="town", owners=owners, settings=settings, start_minute=355, ticks=12) as loop:
+                for _ in loop:
+                    pass
+        finally:
+            worker.terminate()
+            worker.wait(30)
+        with valkey.client() as client:
+            assert summarise_run(client, "town").jobs["plan"]["reason"] == {"none": 1}, log.read_text()
+
+
+@pytest.mark.parametrize("query", ["", "?ssl_ca_certs={authority}"], ids=["authority unknown", "another's name"])
+def test_a_certificate_that_cannot_be_verified_is_refused(valkey: EmbeddedServer, tmp_path: Path, query: str) -> None:
+    name = "elsewhere" if query else "localhost"
+    with behind_tls(valkey.socket, tmp_path, name) as (port, authority):
+        url = f"rediss://localhost:{port}/0{query.format(authority=authority)}"
+        with (
+            connect(url, 5.0, retries=0) as client,
+            pytest.raises(ConfigurationError, match=r"not one to trust.+ssl_ca"),
+        ):
+            check(client, url)
+        unchecked = f"{url}{'&' if query else '?'}ssl_cert_reqs=none"
+        with connect(unchecked, 5.0) as client:
+            check(client, unchecked)
+
+
+def test_a_command_says_so(valkey: EmbeddedServer, tmp_path: Path) -> None:
+    with behind_tls(valkey.socket, tmp_path) as (port, _):
+        done = cogitate("run", "--town", 2, data_dir=tmp_path, COGITATE_REDIS_URL=f"rediss://localhost:{port}/0")
+    assert done.returncode == 2
+    assert "not one to trust" in done.stderr

@@ -1,0 +1,99 @@
+"""Schema versions: what a newer version wrote is refused by hosts, workers and readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+from structlog.testing import capture_logs
+
+from scheduler.config.settings import Settings
+from scheduler.config.versions import SCHEMA
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import RunReader, summarise_run
+from scheduler.inspection.vitals import budget_vitals, cadence_vitals, run_heads
+from scheduler.journal import lines as journal
+from scheduler.journal.lines import JournalError, Notes, write_line
+from scheduler.ledger.claims import Claims
+from scheduler.ledger.errors import NewerSchema
+from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, settle, worker
+from workers.jobs.heartbeat import Heartbeat
+from workers.jobs.runner import Runner
+from workers.processes.embedded import EmbeddedServer
+
+NEWER = SCHEMA + 1
+
+
+@pytest.fixture
+def client(valkey: EmbeddedServer) -> Iterator[Redis]:
+    with valkey.client() as client:
+        yield client
+
+
+def everything(client: Redis) -> dict[bytes, bytes]:
+    return {key: client.dump(key) for key in client.keys("*")}  # type: ignore[misc]
+
+
+def test_a_host_does_not_resume_what_a_newer_version_wrote(client: Redis) -> None:
+    host = Host(client)
+    client.hset(host.ledger.prefix + "state", "schema", NEWER)
+    before = everything(client)
+    with pytest.raises(NewerSchema, match=f"schema {NEWER}, this version knows {SCHEMA}: upgrade Cogitate"):
+        Host(client, resume=True)
+    assert everything(client) == before
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        audit, summarise_run, JobHistory, budget_vitals, cadence_vitals,
+        lambda client, run: replay(client, run, FakeRedis()),
+    ],
+)  # fmt: skip
+def test_readers_refuse_a_newer_run(client: Redis, read: Callable[[Redis, str], object]) -> None:
+    host = Host(client)
+    host.turn()
+    reader = RunReader(client, "r")
+    client.hset(host.ledger.prefix + "state", "schema", NEWER)
+    with pytest.raises(NewerSchema, match=f"schema {NEWER}"):
+        read(client, "r")
+    with pytest.raises(NewerSchema, match=f"schema {NEWER}"):
+        reader.read()
+    assert run_heads(client) == []
+
+
+@pytest.mark.parametrize("carrier", ["state", "job"])
+def test_a_worker_leaves_newer_jobs_to_others_and_spends_nothing(client: Redis, carrier: str) -> None:
+    host = Host(client)
+    (job,) = host.turn(("think", OWNER))
+    key = host.ledger.prefix + ("state" if carrier == "state" else f"job:{job.key.text()}")
+    assert client.hget(key, "schema") == str(SCHEMA).encode()
+    client.hset(key, "schema", NEWER)
+    before = everything(client)
+    runner = Runner(client, worker(client), Heartbeat(lambda run, incarnation: None, 1.0), Settings())
+    with capture_logs() as logs:
+        assert [runner.run(job.id), runner.run(job.id)] == ["newer", "newer"]
+    assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == ["run.newer_schema"]
+    assert everything(client) == before
+    upgraded = Claims(client, worker="upgraded", schema=NEWER)
+    assert settle(upgraded, claimed(upgraded, job)) == "staged"
+
+
+def test_a_newer_host_shuts_older_ones_out(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    (job,) = Host(client).turn(("think", OWNER))
+    monkeypatch.setattr("scheduler.ledger.ledger.SCHEMA", NEWER)
+    Host(client, resume=True)
+    assert worker(client).claim(job.id) == "newer", "this host may write memories that the worker would misread"
+    monkeypatch.setattr("scheduler.ledger.ledger.SCHEMA", SCHEMA)
+    with pytest.raises(NewerSchema):
+        Host(client, resume=True)
+
+
+def test_a_line_of_a_newer_version_is_refused_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    line, _, _ = write_line(journal.Core(tick=1, minute=0), Notes(epoch=1), "", "", NEWER)
+    with pytest.raises(JournalError, match=f"tick 1: written with schema {NEWER}"):
+        journal.read_line(line, 1, "", "")

@@ -1,0 +1,330 @@
+"""Due ticks that follow the model's latency, on a real server: what is noted, learned, journalled and resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+
+from scheduler.config.facts import Facts
+from scheduler.inspection.replay import replay
+from scheduler.journal.history import read_journal
+from scheduler.journal.run_totals import Standing
+from scheduler.latency.due_ticks import PAUSE, Bounds
+from scheduler.latency.latencies import Latencies
+from scheduler.ledger.answer_times import Timed
+from tasks.job import Cost, Job
+from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, sound, worker
+from workers.processes.embedded import EmbeddedServer
+
+MODEL = "m"
+BOUNDS = Bounds(2, 20)
+USED = Cost(calls=1, tokens=11)
+
+
+@pytest.fixture
+def client(valkey: EmbeddedServer) -> Iterator[Redis]:
+    with valkey.client() as client:
+        yield client
+
+
+def host_of(client: Redis, **options: Any) -> Host:
+    options = {"bounds": BOUNDS, "facts": Facts(), **options}  # a tick is a game minute
+    return Host(client, model=MODEL, cost=Cost(calls=1, tokens=30), **options)
+
+
+def answered(host: Host, job: Job, after: int) -> None:
+    """Have a job's answer staged so many ticks after its admission."""
+    claim = claimed(worker(host.client), job)
+    host.until(job.key.tick + after)
+    settle(worker(host.client), claim)
+
+
+def thought(host: Host, after: int) -> Job:
+    """A job whose answer is there for the boundary so many ticks after its admission, at its end."""
+    (job,) = host.turn(("think", OWNER))
+    answered(host, job, after)
+    host.until(job.due + 1)
+    return job
+
+
+def timed(host: Host) -> list[tuple[int, Timed]]:
+    """What the run has learned, with the boundaries that did."""
+    lines = read_journal(host.client, host.ledger.prefix, 1, host.loop.tick)
+    return [(line.core.tick, fact) for line in lines for fact in line.notes.timed]
+
+
+def replayed(host: Host) -> bool:
+    return replay(host.client, "r", FakeRedis()).digest == host.loop.digest
+
+
+def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> None:
+    host = host_of(client)
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    host.until(job.key.tick + 5)  # in whose turn it is staged: that boundary has looked
+    settle(worker(client), claim)
+    assert client.llen(host.ledger.prefix + "timed") == 1
+    host.until(job.key.tick + 7)
+    assert timed(host) == [(job.key.tick + 6, Timed(job.key, MODEL, 0, 5, Cost(calls=1)))]
+    assert client.llen(host.ledger.prefix + "timed") == 0
+    assert host.loop.mind.latencies.is_answered(job.key)
+    host.until(job.due + 1)
+    assert host.ended()[job.key] == ("applied", "none")
+    sound(client)
+    assert replayed(host)
+
+
+def held(host: Host) -> tuple[int, int]:
+    """The tokens that admission counts: by the host, and as the ledger keeps it."""
+    kept: Any = host.client.hget(host.ledger.prefix + "view", "run:0|run|tokens")
+    return host.loop.mind.view.held["run:0|run|tokens"], int(kept)
+
+
+def held_by_journal(host: Host, tick: int) -> int:
+    """The tokens that admission counted after a tick, as the journal says."""
+    standing = Standing()
+    for line in read_journal(host.client, host.ledger.prefix, 1, tick):
+        standing.add(line)
+    return standing.view["run:0|run|tokens"]
+
+
+def test_an_answer_that_waits_for_its_due_tick_counts_what_it_used(client: Redis) -> None:
+    host = host_of(client)
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    host.until(job.key.tick + 5)
+    settle(worker(client), claim, used=USED)
+    assert held(host) == (30, 30)
+    host.until(job.key.tick + 8)
+    assert host.loop.tick < job.due - 1
+    assert held(host) == (11, 11)
+    sound(client)
+    host = Host(client, resume=True, model=MODEL, bounds=BOUNDS, cost=Cost(calls=1, tokens=30))
+    assert held(host) == (11, 11)
+    host.until(job.due + 2)
+    assert host.ended()[job.key] == ("applied", "none")
+    assert held(host) == (11, 11)
+    sound(client)
+    assert replayed(host)
+
+
+def test_what_it_used_makes_room_before_it_is_applied(client: Redis) -> None:
+    host = host_of(client, limits={"run.run.tokens": 50}, retry_share=0.0)
+    (job,) = host.turn(("think", OWNER))
+    refused = host.tick.number
+    host.turn(("think", OTHER))
+    (line,) = read_journal(client, host.ledger.prefix, refused, refused)
+    assert [one.refused for one in line.core.decided] == ["run:0 run tokens"]
+    settle(worker(client), claimed(worker(client), job), used=USED)
+    host.turn()
+    (admitted,) = host.turn(("think", OTHER))
+    assert host.loop.tick < job.due
+    assert admitted.reserved.tokens == 30
+    sound(client)
+
+
+@pytest.mark.parametrize("how", ["its owner leaves", "its result is forgotten"])
+def test_an_answer_that_is_not_applied_after_all_counts_in_full_again(client: Redis, how: str) -> None:
+    host = host_of(client)
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    settle(worker(client), claim, used=USED)
+    host.turn()
+    host.turn()
+    assert held(host)[0] == 11
+    if how == "its owner leaves":
+        host.loop.leave(OWNER)
+    else:  # as by a server that was set back, and nobody settles again
+        client.hset(f"{host.ledger.prefix}job:{job.key.text()}", mapping={"state": "dead", "result": ""})
+        client.srem(host.ledger.prefix + "staged", job.key.text())
+        host.until(job.due)
+    host.turn()
+    assert held_by_journal(host, host.loop.tick) == 30, "with its end"
+    assert held(host) == (11, 30), "and the next boundary has learned what it came to"
+    sound(client)
+
+
+def test_the_next_job_is_due_when_its_answer_will_be_there(client: Redis) -> None:
+    host = host_of(client)
+    first = thought(host, 3)
+    assert first.due == first.key.tick + BOUNDS.most
+    (second,) = host.turn(("think", OWNER))
+    need = host.loop.mind.latencies.need("think", MODEL, 0)
+    assert need is not None
+    assert second.due == second.key.tick + need < second.key.tick + BOUNDS.most
+    sound(client)
+
+
+def test_jobs_of_one_tick_know_how_many_are_ahead(client: Redis) -> None:
+    host = host_of(client)
+    jobs = host.turn(("think", OWNER), ("think", OTHER))
+    assert sorted(job.ahead for job in jobs) == [0, 1]
+    (third,) = host.turn(("think", OWNER))
+    assert third.ahead == 2
+    for job in jobs:
+        settle(worker(client), claimed(worker(client), job))
+    host.turn()
+    (fourth,) = host.turn(("think", OWNER))
+    assert fourth.ahead == 1
+
+
+def test_a_late_answer_is_timed_and_takes_the_place_of_the_guess(client: Redis) -> None:
+    host = host_of(client)
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(client), job)
+    host.until(job.due + 3)
+    assert host.ended()[job.key] == ("applied", "late")
+    assert [(one.ticks, one.awaited) for one in host.loop.mind.latencies.samples("think", MODEL)] == [
+        (2 * BOUNDS.most, job.key.text())
+    ]
+    settle(worker(client), claim)
+    host.until(job.due + 6)
+    ((_, fact),) = timed(host)
+    assert BOUNDS.most < fact.ticks <= BOUNDS.most + 4
+    assert [(one.ticks, one.awaited) for one in host.loop.mind.latencies.samples("think", MODEL)] == [(fact.ticks, "")]
+    sound(client)
+    assert replayed(host)
+
+
+def slow_model(host: Host) -> Job:
+    """A run that knows its model to be too slow; the job that told it."""
+    (job,) = host.turn(("think", OWNER))
+    claim = claimed(worker(host.client), job)
+    host.until(job.due + 2)
+    settle(worker(host.client), claim)
+    host.until(job.due + 4)
+    return job
+
+
+def test_what_would_come_too_late_is_not_asked_and_nothing_is_held_for_it(client: Redis) -> None:
+    host = host_of(client)
+    slow_model(host)
+    before = host.window("run:0")
+    host.loop.request("think", OWNER)
+    asked = host.tick.number
+    assert host.turn() == []
+    (key,) = host.loop.mind.open
+    assert host.loop.mind.open[key].job.due == asked + BOUNDS.least
+    assert host.window("run:0") == before
+    host.until(asked + BOUNDS.least + 1)
+    assert host.ended()[key] == ("applied", "too_slow")
+    sound(client)
+    assert replayed(host)
+
+
+def test_who_drops_or_defers_what_budget_refuses_drops_or_guesses_what_is_too_slow(client: Redis) -> None:
+    host = host_of(client)
+    slow_model(host)
+    for kind in ("doze", "muse"):
+        host.turn((kind, OWNER))  # of these nothing is known but what the other kind says: each is tried once
+    tick = host.tick.number
+    host.turn(("doze", OWNER), ("muse", OWNER))
+    (line,) = read_journal(client, host.ledger.prefix, tick, tick)
+    assert {(one.key.kind, one.decision, one.refused) for one in line.core.decided} == {
+        ("doze", "dropped", "too_slow"), ("muse", "heuristic", "too_slow"),
+    }  # fmt: skip
+
+
+def test_a_kind_that_is_too_slow_is_tried_again_and_believed_when_it_is_fast(client: Redis) -> None:
+    host = host_of(client)
+    job = slow_model(host)
+    host.until(job.key.tick + PAUSE)
+    (again,) = host.turn(("think", OWNER))
+    assert host.turn(("think", OTHER)) == []  # never two at a time
+    answered(host, again, 3)
+    host.turn()
+    host.turn()
+    assert len(host.turn(("think", OTHER))) == 1
+    sound(client)
+
+
+def test_the_world_says_within_how_many_ticks_it_needs_a_result(client: Redis) -> None:
+    host = host_of(client)
+    thought(host, 3)
+    (soon,) = host.turn(("think", OWNER), within=5)
+    assert soon.due == soon.key.tick + 5
+    assert host.turn(("think", OWNER), within=2) == []
+    refused = next(item.job for item in host.loop.mind.open.values() if not item.admitted)
+    assert refused.due == refused.key.tick + 2
+
+
+def test_in_a_run_with_fixed_due_ticks_it_bounds_them_and_nothing_is_timed(client: Redis) -> None:
+    host = host_of(client, bounds=None)
+    (usual,) = host.turn(("think", OWNER))
+    (soon,) = host.turn(("think", OWNER), within=2)
+    assert (usual.due - usual.key.tick, soon.due - soon.key.tick) == (3, 2)
+    settle(worker(client), claimed(worker(client), usual))
+    assert not client.exists(host.ledger.prefix + "timed", host.ledger.prefix + "latencies")
+    host.until(usual.due + 1)
+    assert timed(host) == []
+
+
+def test_a_deferred_request_is_wanted_within_what_is_left(client: Redis) -> None:
+    host = host_of(client, bounds=None, limits={"tick.run.calls": 0})
+    host.turn(("muse", OWNER), within=12)
+    (waiting,) = host.loop.mind.deferred
+    assert waiting.request.within == 2
+    host.until(waiting.at + 1)
+    (item,) = host.loop.mind.open.values()
+    assert item.job.due == waiting.at + 2
+
+
+@pytest.mark.parametrize("when", range(1, 24, 3))
+def test_a_resumed_run_decides_the_same_as_one_that_went_on(client: Redis, when: int) -> None:
+    """Two runs with the same facts; one is taken over by a new host at some tick."""
+
+    def live(run: str, resumed: int | None) -> tuple[str, Host]:
+        host = host_of(client, run=run)
+        claims = {}
+        for tick in range(1, 30):
+            opened = host.turn(*([("think", OWNER), ("doze", OTHER)] if tick % 2 else []))
+            if tick == resumed:
+                host = host_of(client, run=run, resume=True)
+            assert host.tick.number == tick + 1
+            claims |= {job.key: (claimed(worker(client), job), tick + 1 + len(claims) % 7) for job in opened}
+            for key, (claim, due) in sorted(claims.items()):
+                if due == tick:
+                    settle(worker(client), claim)
+                    del claims[key]
+        return host.loop.digest, host
+
+    whole, _ = live("r", None)
+    again, host = live("s", when)
+    assert again == whole
+    assert len(timed(host)) > 5
+
+
+def test_in_ready_mode_a_result_is_not_applied_before_it_is_wanted(client: Redis) -> None:
+    host = host_of(client, apply="ready")
+    (job,) = host.turn(("think", OWNER))
+    settle(worker(client), claimed(worker(client), job))
+    host.turn()
+    host.turn()
+    assert host.ended()[job.key] == ("applied", "none")
+    wanted = host.tick.number + 8
+    host.loop.request("think", OWNER)
+    asked = host.loop._turn.requests
+    asked[-1] = msgspec.structs.replace(asked[-1], at=wanted)
+    (later,) = host.turn()
+    assert later.due >= wanted
+    settle(worker(client), claimed(worker(client), later))
+    host.until(wanted)
+    assert later.key not in host.ended()
+    host.until(wanted + 1)
+    assert host.ended()[later.key] == ("applied", "none")
+
+
+def test_what_somebody_damaged_says_nothing(client: Redis) -> None:
+    host = host_of(client)
+    client.rpush(host.ledger.prefix + "timed", "x", "1 {}", '7 ["a","b",1]')
+    thought(host, 3)
+    assert len(timed(host)) == 1
+    assert client.llen(host.ledger.prefix + "timed") == 0
+    again = Latencies()
+    again.load(client, host.ledger.prefix, host.loop.mind.open)
+    assert again.samples("think", MODEL) == host.loop.mind.latencies.samples("think", MODEL)

@@ -1,0 +1,321 @@
+"""The tick loop in one process, on a Redis in memory: the same digest however often it was interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+from redis.exceptions import ConnectionError as Disconnected
+
+from host.tick_loop import TickLoop
+from memory.effects import Append, Archive, SetPlanStatus
+from memory.entry import Entry
+from memory.profile import Profile
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from scheduler.inspection.summary import summarise_run
+from scheduler.intake.checks import InputError
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.run_names import prefix_of
+from scheduler.tick.loop import Tick, WorldDiverged
+from simulation.town.town import Town
+from tests.integration.scheduler.ledger.ledger_case import KINDS, OTHER, OWNER, Host, claimed, settle, worker
+
+TICKS, START = 110, 330  # ticks of ten minutes from half past five
+LIMITS = {"tick.run.jobs": 1, "day.run.jobs": 12, "day.kind:reflect.jobs": 5}
+
+
+class Crash(Exception):
+    """The host dies here."""
+
+
+class Visit:
+    """One host's visit to a town: it may be cut short, and another may follow."""
+
+    def __init__(self, client: FakeRedis, *, resume: bool = False, ticks: int = TICKS, **settings: Any) -> None:
+        self.town = Town(agents=4, seed=3, minutes_per_tick=10, start_minute=START)
+        self.client = client
+        self.loop = TickLoop(
+            run="town",
+            owners=self.town.owners(),
+            settings=Settings(minutes_per_tick=10, limits=LIMITS, max_observations=40, **settings),
+            locations=self.town.locations,
+            brief=self.town.brief,
+            ticks=ticks,
+            start_minute=START,
+            resume=resume,
+            inline=True,
+            client=client,
+        )
+        if self.loop.restored is not None:
+            self.town.load(self.loop.restored)
+
+    def turn(self, tick: Tick) -> None:
+        """The town's turn."""
+        for change in tick.applied:
+            self.town.apply(change)
+        for owner, entry in self.town.step(tick.number, tick.minute):
+            self.loop.observe(owner, entry)
+        for effect in self.town.take_effects():
+            self.loop.ask(effect)
+        if tick.number % 7 == 0:
+            self.loop.request("reflect", sorted(self.town.owners())[tick.number % 4], priority=1)
+        if tick.number % 30 == 0:
+            self.loop.checkpoint(self.town.dump())
+
+    def live(self, until: int | None = None, hurt: Callable[[Tick], None] = lambda tick: None) -> str:
+        """Go on to the end, or to the world's turn of tick `until`, which is not committed; the digest."""
+        for tick in self.loop:
+            self.turn(tick)
+            hurt(tick)
+            if tick.number == until:
+                break
+        return self.loop.digest
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> tuple[FakeRedis, str]:
+    """A run without interruptions."""
+    client = FakeRedis()
+    return client, Visit(client).live()
+
+
+def test_two_runs_have_one_digest(undisturbed: tuple[FakeRedis, str]) -> None:
+    client, digest = undisturbed
+    assert Visit(FakeRedis()).live() == digest
+    assert audit(client, "town") == []
+    jobs = summarise_run(client, "town").jobs
+    assert sum(jobs["reflect"]["decision"].values()) > 10
+    assert jobs["plan"]["decision"]["heuristic"] > 0, "limits bind in this run"
+    assert jobs["reflect"]["end"]["applied"] == sum(jobs["reflect"]["end"].values())
+
+
+@pytest.mark.parametrize("at", [1, 2, 30, 31, 88, 109])
+def test_a_host_dropped_in_the_worlds_turn(undisturbed: tuple[FakeRedis, str], at: int) -> None:
+    client = FakeRedis()
+    Visit(client).live(until=at)
+    second = Visit(client, resume=True)
+    assert second.loop.tick == at - 1
+    assert second.live() == undisturbed[1]
+    assert audit(client, "town") == []
+
+
+def test_a_host_dropped_again_and_again(undisturbed: tuple[FakeRedis, str]) -> None:
+    client = FakeRedis()
+    Visit(client).live(until=9)
+    for at in range(22, TICKS, 13):
+        Visit(client, resume=True).live(until=at)
+        assert audit(client, "town") == []
+    assert Visit(client, resume=True).live() == undisturbed[1]
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+@pytest.mark.parametrize("at", [1, 75])
+def test_a_crash_in_the_reply_of_a_commit(undisturbed: tuple[FakeRedis, str], at: int, arrives: bool) -> None:
+    client = FakeRedis()
+    first = Visit(client)
+
+    def hurt(tick: Tick) -> None:
+        send = first.loop.ledger.advance
+
+        def cut(*args: Any) -> Any:
+            if arrives:
+                send(*args)
+            raise Disconnected("the line is dead")
+
+        if tick.number == at:
+            first.loop.ledger.advance = cut  # type: ignore[method-assign]
+
+    with pytest.raises(Disconnected):
+        first.live(hurt=hurt)
+    second = Visit(client, resume=True)
+    assert second.loop.tick == (at if arrives else at - 1)
+    assert second.live() == undisturbed[1]
+    assert audit(client, "town") == []
+
+
+def test_hints_that_are_lost_are_repeated(undisturbed: tuple[FakeRedis, str]) -> None:
+    client = FakeRedis()
+    first = Visit(client, hint_interval=0.001)
+    publish = first.loop._waiting._publish
+    lost = iter([True, False] * 1000)
+    first.loop._waiting._publish = lambda jobs: 0 if next(lost) else publish(jobs)
+    assert first.live() == undisturbed[1]
+
+
+def test_results_are_applied_as_soon_as_they_are_ready() -> None:
+    client = FakeRedis()
+    Visit(client, apply="ready").live()
+    lines = list(read_journal(client, prefix_of(client, "town"), 1, TICKS))
+    waits = {line.core.tick - end.key.tick for line in lines for end in line.core.ended if end.reason == "none"}
+    assert waits == {1}, "whatever is complete is applied at the next boundary"
+    denied = [line.core.tick - end.key.tick for line in lines for end in line.core.ended if end.reason == "denied"]
+    assert min(denied) > 1, "what budget refused waits for its due tick"
+    assert audit(client, "town") == []
+    assert replay(client, "town", FakeRedis()).ticks == TICKS
+
+
+def test_replay_agrees(undisturbed: tuple[FakeRedis, str]) -> None:
+    client, digest = undisturbed
+    found = replay(client, "town", FakeRedis())
+    assert (found.ticks, found.digest, found.owners) == (TICKS, digest, 4)
+
+
+@pytest.mark.parametrize("tick", [1, TICKS])
+def test_one_changed_byte_fails_at_its_tick(tick: int) -> None:
+    client = FakeRedis()
+    Visit(client).live()
+    key = prefix_of(client, "town") + "journal"
+    line = bytearray(client.lindex(key, tick - 1))
+    line[len(line) // 2] ^= 1
+    client.lset(key, tick - 1, bytes(line))
+    with pytest.raises(JournalError, match=f"^tick {tick}: "):
+        replay(client, "town", FakeRedis())
+    assert audit(client, "town")[0].startswith(f"tick {tick}: ")
+
+
+def test_a_changed_stream_is_found(undisturbed: tuple[FakeRedis, str]) -> None:
+    client = FakeRedis()
+    Visit(client, ticks=40).live()
+    prefix = prefix_of(client, "town")
+    owner = sorted(client.hkeys(prefix + "owners"))[0].decode()
+    client.hdel(f"{prefix}entries:{owner}", *client.hkeys(f"{prefix}entries:{owner}")[:1])
+    with pytest.raises(JournalError, match="entries differ"):
+        replay(client, "town", FakeRedis())
+
+
+def test_a_world_that_does_something_else_is_found() -> None:
+    client = FakeRedis()
+    Visit(client).live(until=45)
+    second = Visit(client, resume=True)
+    second.town = Town(agents=4, seed=4, minutes_per_tick=10, start_minute=START)
+    with pytest.raises(WorldDiverged, match=r"tick 3[1-9]"):
+        second.live()
+
+
+# -- what a host may say -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def client() -> Iterator[FakeRedis]:
+    with FakeRedis() as client:
+        yield client
+
+
+def test_owners_join_and_leave(client: FakeRedis) -> None:
+    host = Host(client)
+    host.turn()
+    newcomer = "agent:cy"
+    host.loop.join(newcomer, Profile(name="Cy"))
+    host.loop.observe(newcomer, Entry(type="observation", text="arrived", minute=60))
+    gone, job = host.turn(("think", newcomer), ("think", OTHER))
+    host.loop.leave(OTHER)
+    host.turn()
+    assert host.ended() == {gone.key: ("cancelled", "cancelled")}
+    assert worker(client).claim(gone.id) == "closed"
+    claims = worker(client)
+    claim = claimed(claims, job)
+    assert [entry.text for entry in claim.case.entries] == ["arrived"]
+    assert claim.case.profile.name == "Cy"
+    assert claim.case.world.names == {OWNER: OWNER, OTHER: OTHER, newcomer: "Cy"}, "as it was when the job was made"
+    settle(claims, claim)
+    for name, owner in (("again", newcomer), ("retired", OTHER)):
+        with pytest.raises(InputError):
+            host.loop.join(owner, Profile(name=name))
+    with pytest.raises(InputError, match="no owner"):
+        host.loop.observe(OTHER, Entry(type="observation", text="late", minute=0))
+    host.until(7)
+    assert host.ended()[job.key] == ("applied", "none")
+    assert audit(client, "r") == []
+    assert replay(client, "r", FakeRedis()).owners == 3
+
+
+def test_a_resumed_world_may_join_and_leave_as_it_did(client: FakeRedis) -> None:
+    """Ticks that are handed over again name owners that are there already, or have left since."""
+
+    def say(loop: Any, tick: Tick) -> None:
+        if tick.number == 2:
+            loop.join("agent:cy", Profile(name="Cy"))
+        if tick.number == 3:
+            loop.observe("agent:cy", Entry(type="observation", text="saw", minute=tick.minute))
+            loop.request("think", "agent:cy")
+        if tick.number == 5:
+            loop.leave("agent:cy")
+            loop.leave(OTHER)
+
+    host = Host(client)
+    while host.tick.number < 7:
+        say(host.loop, host.tick)
+        host.turn()
+    seen: list[int] = []
+
+    def again(loop: Any, tick: Tick) -> None:
+        seen.append(tick.number)
+        say(loop, tick)
+
+    second = Host(client, resume=True, again=again)
+    assert seen == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(InputError, match="no owner"):
+        second.loop.observe(OTHER, Entry(type="observation", text="late", minute=0))
+
+
+def test_what_a_world_asks_for_keeps_the_limits(client: FakeRedis) -> None:
+    host = Host(client)
+    host.turn()
+    for i in range(60):
+        host.loop.ask(Append(owner=OWNER, entry=Entry(type="reflection", text=f"thought {i}", minute=60)))
+    host.loop.ask(SetPlanStatus(owner=OWNER, item="1-0", status="active", expects="pending"))
+    host.turn()
+    assert host.loop.mind.streams[OWNER].count("reflection") <= host.loop.mind.facts.limits.max_reflections
+    assert summarise_run(client, "r").warnings == {"world.effect_refused": 1}
+    assert replay(client, "r", FakeRedis()).ticks == 2
+
+
+def test_refused_requests_are_deferred_or_dropped(client: FakeRedis) -> None:
+    host = Host(client, limits={"day.run.calls": 1})
+    (job,) = host.turn(("muse", OWNER), ("muse", OTHER), ("doze", OWNER), ("think", OWNER))
+    settle(worker(client), claimed(worker(client), job))  # otherwise its call could be given out again
+    first = next(iter(read_journal(client, host.ledger.prefix, 1, 1))).core
+    made = {d.key: d.decision for d in first.decided}
+    assert sorted(made.values()) == ["admitted", "deferred", "deferred", "dropped"]
+    successors = [d.successor for d in first.decided if d.successor is not None]
+    assert [s.tick for s in successors] == [11, 11]
+    resumed = Host(client, resume=True, limits={"day.run.calls": 1})
+    resumed.until(40)
+    lines = [line.core for line in read_journal(client, host.ledger.prefix, 1, 39)]
+    assert [d.key for d in lines[10].decided] == sorted(successors, key=lambda s: (s.kind, s.owner))
+    assert [[d.decision for d in lines[t].decided] for t in (10, 20)] == [["deferred"] * 2, ["heuristic"] * 2]
+    assert sum(summarise_run(client, "r").jobs["muse"]["end"].values()) == 6
+    assert audit(client, "r") == []
+
+
+def test_bad_input_changes_nothing(client: FakeRedis) -> None:
+    host = Host(client)
+    host.turn()
+    for kind, owner in (("dream", OWNER), ("think", "agent:nobody")):
+        with pytest.raises(InputError):
+            host.loop.request(kind, owner)
+    for entry in (
+        {"text": "x", "minute": -1},
+        {"text": "x" * 5000, "minute": 1},
+        {"minute": 1},
+        {"text": "\ud800", "minute": 1},
+    ):
+        with pytest.raises(InputError):
+            host.loop.observe(OWNER, entry)
+    with pytest.raises(InputError):
+        host.loop.ask(Archive(owner=OWNER, numbers=("one",)))  # type: ignore[arg-type]
+    host.turn()
+    last = next(iter(read_journal(client, host.ledger.prefix, 2, 2))).core
+    assert (last.observed, last.asked, last.decided) == ((), (), ())
+
+
+def test_an_unknown_kind_of_a_run_is_named(client: FakeRedis) -> None:
+    host = Host(client)
+    host.turn(("muse", OWNER))
+    with pytest.raises(LookupError, match="'muse'"):
+        Host(client, resume=True, kinds=KINDS[:1]).until(9)

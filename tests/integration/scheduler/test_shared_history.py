@@ -1,0 +1,141 @@
+"""Events and shared history in runs (spec 2): remembered at once, integrated later, within limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from cogitate import Event, Tick, TickLoop
+from ops.fake_llm.server import FakeEndpoint
+from tests.integration.scheduler.scopes_run_case import ALICE, GROUP, played
+from workers.llm.answer import Answer
+from workers.llm.client import ModelClient
+from workers.llm.failures import Failure
+
+
+def debate(loop: TickLoop, tick: Tick) -> None:
+    if tick.number == 1:
+        said = Event(
+            kind="discussion_statement", speaker="agent:Bo", topic="the floor", text="It is fair.", group=GROUP
+        )
+        assert loop.event(ALICE, said) == "simple"
+        loop.event(GROUP, said)
+        loop.event(GROUP, Event(kind="discussion_statement", speaker="agent:Cy", text="I doubt it."))
+        loop.event(ALICE, Event(kind="voting_initiated"))
+    if tick.number == 2:
+        assert loop.event(ALICE, Event(kind="ballot_completed", consensus=True, text="The floor won.")) == "integrate"
+    if tick.number == 6:
+        results = Event(kind="final_results", text="You did well.", earnings="$24,000", group=GROUP)
+        loop.event(ALICE, results.model_copy(update={"counterfactuals": {"Avg": "$24k"}}))
+
+
+def test_events_are_remembered_at_once_and_integrated_later() -> None:
+    loop = played(debate)
+    alice = loop.mind.streams[ALICE]
+    assert [e.text for e in alice.live("message", "observation")] == [
+        "Bo discussed the floor: It is fair.",
+        "Voting initiated.",
+        "Ballot completed with consensus: The floor won.",
+        "Final results: You did well. Earnings: $24,000. Otherwise: Avg $24k.",
+    ]
+    assert alice.head.summary_version == 2
+    assert "The floor won." in alice.head.summary
+    assert "Earnings: $24,000. Otherwise: Avg $24k." in alice.head.summary
+
+
+def test_the_same_result_twice_is_integrated_twice() -> None:
+    def script(loop: TickLoop, tick: Tick) -> None:
+        if tick.number in (1, 2, 7):
+            loop.event(ALICE, Event(kind="final_results", text="The floor won."))
+
+    loop = played(script)
+    alice = loop.mind.streams[ALICE]
+    assert len(alice.live("observation")) == 3
+    assert alice.head.summary_version == 3
+    assert alice.head.cursors["integrate"] == 3
+
+
+def test_a_model_integrates_and_sees_all_three_tiers(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    ask = ModelClient.ask
+
+    def listening(self: ModelClient, prompt: Any, **options: Any) -> Answer:
+        seen.append(prompt.user)
+        return ask(self, prompt, **options)
+
+    monkeypatch.setattr(ModelClient, "ask", listening)
+    with FakeEndpoint() as endpoint:
+        loop = played(debate, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=1_000_000)
+    assert loop.ended["integrate", "llm", "none"] == 2
+    last = next(user for user in reversed(seen) if "You did well" in user)
+    assert "Present long-term memory: What matters" in last
+    assert "Cy discussed: I doubt it." in last.partition("Said in the group")[2].partition("Remembered besides")[0]
+    assert last.partition("Said in the group")[2].count("It is fair.") == 1, "not once more among what else is known"
+    assert "Voting initiated." in last.partition("Remembered besides")[2]
+    assert "Earnings: $24,000" in last
+
+
+def test_a_failed_integration_leaves_the_event_and_a_merged_summary() -> None:
+    with FakeEndpoint(faults={"503": 1.0}) as endpoint:
+        loop = played(debate, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10_000_000, claim_cap=1)
+    assert loop.ended["integrate", "heuristic", "failed"] == 2
+    assert len(loop.mind.streams[ALICE].live("message", "observation")) == 4
+    assert "Earnings: $24,000" in loop.mind.streams[ALICE].head.summary
+
+
+def test_on_context_overflow_the_call_is_tried_once_more_without_the_oldest_half(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[int] = []
+    ask = ModelClient.ask
+
+    def narrow(self: ModelClient, prompt: Any, **options: Any) -> Answer:
+        answer = ask(self, prompt, **options)
+        if "What happened now" not in prompt.user:  # some other kind of job
+            return answer
+        shown.append(len(prompt.used))
+        if len(prompt.used) > 10:
+            return Answer(usage=answer.usage, estimated=False, value=None, failure=Failure(kind="context_overflow"))
+        return answer
+
+    def script(loop: TickLoop, tick: Tick) -> None:
+        if tick.number == 1:
+            for n in range(16):
+                loop.observe(ALICE, {"text": f"Number {n} came by.", "minute": n})
+            loop.event(ALICE, Event(kind="quest_found", text="The map is old."))
+
+    monkeypatch.setattr(ModelClient, "ask", narrow)
+    with FakeEndpoint() as endpoint, capture_logs() as logged:
+        loop = played(script, ticks=6, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=1_000_000)
+    assert shown == [17, 9]
+    assert [line["event"] for line in logged if line["log_level"] == "warning"] == ["prompt.halved"]
+    assert loop.ended["integrate", "llm", "none"] == 1
+
+
+def test_shared_history_stays_within_its_limit_at_every_tick() -> None:
+    lengths: list[int] = []
+
+    def script(loop: TickLoop, tick: Tick) -> None:
+        if tick.number > 1:
+            lengths.append(sum(len(e.text) for e in loop.mind.streams[GROUP].live()))
+        for n in range(4):
+            text = f"In round {tick.number} speaker {n} said it again. " * 8
+            loop.event(GROUP, Event(kind="discussion_statement", speaker=f"Speaker {n}", text=text, round=tick.number))
+
+    loop = played(script, ticks=12, public_history_max_length=5_000)
+    left = loop.mind.streams[GROUP].live()
+    assert max(lengths) <= 5_000
+    assert sum(len(e.text) for e in left) > 4_600
+    assert [e.number for e in left] == list(range(left[0].number, 49))
+
+
+def test_truncation_and_style_are_settings() -> None:
+    def script(loop: TickLoop, tick: Tick) -> None:
+        loop.event(ALICE, Event(kind="discussion_statement", speaker="Bo", text="long words " * 60))
+
+    cut = played(script, ticks=1, statement_max_length=50, guidance_style="structured")
+    assert cut.mind.streams[ALICE].live()[0].text == "Speaker: Bo | Statement: " + "long words " * 3 + "long words..."
+    whole = played(script, ticks=1, enable_truncation=False)
+    assert len(whole.mind.streams[ALICE].live()[0].text) > 650

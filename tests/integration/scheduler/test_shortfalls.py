@@ -1,0 +1,187 @@
+"""What a run says of thoughts that no model answered: which endpoint, since when, how many, and what to look at."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from redis import Redis
+from structlog.testing import capture_logs
+
+from host.tick_loop import TickLoop
+from memory.profile import Profile
+from ops.fake_llm.server import FakeEndpoint
+from ops.formatting.run import degraded_lines
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.summary import RunSummary, summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.run_totals import Standing, same_figures
+from scheduler.ledger.run_names import prefix_of
+from tests.integration.command import cogitate
+from workers.llm.address import servers_of
+
+OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
+
+
+@pytest.fixture
+def nobody() -> str:
+    """The address of a server that is not there."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://user:pass@127.0.0.1:{free.getsockname()[1]}/v1"
+
+
+def live(
+    client: Redis, folder: Path, url: str, **more: Any
+) -> tuple[RunSummary, list[str], list[MutableMapping[str, Any]]]:
+    """Everybody plans at tick 1 and reflects at tick 3; the summary, its sentences, and the warnings meanwhile."""
+    given: dict[str, Any] = {
+        "data_dir": folder, "llm": "openai", "limit_tokens": 10_000_000, "limits": {}, "breaker_failures": 5,
+        "breaker_pause": 600.0, "breaker_longest_pause": 600.0,
+        "endpoints": {"home": Endpoint(base_url=url, api_key="any")},
+        "models": {"small": {"endpoint": "home", "model": "m"}}, "tiers": {"routine": "small"},
+    }  # fmt: skip
+    settings = Settings(**(given | more))
+    with (
+        capture_logs() as logs,
+        TickLoop(run="town", owners=OWNERS, settings=settings, ticks=40, inline=True, client=client) as loop,
+    ):
+        for tick in loop:
+            for owner in OWNERS:
+                seen = {"text": f"It is {tick.minute} now.", "minute": tick.minute, "importance": 4}
+                loop.observe(owner, seen)
+                if tick.number in (1, 3):
+                    loop.request("plan" if tick.number == 1 else "reflect", owner)
+    assert audit(client, "town") == []
+    summary = summarise_run(client, "town")
+    warned = [
+        entry for entry in logs if entry["event"] in ("endpoint.unreachable", "real_day.spent") and "run" in entry
+    ]
+    return summary, degraded_lines(summary, servers_of(settings)), warned
+
+
+def test_an_endpoint_that_is_not_there_is_named_with_what_it_cost(client: Redis, tmp_path: Path, nobody: str) -> None:
+    summary, lines, warned = live(client, tmp_path, nobody)
+    connection, breaker = sorted(summary.shortfalls, key=lambda one: one.because)
+    assert (connection.endpoint, connection.failure, breaker.because) == ("home", "connection", "connection")
+    assert {kind: connection.kinds.get(kind, 0) + breaker.kinds.get(kind, 0) for kind in breaker.kinds} == {
+        "plan": 4, "reflect": 4,
+    }  # fmt: skip
+    said = next(line for line in lines if line.startswith("Endpoint home"))
+    assert nobody.replace("user:pass@", "") in said
+    assert "user:pass" not in said
+    assert f"could not be reached: first at tick {connection.first} (day 1, 12:0{connection.first} AM), last at" in said
+    assert "8 by heuristic for that: 4 plan, 4 reflect" in said
+    assert f"its breaker was open at the last for {breaker.jobs} of them" in said
+    assert not any("gave no usable answer" in line for line in lines)
+    assert [(entry["endpoint"], entry["why"], entry["tick"]) for entry in warned] == [
+        ("home", "connection", connection.first)
+    ], "once"
+    record = next(one for one in JobHistory(client, "town").newest(0) if one.failure == "breaker_open")
+    assert record.because == "connection"
+
+
+def test_a_host_of_ones_own_is_told_at_its_end(client: Redis, tmp_path: Path, nobody: str) -> None:
+    settings = Settings(
+        data_dir=tmp_path, llm="openai", limit_tokens=10_000_000, limits={}, base_url=nobody, api_key="any", model="m"
+    )
+    with (
+        capture_logs() as logs,
+        TickLoop(run="own", owners=OWNERS, settings=settings, inline=True, client=client) as loop,
+    ):
+        ticks = iter(loop)
+        for owner in OWNERS:
+            next(ticks)
+            loop.request("plan", owner)
+        while loop.mind.open:
+            next(ticks)
+    (told,) = [entry for entry in logs if entry["event"] == "models.unanswered"]
+    assert told["run"] == "own"
+    assert "could not be reached" in told["said"]
+    assert "4 by heuristic for that: 4 plan" in told["said"]
+
+
+def test_the_end_of_a_host_is_told_whatever_became_of_its_ledger(client: Redis, tmp_path: Path, nobody: str) -> None:
+    settings = Settings(
+        data_dir=tmp_path, llm="openai", limit_tokens=10_000_000, limits={}, base_url=nobody, api_key="any", model="m"
+    )
+
+    def die() -> None:
+        with TickLoop(run="own", owners=OWNERS, settings=settings, inline=True, client=client) as loop:
+            ticks = iter(loop)
+            next(ticks)
+            loop.request("plan", "agent:ann")
+            next(ticks)
+            while loop.mind.open:
+                next(ticks)
+            next(ticks)  # the one before is committed
+            client.lset(loop.ledger.prefix + "journal", 0, b"no line at all")
+            raise LookupError("the first error")
+
+    with capture_logs() as logs, pytest.raises(LookupError, match="the first error"):
+        die()
+    (told,) = [entry for entry in logs if entry["event"] == "models.unanswered"]
+    assert (told["since"], "1 by heuristic for that: 1 plan" in told["said"]) == (1, True)
+
+
+def test_a_spent_real_day_is_called_that(client: Redis, tmp_path: Path) -> None:
+    with FakeEndpoint() as endpoint:
+        summary, lines, warned = live(client, tmp_path, endpoint.url, real_day_tokens=100)
+        assert endpoint.stats().requests == 0
+    assert [(one.failure, one.jobs) for one in summary.shortfalls] == [("real_day_spent", 8)]
+    assert any(line.startswith("The limit of the real day was spent") for line in lines)
+    assert [entry["event"] for entry in warned] == ["real_day.spent"]
+
+
+def test_a_refused_key_says_what_to_look_at(client: Redis, tmp_path: Path) -> None:
+    with FakeEndpoint(faults={"401": 1.0}) as endpoint:
+        _, lines, warned = live(client, tmp_path, endpoint.url)
+    said = next(line for line in lines if line.startswith("Endpoint home"))
+    assert "refused the key" in said
+    assert "api_key" in said
+    assert [entry["why"] for entry in warned] == ["auth"]
+
+
+def test_answers_of_no_use_are_the_models(client: Redis, tmp_path: Path) -> None:
+    with FakeEndpoint(faults={"not_json": 1.0}) as endpoint:
+        summary, lines, warned = live(client, tmp_path, endpoint.url)
+    assert {one.failure for one in summary.shortfalls} == {"not_json"}
+    assert any(line.startswith("Model small gave no usable answer") and "(not_json 8)" in line for line in lines)
+    assert warned == []
+
+
+def test_a_checkpoint_of_before_counts_no_shortfalls_and_is_still_right(
+    client: Redis, tmp_path: Path, nobody: str
+) -> None:
+    live(client, tmp_path, nobody)
+    now = Standing()
+    for line in read_journal(client, prefix_of(client, "town"), 1, 40):
+        now.add(line)
+    assert now.all_shortfalls
+    assert now.shortfalls
+    kept = msgspec.json.decode(msgspec.json.encode(now), type=Standing)
+    assert same_figures(kept, now)
+    of_before = msgspec.structs.replace(kept, shortfalls={}, all_shortfalls=False)
+    assert same_figures(of_before, now)
+    assert not same_figures(msgspec.structs.replace(kept, shortfalls={}), now)
+
+
+def test_the_command_says_it_at_the_end_meanwhile_and_in_status(tmp_path: Path, nobody: str) -> None:
+    folder = tmp_path / "data"
+    model = {"COGITATE_BASE_URL": nobody, "COGITATE_MODEL": "m"}
+    arguments = ("--town", 2, "--ticks", 370, "--run", "town", "--llm", "openai", "--limit-tokens", 1_000_000)
+    ended = cogitate("run", *arguments, data_dir=folder, **model)
+    assert ended.returncode == 0, ended.stderr
+    server = nobody.replace("user:pass@", "")
+    assert f"Endpoint default ({server}) could not be reached: " in ended.stdout
+    assert ended.stderr.count("endpoint.unreachable") == 1
+    assert "models.unanswered" not in ended.stderr, "the summary says it"
+    shown = cogitate("status", "town", data_dir=folder, **model)
+    assert f"Endpoint default ({server}) could not be reached: " in shown.stdout

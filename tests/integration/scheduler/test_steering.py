@@ -1,0 +1,336 @@
+"""What operators ask of a run: applied exactly once, at one tick, journalled, and the same on resume and replay."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+from redis import Redis
+
+from host.tick_loop import TickLoop
+from memory.entry import Entry
+from memory.profile import Profile
+from ops.commands.watch import one_line
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.controls import Answer, Asked, Control, Retry, SetCadence, SetLimit, SetMode
+from scheduler.config.settings import Settings
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.job_history import JobHistory
+from scheduler.inspection.replay import replay
+from scheduler.inspection.steering_vitals import steering_of
+from scheduler.inspection.summary import limits_of, summarise_run
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import ReadLine
+from scheduler.ledger.errors import RunMissing
+from scheduler.ledger.keys import incarnation_key, run_base
+from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.scripts import script
+from scheduler.steering.operators import RunOver, TooManyAsked, ask
+from tests.conftest import Eventually
+
+OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora")}
+TICKS, ASKED = 60, 30
+RUN = "steered"
+
+Script = Mapping[int, Sequence[Control]]  # what is asked during the world's turn of a tick
+
+
+def live(
+    tmp_path: Path,
+    client: Redis,
+    asked: Script,
+    *,
+    until: int = TICKS,
+    resume: bool = False,
+    begun: Callable[[TickLoop], None] = lambda loop: None,
+    **settings: Any,
+) -> TickLoop:
+    """Four agents that are asked to reflect at tick 30 and 40."""
+    kept = {"limits": {}, "guarantees": {}, "act_interval": 0, **settings}
+    with TickLoop(
+        run=RUN, owners=OWNERS, ticks=until, resume=resume, settings=Settings(data_dir=tmp_path, **kept),
+        inline=True, client=client, start_minute=1080,
+    ) as loop:  # fmt: skip
+        begun(loop)
+        for tick in loop:
+            if tick.number in (ASKED, ASKED + 10):
+                for owner in OWNERS:
+                    for what in ("a stranger", "a fire", "two dogs"):
+                        text = f"Saw {what} at door {tick.number}."
+                        loop.observe(owner, Entry(type="observation", text=text, minute=tick.minute, importance=4))
+                    loop.request("reflect", owner)
+            if (controls := asked.get(tick.number)) and not tick.replayed:
+                ask(client, RUN, controls, wait=0)
+    return loop
+
+
+def journal(client: Redis, loop: TickLoop) -> list[ReadLine]:
+    return list(read_journal(client, prefix_of(client, RUN), 1, loop.tick))
+
+
+def answers(client: Redis, loop: TickLoop) -> list[Answer]:
+    return [answer for line in journal(client, loop) for answer in line.notes.answers]
+
+
+def proven(client: Redis, loop: TickLoop) -> None:
+    """Audited, and the same by its journal."""
+    assert audit(client, RUN) == []
+    assert replay(client, RUN, FakeRedis()).digest == loop.digest
+
+
+LOWER = {5: [SetLimit("day.run.jobs", 7)], 33: [SetLimit("day.run.jobs", 40)]}
+
+
+def test_a_limit_takes_effect_at_the_next_tick_and_is_journalled(tmp_path: Path) -> None:
+    client = FakeRedis()
+    loop = live(tmp_path, client, LOWER)
+    lines = journal(client, loop)
+    assert {line.core.tick: line.core.controls for line in lines if line.core.controls} == {
+        6: (SetLimit("day.run.jobs", 7),), 34: (SetLimit("day.run.jobs", 40),),
+    }  # fmt: skip
+    decisions = {tick: {d.decision for d in lines[tick - 1].core.decided} for tick in (ASKED, ASKED + 10)}
+    assert decisions == {ASKED: {"admitted", "heuristic"}, ASKED + 10: {"admitted"}}
+    limits = limits_of(client, prefix_of(client, RUN))
+    assert limits.now.of("day", "run", "jobs") == 40
+    assert [change.tick for change in limits.changes] == [6, 34]
+    proven(client, loop)
+
+
+def test_a_limit_may_be_set_below_what_is_spent(tmp_path: Path) -> None:
+    client = FakeRedis()
+    loop = live(tmp_path, client, {35: [SetLimit("day.run.jobs", 0)]})
+    (line,) = [b for b in summarise_run(client, RUN).budget if (b.window, b.scope, b.unit) == ("day:0", "run", "jobs")]
+    assert (line.spent, line.limit) == (8, 0)
+    assert summarise_run(client, RUN).refused == {"day.run.jobs": 4}
+    proven(client, loop)
+
+
+@pytest.mark.parametrize("stopped", [5, 6, 33, 34])
+def test_a_resumed_run_goes_on_with_what_operators_asked(tmp_path: Path, stopped: int) -> None:
+    whole = live(tmp_path, FakeRedis(), LOWER)
+    client = FakeRedis()
+    live(tmp_path, client, LOWER, until=stopped)
+    loop = live(tmp_path, client, LOWER, resume=True)
+    assert loop.digest == whole.digest
+    assert [(answer.tick, answer.refused) for answer in answers(client, loop)] == [(6, ""), (34, "")]
+
+
+@pytest.mark.parametrize(
+    ("control", "why"),
+    [
+        (SetLimit("day.kind:dream.calls", 3), "there is no kind 'dream'"),
+        (SetLimit("week.calls", 3), "period 'week' is not one of"),
+        (SetLimit("day.run.calls", -1), "-1 is not between"),
+        (SetCadence("plan", 500), "only reflect can be throttled"),
+        (Retry("1/plan/agent:zoe/0/0", "agent:zoe", (3,)), "agent:zoe has left the run"),
+        (Retry("1/plan/agent:ann/0/0", "agent:ann", (3,)), "nothing that it made is provisional"),
+    ],
+)
+def test_what_cannot_be_applied_is_refused_with_the_reason_and_changes_nothing(
+    tmp_path: Path, control: Control, why: str
+) -> None:
+    client = FakeRedis()
+    loop = live(tmp_path, client, {5: [control]}, until=10)
+    (answer,) = answers(client, loop)
+    assert why in answer.refused
+    assert loop.digest == live(tmp_path, FakeRedis(), {}, until=10).digest
+
+
+def test_the_last_limit_of_a_run_that_asks_a_model_is_not_lifted(tmp_path: Path) -> None:
+    client = FakeRedis()
+    settings: dict[str, Any] = {"llm": "openai", "api_key": "any", "limit_tokens": 1000}
+    loop = live(tmp_path, client, {2: [SetLimit("run.run.tokens", None)]}, until=5, **settings)
+    assert "a model is called only with one" in answers(client, loop)[0].refused
+    assert limits_of(client, prefix_of(client, RUN)).now.of("run", "run", "tokens") == 1000
+
+
+def test_a_request_that_cannot_be_read_is_removed_and_harms_nobody(tmp_path: Path) -> None:
+    client = FakeRedis()
+    live(tmp_path, client, {}, until=3)
+    client.rpush(prefix_of(client, RUN) + "controls", b"{}", b"\xff")
+    live(tmp_path, client, {4: [SetMode("draining")]}, resume=True)
+    assert client.llen(prefix_of(client, RUN) + "controls") == 0
+    assert steering_of(client, prefix_of(client, RUN)).mode == "drained"
+
+
+def test_draining_admits_nothing_finishes_what_is_open_and_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
+    client = FakeRedis()
+    loop = live(tmp_path, client, {ASKED: [SetMode("draining")]})
+    assert ASKED < loop.tick < TICKS
+    assert not any(item.admitted for item in loop.mind.open.values())
+    assert summarise_run(client, RUN).status == "stopped"
+    last = live(tmp_path, client, {}, resume=True)
+    summary = summarise_run(client, RUN)
+    assert (summary.status, summary.steering.mode) == ("finished", "running")
+    assert summary.jobs["reflect"]["source"] == {"heuristic": 8}
+    proven(client, last)
+
+
+def test_a_draining_run_refuses_what_its_world_asks_for(tmp_path: Path) -> None:
+    client = FakeRedis()
+    live(tmp_path, client, {ASKED - 1: [SetMode("draining")]})
+    assert steering_of(client, prefix_of(client, RUN)).mode == "drained"
+    assert summarise_run(client, RUN).refused == {"draining": 4}
+    assert audit(client, RUN) == []
+
+
+def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_good(tmp_path: Path) -> None:
+    client = FakeRedis()
+    lost = Retry("1/plan/agent:ann/0/0", "agent:ann", (1,))
+    loop = live(tmp_path, client, {ASKED: [lost, SetMode("cancelled")]})
+    assert {answer.control: answer.refused for answer in answers(client, loop)} == {
+        lost: "the run is cancelled: nothing is admitted any more", SetMode("cancelled"): "",
+    }  # fmt: skip
+    assert loop.tick == ASKED + 1
+    summary = summarise_run(client, RUN)
+    assert summary.status == "cancelled"
+    assert summary.jobs["reflect"]["end"] == {"cancelled": 4}
+    assert {b.spent for b in summary.budget if (b.window, b.scope, b.unit) == ("run:0", "run", "jobs")} == {8}, (
+        "four plans before"
+    )
+    proven(client, loop)
+    with pytest.raises(RunOver, match="is cancelled"):
+        ask(client, RUN, [SetMode("running")], wait=0)
+    again = live(tmp_path, client, {}, resume=True)
+    assert (again.tick, summarise_run(client, RUN).status) == (loop.tick, "cancelled")
+
+
+def test_a_paused_run_waits_until_it_may_go_on_whoever_hosts_it(tmp_path: Path, eventually: Eventually) -> None:
+    client, hosts = FakeRedis(), list[TickLoop]()
+
+    def host(*, resume: bool) -> threading.Thread:
+        script = {} if resume else {10: [SetMode("paused")]}
+        made = threading.Thread(target=lambda: live(tmp_path, client, script, resume=resume, begun=hosts.append))
+        made.start()
+        return made
+
+    first = host(resume=False)
+    eventually(
+        lambda: hosts and hosts[0].ledger.client.hget(hosts[0].ledger.prefix + "state", "waits") == b"1", "pause"
+    )
+    hosts[0].stop()
+    first.join(60)
+    assert (hosts[0].tick, summarise_run(client, RUN).status) == (11, "stopped")
+
+    second, prefix = host(resume=True), prefix_of(client, RUN)
+    eventually(lambda: client.hget(prefix + "state", "status") == b"paused", "the next host to wait as well")
+    (limit,) = ask(client, RUN, [SetLimit("day.run.jobs", 7)], wait=20)
+    assert (limit.state, "applied when it goes on" in limit.detail) == ("waits", True)
+    assert one_line(summarise_run(client, RUN)).split()[1].rstrip(",") == "paused"
+    (going,) = ask(client, RUN, [SetMode("running")], wait=20)
+    assert (going.state, going.tick) == ("applied", 12)
+    second.join(60)
+    assert summarise_run(client, RUN).status == "finished"
+    assert limits_of(client, prefix).now.of("day", "run", "jobs") == 7
+    unpaused = live(tmp_path / "other", FakeRedis(), {11: [SetLimit("day.run.jobs", 7)]})
+    assert hosts[1].digest == unpaused.digest, "waiting decides nothing"
+    proven(client, hosts[1])
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[dict[str, Any]]:
+    with FakeEndpoint() as endpoint:
+        yield {"llm": "openai", "base_url": endpoint.url, "api_key": "any", "limit_tokens": 10_000_000}
+
+
+def test_a_retry_asks_again_about_what_was_denied(tmp_path: Path, model: dict[str, Any]) -> None:
+    client = FakeRedis()
+    one_a_tick = {**model, "limits": {"tick.run.calls": 1}, "repair_from": 1440}
+    live(tmp_path, client, {}, until=55, **one_a_tick)
+    denied = JobHistory(client, RUN).newest(0, state="denied", kind="reflect")[-3:]
+    retries = [Retry(job.id.partition("/")[2], job.owner, job.appended) for job in denied]
+    outcomes = ask(client, RUN, retries, wait=5)
+    assert {outcome.state for outcome in outcomes} == {"waits"}
+    assert "the run is finished" in outcomes[0].detail
+    loop = live(tmp_path, client, {}, until=70, resume=True, **model)
+    told = {answer.control: answer for answer in answers(client, loop)}
+    assert [told[retry].refused for retry in retries] == [
+        "",
+        *["the limit tick 56 run calls = 1 has no room for it"] * 2,
+    ]
+    (line,) = [line for line in journal(client, loop) if line.core.tick == 56]
+    assert [decided.key.text() for decided in line.core.decided] == [told[retries[0]].job]
+    stream = loop.mind.streams[denied[0].owner]
+    assert stream.archived[denied[0].appended[0]].into, "replaced by what the model said"
+    proven(client, loop)
+
+
+def test_without_a_model_a_retry_would_say_the_same_again(tmp_path: Path) -> None:
+    client = FakeRedis()
+    live(tmp_path, client, {}, until=45, limits={"tick.run.jobs": 1})
+    job = JobHistory(client, RUN).newest(0, state="denied", kind="reflect")[-1]
+    ask(client, RUN, [Retry(job.id.partition("/")[2], job.owner, job.appended)], wait=0)
+    loop = live(tmp_path, client, {}, resume=True)
+    assert "no model is asked about reflect" in answers(client, loop)[0].refused
+
+
+def test_requests_wait_for_a_host_but_not_without_bound(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with pytest.raises(RunMissing):
+        ask(client, RUN, [SetMode("paused")], wait=0)
+    live(tmp_path, client, {}, until=2)
+    with pytest.raises(TooManyAsked, match="100 requests wait"):
+        ask(client, RUN, [SetCadence("reflect", 500)] * 101, wait=0)
+    ask(client, RUN, [SetCadence("reflect", 500)] * 100, wait=0)
+    live(tmp_path, client, {}, resume=True)
+    assert len({answer.id for answer in answers(client, live(tmp_path, client, {}, resume=True))}) == 100
+
+
+def test_a_request_that_is_sent_again_because_its_reply_was_lost_is_there_once(tmp_path: Path) -> None:
+    client = FakeRedis()
+    live(tmp_path, client, {}, until=2)
+    line = msgspec.json.encode(Asked("same", SetMode("draining")))
+    nonce: Any = client.get(incarnation_key(RUN))
+    for _ in range(2):
+        script(client, "control")(keys=[incarnation_key(RUN)], args=[run_base(RUN), nonce, 100, line])
+    assert client.llen(prefix_of(client, RUN) + "controls") == 1
+
+
+def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Path) -> None:
+    off: Script = {ASKED: [SetMode("draining")], ASKED + 3: [SetMode("running")]}
+    client = FakeRedis()
+    loop = live(tmp_path, client, off)
+    assert loop.tick == TICKS, "it was not left: jobs were open until it was called off"
+    lines = journal(client, loop)
+    assert {line.core.tick: line.core.controls for line in lines if line.core.controls} == {
+        ASKED + 1: (SetMode("draining"),), ASKED + 4: (SetMode("running"),),
+    }  # fmt: skip
+    decided = {line.core.tick: {d.decision for d in line.core.decided} for line in lines}
+    assert decided[ASKED + 10] == {"admitted"}
+    assert steering_of(client, prefix_of(client, RUN)).mode == "running"
+    proven(client, loop)
+    stopped = FakeRedis()
+    live(tmp_path, stopped, off, until=ASKED + 2)
+    assert live(tmp_path, stopped, off, resume=True).digest == loop.digest, "a resumed host knows that it drains"
+
+
+@pytest.mark.parametrize(
+    ("control", "decides"),
+    [
+        (SetLimit("day.run.jobs", 100_000), True),
+        (SetCadence("reflect", 1000), True),
+        (SetCadence("reflect", None, True), True),
+        (SetMode("running"), False),
+        (SetLimit("day.run.jobs", -1), False),
+    ],
+)
+def test_what_changes_decisions_is_part_of_the_digest_even_where_it_changed_none_yet(
+    tmp_path: Path, control: Control, decides: bool
+) -> None:
+    without = live(tmp_path, FakeRedis(), {}, until=12).digest
+    assert (live(tmp_path, FakeRedis(), {10: [control]}, until=12).digest != without) is decides
+
+
+def test_a_limit_that_operators_lifted_stays_lifted_for_who_resumes(tmp_path: Path) -> None:
+    client = FakeRedis()
+    live(tmp_path, client, {5: [SetLimit("day.run.jobs", 0)], 8: [SetLimit("day.run.jobs", None)]}, until=20)
+    loop = live(tmp_path, client, {}, resume=True)
+    assert loop.mind.view.table.of("day", "run", "jobs") is None
+    assert [change.tick for change in limits_of(client, prefix_of(client, RUN)).changes] == [6, 9]
+    assert summarise_run(client, RUN).refused == {}
+    proven(client, loop)

@@ -1,0 +1,58 @@
+"""What a call does before its endpoint's gate and after it, with a real server and the stand-in endpoint."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from redis import Redis
+
+from ops.fake_llm.server import FakeEndpoint
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import Settings
+from tasks.job import Job, JobKey
+from tests.integration.workers.llm_case import CAP, KEY, MODEL, PROMPT
+from workers.gate.gate import Gate
+from workers.jobs.calls import Calls
+from workers.jobs.shared_calls import Asked
+from workers.llm import client as llm
+from workers.llm.clients import ModelClients
+
+JOB = Job(
+    run="town", key=JobKey(420, "plan", "agent:ada", 0, 0), minute=420, due=425, reads=(), model="default",
+    output_cap=CAP,
+)  # fmt: skip
+
+
+def test_the_first_call_is_ready_to_be_sent_when_the_gate_lets_it_through(
+    client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the gate lets through leaves at once: others of the limit follow it closely."""
+    order: list[str] = []
+
+    def noted(owner: Any, name: str, step: str) -> None:
+        original = getattr(owner, name)
+
+        def run(*args: Any, **named: Any) -> Any:
+            order.append(step)
+            return original(*args, **named)
+
+        monkeypatch.setattr(owner, name, run)
+
+    noted(llm.ModelClient, "__init__", "client")
+    noted(llm.PooledRequest, "__init__", "pool")
+    noted(Gate, "enter", "gate")
+    noted(llm.PooledRequest, "send", "request")
+    with FakeEndpoint() as endpoint:
+        here = Endpoint(base_url=endpoint.url, api_key=SecretStr(KEY), requests_per_minute=6000)
+        settings = Settings(endpoints={"default": here})
+        models = ModelClients(settings.endpoint_table(), 2)
+        calls = Calls(client, settings, models, threading.Event())
+        for _ in range(2):
+            assert isinstance(calls.ask(JOB, PROMPT, MODEL, time.monotonic() + 60), Asked)
+        models.close()
+        calls.close()
+    assert order == ["client", "pool", "gate", "request", "gate", "request"]

@@ -1,0 +1,155 @@
+"""Every failure of an endpoint, for every kind that asks a model: what the job gets, what was called, paid and said.
+
+`ROWS` is the table of docs/reference/failures.md.
+"""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import pytest
+
+from host.endpoint_watch import AT_ONCE
+from ops.fake_llm.faults import FAULTS, status_of
+from ops.fake_llm.server import FakeEndpoint, Stats
+from tasks.kind import Kind
+from tasks.registry import kind_of, kinds
+from tests.integration.workers.failure_case import CLAIMS, KINDS, Outcome, publish_at_once, think
+from tests.repository import ROOT
+from workers.jobs.inline import InlinePublisher
+from workers.llm.failures import FAILURE_KINDS, FailureKind
+from workers.processes.embedded import EmbeddedServer
+
+PAGE = (ROOT / "docs" / "reference" / "failures.md").read_text()
+HEADING = f"| the endpoint | `--fault` | class | calls | tokens | source | events |\n|{' --- |' * 7}"
+SHORT = 3.0  # seconds for a job whose endpoint never answers in time
+
+
+class Row(NamedTuple):
+    what: str  # the endpoint does
+    fault: str  # of the stand-in; empty: nobody listens
+    failure: FailureKind | None  # its class; None: the answer is of use
+    calls: Literal["0", "1", "2", "each claim"]
+    tokens: Literal["none", "as told", "estimate", "upper bound"]
+    also: str = ""  # an event besides those of every failure
+
+    @property
+    def events(self) -> set[str]:
+        """What is logged."""
+        usual = ["llm.failed", "job.degraded"] if self.failure else []
+        usual += ["endpoint.unreachable"] if self.failure in AT_ONCE else []
+        return {*usual, self.also} - {""}
+
+    @property
+    def source(self) -> str:
+        """Of the job's result."""
+        return "heuristic" if self.failure else "llm"
+
+    def markdown(self) -> str:
+        """The row of the page."""
+        fault = f"`{self.fault}`" if self.fault else ""
+        events = ", ".join(f"`{event}`" for event in sorted(self.events))
+        failure = f"`{self.failure}`" if self.failure else ""
+        cells = self.what, fault, failure, self.calls, self.tokens, self.source, events
+        return "| " + " | ".join(cells) + " |"
+
+
+ROWS = [
+    Row("refuses the connection", "", "connection", "0", "none"),
+    Row("closes it without an answer", "close", "connection", "each claim", "upper bound"),
+    Row("resets it in mid-answer", "reset", "connection", "each claim", "upper bound"),
+    Row("hangs before the headers", "hang", "timeout", "1", "upper bound"),
+    Row("sends byte by byte, beyond the deadline", "drip", "timeout", "1", "upper bound"),
+    Row("the same, headers too", "drip_headers", "timeout", "1", "upper bound"),
+    Row("refuses the key", "401", "auth", "1", "none", "endpoint.opened"),
+    Row("forbids the call", "403", "auth", "1", "none", "endpoint.opened"),
+    Row("says that the account is empty", "quota", "quota_exhausted", "1", "none", "endpoint.opened"),
+    Row("does not know the model", "404", "model_missing", "1", "none", "endpoint.opened"),
+    Row("gave up waiting", "408", "timeout", "each claim", "upper bound"),
+    Row("gave up waiting, come again in a second", "408:1", "timeout", "each claim", "upper bound"),
+    Row("gave up waiting, come again after the deadline", "408:3600", "timeout", "1", "upper bound"),
+    Row("has a conflict", "409", "conflict", "each claim", "none"),
+    Row("has a conflict, come again in a second", "409:1", "conflict", "each claim", "none"),
+    Row("has a conflict, come again after the deadline", "409:3600", "conflict", "1", "none"),
+    Row("limits the rate", "429", "rate_limited", "each claim", "none"),
+    Row("limits the rate, come again in a second", "429:1", "rate_limited", "each claim", "none"),
+    Row("limits the rate, come again after the deadline", "429:3600", "rate_limited", "1", "none"),
+    Row("has another complaint", "418", "bad_request", "1", "none"),
+    Row("fails", "500", "server", "each claim", "none"),
+    Row("has no server behind it", "502", "server", "each claim", "none"),
+    Row("gave up waiting for the server behind it", "504", "server", "each claim", "upper bound"),
+    Row("is not available", "503", "overloaded", "each claim", "none"),
+    Row("is overloaded", "529", "overloaded", "each claim", "none"),
+    Row("fails, with status 200", "error_200", "server", "each claim", "none"),
+    Row("finds the prompt too long", "overflow", "context_overflow", "2", "none", "prompt.halved"),
+    Row("filters the prompt", "filter_400", "filtered", "1", "none"),
+    Row("filters the answer", "filter", "filtered", "1", "as told"),
+    Row("has a model that declines", "refusal", "refused", "2", "as told"),
+    Row("cuts the answer at its cap", "length", "truncated", "2", "as told"),
+    Row("has no choices", "no_choices", "empty", "2", "as told"),
+    Row("answers nothing", "blank", "empty", "2", "as told"),
+    Row("answers in words", "not_json", "not_json", "2", "as told"),
+    Row("breaks off the JSON", "broken_json", "not_json", "2", "as told"),
+    Row("sends a web page", "html", "not_json", "2", "upper bound"),
+    Row("gets types wrong", "wrong_types", "wrong_schema", "2", "as told"),
+    Row("answers with another schema", "wrong_schema", "wrong_schema", "2", "as told"),
+    Row("answers without end", "huge", "too_large", "1", "upper bound"),
+    Row("puts the JSON into prose", "prose", None, "1", "as told"),
+    Row("puts the JSON into a code fence", "fenced", None, "1", "as told"),
+    Row("tells no usage", "no_usage", None, "1", "estimate", "llm.no_usage"),
+    Row("tells NaN as usage", "nan_usage", None, "1", "estimate", "llm.no_usage"),
+    Row("tells negative usage", "negative_usage", None, "1", "estimate", "llm.no_usage"),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.fault or "refused" for row in ROWS])
+def test_whatever_fails_each_kind_goes_on(
+    row: Row, valkey: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(InlinePublisher, "publish", publish_at_once)
+    deadline = SHORT if status_of(row.fault) is None and row.failure == "timeout" else 60.0
+    with FakeEndpoint(faults={row.fault: 1.0} if row.fault else {}) as endpoint, valkey.client() as client:
+        found = think(tmp_path, client, endpoint.url if row.fault else _nobody(), deadline=deadline)
+        served = endpoint.stats()
+    for kind in KINDS:
+        check(row, kind_of(kind), found[kind], served)
+
+
+def check(row: Row, kind: Kind, found: Outcome, served: Stats) -> None:
+    """The outcome of one kind is what the row says."""
+    name, note = kind.name, found.note
+    calls = CLAIMS if row.calls == "each claim" else int(row.calls)
+    attempts = calls if row.fault else CLAIMS
+    assert (found.end, note.source, note.failure) == ("applied", row.source, row.failure or ""), name
+    assert (found.spent.calls, served.requests_by_model.get(name, 0), note.attempts) == (calls, calls, attempts), name
+    assert found.events == row.events, name
+    assert found.failures == ({row.failure: attempts} if row.failure else {}), name
+    tokens, told = found.spent.tokens, served.tokens_by_model.get(name, 0)
+    if row.tokens in ("none", "as told"):
+        assert (tokens, note.unreported) == (told, False), name
+        assert (tokens == 0) == (row.tokens == "none"), name
+    else:
+        least = kind.output_cap if row.tokens == "upper bound" else 1
+        assert calls * least < tokens <= calls * found.reserved.tokens, name
+        assert note.unreported, name
+
+
+def test_the_table_has_every_failure_and_every_fault() -> None:
+    learned = {"unsupported"}  # no fault: an endpoint that refuses a way of asking is asked in another
+    assert ({row.failure for row in ROWS} | learned) - {None} == set(FAILURE_KINDS)
+    assert {row.fault for row in ROWS if row.fault and status_of(row.fault) is None} == set(FAULTS)
+
+
+def test_the_page_has_the_table() -> None:
+    assert "\n".join([HEADING, *(row.markdown() for row in ROWS)]) in PAGE
+    assert [kind.name for kind in kinds() if kind.name != "prune"] == list(KINDS)
+    assert ", ".join(KINDS[:-1]) + f" and {KINDS[-1]}" in " ".join(PAGE.split())
+
+
+def _nobody() -> str:
+    """The URL of a port at which nobody listens."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{unused.getsockname()[1]}/v1"

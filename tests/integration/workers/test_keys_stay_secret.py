@@ -1,0 +1,148 @@
+"""Keys and passwords appear nowhere: a provider repeats them in all it says, and everything written is searched."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+from typer.testing import CliRunner
+
+from ops.cli import app
+from tests.integration.command import cogitate
+from tests.live_flower import flower, get, started
+from workers.processes.embedded import EmbeddedServer
+
+BY_ENVIRONMENT, BY_FILE, PASSWORD = "sk-environment-4711-abcdef", "sk-file-0815-ghijkl", "hunter2-hunter2"
+ENCODED = base64.b64encode(f"someone:{PASSWORD}".encode()).decode()
+SECRETS = (BY_ENVIRONMENT, BY_FILE, PASSWORD, ENCODED)
+SHOWING = (
+    "config", "config --json", "status town", "status town --json", "jobs town", "audit town",
+    "export town --what journal", "export town --what jobs", "export town --what memories",
+)  # fmt: skip
+RUN = ("run", "--town", 3, "--ticks", 425, "--run", "town", "--workers", 0, "--llm", "openai", "-vv")
+LOGIN = "me:flower"
+PAGES = ("api/tasks", "api/workers", "tasks", "broker", "cadence/data?run=town", "budgets/data?run=town")
+WORKER = ("worker", "--loglevel", "debug")
+
+
+def repeated(model: str, secret: str) -> tuple[int, dict[str, Any]]:
+    """What the provider says to a model's call: an error with the secret, or a valid answer that is made of it."""
+    if model == "plan":
+        return 400, {"error": {"message": f"bad key {secret}", "code": secret, "type": secret, "param": secret}}
+    if model == "act":
+        text = json.dumps({"location": "", "doing": secret, "reason": secret, "completing_plan_item": False})
+    else:
+        text = json.dumps({"insight": f"The key is {secret}.", "significance": 5, "relationship_changes": []})
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    return 200, {"id": secret, "choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 9}}
+
+
+@contextmanager
+def nasty_provider(heard: set[str]) -> Iterator[int]:
+    """The port of a server that repeats the key it was sent, in body and headers, and adds it to `heard`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            secret = self.headers["Authorization"].partition(" ")[2]
+            heard.add(secret)
+            status, body = repeated(request["model"], secret)
+            text = json.dumps(body).encode()
+            self.send_response(status)
+            for name, value in (("X-Key", secret), ("Content-Length", str(len(text)))):
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Keep the output of tests clean."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def configured(port: int) -> str:
+    """One key comes from the file, one from the environment, and one is user and password of a URL."""
+    address = f"127.0.0.1:{port}/v1"
+    return f"""
+        tiers = {{ routine = "plan" }}
+        limit_tokens = 1000000
+        reflection_interval = 60
+        act_interval = 20
+        capture = true
+        [endpoints.of_file]
+        base_url = "http://{address}"
+        api_key = "{BY_FILE}"
+        [endpoints.of_environment]
+        base_url = "http://{address}"
+        [endpoints.of_url]
+        base_url = "http://someone:{PASSWORD}@{address}"
+        [models]
+        plan = {{ endpoint = "of_file", model = "plan" }}
+        act = {{ endpoint = "of_url", model = "act" }}
+        reflect = {{ endpoint = "of_environment", model = "reflect" }}
+        [kind_tiers]
+        act = {{ routine = "act" }}
+        reflect = {{ routine = "reflect" }}
+    """.replace("\n        ", "\n")
+
+
+def test_no_key_is_written_shown_or_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data_dir, heard = tmp_path / "data", set[str]()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", BY_ENVIRONMENT)
+    said: dict[str, str] = {}
+    with nasty_provider(heard) as port, EmbeddedServer(data_dir) as server:
+        (tmp_path / "cogitate.toml").write_text(configured(port))
+        with flower(data_dir, f"--basic-auth={LOGIN}") as address:
+            with started(*WORKER, data_dir=data_dir, log=tmp_path / "worker.log", OPENAI_API_KEY=BY_ENVIRONMENT):
+                done = cogitate(*RUN, data_dir=data_dir, OPENAI_API_KEY=BY_ENVIRONMENT)
+            said |= {page: get(f"{address}/{page}", LOGIN)[1] for page in PAGES}
+        said["run"] = done.stdout + done.stderr
+        for shown in SHOWING:
+            said[shown] = shown_by(*shown.split(), data_dir=data_dir)
+        for database in range(2):
+            with server.client(database) as client:
+                said[f"database {database}"] = everything(client)
+    assert done.returncode == 0, said["run"]
+    for path in tmp_path.rglob("*"):
+        if path.is_file() and path.name != "cogitate.toml":
+            said[str(path)] = path.read_bytes().decode("latin-1")
+    assert heard == {BY_FILE, BY_ENVIRONMENT, ENCODED}
+    assert "town/360/plan" in said["api/tasks"]
+    assert "[key]" in said["database 0"], "what models said was kept, but for the key"
+    assert "llm.failed" in said[str(tmp_path / "worker.log")]
+    assert [(where, secret) for where, text in said.items() for secret in SECRETS if secret in text] == []
+
+
+def shown_by(*arguments: str, data_dir: Path) -> str:
+    """What a command shows, run in this process."""
+    shown = CliRunner().invoke(app, [*arguments, "--data-dir", str(data_dir)])
+    assert shown.exit_code == 0, shown.output
+    return shown.output
+
+
+def everything(client: Redis) -> str:
+    """All keys of a database and what they hold."""
+    reading: dict[bytes, Callable[[bytes], object]] = {
+        b"string": client.get,
+        b"hash": client.hgetall,
+        b"list": lambda key: client.lrange(key, 0, -1),
+        b"set": client.smembers,
+        b"zset": lambda key: client.zrange(key, 0, -1),
+    }
+    return "\n".join(f"{key!r} {reading[client.type(key)](key)!r}" for key in sorted(client.keys()))

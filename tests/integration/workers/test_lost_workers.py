@@ -1,0 +1,134 @@
+"""What is lost with a worker, and what is not: a job that kills, its neighbours, a result that the ledger forgot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from scheduler.inspection.audit.audit import audit
+from scheduler.ledger.claims import Claim, Result
+from tasks.job import Job
+from tests.integration.scheduler.ledger.ledger_case import (
+    CALL,
+    KINDS,
+    OTHER,
+    OWNER,
+    Host,
+    claimed,
+    settle,
+    thought,
+    worker,
+)
+from workers.jobs.kept_results import KeptResults
+from workers.processes.embedded import EmbeddedServer
+
+CAP, AT_ONCE = 4, 4
+
+
+@pytest.fixture
+def client(valkey: EmbeddedServer) -> Iterator[Redis]:
+    with valkey.client() as client:
+        yield client
+
+
+def lost(host: Host, claims: list[Claim]) -> None:
+    """The worker of these attempts was killed, and the host has seen their lease run out."""
+    host.ledger.collect(host.tick.number, "due", [claim.token for claim in claims])
+
+
+def counted(client: Redis, host: Host, job: Job) -> int:
+    """How often a job was claimed."""
+    found: Any = client.hget(f"{host.ledger.prefix}job:{job.key.text()}", "claims")
+    return int(found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_job_that_kills_takes_few_claims_of_its_neighbours_along(client: Redis, seed: int) -> None:
+    random = Random(seed)
+    host = Host(client, kinds=KINDS)
+    jobs = host.turn(*((kind.name, owner) for kind in KINDS for owner in (OWNER, OTHER)))
+    assert len(jobs) > AT_ONCE
+    deadly, waiting, deaths = jobs[0], list(jobs), 0
+    for process in range(100):
+        claims = worker(client, f"w{process}")
+        random.shuffle(waiting)
+        held: list[Claim] = []
+        for job in waiting:
+            if len(held) < AT_ONCE and isinstance(claim := claims.claim(job.id), Claim):
+                held.append(claim)
+        for claim in held:
+            if claim.job != deadly:
+                continue
+            deaths += 1
+            lost(host, held)
+            break
+        else:
+            for claim in held:
+                settle(claims, claim)
+                waiting.remove(claim.job)
+        if waiting == [deadly] and deaths == CAP:
+            break
+    assert client.hget(f"{host.ledger.prefix}job:{deadly.key.text()}", "state") == b"dead"
+    assert deaths == CAP
+    assert waiting == [deadly], "all others are done"
+    assert max(counted(client, host, job) for job in jobs if job != deadly) <= 3
+    assert audit(client, "r") == []
+
+
+def test_a_job_that_has_lost_two_workers_runs_alone(client: Redis) -> None:
+    host = Host(client)
+    job, other = host.turn(("think", OWNER), ("think", OTHER))
+    for name in ("first", "second"):
+        lost(host, [claimed(worker(client, name), job)])
+    third, fourth = worker(client, "third"), worker(client, "fourth")
+    neighbour = claimed(third, other)
+    assert third.claim(job.id) == "alone", "it would take its neighbour along"
+    settle(third, neighbour, None)
+    suspect = claimed(third, job)
+    assert third.claim(other.id) == "alone", "it would be taken along"
+    settle(fourth, claimed(fourth, other))
+    assert settle(third, suspect) == "staged"
+    assert client.exists(host.ledger.prefix + "alone") == 0
+    assert audit(client, "r") == []
+
+
+def test_a_forgotten_result_is_settled_again(client: Redis) -> None:
+    """The ledger comes back without the settle, then without the claim as well; nothing is thought twice."""
+    host = Host(client)
+    job, _ = host.turn(("think", OWNER), ("think", OTHER))
+    claims = worker(client)
+    kept = KeptResults(claims, interval=1e9)
+    before_claim = dump(client)
+    claim = claimed(claims, job)
+    before_settle = dump(client)
+    result = Result(effects=(thought(job, "dear"),), source="llm", usage=CALL)
+    assert claims.settle(claim, result, CALL) == "staged"
+    kept.keep(claim, result, CALL)
+    for forgotten in (before_settle, before_claim):
+        restore(client, forgotten)
+        kept.look()
+        assert claims.states([claim]) == ["staged"]
+        assert audit(client, "r") == []
+    kept.look()
+    assert len(kept._kept) == 1, "no tick has confirmed it"
+    host.until(6)
+    kept.look()
+    assert len(kept._kept) == 0
+    assert host.ended()[job.key] == ("applied", "none")
+
+
+def dump(client: Redis) -> dict[bytes, bytes]:
+    """All that the server holds."""
+    keys: Any = client.keys()
+    return {key: client.dump(key) for key in keys}  # type: ignore[misc]
+
+
+def restore(client: Redis, kept: dict[bytes, bytes]) -> None:
+    """Have the server hold this and nothing else."""
+    client.flushall()
+    for key, value in kept.items():
+        client.restore(key, 0, value)

@@ -1,0 +1,239 @@
+"""Conversations are found by who talks and when, and told without losing names, numbers and promises."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.entry import MAX_TEXT, Entry
+from memory.summaries.conversations import (
+    GAP,
+    LONGEST,
+    conversations,
+    digest,
+    is_dialogue,
+    line,
+    listing,
+    named,
+)
+from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, WORLD, message, observation, stream_of
+
+
+def test_same_participants_close_in_time_are_one_conversation() -> None:
+    stream = stream_of(
+        message("Hi.", 600),
+        message("Hello.", 605, speaker=KLAUS, hearer=MARIA),
+        message("A word?", 606, speaker=ISABELLA),
+        message("Still here?", 634),
+        message("Back again.", 664),
+    )
+    assert [talk.numbers for talk in conversations(KLAUS, stream.live())] == [(1, 2, 4), (3,), (5,)]
+
+
+def test_the_owner_takes_part_whether_named_or_not() -> None:
+    heard = message("Hi.", 600)
+    told = observation("Maria says hi.", 601, subjects=(MARIA,), source="dialogue")
+    assert len(conversations(KLAUS, stream_of(heard, told).live())) == 1
+
+
+def test_observations_reflections_and_summaries_are_no_lines() -> None:
+    summary = Entry(type="summary", text="They talked.", minute=600, source="dialogue", subjects=(KLAUS, MARIA))
+    assert conversations(KLAUS, stream_of(observation("A tree.", 600), summary).live()) == []
+
+
+def test_a_talk_without_end_is_cut_after_a_day() -> None:
+    lines = [message(f"Line {i}.", i * 20) for i in range(100)]
+    found = conversations(KLAUS, stream_of(*lines).live())
+    assert all(talk.entries[-1].minute - talk.oldest < LONGEST for talk in found)
+    assert len(found) == 2
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4000), st.sampled_from([(KLAUS, MARIA), (MARIA, KLAUS), (KLAUS, ISABELLA)])),
+        max_size=40,
+    )
+)
+def test_every_line_is_in_one_conversation_and_none_could_be_joined(lines: list[tuple[int, tuple[str, str]]]) -> None:
+    entries = [message("x", minute, speaker=who[0], hearer=who[1]) for minute, who in lines]
+    live = stream_of(*entries).live()
+    found = conversations(KLAUS, live)
+    assert sorted(n for talk in found for n in talk.numbers) == [e.number for e in live if is_dialogue(e)]
+    for talk in found:
+        minutes = [e.minute for e in talk.entries]
+        assert minutes == sorted(minutes)
+        assert all(b - a < GAP for a, b in itertools.pairwise(minutes))
+    for one in found:
+        for other in found:
+            if one is not other and one.participants == other.participants and one.oldest <= other.oldest:
+                far = other.oldest - one.entries[-1].minute >= GAP
+                assert far or other.oldest - one.oldest >= LONGEST
+    assert conversations(KLAUS, reversed(live)) == found
+
+
+def test_the_speaker_is_named_by_the_text_or_is_the_first_subject() -> None:
+    assert line(message("See you.", 600), WORLD.names)[:2] == ("Maria Lopez", "See you.")
+    assert line(message("Klaus Mueller: See you.", 600), WORLD.names)[:2] == ("Klaus Mueller", "See you.")
+    assert line(message("Note: bring snacks.", 600), WORLD.names)[:2] == ("Maria Lopez", "Note: bring snacks.")
+    assert line(observation("Maria Lopez: the name on a door.", 600), {})[:2] == (
+        "",
+        "Maria Lopez: the name on a door.",
+    )
+
+
+def test_a_digest_keeps_who_when_names_numbers_and_promises() -> None:
+    talk = [
+        message("Hey! How are you?", 600),
+        message("I will bring 20 red balloons to Hobbs Cafe at 4 pm.", 601, speaker=KLAUS, hearer=MARIA),
+        message("Great. Isabella Rodriguez needs 12 chairs.", 602),
+    ]
+    text = digest(stream_of(*talk).live(), {**WORLD.names, "cafe": "Hobbs Cafe"})
+    for kept in ("Klaus Mueller", "Maria Lopez", "Isabella Rodriguez", "20", "12", "4 pm", "Hobbs Cafe", "10:00 AM"):
+        assert kept.casefold() in text.casefold()
+    assert "How are you" not in text
+
+
+def test_a_digest_is_never_empty() -> None:
+    for text in ("?", "Hm?", "…", "Как дела?"):
+        assert digest(stream_of(message(text, 600)).live(), WORLD.names).strip()
+        assert digest(stream_of(observation(text, 600)).live(), {}).strip()
+    assert digest([], {})
+
+
+def test_a_line_at_the_very_end_of_the_pause_or_of_the_day_opens_a_new_talk() -> None:
+    def talks(*minutes: int) -> list[tuple[int, ...]]:
+        found = conversations(KLAUS, stream_of(*(message("x", minute) for minute in minutes)).live())
+        return [talk.numbers for talk in found]
+
+    assert talks(600, 600 + GAP - 1) == [(1, 2)]
+    assert talks(600, 600 + GAP) == [(1,), (2,)]
+    steps = range(0, LONGEST, 20)
+    assert len(talks(*steps, LONGEST - 1)) == 1
+    assert talks(*steps, LONGEST)[1:] == [(len(steps) + 1,)]
+
+
+def test_a_talk_is_told_by_its_numbers_its_beginning_and_its_mean_importance() -> None:
+    later, first = message("Later.", 620, importance=8), message("First.", 610, importance=0)
+    (talk,) = conversations(KLAUS, stream_of(later, first, message("Same minute.", 620, importance=3)).live())
+    assert [entry.text for entry in talk.entries] == ["First.", "Later.", "Same minute."]
+    assert (talk.numbers, talk.oldest, talk.importance) == ((1, 2, 3), 610, 5.5)
+    assert talk.participants == (KLAUS, MARIA)
+    (unrated,) = conversations(KLAUS, [first])
+    assert unrated.importance == 0.0
+
+
+def test_who_takes_part_is_sorted_and_the_same_whoever_speaks() -> None:
+    crowd = [message("x", 600 + n, subjects=(f"agent:{n:02}", KLAUS, MARIA)) for n in range(20)]
+    for talk in conversations(ISABELLA, crowd):
+        assert talk.participants == tuple(sorted({ISABELLA, *talk.entries[0].subjects}))
+    assert len(conversations(MARIA, [message("x", 1, speaker=KLAUS, hearer=MARIA), message("x", 2)])) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_line"),
+    [
+        ({"type": "message", "source": "perception"}, True),
+        ({"type": "message", "source": "dialogue"}, True),
+        ({"type": "observation", "source": "dialogue"}, True),
+        ({"type": "observation", "source": "perception"}, False),
+        ({"type": "summary", "source": "dialogue"}, False),
+    ],
+)
+def test_a_line_is_a_message_or_an_overheard_observation(fields: dict[str, Any], is_line: bool) -> None:
+    assert is_dialogue(Entry(text="x", minute=1, **fields)) is is_line
+
+
+def test_the_name_of_an_owner_is_the_display_name_or_its_id() -> None:
+    names = {MARIA: "Maria Lopez", KLAUS: ""}
+    assert [named(owner, names) for owner in (MARIA, KLAUS, "cafe", "agent:")] == [
+        "Maria Lopez", "klaus", "cafe", "agent:",
+    ]  # fmt: skip
+
+
+def test_parts_are_listed_as_in_a_sentence() -> None:
+    assert [listing(parts) for parts in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "speaker", "text"),
+    [
+        (message("Isabella Rodriguez: Hi.", 1), "Isabella Rodriguez", "Hi."),  # known by her name, though not there
+        (message("ben: Hi.", 1, speaker="agent:ben"), "ben", "Hi."),  # there, though without a display name
+        (message("Ann: Hi.", 1), "Maria Lopez", "Ann: Hi."),
+        (message("Maria Lopez:Hi.", 1), "Maria Lopez", "Maria Lopez:Hi."),
+        (message("Maria Lopez:  \n Hi.", 1), "Maria Lopez", "Hi."),
+        (message("Maria Lopez: ", 1), "Maria Lopez", "Maria Lopez: "),
+        (message("Hi.", 1, subjects=()), "", "Hi."),
+        (observation("Maria Lopez: Hi.", 1, source="dialogue"), "Maria Lopez", "Hi."),
+        (observation("Maria Lopez: Hi.", 1), "", "Maria Lopez: Hi."),
+        (observation("Maria waves.", 1, subjects=(MARIA,)), "", "Maria waves."),
+    ],
+)
+def test_a_line_has_a_speaker_a_text_and_a_time(entry: Entry, speaker: str, text: str) -> None:
+    assert line(entry, WORLD.names) == (speaker, text, 1)
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        (
+            [message("I will bring 20 chairs tomorrow.", 600), message("Thanks!", 601)],
+            "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. "
+            "Maria Lopez will bring 20 chairs on day 2.",
+        ),
+        (
+            [message("I will bring 20 chairs.", 1440 + 615, subjects=(MARIA, KLAUS, ISABELLA), location="")],
+            "Maria Lopez, Klaus Mueller and Isabella Rodriguez talked on day 2, 10:15 AM. "
+            "Maria Lopez will bring 20 chairs.",
+        ),
+        (
+            [message("I will buy 3 ducks.", 600, subjects=(KLAUS,))],
+            "Conversation with Klaus Mueller at cafe on day 1, 10:00 AM. Klaus Mueller will buy 3 ducks.",
+        ),
+        ([message("I will bring 20 chairs.", 9), observation("A tree fell.", 8)],
+         "A tree fell. Maria Lopez will bring 20 chairs."),
+        ([message("4 ducks.", 600, subjects=())], "4 ducks."),
+        ([message("Hm?", 600)], "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. Hm?"),
+        ([message("Oh?", 601), message("Hm?", 600)],
+         "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. Hm?"),
+        ([observation("?", 600)], "?"),
+        ([], "Nothing worth keeping was said."),
+    ],
+)  # fmt: skip
+def test_a_digest_opens_with_who_talked_where_and_when(entries: list[Entry], told: str) -> None:
+    assert digest(stream_of(*entries).live(), WORLD.names) == told
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [(29, 29), (30, 30), (31, 30), (92, 30), (93, 31), (150, 50), (269, 89), (270, 90), (273, 90), (400, 90)],
+)
+def test_a_digest_takes_a_third_of_the_words_but_30_to_90(words: int, kept: int) -> None:
+    seen = [observation(f"{1000 + n}", n) for n in range(words)]
+    assert len(digest(stream_of(*seen).live(), {}).split()) == kept
+
+
+def test_the_header_of_a_digest_takes_nothing_of_its_room() -> None:
+    said = [message(f"{1000 + n}", n) for n in range(150)]
+    said = [msgspec.structs.replace(entry, text=f"Maria Lopez promises {entry.text} ducks.") for entry in said[:30]]
+    header = "Maria Lopez and Klaus Mueller talked at cafe on day 1, 12:00 AM."
+    told = digest(stream_of(*said).live(), WORLD.names)
+    assert told.startswith(header)
+    assert 45 < len(told.removeprefix(header).split()) <= 50
+
+
+def test_a_digest_is_no_longer_than_a_text_may_be() -> None:
+    assert len(digest([observation("x" * 5_000, 1)], {})) == MAX_TEXT
+
+
+def test_the_style_of_a_digest_chooses_what_it_tells() -> None:
+    facts = [observation(f"Zoe paid {n} crowns to Max in Rome.", n) for n in range(20, 24)]
+    gist = [observation(f"the garden gate was open and the garden dog ran {word}.", n + 30)
+            for n, word in enumerate(["off", "home", "away", "loose"])]  # fmt: skip
+    entries = stream_of(*facts, *gist).live()
+    assert digest(entries, {}) == digest(entries, {}, style="facts") != digest(entries, {}, style="gist")

@@ -1,0 +1,112 @@
+"""Work on text that others write grows with its length and no faster, whatever the text.
+
+A text is doubled, and doubled twice more. Work that is linear grows as much as the text; quadratic work grows as much
+again. Work is the thread's own processor time, the least of some runs that take turns, in ratio to that for the text
+at first: what the machine does beside hardly counts.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+import unicodedata
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.language.text import WHITE_SPACE, normalized
+from tests.unit.memory.hostile_text import SHAPES, SHAPES_OF_ANSWERS, Shape
+from tests.unit.memory.pattern_samples import PACKAGES, patterns, pumps
+from tests.unit.memory.text_functions import FUNCTIONS, FUNCTIONS_OF_ANSWERS, LISTS
+
+LENGTH = 500  # characters at first, 4,000 in the end
+TIMES = (2, 8)  # at the first of them cubic work fails, which would take minutes at the second
+MOST = 3  # times the work of as many texts of the first length; quadratic work would be eight times as much
+RUNS = 3
+PATTERNS = patterns()
+
+_CACHED = [
+    value
+    for name, module in list(sys.modules.items())
+    if name.partition(".")[0] in PACKAGES
+    for value in vars(module).values()
+    if hasattr(value, "cache_clear")
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _collector_off() -> Iterator[None]:
+    """Leave out the garbage collector, whose work is not the function's."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def _work(done: Callable[[], object]) -> float:
+    """Seconds of this thread, nothing being remembered from before."""
+    for cached in _CACHED:
+        cached.cache_clear()
+    start = time.thread_time()
+    done()
+    return time.thread_time() - start
+
+
+def _assert_linear(made: Callable[[int], Callable[[], object]], length: int = LENGTH) -> None:
+    short = made(length)
+    for times in TIMES:
+        long = made(times * length)
+        runs = [(_work(short), _work(long)) for _ in range(RUNS)]
+        least, grown = map(min, zip(*runs, strict=True))
+        assert grown <= MOST * times * least, f"{times} times the length takes {grown / least:.0f} times the work"
+
+
+def _of_text(function: Callable[[str], object], shape: Shape) -> Callable[[int], Callable[[], object]]:
+    def made(length: int) -> Callable[[], object]:
+        text = shape(length)
+        return lambda: function(text)
+
+    return made
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_of_text(function: str, shape: str) -> None:
+    _assert_linear(_of_text(FUNCTIONS[function], SHAPES[shape]))
+
+
+@pytest.mark.parametrize("shape", SHAPES_OF_ANSWERS)
+@pytest.mark.parametrize("function", FUNCTIONS_OF_ANSWERS)
+def test_functions_of_answers(function: str, shape: str) -> None:
+    _assert_linear(_of_text(FUNCTIONS_OF_ANSWERS[function], SHAPES_OF_ANSWERS[shape]))
+
+
+@pytest.mark.parametrize("function", LISTS)
+def test_functions_of_many_texts(function: str) -> None:
+    _assert_linear(LISTS[function], 50)
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_regular_expressions(name: str) -> None:
+    """Every pattern of the product, on texts of the shapes and on texts that keep its own repeats busy."""
+    used = PATTERNS[name]
+    for shape in (*SHAPES.values(), *pumps(used.pattern)):
+        _assert_linear(_of_text(used.on, shape))
+
+
+def test_white_space_is_all_there_is() -> None:
+    assert {char for char in map(chr, range(sys.maxunicode + 1)) if char.isspace()} == set(WHITE_SPACE)
+
+
+@given(
+    st.lists(st.sampled_from(["a", "e\u0301", "\u1ec7", "\u0301", "\u0316", "\u0327", "\u0344", "\u0f71", "\u0f73",
+                              "\u0f75", "\u0f81", "\u05b0", "\uac00", "\u11a8", " "]), max_size=12),
+    st.lists(st.sampled_from("\u0301\u0316\u0327\u0344\u0f73\u0f75\u0f81\u05b0"), min_size=31, max_size=80),
+    st.sampled_from(["NFC", "NFKD"]),
+)  # fmt: skip
+def test_a_normal_form_is_unicodes(before: list[str], marks: list[str], form: str) -> None:
+    text = "".join([*before, *marks, *before])
+    assert normalized(text, form) == unicodedata.normalize(form, text)

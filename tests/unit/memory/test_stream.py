@@ -1,0 +1,196 @@
+"""A stream read as of any tick, and the note of its changes."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.entry import Entry, Marks, PlanItem
+from memory.stream import Stream
+from tests.unit.scheduler.scheduler_case import ANN, seen
+
+steps = st.lists(st.tuples(st.sampled_from(["append", "archive", "next"]), st.integers(0, 99)), max_size=60)
+
+
+@given(steps)
+def test_the_past_reads_the_same_for_ever(steps: list[tuple[str, int]]) -> None:
+    """What was live at the end of a tick is found later from numbers and archive ticks alone."""
+    stream, tick = Stream(ANN), 1
+    past: dict[int, tuple[int, list[int]]] = {}
+    for what, which in steps:
+        live = [entry.number for entry in stream.live()]
+        if what == "append":
+            stream.append(seen(f"{which}"), tick)
+        elif what == "archive" and live:
+            stream.archive(live[which % len(live)], tick)
+        else:
+            past[tick] = (stream.head.last_number, live)
+            tick += 1
+    for then, (upto, live) in past.items():
+        assert [entry.number for entry in stream.as_of(upto, then)] == live
+    again = Stream(ANN, entries=stream.entries.values(), archived=stream.archived, head=stream.head)
+    assert again.live() == stream.live()
+    assert again.count() == stream.count() == len(stream.live())
+
+
+def test_numbers_are_never_given_twice() -> None:
+    stream = Stream(ANN)
+    for i in range(3):
+        stream.append(seen(f"{i}"), 1)
+    stream.archive(3, 2)
+    stream.delete([3])
+    assert stream.append(seen("new"), 3).number == 4
+    assert [e.number for e in stream.entries.values()] == [1, 2, 4]
+
+
+def test_a_stream_that_forgets_what_it_takes_in_takes_no_more_room_in_the_end() -> None:
+    stream = Stream(ANN)
+    for tick in range(1, 200):
+        for _ in range(10):
+            number = stream.append(seen("the same"), tick).number
+            stream.archive(number, tick)
+            stream.mark(number, Marks(repeats=1))
+        stream.delete([n for n, archived in stream.archived.items() if archived.tick <= tick - 75])
+    assert [len(held) for held in (stream.entries, stream.archived, stream.marks, stream._live)] == [750, 750, 750, 0]
+    for held in (stream.entries, stream.archived, stream.marks, stream._live):
+        assert sys.getsizeof(held) == sys.getsizeof(dict.fromkeys(held))
+
+
+def test_entries_are_numbered_and_dated_by_the_stream() -> None:
+    entry = Stream(ANN).append(Entry(type="observation", text="saw", minute=5, number=77, tick=9), 3)
+    assert (entry.number, entry.tick) == (1, 3)
+
+
+def test_counts_follow_types() -> None:
+    stream = Stream(ANN)
+    for kind in ("observation", "message", "summary", "reflection", "plan"):
+        stream.append(Entry(type=kind, text=kind, minute=0), 1)  # type: ignore[arg-type]
+    assert (stream.observed(), stream.count("reflection"), stream.count()) == (3, 1, 5)
+    stream.archive(2, 2)
+    assert (stream.observed(), stream.count("message"), stream.count()) == (2, 0, 4)
+    assert stream.latest("message") is None
+
+
+def test_the_status_of_an_archived_plan_is_forgotten() -> None:
+    stream = Stream(ANN)
+    items = (PlanItem(id="1-0", description="eat"), PlanItem(id="1-1", description="sleep"))
+    plan = stream.append(Entry(type="plan", text="day", minute=0, items=items, valid_until=100), 1)
+    stream.set_plan_status("1-0", "active")
+    assert [item.status for item in stream.plan_items(plan)] == ["active", "pending"]
+    assert stream.current_plan(99) == plan
+    assert stream.current_plan(100) is None
+    stream.archive(plan.number, 2)
+    assert stream.head.plan_status == {}
+
+
+def test_changes_are_taken_once() -> None:
+    stream = Stream(ANN)
+    stream.append(seen("one"), 1)
+    stream.append(seen("two"), 1)
+    stream.archive(1, 1, into=2)
+    stream.mark(2, Marks(accesses=1))
+    changes = stream.take_changes()
+    assert (changes.appended, changes.archived, changes.marked, changes.head) == ([1, 2], [1], {2}, True)
+    assert not stream.take_changes()
+    stream.set_counter("n", 1)
+    assert stream.take_changes().head
+    stream.set_counter("n", 1)
+    assert not stream.changes
+
+
+def test_strings_that_entries_have_in_common_are_held_once() -> None:
+    """Entries come from JSON, each with strings of its own; both sides of a conversation keep its every line."""
+    said = msgspec.json.encode(Entry(type="message", text="Good morning.", minute=0, location="cafe", subjects=(ANN,)))
+    ann, ben = (Stream(owner).append(msgspec.json.decode(said, type=Entry), 1) for owner in ("agent:ann", "agent:ben"))
+    read = Stream(ANN, entries=[msgspec.json.decode(said, type=Entry)]).live()[0]
+    for other in (ben, read):
+        assert other.text is ann.text
+        assert other.location is ann.location
+        assert other.subjects is ann.subjects
+
+
+def held(stream: Stream) -> dict[str, object]:
+    """All that a stream says of itself."""
+    kinds = ("observation", "message", "summary", "reflection", "plan")
+    return {
+        "live": stream.live(), "by type": [stream.live(kind) for kind in kinds], "stats": stream.stats(),
+        "counts": [stream.count(kind) for kind in kinds], "all": stream.count(), "observed": stream.observed(),
+        "latest": [stream.latest(kind) for kind in kinds], "unrated": stream.unrated(), "guesses": stream.provisional(),
+        "flags": [(stream.is_live(n), stream.is_unrated(n), stream.is_provisional(n)) for n in range(40)],
+        "seal": stream.seal(), "past": [stream.as_of(40, tick) for tick in range(9)],
+    }  # fmt: skip
+
+
+@st.composite
+def lived(draw: st.DrawFn) -> Stream:
+    stream = Stream(ANN)
+    if draw(st.booleans()):
+        stream.seal()  # from here on it is kept up with every change
+    for tick in range(1, 8):
+        for _ in range(draw(st.integers(0, 3))):
+            entry = Entry(
+                type=draw(st.sampled_from(["observation", "message", "summary", "reflection", "plan"])), text="seen",
+                minute=draw(st.integers(0, 5)), importance=draw(st.integers(0, 2)), provisional=draw(st.booleans()),
+            )  # fmt: skip
+            stream.append(entry, tick)
+        for entry in stream.live():
+            match draw(st.integers(0, 5)):
+                case 0:
+                    stream.archive(entry.number, tick, draw(st.integers(0, 1)))
+                case 1 | 3:  # some more than once
+                    stream.mark(entry.number, Marks(accesses=tick))
+                case 2 if stream.is_unrated(entry.number):
+                    stream.rate(entry.number, 4, tick)
+        if draw(st.booleans()):
+            stream.delete([number for number, record in stream.archived.items() if record.tick < tick - 1])
+    return stream
+
+
+@given(lived())
+def test_a_stream_that_is_read_back_says_the_same_of_itself(stream: Stream) -> None:
+    again = Stream(
+        ANN, entries=stream.entries.values(), archived=stream.archived, marks=stream.marks, head=stream.head
+    )  # fmt: skip
+    assert held(again) == held(stream)
+    again.note_all()
+    changes = again.take_changes()
+    assert (changes.appended, changes.archived, changes.marked) == (
+        [*stream.entries], sorted(stream.archived), set(stream.marks)
+    )  # fmt: skip
+    assert changes.head
+
+
+def test_each_change_is_noted_for_the_ledger() -> None:
+    stream = Stream(ANN)
+    for minute in range(4):
+        stream.append(Entry(type="observation", text="seen", minute=minute), 1)
+    stream.archive(1, 2, into=4)
+    stream.archive(2, 2)
+    stream.mark(1, Marks(accesses=1))
+    stream.take_changes()
+    stream.delete([1, 2])
+    changes = stream.take_changes()
+    assert (changes.deleted, changes.deleted_into, changes.deleted_marks) == ([1, 2], [1], [1])
+    stream.rate(3, 7, 3)
+    assert stream.take_changes().rated == {3}
+    assert (stream.entries[3].importance, stream.entries[3].rated, stream.live()[0]) == (7, 3, stream.entries[3])
+    stream.archive(3, 4, into=4)
+    stream.take_changes()
+    stream.forget_target(3)
+    assert stream.take_changes().deleted_into == [3]
+    assert (stream.archived[3].tick, stream.archived[3].into) == (4, 0)
+    stream.wait(seen("later"))
+    assert stream.take_changes().head
+    stream.forget_waiting(0, 1)
+    assert stream.take_changes().head
+    assert stream.head.waiting == []
+
+
+def test_what_is_asked_by_time_is_from_the_first_minute_and_before_the_last() -> None:
+    stream = Stream(ANN)
+    for minute in (9, 10, 19, 20):
+        stream.append(seen("seen", minute), 1)
+    assert [entry.minute for entry in stream.between(10, 20)] == [10, 19]

@@ -1,0 +1,90 @@
+"""To tests that are not marked, a machine with recorded runs and programs of the system looks like one without."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.repository import copy_shared
+from tests.system_programs import SYSTEM_PROGRAMS, path_without_system_programs
+
+TESTS = """
+import os
+import shutil
+import subprocess
+
+import pytest
+
+RECORDINGS = os.environ.get("COGITATE_RECORDINGS")
+
+def test_sees_neither():
+    assert "COGITATE_RECORDINGS" not in os.environ
+    assert shutil.which("prometheus") is None
+    with pytest.raises(OSError):  # a folder of PATH may be closed to this user
+        subprocess.run(["prometheus"])
+
+def test_sees_other_programs():
+    assert subprocess.run(["compiler"], capture_output=True, text=True).stdout == "compiled\\n"
+
+@pytest.mark.system
+def test_sees_programs():
+    assert subprocess.run(["prometheus"], capture_output=True, text=True).stdout == "scraped\\n"
+
+def test_sees_recordings(recordings):
+    assert os.environ["COGITATE_RECORDINGS"] == str(recordings)
+
+def test_saw_neither_when_it_was_imported():
+    assert RECORDINGS is None
+"""
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """A folder of programs, one of which only marked tests may see."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    for name, says in {"prometheus": "scraped", "compiler": "compiled"}.items():
+        (folder / name).write_text(f"#!/bin/sh\necho {says}\n")
+        (folder / name).chmod(0o700)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outcome"),
+    [
+        ((), "5 passed"),
+        (("--numprocesses", "2"), "5 passed"),
+        (("-m", "system or recordings"), "2 passed, 3 deselected"),
+    ],
+)
+def test_only_marked_tests_see_what_the_machine_has(
+    arguments: tuple[str, ...], outcome: str, programs: Path, tmp_path: Path
+) -> None:
+    (copy_shared(tmp_path) / "test_it.py").write_text(TESTS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  system\n  recordings\n")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))}
+    here = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "COGITATE_RECORDINGS": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_it.py", *arguments],
+        cwd=tmp_path, env={**clean, **here}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert outcome in done.stdout, done.stdout
+    assert done.returncode == 0
+
+
+def test_folders_without_such_programs_stay_in_the_path(programs: Path, tmp_path: Path) -> None:
+    other, missing = tmp_path / "other", tmp_path / "missing"
+    other.mkdir()
+    path = os.pathsep.join(map(str, (other, programs, missing)))
+    bare = path_without_system_programs(path, tmp_path / "bare").split(os.pathsep)
+    assert (bare[0], bare[2]) == (str(other), str(missing))
+    assert [file.name for file in Path(bare[1]).iterdir()] == ["compiler"]
+
+
+def test_this_test_sees_none() -> None:
+    assert [name for name in SYSTEM_PROGRAMS if shutil.which(name)] == []

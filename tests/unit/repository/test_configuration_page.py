@@ -1,0 +1,116 @@
+"""The page of settings says what the class says: names, defaults, choices, and what a run keeps."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel
+
+from memory.entry import MAX_TEXT
+from memory.language.truncation import LEAST
+from scheduler.budget.rules import check_limits, check_spending
+from scheduler.config.endpoints import Endpoint, ModelSettings
+from scheduler.config.kept_settings import KEPT
+from scheduler.config.settings import ConfigurationError, Settings
+from tasks.registry import kinds
+from tests.repository import ROOT
+
+PAGE = (ROOT / "docs" / "reference" / "configuration.md").read_text()
+ROWS = [
+    [cell.strip() for cell in line.split("|")[1:-1]]
+    for line in PAGE.splitlines()
+    if line.startswith("| `") and line.count("|") == 7
+]
+DOCUMENTED = {row[0].strip("`"): row for row in ROWS}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import os
+
+    for name in [name for name in os.environ if name.startswith("COGITATE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+def choices(annotation: Any) -> set[str]:
+    """The words that a setting may be, wherever they stand in its type."""
+    if get_origin(annotation) is Literal:
+        return set(get_args(annotation))
+    return {choice for part in get_args(annotation) for choice in choices(part)}
+
+
+def test_every_setting_has_a_row_in_the_order_of_the_class() -> None:
+    assert list(DOCUMENTED) == list(Settings.model_fields)
+    assert len(ROWS) == len(DOCUMENTED)
+
+
+@pytest.mark.parametrize("name", list(Settings.model_fields))
+def test_a_row_says_what_the_class_says(name: str) -> None:
+    _, variable, default, _, meaning, kept = DOCUMENTED[name]
+    assert variable == f"`COGITATE_{name.upper()}`"
+    value = Settings.model_fields[name].get_default(call_default_factory=True)
+    if value is None:
+        assert default == "not set"
+    else:
+        documented = tomllib.loads(f"{name} = {default.strip('`')}")
+        assert getattr(Settings(**documented), name) == value
+    assert meaning
+    if get_origin(Settings.model_fields[name].annotation) is not dict:
+        assert all(f'`"{choice}"`' in meaning for choice in choices(Settings.model_fields[name].annotation))
+    assert kept == ("kept" if name in KEPT else "")
+
+
+def test_bounds_that_the_page_names_are_those_of_the_class() -> None:
+    assert (LEAST, MAX_TEXT) == (10, 4000)
+    assert f"{LEAST} to {MAX_TEXT:,}" in DOCUMENTED["statement_max_length"][4]
+    assert f"100 to {MAX_TEXT:,}" in DOCUMENTED["max_text"][4]
+    assert f"at least {MAX_TEXT:,}" in DOCUMENTED["public_history_max_length"][4]
+
+
+def used(example: str) -> Settings:
+    """The settings of an example, which a run could be started with."""
+    Path("cogitate.toml").write_text(example)
+    settings = Settings()
+    assert set(tomllib.loads(example)) == settings.model_fields_set
+    check_limits(settings, kinds())
+    check_spending(settings)
+    return settings
+
+
+def test_the_examples_of_the_page_can_be_used() -> None:
+    first, models = re.findall(r"^```toml\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    assert used(first).memory_limits().policy_of("npc:smith") == "tokens"
+    several = used(models)
+    assert several.endpoint_table()["local"].concurrency == 16
+    assert several.model_table()["large"].cached_input_price == 1_250_000
+    assert [model.name for model in several.asked_models()] == ["large", "small"]
+
+
+@pytest.mark.parametrize(("heading", "model"), [("of an endpoint", Endpoint), ("of a model", ModelSettings)])
+def test_the_tables_of_the_page_have_each_field_and_its_default(heading: str, model: type[BaseModel]) -> None:
+    table = PAGE.split(f"| {heading} |")[1].split("\n\n")[0]
+    cells = [[cell.strip(" `") for cell in line.split("|")] for line in table.splitlines()[2:]]
+    rows = {row[1]: row[2] for row in cells}
+    for name, field in model.model_fields.items():
+        wanted = "must be set" if field.is_required() else "not set" if field.default is None else field.default
+        assert rows.pop(name) == (f'"{wanted}"' if name in ("endpoint", "api_key_variable") else str(wanted))
+    assert not rows
+
+
+def test_one_key_of_a_table_can_be_a_variable_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    ((name, value),) = re.findall(r"`(COGITATE_\w+__\w+)=(\w+)`", PAGE)
+    monkeypatch.setenv(name, value)
+    assert Settings().latency == {"plan": 10}
+
+
+def test_only_the_file_refuses_names_that_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COGITATE_WROKERS", "3")
+    assert Settings().workers == 2
+    Path("cogitate.toml").write_text("wrokers = 3\n")
+    with pytest.raises(ConfigurationError, match="wrokers"):
+        Settings()

@@ -1,0 +1,197 @@
+"""Admission: the order in which scarce budget is given out, and what becomes of what is refused."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decided, admit, degrade
+from scheduler.budget.budget import BudgetView, Cell
+from scheduler.config.limits import LimitTable
+from scheduler.config.tiers import Offer
+from scheduler.latency.due_ticks import TOO_SLOW, Bounds, DueTicks
+from scheduler.latency.latencies import Latencies, LatencyPrior
+from tasks.job import Cost, JobKey, Request
+from tests.unit.scheduler.scheduler_case import Thinker, fixed_ticks
+
+KINDS = {
+    "plan": Thinker("plan", 10),
+    "muse": Thinker("muse", 20, on_denied="defer"),
+    "doze": Thinker("doze", 30, on_denied="drop"),
+}
+
+
+def decide(requests: list[Request], calls: int, served: dict[tuple[str, str], int] | None = None) -> list[Decided]:
+    view = BudgetView(LimitTable({"run.run.calls": calls}), retry_share=0.0, guarantees={})
+    return admit(
+        requests,
+        tick=7,
+        minute=7,
+        view=view,
+        kind_of=KINDS.__getitem__,
+        offers_of=lambda request: [Offer("", 0, Cost(calls=1))],
+        last_served=lambda kind, owner: (served or {}).get((kind, owner), -1),
+        due=fixed_ticks(),
+    )
+
+
+requests = st.lists(
+    st.builds(
+        Request,
+        kind=st.sampled_from(sorted(KINDS)),
+        owner=st.sampled_from(["agent:a", "agent:b", "agent:c"]),
+        priority=st.integers(-2, 2),
+        numbers=st.none() | st.tuples(st.integers(1, 3)),
+        params=st.dictionaries(st.sampled_from("xy"), st.integers(0, 2), max_size=2),
+        trial=st.integers(0, 1),
+    ),
+    max_size=14,
+)
+
+
+@given(requests, st.integers(0, 12), st.randoms(use_true_random=False))
+def test_the_order_of_arrival_does_not_matter(requests: list[Request], calls: int, chance: random.Random) -> None:
+    shuffled = list(requests)
+    chance.shuffle(shuffled)
+    assert decide(shuffled, calls) == decide(requests, calls)
+
+
+@given(requests, st.integers(0, 12))
+def test_every_request_is_decided_once(requests: list[Request], calls: int) -> None:
+    decided = decide(requests, calls)
+    assert len({d.key for d in decided}) == len(requests)
+    assert sorted(map(repr, requests)) == sorted(repr(d.request) for d in decided)
+    for d in decided:
+        assert (d.decision == "admitted") == (d.refused == "")
+        assert (d.decision == "deferred") == (d.successor is not None)
+    admitted = [d for d in decided if d.decision == "admitted"]
+    assert len(admitted) == min(len(requests), calls)
+
+
+def test_scarce_budget_goes_by_kind_priority_service_and_owner() -> None:
+    asked = [
+        Request(kind="doze", owner="agent:a", priority=9),
+        Request(kind="muse", owner="agent:a"),
+        Request(kind="muse", owner="agent:c"),
+        Request(kind="muse", owner="agent:b"),
+        Request(kind="muse", owner="agent:d", priority=1),
+        Request(kind="plan", owner="agent:z"),
+    ]
+    decided = decide(asked, 99, {("muse", "agent:a"): 5, ("plan", "agent:b"): 9})
+    assert [(d.key.kind, d.key.owner[-1]) for d in decided] == [
+        ("plan", "z"), ("muse", "d"), ("muse", "b"), ("muse", "c"), ("muse", "a"), ("doze", "a")
+    ]  # fmt: skip
+
+
+def test_each_kind_has_its_own_ladder() -> None:
+    asked = [Request(kind=kind, owner="agent:a") for kind in KINDS]
+    assert [(d.key.kind, d.decision) for d in decide(asked, 0)] == [
+        ("plan", "heuristic"), ("muse", "deferred"), ("doze", "dropped")
+    ]  # fmt: skip
+    tries = [Request(kind="muse", owner="agent:a", trial=trial) for trial in range(MAX_TRIALS)]
+    assert [degrade("defer", one, "run") for one in tries] == ["deferred", "deferred", "heuristic"]
+    assert [degrade("drop", one, "run") for one in tries] == ["dropped"] * MAX_TRIALS
+
+
+def test_what_would_be_too_late_after_a_delay_is_not_put_off() -> None:
+    soon, later = (Request(kind="muse", owner="agent:a", within=DEFER_TICKS + more) for more in (0, 1))
+    assert [degrade("defer", one, "run") for one in (soon, later)] == ["heuristic", "deferred"]
+    assert degrade("defer", later, TOO_SLOW) == "heuristic"
+
+
+def test_what_is_deferred_is_tried_again_ten_ticks_later_and_twice_at_most() -> None:
+    trials, tick = [Request(kind="muse", owner="agent:a")], 7
+    for trial in (1, 2):
+        (deferred,) = decide(trials, 0)
+        assert (deferred.decision, deferred.due) == ("deferred", 0)
+        assert deferred.successor == JobKey(tick + 10, "muse", "agent:a", 0, trial)
+        trials = [Request(kind="muse", owner="agent:a", trial=trial)]
+    (last,) = decide(trials, 0)
+    assert (last.decision, last.successor) == ("heuristic", None)
+    assert last.due > tick, "a heuristic has a tick at which it applies"
+
+
+def test_of_requests_that_are_otherwise_alike_the_one_about_earlier_entries_is_first() -> None:
+    asked = [Request(kind="plan", owner="agent:a", numbers=numbers) for numbers in ((10,), (9, 11), (9,))]
+    assert [d.request.numbers for d in decide(asked, 9)] == [(9,), (9, 11), (10,)]
+
+
+def test_who_asks_no_model_waits_behind_nobody() -> None:
+    decided = decide([Request(kind="plan", owner=f"agent:{n}") for n in range(3)], calls=3)
+    assert [(one.decision, one.model, one.ahead) for one in decided] == [("admitted", "", 0)] * 3
+
+
+def test_what_is_refused_holds_nothing_and_names_the_cell() -> None:
+    (refused,) = decide([Request(kind="plan", owner="agent:a")], 0)
+    assert (refused.cost, refused.cells, refused.refused) == (Cost(), (), "run:0 run calls")
+    (admitted,) = decide([Request(kind="plan", owner="agent:a")], 5)
+    assert admitted.cost == Cost(calls=1)
+    assert Cell("run:0", "run") in admitted.cells
+
+
+def test_successors_are_named_as_they_will_be_decided() -> None:
+    asked = [Request(kind="muse", owner="agent:a", priority=p, params={"p": p}) for p in (3, 2, 1)]
+    first = decide(asked, 1)
+    assert [d.decision for d in first] == ["admitted", "deferred", "deferred"]
+    successors = [d.successor for d in first[1:]]
+    assert successors == [JobKey(7 + DEFER_TICKS, "muse", "agent:a", ordinal, 1) for ordinal in (0, 1)]
+    again = [Request(kind="muse", owner="agent:a", priority=p, params={"p": p}, trial=1) for p in (1, 2)]
+    assert [(d.key.ordinal, d.key.trial, d.request.params["p"]) for d in decide(again, 0)] == [(0, 1, 2), (1, 1, 1)]
+
+
+def test_who_is_admitted_to_a_model_waits_behind_those_of_its_kind_that_are_in_flight() -> None:
+    known = Latencies()
+    known.prior = LatencyPrior(usual={"small": 4.0, "large": 4.0}, queue={"small": 2.0, "large": 2.0})
+    due = DueTicks(
+        fixed=lambda kind: 3, bounds_of=lambda kind: Bounds(1, 500), models_of=lambda kind: (), known=known, jobs={}
+    )  # fmt: skip
+    asked = [Request(kind=kind, owner=f"agent:{n}") for kind in ("plan", "muse") for n in range(3)]
+    view = BudgetView(LimitTable({}), retry_share=0.0, guarantees={})
+    decided = admit(
+        asked,
+        tick=7,
+        minute=7,
+        view=view,
+        kind_of=KINDS.__getitem__,
+        offers_of=lambda request: [Offer("small" if request.owner != "agent:2" else "large", 9, Cost(calls=1))],
+        last_served=lambda kind, owner: -1,
+        due=due,
+    )
+    assert [(d.key.kind, d.model, d.ahead) for d in decided] == [
+        (kind, model, ahead) for kind in ("plan", "muse") for model, ahead in (("small", 0), ("small", 1), ("large", 0))
+    ]
+    waits = [d.due - 7 for d in decided]
+    assert waits[1] == waits[0] + 2, "one more in the queue"
+    assert waits[2] == waits[0]
+    assert known.since("plan", "small") == 7
+
+
+def test_an_offer_that_would_come_too_late_is_passed_over_for_one_that_does_not() -> None:
+    known = Latencies()
+    known.prior = LatencyPrior(usual={"slow": 900.0, "quick": 1.0})
+    due = DueTicks(
+        fixed=lambda kind: 3, bounds_of=lambda kind: Bounds(1, 50), models_of=lambda kind: (), known=known, jobs={}
+    )  # fmt: skip
+    known.asked("plan", "slow", 6)
+
+    def decided(*models: str) -> Decided:
+        view = BudgetView(LimitTable({}), retry_share=0.0, guarantees={})
+        (one,) = admit(
+            [Request(kind="plan", owner="agent:a")],
+            tick=7,
+            minute=7,
+            view=view,
+            kind_of=KINDS.__getitem__,
+            offers_of=lambda request: [Offer(model, 9, Cost(calls=1)) for model in models],
+            last_served=lambda kind, owner: -1,
+            due=due,
+        )
+        return one
+
+    slow = decided("slow")
+    assert (slow.decision, slow.refused, slow.model, slow.due) == ("heuristic", TOO_SLOW, "slow", 8)
+    quick = decided("slow", "quick")
+    assert (quick.decision, quick.refused, quick.model) == ("admitted", "", "quick")
+    assert decided("slow", "").decision == "admitted", "who asks no model is never too slow"

@@ -1,0 +1,209 @@
+"""Choosing an action: the rules, when a job is made, what its prompt shows and what its answer does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from memory.apply import apply, unmet
+from memory.effects import MarkAccessed, SetPlanStatus, Tell
+from memory.entry import Entry, PlanItem, PlanStatus
+from memory.stream import Stream
+from prompts.answers import ActionAnswer
+from prompts.render import Templates
+from tasks.act import Act, by_rule
+from tasks.kind import World
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, moment_of, observation, stream_of
+
+KIND = Act(Templates())
+ACTING = replace(WORLD, act_interval=30)
+NOON = 720
+FREE: dict[str, Any] = {"free": True, "location": "library", "activity": "Write the paper"}
+
+
+def plan(status: PlanStatus = "active", location: str = "library") -> Entry:
+    items = (
+        PlanItem(id="1-0", description="Write the paper", location=location, minute=600, status=status),
+        PlanItem(id="1-1", description="Have lunch with Maria", location="cafe", minute=780),
+    )
+    return Entry(type="plan", text="Plan.", minute=360, importance=6, items=items, valid_until=1800)
+
+
+def lived(*entries: Entry) -> Stream:
+    return stream_of(
+        observation("Found a source on rents in the archive.", 640, importance=6),
+        message("Maria: See you at lunch, bring the paper!", 650, importance=7),
+        *entries,
+    )
+
+
+def turn(stream: Stream, world: World = ACTING, **brief: Any) -> list[tuple[int, dict[str, Any]]]:
+    """Tick and parameters of what is due from noon to half past."""
+    return [
+        (tick, request.params)
+        for tick in range(NOON, NOON + 30)
+        for request in KIND.due(moment_of(stream, tick, world=world, **{**FREE, **brief}))
+    ]
+
+
+def act(stream: Stream, **params: Any) -> Any:
+    return case_of(KIND, stream, NOON, params=params, world=ACTING)
+
+
+def answer(**fields: Any) -> ActionAnswer:
+    values = {"location": "", "doing": "reading", "reason": "to learn", "completing_plan_item": False} | fields
+    return ActionAnswer.model_validate(values)
+
+
+@pytest.mark.parametrize(
+    ("situation", "minute", "kind", "location"),
+    [
+        ({"status": {"energy": 19}, "location": "cafe"}, NOON, "move_to", "dorm"),
+        ({"status": {"energy": 19}, "location": "dorm"}, NOON, "sleep", "dorm"),
+        ({"status": {"hunger": 19}, "location": "dorm"}, NOON, "move_to", "cafe"),
+        ({"status": {"hunger": 19, "energy": 5}, "location": "cafe"}, NOON, "move_to", "dorm"),
+        ({"item": {"id": "1", "location": "library"}, "location": "cafe"}, NOON, "move_to", "library"),
+        ({"item": {"id": "1", "location": "cafe"}, "location": "dorm"}, 1380, "move_to", "cafe"),
+        ({"location": "cafe"}, 1320, "move_to", "dorm"),
+        ({"location": "dorm"}, 1440 + 359, "sleep", "dorm"),
+    ],
+)
+def test_rules_come_first(situation: dict[str, Any], minute: int, kind: str, location: str) -> None:
+    action = by_rule(situation, minute, home="dorm", food="cafe")
+    assert action is not None
+    assert (action["type"], action["location"]) == (kind, location)
+    assert action["reason"] or "item" in situation
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        {},
+        {"status": {"energy": 20, "hunger": 20}, "location": "cafe"},
+        {"item": {"id": "1", "location": "cafe"}, "location": "cafe"},
+        {"item": {"id": "1"}, "location": "cafe"},
+    ],
+)
+def test_where_no_rule_decides_there_is_something_to_choose(situation: dict[str, Any]) -> None:
+    assert by_rule(situation, NOON, home="dorm", food="cafe") is None
+
+
+def test_a_status_that_is_no_number_rules_nothing() -> None:
+    for status in ({"hunger": "low"}, {"energy": None}, {"hunger": [1]}, {}):
+        assert by_rule({"status": status, "location": "cafe"}, NOON, home="dorm", food="cafe") is None
+
+
+def test_an_agent_is_asked_at_its_own_turns_only() -> None:
+    stream = lived(plan())
+    ((tick, params),) = turn(stream)
+    assert params["item"] == {
+        "id": "1-0", "description": "Write the paper", "minute": 600, "status": "active", "location": "library"
+    }  # fmt: skip
+    assert params["later"]["description"] == "Have lunch with Maria"
+    wake = KIND.wake(moment_of(stream, tick, world=ACTING))
+    assert wake == tick + 30
+    ticks = {t for name in range(40) for t, _ in turn(stream_of(owner=f"agent:{name}"), activity="", location="")}
+    assert len(ticks) > 15, "not all in one tick"
+
+
+@pytest.mark.parametrize(
+    "brief",
+    [{"free": False}, {"free": None}, {"status": {"energy": 3}}, {"location": "cafe"}],
+    ids=["busy", "not offered", "a need decides", "the plan decides"],
+)
+def test_nobody_is_asked_where_something_else_decides(brief: dict[str, Any]) -> None:
+    assert turn(lived(plan()), **brief) == []
+
+
+def test_it_is_off_without_an_interval_and_for_places() -> None:
+    assert turn(lived(plan()), WORLD) == []
+    assert KIND.wake(moment_of(lived(), NOON)) is None
+    assert turn(stream_of(owner="location:cafe")) == []
+
+
+def test_the_prompt_shows_the_present_plan_item_and_memories() -> None:
+    stream = lived(plan())
+    ((tick, params),) = turn(stream)
+    prompt = KIND.prompt(case_of(KIND, stream, tick, params=params, world=ACTING))
+    assert "Present plan item: 10:00 AM Write the paper (Oak Hill Library)" in prompt.user
+    assert "Next: 1:00 PM Have lunch with Maria (Hobbs Cafe)" in prompt.user
+    assert "bring the paper!" in prompt.user
+    assert "- cafe: Hobbs Cafe (cafe)" in prompt.user
+    assert set(prompt.used) == {1, 2}
+    assert len(KIND.prompt(act(stream_of(*(observation(f"Saw {i}.", i) for i in range(30))))).used) == 8
+
+
+def test_an_answer_becomes_an_action_and_completes_the_item() -> None:
+    stream = lived(plan())
+    ((tick, params),) = turn(stream)
+    case = case_of(KIND, stream, tick, params=params, world=ACTING)
+    effects = KIND.effects(case, answer(location="Hobbs Cafe", completing_plan_item=True), (1, 2))
+    assert effects == (
+        SetPlanStatus(owner=KLAUS, item="1-0", status="completed", expects="active"),
+        Tell(
+            owner=KLAUS,
+            topic="action",
+            data={"type": "move_to", "location": "cafe", "doing": "reading", "reason": "to learn"},
+        ),
+        MarkAccessed(owner=KLAUS, numbers=(1, 2), minute=tick),
+    )
+    assert unmet({KLAUS: stream}, effects) is None
+    apply({KLAUS: stream}, effects, tick + 3)
+    ((_, after),) = turn(stream)
+    assert "item" not in after, "what is completed is not the present item any more"
+
+
+def test_an_answer_that_came_after_the_item_moved_on_is_stale() -> None:
+    stream = lived(plan())
+    ((tick, params),) = turn(stream)
+    effects = KIND.effects(
+        case_of(KIND, stream, tick, params=params, world=ACTING), answer(completing_plan_item=True), ()
+    )
+    stream.set_plan_status("1-0", "cancelled")
+    assert "cancelled, not active" in (unmet({KLAUS: stream}, effects) or "")
+
+
+def test_staying_is_an_action_and_an_unknown_place_is_none() -> None:
+    case = act(lived(), location="library")
+    (told,) = KIND.effects(case, answer(), ())
+    assert isinstance(told, Tell)
+    assert (told.data["type"], told.data["location"]) == ("stay", "library")
+    with pytest.raises(ValueError, match="no place is called 'the moon'"):
+        KIND.effects(case, answer(location="the moon"), ())
+
+
+def test_without_a_model_the_plan_goes_on() -> None:
+    stream = lived(plan())
+    ((tick, params),) = turn(stream)
+    (told,) = KIND.heuristic(case_of(KIND, stream, tick, params=params, world=ACTING))
+    assert isinstance(told, Tell)
+    assert told.data == {
+        "type": "stay", "location": "library", "doing": "Write the paper", "reason": "Going on with the plan"
+    }  # fmt: skip
+
+
+def test_without_a_model_what_a_rule_says_goes_before_the_plan() -> None:
+    stream = lived(plan())
+    ((tick, params),) = turn(stream)
+    hungry = {**params, "status": {"hunger": 5, "energy": 90, "mood": "glad"}}
+    (told,) = KIND.heuristic(case_of(KIND, stream, tick, params=hungry, world=ACTING))
+    assert isinstance(told, Tell)
+    assert (told.data["type"], told.data["location"]) == ("move_to", "cafe")
+
+
+def test_without_a_plan_company_is_sought_where_it_is_remembered() -> None:
+    stream = stream_of(message("Maria: Hello!", 650, speaker=MARIA))
+    told, marked = KIND.heuristic(act(stream, location="library"))
+    assert isinstance(told, Tell)
+    assert (told.data["type"], told.data["location"]) == ("move_to", "cafe")
+    assert marked == MarkAccessed(owner=KLAUS, numbers=(1,), minute=NOON)
+
+
+def test_without_anything_an_agent_idles() -> None:
+    bare = case_of(KIND, stream_of(), NOON, world=replace(ACTING, locations=()))
+    (told,) = KIND.heuristic(bare)
+    assert isinstance(told, Tell)
+    assert told.data["type"] == "idle"
+    assert told.data["reason"] == "Deciding what to do"

@@ -1,0 +1,228 @@
+"""Integration: when it is due, what a model sees, what comes of its answer, and the same without a model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from memory.apply import apply, unmet
+from memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
+from memory.entry import Entry
+from memory.routing.routing import Event, Routing, route
+from memory.stream import Stream
+from memory.summaries.long_term import estimate_tokens
+from prompts.answers import IntegratedAnswer
+from prompts.render import Templates
+from tasks.integrate import ASKED, CURSOR, DONE, ROOM, TOKENS, Integrate, asks_for_integration, merged
+from tasks.job import Request
+from tasks.kind import Case
+from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, observation, stream_of
+
+INTEGRATE = Integrate(Templates())
+RESULT = Event(
+    kind="final_results",
+    text="Consensus reached on Floor.",
+    earnings="$24,000",
+    counterfactuals={"Avg": "$24k", "Avg+Floor": "$25k"},
+    group="group:one",
+)
+
+
+def happened(stream: Stream, event: Event, tick: int) -> Entry:
+    """The event is appended at a tick, as a host's `event` does it."""
+    routed = route(event, minute=tick)
+    apply({stream.owner: stream}, [asks_for_integration(stream.owner, tick)], tick)
+    return stream.append(routed.entry, tick)
+
+
+def requested(stream: Stream, tick: int) -> Request | None:
+    found = list(INTEGRATE.due(moment_of(stream, tick)))
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def case(stream: Stream, tick: int) -> Case:
+    request = requested(stream, tick)
+    assert request is not None
+    asked = case_of(INTEGRATE, stream, tick, request=request)
+    head = stream.head
+    return replace(
+        asked, job=msgspec.structs.replace(asked.job, summary=head.summary, summary_version=head.summary_version)
+    )
+
+
+def carried_out(stream: Stream, effects: tuple[Effect, ...]) -> None:
+    assert unmet({stream.owner: stream}, effects) is None
+    apply({stream.owner: stream}, effects, 99)
+
+
+def test_it_is_due_once_an_event_waits_and_not_before() -> None:
+    stream = stream_of(observation("I had breakfast.", 1))
+    assert requested(stream, 2) is None
+    happened(stream, RESULT, 3)
+    request = requested(stream, 3)
+    assert request is not None
+    assert request.params == {"start": 0, "end": 2, "done": 3}
+    assert [reads.owner for reads in request.reads] == ["group:one"]
+
+
+def test_memory_service_complex_update() -> None:
+    stream = stream_of(observation("I had breakfast.", 1))
+    stream.head.summary = "I prefer the floor principle."
+    happened(stream, RESULT, 3)
+    answer = IntegratedAnswer(summary="The group reached consensus on my principle; I earned $24,000.")
+    effects = INTEGRATE.effects(case(stream, 3), answer, ())
+    assert effects == (
+        ReplaceSummary(owner=KLAUS, text=answer.summary, version=0),
+        AdvanceCursor(owner=KLAUS, name=CURSOR, start=0, end=2),
+        SetCounter(owner=KLAUS, name=DONE, value=3),
+    )
+    carried_out(stream, effects)
+    assert "consensus" in stream.head.summary
+    assert requested(stream, 4) is None
+    assert stream.live()[-1].text.endswith("Earnings: $24,000. Otherwise: Avg $24k; Avg+Floor $25k.")
+
+
+def test_the_prompt_shows_what_happened_in_full_the_memory_and_the_group() -> None:
+    stream = stream_of(observation("I had breakfast.", 1))
+    stream.head.summary = "I prefer the floor principle."
+    long = RESULT.model_copy(update={"text": "Consensus. " * 250})
+    happened(stream, long, 3)
+    shown = case(stream, 3)
+    shared = Entry(type="message", text="Alice discussed the floor.", minute=2, number=1)
+    shown = replace(shown, memories={**shown.memories, "group:one": [shared]})
+    prompt = INTEGRATE.prompt(shown)
+    assert "Present long-term memory: I prefer the floor principle." in prompt.user
+    assert ("Consensus. " * 250).strip() in prompt.user
+    assert "Avg+Floor $25k" in prompt.user
+    assert "I had breakfast." in prompt.user
+    assert "Alice discussed the floor." in prompt.user
+    assert prompt.used == (1, 2)
+
+
+def test_of_long_histories_the_prompt_shows_the_latest() -> None:
+    stream = stream_of(*[observation(f"Breakfast {n} was fine.", n) for n in range(1, 41)])
+    happened(stream, RESULT, 41)
+    said = [Entry(type="message", text=f"Alice made point {n}.", minute=n, number=n) for n in range(1, 31)]
+    shown = case(stream, 41)
+    prompt = INTEGRATE.prompt(replace(shown, memories={**shown.memories, "group:one": said}))
+    assert prompt.used == (*range(11, 41), 41), "thirty of one's own, and what happened"
+    assert [n for n in range(1, 31) if f"point {n}." in prompt.user] == list(range(11, 31)), "twenty of the group's"
+
+
+def test_on_overflow_the_oldest_half_of_the_memories_is_left_out_but_never_the_event() -> None:
+    stream = stream_of(*[observation(f"Breakfast number {n} was fine.", n) for n in range(1, 9)])
+    happened(stream, RESULT, 9)
+    prompt = INTEGRATE.prompt(case(stream, 9), 0.5)
+    assert prompt.used == (5, 6, 7, 8, 9)
+    assert "number 4 " not in prompt.user
+    assert "Consensus reached on Floor." in INTEGRATE.prompt(case(stream, 9), 0.0).user
+
+
+def test_the_heuristic_keeps_the_old_summary_and_the_news_word_for_word() -> None:
+    stream = stream_of()
+    stream.head.summary = "I prefer the floor principle."
+    entry = happened(stream, RESULT, 3)
+    carried_out(stream, INTEGRATE.heuristic(case(stream, 3)))
+    assert stream.head.summary == f"I prefer the floor principle. {entry.text}"
+    assert stream.head.summary_version == 1
+    assert requested(stream, 4) is None
+
+
+def test_a_merged_summary_stays_short_and_keeps_what_is_new() -> None:
+    old = " ".join(f"On day {n} Klaus met Maria Lopez at the library and they talked about books." for n in range(60))
+    news = observation("Final results: The floor won. Earnings: $24,000.", 9)
+    text = merged(old, [news], {})
+    assert estimate_tokens(text) <= TOKENS
+    assert text.endswith(news.text)
+    assert "Maria" in text
+    long = observation("The group voted again and Bob promised to pay. " * 60, 9)
+    assert estimate_tokens(merged(old, [long], {})) <= TOKENS
+    assert "Bob promised to pay" in merged(old, [long], {})
+
+
+def test_all_events_that_wait_go_into_one_job() -> None:
+    stream = stream_of()
+    happened(stream, RESULT, 3)
+    happened(stream, RESULT.model_copy(update={"text": "No consensus the second time."}), 3)
+    user = INTEGRATE.prompt(case(stream, 3)).user
+    assert "reached on Floor" in user
+    assert "second time" in user
+
+
+def test_events_too_long_for_one_job_wait_for_the_next() -> None:
+    stream = stream_of()
+    for tick in (3, 4, 5):
+        happened(stream, RESULT.model_copy(update={"text": f"Round {tick}. " * 250}), tick)
+    first = case(stream, 5)
+    assert sum(len(e.text) for e in stream.live()) > ROOM
+    carried_out(stream, INTEGRATE.heuristic(first))
+    assert stream.head.cursors[CURSOR] == 2
+    second = case(stream, 6)
+    assert "Round 5." in INTEGRATE.prompt(second).user
+    assert "Round 4." not in INTEGRATE.prompt(second).user.partition("What happened now")[2]
+    carried_out(stream, INTEGRATE.heuristic(second))
+    assert requested(stream, 7) is None
+
+
+def test_an_event_that_arrives_while_a_job_is_open_is_due_after_it() -> None:
+    stream = stream_of()
+    happened(stream, RESULT, 3)
+    open_job = case(stream, 3)
+    happened(stream, RESULT.model_copy(update={"text": "A second vote."}), 8)
+    carried_out(stream, INTEGRATE.heuristic(open_job))
+    again = requested(stream, 13)
+    assert again is not None
+    assert again.params["start"] == 1
+
+
+def test_a_summary_that_somebody_else_replaced_makes_the_job_stale_and_due_again() -> None:
+    stream = stream_of()
+    happened(stream, RESULT, 3)
+    effects = INTEGRATE.heuristic(case(stream, 3))
+    apply({KLAUS: stream}, [ReplaceSummary(owner=KLAUS, text="Compressed.", version=0)], 4)
+    assert unmet({KLAUS: stream}, effects) is not None
+    carried_out(stream, INTEGRATE.heuristic(case(stream, 5)))
+    assert stream.head.summary.startswith("Compressed. Final results")
+
+
+def test_an_event_that_waits_for_a_free_cell_is_integrated_when_it_has_one() -> None:
+    stream = stream_of()
+    happened(stream, RESULT, 3)
+    stream.wait(route(RESULT.model_copy(update={"text": "A second vote."}), minute=3).entry)
+    carried_out(stream, INTEGRATE.heuristic(case(stream, 3)))
+    assert requested(stream, 13) is None
+    stream.take_waiting(1, 20)
+    assert "A second vote." in INTEGRATE.prompt(case(stream, 20)).user
+    carried_out(stream, INTEGRATE.heuristic(case(stream, 20)))
+    assert requested(stream, 21) is None
+
+
+def test_simple_events_ask_for_nothing() -> None:
+    stream = stream_of()
+    stream.append(route(Event(kind="voting_initiated"), minute=3).entry, 3)
+    assert requested(stream, 3) is None
+    assert ASKED not in stream.head.counters
+
+
+@pytest.mark.parametrize("params", [{}, {"start": "x", "end": None}])
+def test_a_job_without_events_changes_nothing(params: dict[str, Any]) -> None:
+    stream = stream_of(observation("I had breakfast.", 1))
+    asked = case_of(INTEGRATE, stream, 5, request=Request(kind="integrate", owner=KLAUS, params=params))
+    assert not any(isinstance(e, ReplaceSummary) for e in INTEGRATE.heuristic(asked))
+    with pytest.raises(ValueError, match="none of the events"):
+        INTEGRATE.effects(asked, IntegratedAnswer(summary="Nothing."), ())
+
+
+def test_requests_survive_json_and_structured_style_is_integrated_too() -> None:
+    stream = stream_of()
+    entry = route(RESULT, minute=3, routing=Routing(style="structured")).entry
+    apply({KLAUS: stream}, [asks_for_integration(KLAUS, 3)], 3)
+    stream.append(entry, 3)
+    request = requested(stream, 3)
+    assert request is not None
+    assert msgspec.json.decode(msgspec.json.encode(request), type=Request) == request
+    assert "Earnings: $24,000 | Counterfactuals:" in INTEGRATE.prompt(case(stream, 3)).user

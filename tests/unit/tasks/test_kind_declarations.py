@@ -1,0 +1,446 @@
+"""What a kind of a host's own declares and does at the host: each fault is told of in words that name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+
+from cogitate import CogitateError, InputError, KindError, Profile, TickLoop
+from ops.error_messages import complaint_of
+from scheduler.inspection.audit.audit import audit
+from scheduler.ledger.run_names import prefix_of
+from tasks import registry
+from tasks.job import Reads, Request
+from tasks.kind import Halving, NoParams, bounds
+from tasks.registry import is_kind, kind_names, kind_of, register
+from tests.unit.tasks.own_kind_case import Own, asked_every_tick, remembered
+
+ADA = {"agent:ada": Profile(name="Ada Smith")}
+
+
+@pytest.fixture(autouse=True)
+def without_own_kinds() -> Iterator[None]:
+    """The registry as it was, whatever a test registers."""
+    before = dict(registry._kinds)
+    yield
+    registry._kinds.clear()
+    registry._kinds.update(before)
+
+
+class Bare:
+    """A class that declares nothing."""
+
+
+class Forbidding(Own):
+    """A kind whose name cannot even be asked for."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "name":
+            raise RuntimeError("not now")
+        return super().__getattribute__(name)
+
+
+async def awaited(*_: Any) -> Any:
+    return ()
+
+
+async def awaited_one_by_one(*_: Any) -> Any:
+    yield ()
+
+
+def yielding(*_: Any) -> Any:
+    yield ()
+
+
+def of_none() -> Any:
+    return ()
+
+
+def of_case(case: Any) -> Any:
+    return ()
+
+
+def of_keywords(*, case: Any) -> Any:
+    return ()
+
+
+def of_three(case: Any, answer: Any, used: Any) -> Any:
+    return ()
+
+
+def but(**attributes: Any) -> Own:
+    """A good kind, but for these attributes."""
+    kind = Own()
+    for name, value in attributes.items():
+        setattr(kind, name, value)
+    return kind
+
+
+def without(method: str) -> Any:
+    """A good kind without one of its methods or attributes."""
+    found = {name: getattr(Own(), name) for name in NEEDED if name != method}
+    return type("Hum", (), {name: staticmethod(value) if callable(value) else value for name, value in found.items()})()
+
+
+NEEDED = (
+    "name", "order", "latency", "on_denied", "prompt_cap", "output_cap",
+    "due", "wake", "prompt", "effects", "heuristic",
+)  # fmt: skip
+
+
+class Number(int):
+    """A number of a class of its own."""
+
+
+class Word(str):
+    """A string of a class of its own."""
+
+
+class Changing(Own):
+    """A kind that declares something else, and wrong, as soon as it is registered."""
+
+    registered = False
+
+    @property  # type: ignore[override]
+    def latency(self) -> Any:
+        return "x" if self.registered else 2
+
+    @latency.setter
+    def latency(self, value: int) -> None:
+        pass
+
+    @property
+    def latency_most(self) -> int:
+        return 0 if self.registered else 30
+
+    @property
+    def brief_keys(self) -> Any:
+        return None if self.registered else ("mood",)
+
+    def halve(self, case: Any) -> Any:
+        return ()
+
+
+class Worse(Own):
+    """A kind whose latency is wrong when it is read again."""
+
+    looks = 0
+
+    @property  # type: ignore[override]
+    def latency(self) -> int:
+        self.looks += 1
+        return 1 if self.looks == 1 else 0
+
+    @latency.setter
+    def latency(self, value: int) -> None:
+        pass
+
+
+class Unreadable(Own):
+    """A kind whose names in a brief cannot be asked for."""
+
+    @property
+    def brief_keys(self) -> Any:
+        raise KeyError("mood")
+
+
+class Whim(msgspec.Struct, forbid_unknown_fields=True):
+    """What a host may give."""
+
+    mood: str = ""
+
+    def __post_init__(self) -> None:
+        raise KeyError("mood")
+
+
+#: What is registered, and what the refusal says.
+WRONG: dict[str, tuple[Any, str]] = {
+    "none": (None, r"None is no kind of job: register an instance of a class, as in register\(Hum\(\)\)"),
+    "a class": (Own, r"the class Own is no kind of job: register an instance of a class, as in register\(Own\(\)\)"),
+    "a module's name": ("my_town.kinds", "of class str cannot be registered: it has no name"),
+    "an empty object": (Bare(), r"it has no name; .*it has no latency; .*it has no method heuristic\(case\)"),
+    **{f"no {name}": (without(name), f"it has no (method )?{name}") for name in NEEDED},
+    "name that raises": (Forbidding(), "it has no name"),
+    "name none": (but(name=None), "name None is none"),
+    "name a number": (but(name=7), "name 7 is none"),
+    "name empty": (but(name=""), "name '' is none: use at most 64 letters, digits"),
+    "name blank": (but(name=" "), "name ' ' is none"),
+    "name with a space": (but(name="day dream"), "name 'day dream' is none"),
+    "name with a slash": (but(name="a/b"), "name 'a/b' is none"),
+    "name with a brace": (but(name="a}b"), "name 'a}b' is none"),
+    "name with a colon": (but(name="kind:hum"), "name 'kind:hum' is none"),
+    "name with a bar": (but(name="a|b"), r"name 'a\|b' is none"),
+    "name with a star": (but(name="*"), r"name '\*' is none"),
+    "name with a line": (but(name="hum\n"), r"name 'hum\\n' is none"),
+    "name that steers": (but(name="hum\x1b[2J"), r"name 'hum\\x1b\[2J' is none"),
+    "name with half a character": (but(name="hum\ud800"), r"name 'hum\\ud800' is none"),
+    "name that hides": (but(name="_hum"), "name '_hum' is none"),
+    "name too long": (but(name="h" * 65), "is none: use at most 64"),
+    "name without end": (but(name="h" * 1_000_000), "is none: use at most 64"),
+    "name of Celery's": (but(name="celery"), "name 'celery' is reserved for a queue"),
+    "name of its events": (but(name="celeryev.abc"), "is reserved"),
+    "name of its mailbox": (but(name="hum.celery.pidbox"), "is reserved"),
+    "name of kombu's": (but(name="unacked_mutex"), "is reserved"),
+    "order none": (but(order=None), "order None is not an integer"),
+    "order a word": (but(order="last"), "order 'last' is not an integer"),
+    "order a float": (but(order=4.5), "order 4.5 is not an integer"),
+    "order true": (but(order=True), "order True is not an integer"),
+    "order taken": (but(order=10), "has order 10, which is 'plan''s"),
+    "order far": (but(order=10**9), "order 1000000000 is not an integer from"),
+    "latency zero": (but(latency=0), "latency 0 is not an integer from 1"),
+    "latency negative": (but(latency=-4), "latency -4 is not an integer from 1"),
+    "latency a float": (but(latency=2.0), "latency 2.0 is not an integer"),
+    "latency a word": (but(latency="2"), "latency '2' is not an integer"),
+    "latency true": (but(latency=True), "latency True is not an integer"),
+    "latency_least zero": (but(latency_least=0), "latency_least 0 is not an integer from 1"),
+    "latency_most a float": (but(latency_most=2.0), "latency_most 2.0 is not an integer"),
+    "latency_least above most": (but(latency_least=9, latency_most=8), "latency_least 9 is above latency_most 8"),
+    "latency huge": (but(latency=10**9), "latency 1000000000 is not an integer from 1 to 100000"),
+    "latency of many digits": (but(latency=10**10_000), "latency of type int is not an integer|latency 10+"),
+    "on_denied a typo": (but(on_denied="heuristics"), "on_denied 'heuristics' is not 'heuristic', 'defer', 'drop'"),
+    "on_denied none": (but(on_denied=None), "on_denied None is not"),
+    "on_denied a list": (but(on_denied=["drop"]), "on_denied .'drop'. is not"),
+    "prompt_cap negative": (but(prompt_cap=-1), "prompt_cap -1 is not an integer from 0"),
+    "prompt_cap a float": (but(prompt_cap=1e3), "prompt_cap 1000.0 is not an integer"),
+    "prompt_cap none": (but(prompt_cap=None), "prompt_cap None is not an integer"),
+    "output_cap negative": (but(output_cap=-1), "output_cap -1 is not an integer from 0"),
+    "output_cap true": (but(output_cap=True), "output_cap True is not an integer"),
+    "output_cap a word": (but(output_cap="many"), "output_cap 'many' is not an integer"),
+    "output_cap without room": (but(output_cap=100, prompt_cap=0), "prompt_cap 0 leaves no room for a prompt"),
+    "name of a class": (but(name=Word("hum")), "name is a Word: give a plain string"),
+    "order of a class": (but(order=Number(90)), "order 90 is not a plain integer, as int.…. gives, from"),
+    "latency of a class": (but(latency=Number(1)), "latency 1 is not a plain integer"),
+    "latency_least of a class": (but(latency_least=Number(1)), "latency_least 1 is not a plain integer"),
+    "prompt_cap of a class": (but(prompt_cap=Number(1)), "prompt_cap 1 is not a plain integer"),
+    "output_cap of a class": (but(output_cap=Number(1)), "output_cap 1 is not a plain integer"),
+    "latency that changes": (Worse(), "latency 0 is not an integer from 1"),
+    "brief_keys none": (but(brief_keys=None), "brief_keys None is not a tuple of the names"),
+    "brief_keys a number": (but(brief_keys=5), "brief_keys 5 is not a tuple of the names"),
+    "brief_keys a word": (but(brief_keys="mood"), "brief_keys 'mood' is not a tuple of the names"),
+    "brief_keys a dict": (but(brief_keys={"mood": 1}), "brief_keys .'mood': 1. is not a tuple"),
+    "brief_keys of numbers": (but(brief_keys=("mood", 5)), "brief_keys has 5: give names"),
+    "brief_keys of none": (but(brief_keys=[None]), "brief_keys has None: give names"),
+    "brief_keys with no name": (but(brief_keys=("",)), "brief_keys has '': give names"),
+    "brief_keys with half a character": (but(brief_keys=("\ud800",)), "brief_keys has '.ud800': give names"),
+    "brief_keys that raise": (Unreadable(), "brief_keys cannot be read"),
+    "params a number": (but(params=5), "params 5 is not a class of msgspec.Struct"),
+    "params a word": (but(params="mood"), "params 'mood' is not a class of msgspec.Struct"),
+    "params a dict": (but(params={"mood": str}), "params .* is not a class of msgspec.Struct"),
+    "params another class": (but(params=int), "params <class 'int'> is not a class of msgspec.Struct"),
+    "params an instance": (but(params=NoParams()), r"params NoParams\(\) is not a class of msgspec.Struct"),
+    "due a value": (but(due=60), r"due is a int, not the method due\(moment\)"),
+    "due of nothing": (but(due=of_none), r"due cannot be called as due\(moment\)"),
+    "due async": (but(due=awaited), "due is async"),
+    "due async generator": (but(due=awaited_one_by_one), "due is async"),
+    "wake none": (but(wake=None), r"wake is a NoneType, not the method wake\(moment\)"),
+    "wake yields": (but(wake=yielding), "wake yields: return a tick or None"),
+    "prompt without share": (but(prompt=of_case), r"prompt cannot be called as prompt\(case, memory_share\)"),
+    "prompt async": (but(prompt=awaited), "prompt is async"),
+    "effects of two": (but(effects=lambda case, answer: ()), r"cannot be called as effects\(case, answer, used\)"),
+    "effects yields": (but(effects=yielding), "effects yields: return a tuple of effects"),
+    "heuristic a value": (but(heuristic=()), r"heuristic is a tuple, not the method heuristic\(case\)"),
+    "heuristic of nothing": (but(heuristic=of_none), "heuristic cannot be called"),
+    "heuristic of three": (but(heuristic=of_three), "heuristic cannot be called"),
+    "heuristic by keyword": (but(heuristic=of_keywords), "heuristic cannot be called"),
+    "heuristic async": (but(heuristic=awaited), "heuristic is async, and nobody would await it"),
+    "heuristic yields": (but(heuristic=yielding), "heuristic yields: return a tuple of effects"),
+    "halve a value": (but(halve=2), r"halve is a int, not the method halve\(case\)"),
+    "halve of nothing": (but(halve=of_none), r"halve cannot be called as halve\(case\)"),
+    "halve yields": (but(halve=yielding), "halve yields"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "why"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_registered(kind: Any, why: str) -> None:
+    before = kind_names()
+    with pytest.raises(KindError, match=why) as refused:
+        register(kind)
+    assert isinstance(refused.value, CogitateError)
+    assert isinstance(refused.value, ValueError)
+    assert len(str(refused.value)) < 1_000
+    str(refused.value).encode()
+    assert kind_names() == before
+
+
+def test_a_kind_says_all_that_is_wrong_with_it_at_once() -> None:
+    with pytest.raises(KindError, match=r"^the kind 'hum' cannot be registered: latency 0 .*; on_denied 'x' .*yields"):
+        register(but(latency=0, on_denied="x", heuristic=yielding))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Own(), but(name="day-dream.2"), but(name="грёза"), but(due=yielding), but(halve=of_case), but(order=-5),
+        but(due=partial(lambda much, moment: (), 1)), but(heuristic=lambda *case: ()), but(effects=of_three),
+        but(brief_keys=("mood",)), but(brief_keys=[]), but(params=NoParams), but(params=Whim), but(params=None),
+        but(prompt=lambda case, share=1.0: None), but(latency=1), but(due=print), but(output_cap=100),
+    ],
+)  # fmt: skip
+def test_what_can_be_registered(kind: Own) -> None:
+    register(kind)
+    assert is_kind(kind.name)
+    assert kind_of(kind.name) is kind
+
+
+def test_what_a_kind_computes_of_itself_is_taken_once(cogitate_loop: Callable[..., TickLoop]) -> None:
+    kind = Changing()
+    register(kind)
+    kind.registered = True
+    taken = kind_of("hum")
+    assert (taken.latency, bounds(taken), isinstance(taken, Halving)) == (2, (1, 30), True)
+    client = FakeRedis()
+    loop = cogitate_loop(owners=ADA, ticks=5, client=client, brief=lambda owner: {"mood": "glad"})
+    assert [tick.number for tick in loop for change in tick.applied if change.entry] == [3, 5]
+    assert audit(client, "test") == []
+
+
+def test_a_kind_takes_the_place_of_the_one_of_its_name() -> None:
+    register(but(name="plan", order=10))
+    assert kind_of("plan").latency == 1
+    assert sorted(kind_names()).count("plan") == 1
+
+
+# -- what a kind does at the host ---------------------------------------------------------------------
+
+
+def fail(moment: Any) -> Any:
+    raise KeyError("tune")
+
+
+def fail_later(moment: Any) -> Any:
+    yield Request(kind="hum", owner=moment.owner)
+    raise ZeroDivisionError
+
+
+def unending(moment: Any) -> Any:
+    while True:
+        yield Request(kind="hum", owner=moment.owner)
+
+
+def asking(**fields: Any) -> Callable[[Any], Any]:
+    return lambda moment: [Request(**{"kind": "hum", "owner": moment.owner} | fields)]
+
+
+class Exploding(Exception):
+    """An error that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("not now")
+
+
+class Strange(str):
+    """A string that cannot be compared."""
+
+    def __ne__(self, other: object) -> bool:
+        raise RuntimeError("not now")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def raising(error: BaseException) -> Callable[[Any], Any]:
+    def ask(moment: Any) -> Any:
+        raise error
+
+    return ask
+
+
+AT_THE_HOST: dict[str, tuple[dict[str, Any], str]] = {
+    "due raises": ({"asks": fail}, "due raised KeyError in test_kind_declarations.py, line .*tune"),
+    "due raises later": ({"asks": fail_later}, "due raised ZeroDivisionError"),
+    "due exits": ({"asks": raising(SystemExit(3))}, "due raised SystemExit in test_kind_declarations.py, line .*: 3"),
+    "due is closed": ({"asks": raising(GeneratorExit())}, "due raised GeneratorExit in .*: GeneratorExit"),
+    "due explodes": ({"asks": raising(Exploding())}, "due raised Exploding in .*: Exploding"),
+    "due returns none": ({"asks": lambda moment: None}, r"due returned None: return Requests, or \(\)"),
+    "due returns one": ({"asks": lambda moment: asked_every_tick(moment)[0]}, "due returned a Request: return"),  # type: ignore[index]
+    "due returns a word": ({"asks": lambda moment: "hum"}, "due returned a str"),
+    "due says a word": ({"asks": lambda moment: ["hum"]}, "due says a str, which is no Request"),
+    "due says none": ({"asks": lambda moment: [None]}, "due says None, which is no Request"),
+    "due has no end": ({"asks": unending}, "due says more than 1000 Requests"),
+    "another's kind": ({"asks": asking(kind="plan")}, "due asks for the kind 'plan'"),
+    "no kind": ({"asks": asking(kind=None)}, "due asks for the kind None"),
+    "another owner": ({"asks": asking(owner="agent:ben")}, "due asks for the owner 'agent:ben'"),
+    "params a list": ({"asks": asking(params=[1])}, "give a JSON object"),
+    "params an object": ({"asks": asking(params={"x": object()})}, "params must be JSON values"),
+    "params too large": ({"asks": asking(params={"x": "y" * 300_000})}, "params have 300,009 bytes"),
+    "numbers one": ({"asks": asking(numbers=3)}, "numbers are 3"),
+    "numbers below one": ({"asks": asking(numbers=(0,))}, "numbers is 0"),
+    "priority a word": ({"asks": asking(priority="high")}, "priority is 'high'"),
+    "trial five": ({"asks": asking(trial=5)}, "trial is 5: give an integer from 0 to 0"),
+    "trial below": ({"asks": asking(trial=-1)}, "trial is -1: give an integer from 0 to 0"),
+    "trial a word": ({"asks": asking(trial="2")}, "trial is '2'"),
+    "owner that raises": ({"asks": asking(owner=Strange("agent:ada"))}, "due asks for what cannot be: not now"),
+    "reads a word": ({"asks": asking(reads=("agent:ben",))}, "due asks for what cannot be: hum for 'agent:ada'"),
+    "reads half": ({"asks": asking(reads=(Reads("agent:ben", None),))}, "due asks for what cannot be"),  # type: ignore[arg-type]
+    "wake raises": ({"wakes": fail}, "wake raised KeyError in test_kind_declarations.py, line .*tune"),
+    "wake exits": (
+        {"wakes": raising(SystemExit(3))},
+        "wake raised SystemExit in test_kind_declarations.py, .*: 3",
+    ),
+    "wake explodes": ({"wakes": raising(Exploding())}, "wake raised Exploding in .*: Exploding"),
+    "wake a float": ({"wakes": lambda moment: moment.tick + 0.5}, "wake returned a float: return the number of a tick"),
+    "wake a word": ({"wakes": lambda moment: "tomorrow"}, "wake returned a str"),
+    "wake true": ({"wakes": lambda moment: True}, "wake returned a bool"),
+}
+
+
+@pytest.mark.parametrize(("does", "why"), AT_THE_HOST.values(), ids=AT_THE_HOST)
+def test_a_fault_of_a_kind_at_the_host_stops_it_before_the_tick_and_the_run_goes_on_when_it_is_mended(
+    cogitate_loop: Callable[..., TickLoop], does: dict[str, Any], why: str
+) -> None:
+    good = Own()
+    broken = Own(**does)
+    kind = Own(
+        asks=lambda moment: (broken if moment.tick > 2 else good).due(moment),
+        wakes=lambda moment: (broken if moment.tick > 2 else good).wake(moment),
+    )
+    register(kind)
+    client = FakeRedis()
+    loop = cogitate_loop(owners=ADA, ticks=6, client=client)
+    with pytest.raises(KindError, match=f"^the kind 'hum', asked about 'agent:ada' at tick 3: .*{why}") as stopped:
+        for _ in loop:
+            pass
+    said = complaint_of(stopped.value)
+    assert said is not None
+    assert said.exit_code == 1
+    assert client.hget(prefix_of(client, "test") + "state", "tick") == b"2"
+    register(Own(makes=remembered))
+    resumed = cogitate_loop(owners={}, ticks=6, client=client, resume=True)
+    assert [tick.number for tick in resumed if not tick.replayed] == [3, 4, 5, 6]
+    assert audit(client, "test") == []
+
+
+def test_a_tick_that_is_over_means_the_next_one(cogitate_loop: Callable[..., TickLoop]) -> None:
+    asked: list[int] = []
+
+    def ask(moment: Any) -> Any:
+        asked.append(moment.tick)
+        return ()
+
+    register(Own(asks=ask, wakes=lambda moment: 0))
+    for _ in cogitate_loop(owners=ADA, ticks=4):
+        pass
+    assert asked == [1, 2, 3, 4]
+
+
+def test_a_request_whose_params_a_class_cannot_take_is_refused(cogitate_loop: Callable[..., TickLoop]) -> None:
+    register(but(params=Whim))
+    loop = cogitate_loop(owners=ADA, ticks=2)
+    for tick in loop:
+        with pytest.raises(InputError, match=r"^hum for 'agent:ada': params .*'mood'.*; hum takes mood$"):
+            loop.request("hum", "agent:ada", params={"mood": "glad"})
+        assert tick.number
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), Exploding()])
+def test_a_brief_that_ends_is_a_failure_of_the_brief(
+    cogitate_loop: Callable[..., TickLoop], error: BaseException
+) -> None:
+    register(Own())
+    with pytest.raises(InputError, match=rf"brief\('agent:ada'\) failed: {type(error).__name__}: "):
+        for _ in cogitate_loop(owners=ADA, ticks=2, brief=raising(error)):
+            pass

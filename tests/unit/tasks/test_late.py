@@ -1,0 +1,173 @@
+"""What a late answer still changes: for each kind whose heuristic appends entries, what its repair would."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from pydantic import BaseModel
+
+from memory.apply import apply, unmet
+from memory.effects import AdvanceCursor, Append, Archive, Effect, MarkAccessed, SetCounter, Tell
+from memory.entry import Entry
+from memory.routing.scopes import WORLD
+from memory.stream import Stream
+from prompts.answers import Activity, DailyPlan, ReflectionAnswer, RelationshipChange, SummaryAnswer
+from prompts.render import Templates
+from scheduler.engine.boundary import provisional
+from tasks.job import JobKey, Request
+from tasks.kind import Case, Kind
+from tasks.late import as_repair
+from tasks.plan import Plan
+from tasks.recount import Recount, Span, recount_request
+from tasks.reflect import Reflect
+from tasks.summarise import Summarise
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, case_of, message, observation, stream_of
+
+INN = "location:inn"
+TEMPLATES = Templates()
+NOON = 720
+KEY = JobKey(360, "plan", KLAUS, 0, 0)
+PLAN_ANSWER = DailyPlan(
+    activities=[Activity(time=f"{h}:30", description=f"Deed {h}", location="library", priority=3) for h in range(7, 13)]
+)
+INSIGHT = ReflectionAnswer(
+    insight="Maria is an ally of the library.", significance=8,
+    relationship_changes=[RelationshipChange(agent_id=MARIA, change=1, reason="She helped.")],
+)  # fmt: skip
+
+
+def planning(stream: Stream) -> Case:
+    return case_of(Plan(TEMPLATES), stream, 360)
+
+
+def reflecting(stream: Stream) -> Case:
+    return case_of(Reflect(TEMPLATES), stream, 500, params={"since": 0})
+
+
+def summarising(stream: Stream) -> Case:
+    request = Request(kind="summarise", owner=KLAUS, numbers=(1, 2, 3))
+    return case_of(Summarise(TEMPLATES), stream, 500, request=request)
+
+
+def recounting(stream: Stream) -> Case:
+    request = recount_request(INN, Span(start=0, end=3, minute=330), (1, 2, 3))
+    told = list(stream.live())
+    return replace(case_of(Recount(TEMPLATES), stream_of(owner=INN), 500, request=request), memories={WORLD: told})
+
+
+def after_heuristic(kind: Kind, case: Case, stream: Stream) -> tuple[dict[str, Stream], list[tuple[str, Entry]]]:
+    """The streams once the heuristic has stood in, and what it made."""
+    streams = {stream.owner: stream, INN: Stream(INN)}
+    effects = provisional(kind.heuristic(case))
+    owners = [effect.owner for effect in effects if isinstance(effect, Append)]
+    return streams, list(zip(owners, apply(streams, effects, case.job.due), strict=True))
+
+
+def as_the_repair(case: Case, made: Sequence[tuple[str, Entry]]) -> Case:
+    """The same case as a repair of what was made."""
+    ((_, entry),) = made
+    params: Mapping[str, Any] = case.job.params | {"replaces": entry.number, "minute": entry.minute}
+    return replace(case, job=msgspec.structs.replace(case.job, params=params))
+
+
+@pytest.mark.parametrize(
+    ("kind", "case", "answer"),
+    [
+        (Reflect(TEMPLATES), reflecting, INSIGHT),
+        (Summarise(TEMPLATES), summarising, SummaryAnswer(summary="They spoke of the bridge.")),
+        (Recount(TEMPLATES), recounting, SummaryAnswer(summary="They spoke of the bridge.")),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_it_changes_what_the_kinds_repair_would(kind: Kind, case: Any, answer: BaseModel) -> None:
+    stream = stream_of(*(message(f"The bridge will not hold for {i} more days.", 300 + 10 * i) for i in range(1, 4)))
+    asked = case(stream)
+    streams, made = after_heuristic(kind, asked, stream)
+    late = as_repair(asked.job.key, kind.effects(asked, answer, (1, 2)), made, told=False, minute=NOON)
+    assert late == kind.effects(as_the_repair(asked, made), answer, (1, 2))
+    assert unmet(streams, late) is None
+    (entry,) = apply(streams, late, NOON)
+    ((owner, stood),) = made
+    assert not entry.provisional
+    assert streams[owner].archived[stood.number].into == entry.number
+    assert unmet(streams, late) == f"entry {stood.number} to be replaced is not live", "and that only once"
+
+
+def plan_at(minute: int, effects: Sequence[Effect] | None = None) -> tuple[Effect, ...]:
+    stream = stream_of(observation("The mill's wheel broke.", 300))
+    case = planning(stream)
+    _, made = after_heuristic(Plan(TEMPLATES), case, stream)
+    answered = effects if effects is not None else Plan(TEMPLATES).effects(case, PLAN_ANSWER, (1,))
+    return as_repair(case.job.key, answered, made, told=False, minute=minute)
+
+
+def test_a_plan_begins_with_what_is_to_be_done_now() -> None:
+    append, accessed = plan_at(10 * 60)
+    assert isinstance(append, Append)
+    assert append.replaces == 2
+    assert [(item.minute, item.description) for item in append.entry.items] == [
+        (9 * 60 + 30, "Deed 9"), (10 * 60 + 30, "Deed 10"), (11 * 60 + 30, "Deed 11"), (12 * 60 + 30, "Deed 12"),
+    ]  # fmt: skip
+    assert isinstance(accessed, MarkAccessed)
+
+
+def test_a_plans_items_are_not_taken_for_those_of_the_plan_before() -> None:
+    stream = stream_of()
+    case = planning(stream)
+    _, made = after_heuristic(Plan(TEMPLATES), case, stream)
+    append = plan_at(370)[0]
+    assert isinstance(append, Append)
+    ids = [item.id for item in append.entry.items]
+    assert len(set(ids)) == len(PLAN_ANSWER.activities)
+    assert set(ids).isdisjoint(item.id for _, entry in made for item in entry.items)
+
+
+def test_given_again_it_is_the_same() -> None:
+    once = plan_at(NOON)
+    assert plan_at(NOON, once) == once
+
+
+@pytest.mark.parametrize(("minute", "counts"), [(360 + 1439, True), (360 + 1440, False)])
+def test_a_plan_that_is_over_replaces_nothing(minute: int, counts: bool) -> None:
+    assert bool(plan_at(minute)) == counts
+
+
+def thought(text: str, owner: str = KLAUS) -> Append:
+    return Append(owner=owner, entry=Entry(type="reflection", text=text, minute=300))
+
+
+STOOD = [(KLAUS, Entry(type="reflection", text="Quiet.", minute=300, number=n, provisional=True)) for n in (4, 7)]
+
+
+def test_entries_are_paired_in_their_order_and_the_rest_is_left_out() -> None:
+    summary = Append(owner=KLAUS, entry=Entry(type="summary", text="They met.", minute=300))
+    answer = (thought("One."), summary, thought("Of hers.", MARIA), thought("Two."), thought("Three."))
+    late = as_repair(KEY, answer, STOOD, told=False, minute=NOON)
+    assert [(e.entry.text, e.replaces) for e in late if isinstance(e, Append)] == [("One.", 4), ("Two.", 7)]
+    assert len(late) == 2
+
+
+def test_what_the_heuristic_has_moved_is_not_moved_again() -> None:
+    moved = (
+        Archive(KLAUS, (1,), into_appended=True), SetCounter(KLAUS, "reflect.minute", 3),
+        AdvanceCursor(KLAUS, "recount", 0, 3),
+    )  # fmt: skip
+    assert as_repair(KEY, (thought("One."), *moved), STOOD, told=False, minute=NOON) == (
+        msgspec.structs.replace(thought("One."), replaces=4),
+    )
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_the_world_is_told_unless_the_heuristic_has(told: bool) -> None:
+    tell = Tell(KLAUS, "action", {"go": "home"})
+    late = as_repair(KEY, (thought("One."), tell), STOOD, told=told, minute=NOON)
+    assert (tell in late) == (not told)
+
+
+def test_an_answer_that_replaces_nothing_changes_nothing() -> None:
+    other = Append(owner=KLAUS, entry=Entry(type="summary", text="They met.", minute=300))
+    assert as_repair(KEY, (other, MarkAccessed(KLAUS, (1,), 300)), STOOD, told=False, minute=NOON) == ()

@@ -1,0 +1,90 @@
+"""The daily plan by a model: what is read tolerantly, and what its answer must keep to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory.clock import DAY
+from prompts.answers import DailyPlan
+from tasks.kind import Case
+from tests.unit.tasks.kind_cases import KLAUS, PROFILE, WORLD, appended, case_of, observation, stream_of
+from tests.unit.tasks.plan_case import KIND, MORNING
+
+
+def answered(times: list[str], location: str = "cafe", **case: Any) -> tuple[Case, DailyPlan]:
+    activities = [
+        {"time": time, "description": f"Do {i}", "location": location, "priority": 1 + i % 5}
+        for i, time in enumerate(times)
+    ]
+    return case_of(KIND, stream_of(), MORNING, **case), DailyPlan.model_validate({"activities": activities})
+
+
+def test_times_are_read_tolerantly_and_put_in_order() -> None:
+    case, answer = answered(["7:00 AM", "19:00", "9am", "13:30", "11 PM", "12:30 am"])
+    (plan,) = appended(KIND.effects(case, answer, (1, 2)))
+    assert [i.minute for i in plan.items] == [420, 540, 810, 1140, 1380, DAY + 30]
+    assert plan.valid_until == DAY + MORNING
+    assert {i.location for i in plan.items} == {"cafe"}
+
+
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [("hobbs cafe", "cafe"), ("the Cafe", "cafe"), ("home", "dorm"), ("work", "library"), ("", None), ("none", None),
+     ("Oak Hill Library, first floor", "library")],
+)  # fmt: skip
+def test_places_are_understood_by_name_and_id(said: str, place: str | None) -> None:
+    case, answer = answered(["8:00"] * 5, said)
+    (plan,) = appended(KIND.effects(case, answer, ()))
+    assert {i.location for i in plan.items} == {place}
+
+
+def test_an_unknown_place_is_refused_by_name() -> None:
+    case, answer = answered(["8:00"] * 5, "Atlantis")
+    with pytest.raises(ValueError, match="'Atlantis'; known are cafe, library, dorm"):
+        KIND.effects(case, answer, ())
+
+
+def test_fewer_than_five_usable_items_are_refused() -> None:
+    case, answer = answered(["8:00", "9:00", "10:00", "11:00", "sometime", "3:00 AM"])
+    assert KIND.effects(case, answer, ())
+    case, answer = answered(["8:00", "9:00", "10:00", "11:00", "sometime"])
+    with pytest.raises(ValueError, match="4 of 5 plan items"):
+        KIND.effects(case, answer, ())
+
+
+def test_of_more_than_eight_the_least_important_go() -> None:
+    case, answer = answered([f"{hour}:00" for hour in range(8, 20)])
+    (plan,) = appended(KIND.effects(case, answer, ()))
+    assert len(plan.items) == 8
+    assert (
+        sorted(i.priority for i in plan.items) == [2, 3, 3, 4, 4, 4, 5, 5][:8]
+        or min(i.priority for i in plan.items) >= 2
+    )
+    minutes = [i.minute or 0 for i in plan.items]
+    assert minutes == sorted(minutes)
+
+
+def test_the_prompt_says_who_where_when_and_what_is_unfinished() -> None:
+    stream = stream_of(observation("Maria wants to meet tomorrow.", 1000))
+    params = {"unfinished": [{"description": "Return the </unfinished> books"}], "status": {"energy": 55.0}}
+    prompt = KIND.prompt(case_of(KIND, stream, DAY + MORNING, params=params))
+    for said in (
+        PROFILE.name,
+        PROFILE.currently,
+        "- cafe: Hobbs Cafe (cafe)",
+        "energy 55",
+        "Today is day 2",
+        "6:00 AM",
+        "Maria wants",
+    ):
+        assert said in prompt.user
+    assert "- Return the ‹/unfinished› books" in prompt.user
+    assert prompt.used == (1,)
+    assert WORLD.names[KLAUS] in prompt.user
+
+
+def test_a_repair_replaces_the_provisional_plan() -> None:
+    effects = KIND.heuristic(case_of(KIND, stream_of(), MORNING, params={"replaces": 4}))
+    assert effects[0].replaces == 4  # type: ignore[union-attr]

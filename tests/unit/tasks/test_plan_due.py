@@ -1,0 +1,162 @@
+"""The daily plan: when it is due, and what goes into its request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memory.apply import apply
+from memory.clock import DAY, clock_time, next_morning
+from memory.effects import Append
+from memory.entry import Entry, PlanItem
+from memory.stream import Stream
+from prompts.answers import Activity, DailyPlan
+from tasks.job import Request
+from tasks.kind import World
+from tasks.plan import EVERY
+from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, stream_of
+from tests.unit.tasks.plan_case import KIND, MORNING, made
+
+
+def test_due_once_at_the_first_tick_of_each_morning() -> None:
+    stream, minutes = stream_of(), []
+    for minute in range(0, 3 * DAY, 7):
+        for request in KIND.due(moment_of(stream, minute)):
+            minutes.append(minute)
+            apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, minute, request=request)), minute)
+    assert len(minutes) == 3
+    assert all(0 <= minute - (day * DAY + MORNING) < 7 for day, minute in enumerate(minutes))
+
+
+def test_an_agent_that_joins_during_the_day_plans_at_once() -> None:
+    stream = stream_of()
+    (request,) = KIND.due(moment_of(stream, 900))
+    plan = made(stream, 900, request=request)
+    assert plan.valid_until == DAY + MORNING
+    assert all(900 <= (item.minute or 0) < plan.valid_until for item in plan.items)
+
+
+def test_who_joins_during_working_hours_works_on() -> None:
+    plan = made(stream_of(), 900)
+    assert (plan.items[0].minute, plan.items[0].location) == (900, "library")
+    assert len({item.description for item in plan.items}) == len(plan.items)
+
+
+def test_not_due_at_night_with_a_plan_or_for_a_place() -> None:
+    plan = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING)
+    assert not list(KIND.due(moment_of(stream_of(), 100)))
+    assert not list(KIND.due(moment_of(stream_of(plan), 1300)))
+    assert not list(KIND.due(moment_of(stream_of(owner="location:cafe"), 900)))
+    assert KIND.wake(moment_of(stream_of(owner="location:cafe"), 900)) is None
+
+
+@pytest.mark.parametrize("minute", [0, 359, 360, 900, 1439])
+def test_it_wakes_at_the_next_morning(minute: int) -> None:
+    assert KIND.wake(moment_of(stream_of(), minute)) == next_morning(minute, MORNING)
+    plan = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING)
+    assert KIND.wake(moment_of(stream_of(plan), minute)) == DAY + MORNING
+    world = World(minutes_per_tick=7)
+    wake = KIND.wake(moment_of(stream_of(), 700, tick=100, world=world))
+    assert wake is not None
+    assert 700 + (wake - 100 - 1) * 7 < DAY + MORNING <= 700 + (wake - 100) * 7
+
+
+def test_what_the_head_knows_goes_into_the_request() -> None:
+    items = tuple(PlanItem(id=f"1-{i}", description=f"Errand {i}", priority=i + 1, location="cafe") for i in range(3))
+    stream = stream_of(Entry(type="plan", text="Plan.", minute=400, valid_until=DAY + MORNING, items=items))
+    stream.set_plan_status("1-0", "completed")
+    stream.set_plan_status("1-1", "active")
+    (request,) = KIND.due(moment_of(stream, DAY + MORNING, status={"energy": 12.5, "hunger": 80, "mood": "fine"}))
+    assert request.params == {
+        "unfinished": [
+            {"description": "Errand 1", "location": "cafe", "priority": 2},
+            {"description": "Errand 2", "location": "cafe", "priority": 3},
+        ],
+        "status": {"energy": 12.5, "hunger": 80},
+    }
+    plan = made(stream, DAY + MORNING, request=request)
+    assert [i.description for i in plan.items if "Errand" in i.description] == [
+        "Take up again: Errand 2",
+        "Take up again: Errand 1",
+    ]
+    assert any("Rest at home" in i.description for i in plan.items)
+
+
+def asks(stream: Stream, minutes: range, lead: int) -> list[tuple[int, Request]]:
+    """The first requests of one agent that is asked at the ticks at which it wakes, as the tick loop does."""
+    wakes = minutes.start
+    for minute in minutes:
+        moment = moment_of(stream, minute, lead=lead)
+        if minute < wakes:
+            continue
+        if requests := [*KIND.due(moment)]:
+            return [(minute, request) for request in requests]
+        wakes = KIND.wake(moment) or minutes.stop
+    return []
+
+
+@pytest.mark.parametrize("lead", [2, 28, 100, 480])
+def test_a_plan_is_asked_for_as_long_before_the_morning_as_it_takes(lead: int) -> None:
+    today = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING)
+    ((minute, request),) = asks(stream_of(today), range(400, 2 * DAY), lead)
+    assert lead <= DAY + MORNING - minute <= lead + EVERY
+    assert (request.at, request.priority) == (DAY + MORNING, 5)
+    assert request.params["from"] == DAY + MORNING
+
+
+def test_a_plan_asked_for_the_evening_before_is_that_of_the_coming_day() -> None:
+    items = (
+        PlanItem(id="1-0", description="Buy flour", minute=700),
+        PlanItem(id="1-1", description="Meet Ann", minute=DAY - 10),
+    )
+    today = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING, items=items)
+    stream, minute = stream_of(today), DAY - 100
+    (request,) = KIND.due(moment_of(stream, minute, lead=DAY + MORNING - minute))
+    assert [item["description"] for item in request.params["unfinished"]] == ["Buy flour"]  # Ann may still be met
+    apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, minute, request=request)), DAY + MORNING)
+    plan = stream.latest("plan")
+    assert plan is not None
+    assert (plan.minute, plan.valid_until) == (DAY + MORNING, 2 * DAY + MORNING)
+    assert all(plan.minute <= (item.minute or 0) < plan.valid_until for item in plan.items)
+    assert "Plan for day 2:" in plan.text
+    assert not list(KIND.due(moment_of(stream, DAY + MORNING, lead=480)))
+    assert not list(KIND.due(moment_of(stream, 2 * DAY + MORNING - 481 - EVERY, lead=480)))
+
+
+def test_before_the_first_morning_a_plan_is_asked_for_as_well() -> None:
+    ((minute, request),) = asks(stream_of(), range(100, DAY), 30)
+    assert 30 <= MORNING - minute <= 30 + EVERY
+    assert (request.at, request.params["from"]) == (MORNING, MORNING)
+
+
+def test_who_joins_in_the_day_still_plans_at_once_and_for_today() -> None:
+    (request,) = KIND.due(moment_of(stream_of(), 900, lead=100))
+    assert (request.at, "from" in request.params) == (0, False)
+
+
+def test_an_answer_to_a_plan_asked_early_is_about_the_coming_day() -> None:
+    stream, minute = stream_of(), MORNING - 200
+    (request,) = KIND.due(moment_of(stream, minute, lead=250))
+    case = case_of(KIND, stream, minute, request=request)
+    prompt = KIND.prompt(case)
+    assert clock_time(MORNING) in prompt.user
+    assert clock_time(minute) not in prompt.user
+    deeds = [Activity(time=f"{h}:00", description=f"Deed {h}", location="library", priority=1) for h in range(7, 13)]
+    (append, *_) = KIND.effects(case, DailyPlan(activities=deeds), ())
+    assert isinstance(append, Append)
+    assert [item.minute for item in append.entry.items] == [h * 60 for h in range(7, 13)]
+
+
+def test_turns_do_not_depend_on_what_is_known_of_the_model() -> None:
+    """Otherwise a host that resumes a run would ask at other ticks than the one that went on."""
+    stream = stream_of(Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING))
+    for minute in range(400, DAY + MORNING, 37):
+        assert len({KIND.wake(moment_of(stream, minute, lead=lead)) for lead in (2, 40, 480)}) == 1
+
+
+def test_a_plan_for_a_morning_after_the_last_tick_is_not_asked_for() -> None:
+    today = Entry(type="plan", text="Plan.", minute=DAY + MORNING, valid_until=2 * DAY + MORNING)
+    moment = moment_of(stream_of(today), 2 * DAY - 60, lead=480)
+    assert list(KIND.due(replace(moment, last=2 * DAY + MORNING)))
+    assert not list(KIND.due(replace(moment, last=2 * DAY + MORNING - 1)))

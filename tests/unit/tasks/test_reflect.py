@@ -1,0 +1,323 @@
+"""Reflection: its cadence, its three strengths, its evidence and what it tells the world."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from memory.apply import apply
+from memory.effects import MarkAccessed, SetCounter, Tell
+from memory.entry import Entry
+from memory.limits import Cause, MemoryLimits
+from memory.routing.repeats import count_repeat
+from memory.stream import Stream
+from prompts.answers import ReflectionAnswer
+from prompts.render import Templates
+from tasks.insight import QUIET
+from tasks.job import Request
+from tasks.kind import World
+from tasks.reflect import Reflect
+from tasks.summarise import Summarise
+from tests.unit.tasks.kind_cases import (
+    ISABELLA,
+    KLAUS,
+    MARIA,
+    WORLD,
+    appended,
+    case_of,
+    message,
+    moment_of,
+    observation,
+    stream_of,
+)
+
+KIND = Reflect(Templates())
+MORNING = 360
+
+
+def day(count: int = 30, start: int = 420, owner: str = KLAUS) -> Stream:
+    return stream_of(*(observation(f"Read page {i}.", start + i, subjects=(owner,)) for i in range(count)), owner=owner)
+
+
+def reflecting(trigger: Cause, maximum: int) -> World:
+    limits = MemoryLimits(reflection_trigger=trigger, reflection_trigger_max=maximum)
+    return replace(WORLD, limits=limits)
+
+
+def reflected(stream: Stream, world: World = WORLD, until: int = 3 * 1440, new: int = 3) -> list[int]:
+    """The minutes at which the owner reflects, with some new observations every hour of the day."""
+    minutes = []
+    for minute in range(MORNING, until):
+        if minute % 60 == 0 and 420 <= minute % 1440 < 1320:
+            for i in range(new):
+                stream.append(observation(f"Event {minute}/{i}.", minute), minute)
+        for request in KIND.due(moment_of(stream, minute, world=world)):
+            minutes.append(minute)
+            apply({stream.owner: stream}, KIND.heuristic(case_of(KIND, stream, minute, request=request)), minute)
+    return minutes
+
+
+def test_about_twice_a_day_and_the_first_after_half_a_day() -> None:
+    minutes = reflected(stream_of())
+    assert MORNING + 720 <= minutes[0] < MORNING + 720 + 60 + 120
+    assert 3 <= len(minutes) <= 6
+    assert all(b - a >= 720 for a, b in itertools.pairwise(minutes))
+
+
+def test_agents_do_not_all_reflect_in_one_tick() -> None:
+    firsts = []
+    for i in range(40):
+        stream = day(owner=f"agent:{i}")
+        firsts.append(next(m for m in range(MORNING, 2880) if list(KIND.due(moment_of(stream, m)))))
+    assert len(set(firsts)) > 20
+    assert max(firsts) < MORNING + 60 + 720 + 120
+    repeated = [m for m in range(MORNING, 2880) if list(KIND.due(moment_of(day(owner="agent:0"), m)))]
+    assert repeated[0] == firsts[0]
+
+
+def test_waking_by_its_own_word_misses_nothing() -> None:
+    for stream in (day(), day(1)):
+        minute = 700
+        while not list(KIND.due(moment_of(stream, minute))):
+            wake = KIND.wake(moment_of(stream, minute))
+            assert wake is not None
+            assert wake > minute
+            minute = wake
+        assert minute == next(m for m in range(700, 4000) if list(KIND.due(moment_of(stream, m))))
+
+
+def test_by_importance_an_agent_reflects_when_enough_has_happened() -> None:
+    world = reflecting("importance", 30)
+    stream = stream_of()
+    counter, expected, actual = 30, [], []
+    for minute in range(600, 900):
+        importance = 1 + (minute * 7) % 10
+        stream.append(observation(f"Event {minute}.", minute, importance=importance), minute)
+        counter -= importance
+        if counter <= 0:
+            counter = 30
+            expected.append(minute)
+        for request in KIND.due(moment_of(stream, minute, world=world)):
+            actual.append(minute)
+            apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, minute, request=request)), minute)
+    assert actual == expected
+    assert len(expected) > 10
+
+
+def test_either_takes_whichever_comes_first() -> None:
+    assert reflected(stream_of(), reflecting("either", 10_000)) == reflected(stream_of())
+    assert len(reflected(stream_of(), reflecting("either", 20))) > len(reflected(stream_of()))
+
+
+def test_repeats_count_for_the_trigger_and_are_told() -> None:
+    world = reflecting("importance", 30)
+    stream = stream_of(*(observation(f"Read page {i}.", 600 + i, importance=2) for i in range(5)))
+    for minute in range(610, 616):
+        assert not list(KIND.due(moment_of(stream, minute, world=world)))
+        count_repeat(stream, 2, minute, importance=3)
+    assert not list(KIND.due(moment_of(stream, 616, world=world)))
+    count_repeat(stream, 4, 616, importance=2)
+    (request,) = KIND.due(moment_of(stream, 617, world=world))
+    assert request.params["repeats"] == {"2": 6, "4": 1}
+    count_repeat(stream, 2, 618, importance=3)  # after the request: for the next
+    effects = KIND.heuristic(case_of(KIND, stream, 620, request=request))
+    assert "Again and again (7 times): Read page 1." in appended(effects)[0].text
+    apply({KLAUS: stream}, effects, 627)
+    assert stream.head.counters["repeated"] - stream.head.counters["reflect.repeated"] == 3
+    assert not list(KIND.due(moment_of(stream, 628, world=world)))
+
+
+def test_places_do_not_reflect() -> None:
+    assert not any(list(KIND.due(moment_of(day(owner="location:cafe"), m))) for m in range(360, 3000, 10))
+    assert KIND.wake(moment_of(day(owner="location:cafe"), 600)) is None
+
+
+def test_the_twenty_most_important_observations_since_the_last_reflection() -> None:
+    stream = stream_of(
+        *(observation(f"Old {i}.", 400 + i, importance=10) for i in range(5)),
+        *(observation(f"New {i}.", 500 + i, importance=1 + i % 9) for i in range(40)),
+        Entry(type="reflection", text="Insight.", minute=560, importance=9),
+    )
+    prompt = KIND.prompt(case_of(KIND, stream, 700, params={"since": 5}))
+    assert len(prompt.used) == 20
+    assert all(stream.entries[n].text.startswith("New") for n in prompt.used)
+    least = min(stream.entries[n].importance for n in prompt.used)
+    assert all(e.importance <= least for e in stream.live("observation")[5:] if e.number not in prompt.used)
+    shown = [line for line in prompt.user.split("\n") if line.startswith("- [")]
+    assert shown[0].endswith(("New 8.", "New 17.", "New 26.", "New 35."))
+
+
+def answer(**fields: object) -> ReflectionAnswer:
+    values = {"insight": "Maria and I work well together.", "significance": 3, "relationship_changes": []} | fields
+    return ReflectionAnswer.model_validate(values)
+
+
+def test_a_models_insight_counts_at_least_seven() -> None:
+    stream = day(10)
+    case = case_of(KIND, stream, 1200)
+    used = KIND.prompt(case).used
+    (modest,) = appended(KIND.effects(case, answer(), used))
+    (grand,) = appended(KIND.effects(case, answer(significance=9), used))
+    assert (modest.importance, grand.importance) == (7, 9)
+    assert modest.evidence == used == tuple(range(1, 11))
+    assert modest.minute == 1200
+    assert MarkAccessed(owner=KLAUS, numbers=used, minute=1200) in KIND.effects(case, answer(), used)
+
+
+def test_an_insight_is_about_those_in_what_the_model_was_shown() -> None:
+    stream = stream_of(
+        observation("Maria sang.", 600, subjects=(KLAUS, MARIA)),
+        observation("Isabella cooked.", 610, subjects=(KLAUS, "agent:isabella")),
+        observation("Klaus read.", 620),
+    )
+    (insight,) = appended(KIND.effects(case_of(KIND, stream, 1200), answer(), (1, 3)))
+    assert (insight.subjects, insight.evidence) == ((KLAUS, MARIA), (1, 3))
+
+
+def test_the_next_reflection_begins_where_this_one_read_to() -> None:
+    stream = day(10)
+    effects = KIND.heuristic(case_of(KIND, stream, 1200))
+    assert SetCounter(owner=KLAUS, name="reflect.minute", value=1200) in effects
+    assert SetCounter(owner=KLAUS, name="reflect.number", value=10) in effects
+
+
+def test_relationship_changes_are_told_once_of_each_other_person() -> None:
+    changes = [
+        {"agent_id": "Maria Lopez", "change": 2, "reason": "helped"},
+        {"agent_id": MARIA, "change": -1, "reason": "said twice"},
+        {"agent_id": ISABELLA, "change": 0, "reason": "nothing"},
+        {"agent_id": KLAUS, "change": 1, "reason": "self"},
+    ]
+    effects = KIND.effects(case_of(KIND, day(), 1200), answer(relationship_changes=changes), (1, 2, 3))
+    told = [e for e in effects if isinstance(e, Tell)]
+    assert told == [Tell(owner=KLAUS, topic="relationship", data={"agent": MARIA, "change": 2, "reason": "helped"})]
+
+
+@pytest.mark.parametrize("insight", ["this is blank", "Ok.", "This is blank."])
+def test_an_insight_that_says_nothing_is_refused(insight: str) -> None:
+    with pytest.raises(ValueError, match="says nothing"):
+        KIND.effects(case_of(KIND, day(), 1200), answer(insight=insight), (1,))
+
+
+def test_little_to_reflect_on_gives_a_minimal_reflection() -> None:
+    (entry,) = appended(KIND.heuristic(case_of(KIND, day(2), 1200)))
+    assert (entry.importance, entry.evidence, entry.text) == (4, (), QUIET)
+
+
+def test_the_heuristic_names_what_changed_with_its_evidence() -> None:
+    stream = stream_of(
+        *(observation(f"Read page {i}.", 400 + i, importance=2, subjects=(KLAUS, ISABELLA)) for i in range(5)),
+        message("I promise to lend you 3 books on Friday.", 600, importance=5),
+        *(observation("Saw the library door closed.", 700 + i, importance=2) for i in range(4)),
+        observation("The bridge collapsed in the storm.", 800, importance=9, location="bridge"),
+    )
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200, params={"since": 5})))
+    assert entry.importance == 6
+    assert "I met Maria Lopez for the first time." in entry.text
+    assert "The bridge collapsed in the storm." in entry.text
+    assert "3 books" in entry.text
+    assert "4 times" in entry.text
+    assert "out of my routine to be at Hobbs Cafe and bridge" in entry.text
+    assert entry.evidence == (6, 7, 8, 9, 10, 11)
+
+
+def test_who_remembers_nothing_earlier_does_not_claim_to_meet_friends_for_the_first_time() -> None:
+    stream = stream_of(
+        Entry(type="plan", text="Plan.", minute=360, valid_until=1800, subjects=(KLAUS,)),
+        *(message(f"Line {i}.", 600 + i) for i in range(5)),
+    )
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
+    assert "first time" not in entry.text
+    assert "I spent much of my time with Maria Lopez." in entry.text
+
+
+def test_what_is_quoted_still_means_the_same_day_later() -> None:
+    stream = stream_of(
+        message("Come to my party tomorrow at 5 pm! Will you come?", 600, importance=8),
+        *(observation(f"Read page {i}.", 700 + i) for i in range(3)),
+    )
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
+    assert "What Maria Lopez said stays with me: “Come to my party on day 2 at 5 pm!”" in entry.text
+
+
+def test_an_insight_is_told_in_the_first_person() -> None:
+    stream = stream_of(
+        message("I will bring the red chairs to the party.", 600, speaker=KLAUS, hearer=MARIA),
+        message("The mayor is ill and the party is off.", 601, importance=9),
+        *(observation("Saw Maria Lopez engaged in an activity: reading.", 700 + i) for i in range(3)),
+        observation("Klaus Mueller is asking his neighbours to join him at his stall.", 710, importance=8),
+    )
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
+    assert entry.text == (
+        "What Maria Lopez said stays with me: “The mayor is ill and the party is off.” "
+        "And also: I was asking my neighbours to join me at my stall. "
+        "I should keep in mind what I said: “I will bring the red chairs to the party.” "
+        "Again and again (3 times) I saw Maria Lopez reading."
+    )
+
+
+def test_an_uneventful_time_is_told_by_place_and_company() -> None:
+    entries = [observation(f"Read page {i}.", 400 + i, subjects=(KLAUS, MARIA)) for i in range(2)]
+    stream = stream_of(*entries, observation("Read on.", 500))
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
+    assert entry.text == "Today I spent time at Oak Hill Library. I interacted with Maria Lopez."
+    assert entry.importance == 6
+    assert entry.evidence == (1, 2, 3)
+    assert WORLD.names[MARIA] in entry.text
+
+
+def summarised(stream: Stream, numbers: tuple[int, ...], minute: int) -> None:
+    """Summarise these entries by heuristic, as a host may request it."""
+    kind = Summarise(Templates())
+    request = Request(kind="summarise", owner=stream.owner, numbers=numbers)
+    apply({stream.owner: stream}, kind.heuristic(case_of(kind, stream, minute, request=request)), minute)
+
+
+@pytest.mark.parametrize("make", [observation, message])
+def test_a_summary_counts_as_what_it_stands_for(make: Callable[..., Entry]) -> None:
+    stream = stream_of(*(make("The oven caught fire!", 600 + i, importance=9) for i in range(8)))
+    summarised(stream, tuple(range(1, 9)), 700)
+    assert [e.type for e in stream.live()] == ["summary"]
+    (request,) = KIND.due(moment_of(stream, 3000))
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 3000, request=request)))
+    assert QUIET not in entry.text
+    assert "oven caught fire" in entry.text
+    assert (entry.importance, entry.evidence) == (6, (9,))
+
+
+def test_a_summary_of_what_was_reflected_on_is_nothing_new() -> None:
+    stream = stream_of(*(observation("The oven caught fire!", 600 + i, importance=9) for i in range(8)))
+    (request,) = KIND.due(moment_of(stream, 3000))
+    apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, 3000, request=request)), 3000)
+    summarised(stream, tuple(range(1, 9)), 3100)
+    (request,) = KIND.due(moment_of(stream, 6000))
+    case = case_of(KIND, stream, 6000, request=request)
+    (entry,) = appended(KIND.heuristic(case))
+    assert (entry.text, entry.importance) == (QUIET, 4)
+    assert "oven" not in KIND.prompt(case).user.partition("memories")[2]
+
+
+def test_two_events_are_too_few_whether_summarised_or_not() -> None:
+    stream = stream_of(*(observation("The oven caught fire!", 600 + i, importance=9) for i in range(2)))
+    summarised(stream, (1, 2), 700)
+    (request,) = KIND.due(moment_of(stream, 3000))
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 3000, request=request)))
+    assert entry.text == QUIET
+
+
+def test_who_is_met_in_a_summary_is_met() -> None:
+    talk = [message(f"The weather will turn on the {i}th.", 700 + i, subjects=(MARIA, KLAUS)) for i in range(4)]
+    stream = stream_of(*(observation(f"Read page {i}.", 400 + i, subjects=(KLAUS, ISABELLA)) for i in range(3)))
+    (request,) = KIND.due(moment_of(stream, 3000))
+    apply({KLAUS: stream}, KIND.heuristic(case_of(KIND, stream, 3000, request=request)), 3000)
+    first = stream.head.last_number + 1
+    for line in talk:
+        stream.append(line, 3001)
+    summarised(stream, tuple(range(first, first + 4)), 3002)
+    (request,) = KIND.due(moment_of(stream, 6000))
+    (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 6000, request=request)))
+    assert "I met Maria Lopez for the first time." in entry.text
+    assert "I spent much of my time with Maria Lopez." in entry.text
