@@ -221,5 +221,5 @@ def per_token(limits: Endpoint) -> float:
 
 
 def _script(client: Redis, name: str) -> Script:
-    registered: Any = client.register_script((resources.files("workers.gate.lua") / f"{name}.lua").read_text())
+    registered: Any = client.register_script((resources.files("workers.lua") / f"{name}.lua").read_text())
     return registered  # type: ignore[no-any-return]

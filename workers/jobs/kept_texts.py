@@ -30,7 +30,7 @@ class KeptTexts:
         self._what = what
         self._most_bytes = most_bytes
         self._milliseconds = max(1, int(seconds * 1_000))
-        self._script: Any = client.register_script((resources.files("workers.gate.lua") / "keep.lua").read_text())
+        self._script: Any = client.register_script((resources.files("workers.lua") / "keep.lua").read_text())
 
     def keep(self, keys: Sequence[str], field: str, text: bytes, incarnation: str = "") -> None:
         """Keep a text under `field`.

@@ -25,7 +25,7 @@ def test_each_command_has_help_with_an_example(name: str) -> None:
 
 
 def test_where_no_model_is_asked_its_client_is_not_loaded() -> None:
-    loaded = "import sys, ops.cli, ops.run_command, workers.celery_app, workers.runner; print(*sys.modules)"
+    loaded = "import sys, ops.cli, ops.commands.run, workers.celery_app, workers.jobs.runner; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, timeout=60, check=True)
     assert "workers.jobs.runner" in done.stdout.split()
     assert not {"openai", "aiohttp", "ops.doctor.command"} & set(done.stdout.split())

@@ -24,7 +24,7 @@ from workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 HOST = """
 import sys, time
 from pathlib import Path
-from workers.embedded import EmbeddedServer
+from workers.processes.embedded import EmbeddedServer
 with EmbeddedServer(Path(sys.argv[1])) as server:
     server.client().incr("hosts")
     print(server.pid, flush=True)

@@ -20,8 +20,8 @@ from workers.processes.supervisor import WorkerPool, worker_environment
 HOST = """
 import sys
 from pathlib import Path
-from scheduler.settings import Settings
-from workers.supervisor import WorkerPool
+from scheduler.config.settings import Settings
+from workers.processes.supervisor import WorkerPool
 with WorkerPool(Settings(data_dir=Path(sys.argv[1]), redis_url=sys.argv[2]), 1) as pool:
     print(pool.pids()[0], flush=True)
     sys.stdin.read()

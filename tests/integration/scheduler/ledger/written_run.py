@@ -1,6 +1,6 @@
 """A small run with something of everything, as this version writes it, and as a file that later versions must read.
 
-`python tests/integration/scheduler/ledger/written_run.py` writes `tests/fixtures/run-schema-<N>.json`; see the page
+`python -m tests.integration.scheduler.ledger.written_run` writes `tests/fixtures/run-schema-<N>.json`; see the page
 beside it.
 """
 
