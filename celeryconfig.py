@@ -54,7 +54,7 @@ task_ignore_result = True
 task_create_missing_queues = False  # see task_queues above
 
 # Pool: a job waits for a model most of its time, so threads. They ignore Celery's time limits, which is why none are
-# set: the HTTP client keeps the deadline of a job. One more slot is for jobs that ask no model (workers.jobs.model_lane).
+# set: the HTTP client keeps the deadline of a job. One more slot is for jobs without a model (workers.jobs.model_lane).
 worker_pool = "threads"
 worker_concurrency = _settings.concurrency + SPARE
 worker_prefetch_multiplier = 1  # what a worker holds without running it, no other worker can run

@@ -19,13 +19,13 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from scheduler.budget import window_of
-from scheduler.endpoint_vitals import endpoint_vitals
+from scheduler.config.limits import LimitName, parse_limit_name
+from scheduler.engine.turn import Outcome
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
 from scheduler.journal import JournalError, reason_of
-from scheduler.ledger_errors import LedgerError
-from scheduler.limits import LimitName, parse_limit_name
-from scheduler.turn import Outcome
-from scheduler.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
-from workers.metrics import RunHosts
+from scheduler.ledger.errors import LedgerError
+from workers.jobs.metrics import RunHosts
 
 MOST_TICKS = 20_000  # whose times a host remembers
 STATES = ("waiting", "running", "staged", "dead", "held")

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.repository import ROOT
+
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 pytestmark = pytest.mark.system
 
-ROOT = Path(__file__).parents[2]
 #: What the theme's script would load, by the element that makes it do so: diagrams that it draws itself, a repository's
 #: stars, and what browsers before 2020 lack.
 UNUSED = {

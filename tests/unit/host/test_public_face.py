@@ -14,6 +14,7 @@ import structlog
 
 import cogitate
 from cogitate import InputError, Profile, Settings, TickLoop
+from tests.repository import ROOT
 
 NAMES = [
     "AdvanceCursor", "Append", "Archive", "Case", "Change", "Character", "CogitateError", "ConfigurationError",
@@ -32,7 +33,7 @@ def test_hosts_may_import_these_names_and_no_others() -> None:
 
 
 def test_the_reference_describes_each_of_them_once() -> None:
-    page = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
+    page = ROOT / "docs" / "reference" / "api.md"
     assert sorted(re.findall(r"^::: cogitate\.(\w+)$", page.read_text(), flags=re.MULTILINE)) == sorted(NAMES)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from tests.repository import ROOT
 
 
 def test_hooks_run_the_style_checks_of_make_test_from_the_venv() -> None:

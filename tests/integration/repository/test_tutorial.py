@@ -10,7 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.repository import ROOT
+
 PAGE = (ROOT / "docs" / "tutorial" / "first-host.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
 PORT = "8123"  # as the page has it; a test takes one that is free
