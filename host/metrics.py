@@ -18,12 +18,12 @@ from prometheus_client.registry import Collector
 from redis import Redis
 from redis.exceptions import RedisError
 
-from scheduler.budget import window_of
+from scheduler.budget.budget import window_of
 from scheduler.config.limits import LimitName, parse_limit_name
 from scheduler.engine.turn import Outcome
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
-from scheduler.journal import JournalError, reason_of
+from scheduler.journal.lines import JournalError, reason_of
 from scheduler.ledger.errors import LedgerError
 from workers.jobs.metrics import RunHosts
 
