@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, takes_object
+from memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb, takes_object
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.clock import DAY
-from memory.times import anchor_days, find_times, parse_clock
+from memory.language.times import anchor_days, find_times, parse_clock
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from kind_cases import MARIA, WORLD, message, observation, stream_of
 
-from memory.long_term import count_words, cut_oldest, estimate_tokens, fold, tokens_of_words, told, words_of_tokens
-from memory.units import MOST_SENTENCES
+from memory.summaries.long_term import (
+    count_words,
+    cut_oldest,
+    estimate_tokens,
+    fold,
+    tokens_of_words,
+    told,
+    words_of_tokens,
+)
+from memory.summaries.units import MOST_SENTENCES
+from tests.unit.tasks.kind_cases import MARIA, WORLD, message, observation, stream_of
 
 
 @pytest.mark.parametrize(
