@@ -1,6 +1,6 @@
 """One memory: an immutable, numbered entry of an owner's stream, and the mutable marks kept beside it.
 
-Fields follow the memory types of spec 3 (task 1) and the scoped memories of spec 5 (data model).
+Fields follow the memory types of the streams design (task 1) and the scopes design's data model.
 There is no wall-clock field: two runs with the same inputs must hold identical bytes.
 """
 
@@ -17,7 +17,7 @@ EntrySource = Literal["perception", "dialogue", "internal", "social"]
 PlanStatus = Literal["pending", "active", "completed", "cancelled"]
 
 ENTRY_TYPES: tuple[EntryType, ...] = ("observation", "message", "reflection", "plan", "summary")
-#: Types that count against the limit of live observations (spec 3 stores summaries and dialogue as observations).
+#: Types that count against the limit of live observations (summaries and dialogue do, by the streams design).
 OBSERVED_TYPES: frozenset[EntryType] = frozenset({"observation", "message", "summary"})
 
 INTO_SUMMARY = -1  # `Archived.into`: what the entry said is in the owner's long-term summary
@@ -110,7 +110,7 @@ class Marks(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Character(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a host states as known of an owner, and what no compaction may lose (spec 4: character facts)."""
+    """What a host states as known of an owner, and what no compaction may lose (window design: character facts)."""
 
     names: tuple[str, ...] = ()  # of those it knows, and what it is called itself
     objectives: tuple[str, ...] = ()
@@ -122,10 +122,10 @@ class Head(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The small mutable part of a stream. Written whole, with the tick that changes it."""
 
     last_number: int = 0
-    summary: str = ""  # long-term summary (specs 1 and 4)
+    summary: str = ""  # long-term summary (cells and window designs)
     summary_version: int = 0
     cursors: dict[str, int] = msgspec.field(default_factory=dict)  # scope -> last entry number summarised
     plan_status: dict[str, PlanStatus] = msgspec.field(default_factory=dict)  # changed items of live plans
     counters: dict[str, int] = msgspec.field(default_factory=dict)  # cadence: last reflection, trigger, …
-    waiting: list[Entry] = msgspec.field(default_factory=list)  # observed, not yet appended: no cell is free (spec 1)
+    waiting: list[Entry] = msgspec.field(default_factory=list)  # observed, not yet appended: no cell is free (cells)
     character: Character = Character()

@@ -1,4 +1,4 @@
-"""Importance from 1 to 10 without a model: spec 3's rule, and a learner that lives on the ratings a run paid for.
+"""Importance from 1 to 10 without a model: a rule of the streams design, and a learner from the ratings a run paid for.
 
 The learner keeps a distribution over the ten ratings: what texts of that kind usually get, what this run has given to
 such texts, and what it gave to the nearest texts rated before (Nadaraya–Watson kernel regression, on distributions).

@@ -1,4 +1,4 @@
-"""The limits that hold after every boundary, and what spec 3 calls the memory configuration."""
+"""The limits that hold after every boundary, and what the streams design calls the memory configuration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from memory.trigger import DEFAULT_TRIGGER
 
-#: How the observations of an owner are kept within bounds: spec 3's stream, spec 1's cells, spec 4's token window.
+#: How the observations of an owner are kept within bounds: streams, cells or window.
 Policy = Literal["stream", "cells", "tokens"]
 
 #: What makes an agent reflect: that time has passed, that enough has happened, or whichever comes first.
@@ -30,17 +30,17 @@ class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     summary_threshold: int = 5  # messages from which a conversation is worth a summary
     retention: int = 2 * 1440  # game minutes that an archived entry is kept
     max_archived: int | None = None  # archived entries, the newest; None: all of the retention
-    max_history: int = 100_000  # characters of a shared history (spec 2)
+    max_history: int = 100_000  # characters of a shared history (routing design)
     recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # what a scope records without its model
     policy: Policy = "stream"
     policies: dict[str, Policy] = msgspec.field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
     on_failure: Literal["unchanged", "heuristic"] = "heuristic"  # of a model that was to write a long-term summary
-    cells: int = 5  # spec 1: K
-    token_limit: int = 4_000  # spec 4: of summary, buffer and character together
-    compress_at: float = 0.8  # spec 4: share of the token limit at which the buffer is compressed
-    compress_to: float = 0.6  # spec 2: share that compression aims at
-    retain: int = 3  # spec 4: newest entries that are not compressed as long as they fit
-    passes: int = 2  # spec 4: the second compresses the summary itself
+    cells: int = 5  # cells design: K
+    token_limit: int = 4_000  # window design: of summary, buffer and character together
+    compress_at: float = 0.8  # window design: share of the token limit at which the buffer is compressed
+    compress_to: float = 0.6  # routing design: share that compression aims at
+    retain: int = 3  # window design: newest entries that are not compressed as long as they fit
+    passes: int = 2  # window design: the second compresses the summary itself
 
     def policy_of(self, owner: str) -> Policy:
         """The policy of an owner: its own, its scope's, or the run's."""

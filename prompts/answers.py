@@ -2,8 +2,8 @@
 
 The schemas keep to the plain subset that constrained decoders accept: every field required, nothing extra, no length
 or range keywords. Ranges, lengths and control characters are dealt with by validators, since several servers accept
-a schema and then ignore it. Field names follow spec 3 (tasks 7 to 9); its camel case is understood too. The docstrings
-of answers are part of their schemas: a model reads them.
+a schema and then ignore it. Field names follow the streams design (tasks 7 to 9); its camel case is understood too. The
+docstrings of answers are part of their schemas: a model reads them.
 """
 
 from __future__ import annotations

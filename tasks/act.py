@@ -1,4 +1,4 @@
-"""Choosing an action (spec 3, task 12): rules first; where no rule decides, a job that reads plan and memories.
+"""Choosing an action (streams design, task 12): rules first; where no rule decides, a job that reads plan and memories.
 
 The rules are needs (a meter below 20), a plan item to be done elsewhere, and the night. A world that follows its
 agents' plans knows them itself, so a job is made only where they say nothing: for an agent that its host calls free
@@ -28,9 +28,9 @@ from tasks.kind import Case, Moment, OnDenied, Prompt, World
 from tasks.places import place_meant, places_shown
 from tasks.recall import accessed, brief, display_names, lasting, recall, share_of, shown
 
-SHOWN = 8  # memories (spec 3)
+SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
-NIGHT = (22 * 60, 6 * 60)  # minutes after 00:00 (spec 3)
+NIGHT = (22 * 60, 6 * 60)  # minutes after 00:00 (streams design)
 FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the best first
 
 Situation = Mapping[str, Any]  # JSON: "location", "activity", "status", "item", "later", as far as they are known
@@ -134,7 +134,7 @@ class Act:
             action = (
                 _action("move_to", place, "Meeting people", f"People meet at {named(place, names)}")
                 if place
-                else _action("idle", here, "", "Deciding what to do")  # spec 3's fallback
+                else _action("idle", here, "", "Deciding what to do")  # the streams design's fallback
             )
         return Tell(owner=case.job.key.owner, topic="action", data=action), *accessed(case, used)
 

@@ -1,8 +1,8 @@
 """A day's plan without a model: routine, occupation, appointments, unfinished items, needs and places.
 
-It begins with spec 3's fallback day (task 7: breakfast, work, lunch, work, company, home) moved to the hours of the
-agent's own routine. Appointments displace what they collide with; then what matters least goes, or small habits fill
-the largest gaps, until there are 5 to 8 items in ascending order within the plan's validity.
+It begins with the streams design's fallback day (task 7: breakfast, work, lunch, work, company, home) moved to the
+hours of the agent's own routine. Appointments displace what they collide with; then what matters least goes, or small
+habits fill the largest gaps, until there are 5 to 8 items in ascending order within the plan's validity.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from memory.language.text import stems
 from memory.profile import Location, Profile
 from tasks.identity import Routine, pursuit_of, read_routine, role_of, work_of
 
-FEWEST, MOST = 5, 8  # items of a plan (spec 3)
-LOW = 20  # status meters below this are a need (spec 3, task 12)
+FEWEST, MOST = 5, 8  # items of a plan (streams design)
+LOW = 20  # status meters below this are a need (streams design, task 12)
 COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way
 STEP = 15  # minutes at least between items, where the time allows it
 _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again

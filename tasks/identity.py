@@ -18,7 +18,7 @@ class Routine:
     """What a routine in words says, in minutes after midnight; bedtime may lie beyond 1440."""
 
     wake: int = 420
-    bed: int = 1320  # night begins at 22:00 (spec 3, task 12)
+    bed: int = 1320  # night begins at 22:00 (streams design, task 12)
     breakfast: int | None = None
     lunch: int = 720
     dinner: int = 1140

@@ -19,10 +19,10 @@ from memory.language.times import anchor_days
 from memory.policies.compaction import rating
 from memory.summaries.conversations import is_dialogue, line, listing, named
 
-QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # spec 3, task 8
+QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 STRIKING = 7  # importance from which an event is told by itself
 TRIVIAL = 1  # importance of what is not worth telling however often it happens
-EVIDENCE = 20  # entries at most (spec 3)
+EVIDENCE = 20  # entries at most (streams design)
 LONGEST = 900  # characters
 _REFUSAL = re.compile(r"\b(?:not|never|won['’]t|can['’]t|unfortunately|pity|already promised)\b", re.I)
 _AGAIN_TOLD = re.compile(r"\bconversing about (?:(?:[\w' ]{1,60} (?:is|are) )?conversing about )+")

@@ -1,4 +1,4 @@
-"""Integration: events that mean something are worked into the owner's long-term summary (spec 2, strategy 2).
+"""Integration: events that mean something are worked into the owner's long-term summary (routing design, strategy 2).
 
 The events themselves are entries of the stream already, in full, when this job is asked for (`memory.routing.routing`):
 what fails here leaves the spec's simple append. Which events wait is told by two facts of the head: the counter

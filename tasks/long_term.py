@@ -1,4 +1,4 @@
-"""Summarise jobs on an owner's long-term summary: cells (spec 1) and the token window (spec 4).
+"""Summarise jobs on an owner's long-term summary: cells and the token window.
 
 Such a job is asked for by the owner's policy. It names the entries that go into the summary, and carries the summary as
 it stood; its effects hold only if that is still the summary when they are applied.
@@ -120,8 +120,8 @@ def effects(case: Case, text: str) -> tuple[Effect, ...]:
 def heuristic(case: Case) -> tuple[Effect, ...]:
     """The same without a model. Where a model was asked for and memory is to stay unchanged without it: just that.
 
-    The memories that waited for the summary are forgotten then (spec 1); entries of a token window stay where they are
-    (spec 4), until the boundary itself must cut.
+    The memories that waited for the summary are forgotten then (cells); entries of a token window stay where they are
+    (window design), until the boundary itself must cut.
     """
     owner, job, names = case.job.key.owner, case.job, display_names(case.world)
     group = window.buffer(case.entries)

@@ -1,4 +1,4 @@
-"""The daily plan: 5 to 8 timed items, made in the morning, valid until the next (spec 3, task 7)."""
+"""The daily plan: 5 to 8 timed items, made in the morning, valid until the next (streams design, task 7)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.places import place_meant, places_shown
 from tasks.recall import accessed, brief, lasting, recall, replaced, share_of, shown
 
-QUERY = "plan today tomorrow want need goal"  # spec 3, task 7
-SHOWN = 15  # memories (spec 3)
+QUERY = "plan today tomorrow want need goal"  # streams design, task 7
+SHOWN = 15  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
 _DAY = re.compile(r"\b(?:day|день) \d", re.IGNORECASE)
 LATE = 30  # minutes: an item that was to begin this long ago begins now; an older one is over
@@ -215,7 +215,7 @@ class Plan:
             type="plan",
             text=f"Plan for day {day_number(start)}: {listed}."[:4000],
             minute=start,
-            importance=6,  # spec 3, task 4: base 5, plans one more
+            importance=6,  # streams design, task 4: base 5, plans one more
             source="internal",
             subjects=(owner,),
             items=items,

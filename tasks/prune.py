@@ -1,4 +1,4 @@
-"""Pruning: routine memories make room, ordinary old talks are compacted; never with a model (spec 3, task 10)."""
+"""Pruning: routine memories make room, ordinary old talks are compacted; never with a model (streams, task 10)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.job import Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
 from tasks.recall import display_names
 
-EVERY = 100  # ticks (spec 3)
+EVERY = 100  # ticks (streams design)
 SOON = 10  # ticks after which an owner is looked at again when pruning cannot wait
 NEAR = 0.9  # share of the limit of observations at which pruning does not wait for its turn
 OVERDUE = SETTLED + 6 * 60  # age in game minutes at which an ordinary conversation does not wait either

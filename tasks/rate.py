@@ -1,4 +1,4 @@
-"""Rating the importance of entries that their host left unrated (spec 3, task 4), many in one call.
+"""Rating the importance of entries that their host left unrated (streams design, task 4), many in one call.
 
 Only entries that deserve a call get here (`scheduler.engine.rating`); until they are rated they count as ordinary.
 Ratings that a model leaves out, and all where no model answers, are the run's own predictions, which the request brings

@@ -1,4 +1,4 @@
-"""Recounting: what was said at a location, with an NPC or in the world becomes one of its memories (spec 5).
+"""Recounting: what was said at a location, with an NPC or in the world becomes one of its memories (scopes design).
 
 The request names the messages of the world's stream that the scope has not told yet, and where its cursor stands; the
 effects append one summary and move the cursor, or do neither. So a scope never tells a message twice, and what a failed

@@ -1,4 +1,4 @@
-"""Reflection: one insight drawn from what happened since the last (spec 3, task 8).
+"""Reflection: one insight drawn from what happened since the last (streams design, task 8).
 
 When an agent last reflected is kept in counters of its head, which the reflection's own effects set:
 "reflect.minute" (game time of the request), "reflect.number" (the last entry it could read) and "reflect.repeated"
@@ -35,9 +35,9 @@ from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.recall import accessed, dated, display_names, lasting, replaced, share_of, shown, without_repeats
 
-SHOWN = 20  # observations (spec 3)
-ENOUGH = 3  # observations; fewer give a minimal reflection (spec 3)
-BY_MODEL, BY_HEURISTIC, MINIMAL = 7, 6, 4  # importance (spec 3)
+SHOWN = 20  # observations (streams design)
+ENOUGH = 3  # observations; fewer give a minimal reflection (streams design)
+BY_MODEL, BY_HEURISTIC, MINIMAL = 7, 6, 4  # importance (streams design)
 MOST_REPEATED = 20  # entries whose repeats a request names
 MINUTE, NUMBER, COUNTED = "reflect.minute", "reflect.number", "reflect.repeated"
 
@@ -158,7 +158,7 @@ class Reflect:
         return [e for e in case.entries if e.type in ("observation", "message", "summary") and _stands_for(e, since)]
 
     def _recent(self, case: Case) -> list[Entry]:
-        """The same by importance, the highest first, then the latest (spec 3, task 8)."""
+        """The same by importance, the highest first, then the latest (streams design, task 8)."""
         return sorted(self._observed(case), key=lambda e: (-rating(e), -e.minute, -e.number))
 
     def _reflection(

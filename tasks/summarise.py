@@ -1,4 +1,4 @@
-"""Conversations become summaries (spec 3, tasks 9 and 10); a host may ask for any span outright."""
+"""Conversations become summaries (streams design, tasks 9 and 10); a host may ask for any span outright."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tasks.job import Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
 from tasks.recall import brief, display_names, replaced, share_of
 
-SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (spec 3)
-LATEST = 48 * 60  # game minutes at which none may be left unsummarised (spec 3, success criterion 4)
+SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (streams design)
+LATEST = 48 * 60  # game minutes at which none may be left unsummarised (streams design, success criterion 4)
 MARGIN = 3 * 60  # game minutes kept free before that
 EVERY = 10  # ticks between two looks at an owner's conversations
 
@@ -29,7 +29,7 @@ class Summarise:
     """Due for conversations older than a day that are long or valuable, and for any before it is two days old.
 
     Ordinary ones are normally compacted by prune before that, without a model. What a group shares stays word for
-    word (spec 2) and is not summarised.
+    word (routing design) and is not summarised.
     """
 
     name = "summarise"

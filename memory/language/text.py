@@ -1,4 +1,4 @@
-"""Words of a text in any script: tokens, keywords (spec 3, task 5), stems and the key for exact repeats.
+"""Words of a text in any script: tokens, keywords (streams design, task 5), stems and the key for exact repeats.
 
 Spec 3 tokenises with `[^a-z0-9\\s]`, which drops every letter outside English. Here a word is a run of letters,
 digits and combining marks of any script; for English text the keywords are the same as the spec's. Chinese and
@@ -30,11 +30,11 @@ because until while up down out off over both any s t d m ll re ve don didn does
 wouldn couldn shouldn
 """
 
-#: Stop words of spec 3, task 5, as listed there.
+#: Stop words of the streams design, task 5, as listed there.
 STOP_WORDS: frozenset[str] = frozenset(_SPEC_STOP_WORDS.split())
 
 #: Further English function words, and the ends of contractions (`words` splits "don't" into "don" and "t").
-#: They carry no topic, so `stems` leaves them out; spec 3's keywords keep those longer than two letters.
+#: They carry no topic, so `stems` leaves them out; the design's keywords keep those longer than two letters.
 FUNCTION_WORDS: frozenset[str] = STOP_WORDS | frozenset(_FURTHER_FUNCTION_WORDS.split())
 
 _MARKS = (

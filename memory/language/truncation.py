@@ -1,4 +1,4 @@
-"""Cuts of text by content type (spec 2, "Truncation Rules"): never in the middle of a word, never above the limit.
+"""Cuts of text by content type (routing, "Truncation Rules"): never in the middle of a word, never above the limit.
 
 The spec's code cuts at 300 characters and then adds "...", which gives 303; its test wants at most 300, ending in
 "...". Here the limit counts the "..." too. A word is split only where it alone is longer than the limit, and then never

@@ -1,4 +1,4 @@
-"""FIFO cells (spec 1): an owner holds K memories word for word; the oldest goes into its long-term summary.
+"""FIFO cells: an owner holds K memories word for word; the oldest goes into its long-term summary.
 
 Spec 1 asks a model for the summary within the tick. Here that is a job. Until it is applied, memory K+1 and what comes
 after it wait, in order, in the head of the stream; applied, as many cells are archived as memories are let in. At most

@@ -1,4 +1,4 @@
-"""Keeping a stream within its limits: what a pruning takes, and what the boundary itself cuts (spec 3, task 10).
+"""Keeping a stream within its limits: what a pruning takes, and what the boundary itself cuts (streams, task 10).
 
 Owners with cells (`memory.policies.cells`) or a token window (`memory.policies.window`) keep their observations in
 another way; of these only reflections and plans are dealt with here.
@@ -24,7 +24,7 @@ from memory.routing.history import is_shared, trim
 from memory.stream import Stream
 from memory.summaries.conversations import conversations, digest, is_dialogue, named
 
-MUNDANE = 3  # importance of a summary of routine events (spec 3, task 9)
+MUNDANE = 3  # importance of a summary of routine events (streams design, task 9)
 WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes routine ones
 TARGET = 0.75  # share that it aims at
 FEWEST = 3  # routine entries: a summary of fewer saves nothing
@@ -221,7 +221,7 @@ def _replace(
 
 
 def summary_entry(group: Sequence[Entry], text: str, importance: int, entry_type: EntryType = "summary") -> Entry:
-    """A summary that stands for a group of entries: dated to the last, placed at the first (spec 3, task 9).
+    """A summary that stands for a group of entries: dated to the last, placed at the first (streams design, task 9).
 
     It names at most 12 subjects: those of most of the entries, in the order of time.
     """

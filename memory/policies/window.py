@@ -1,4 +1,4 @@
-"""The token window (spec 4): long-term summary + buffer + character stay within an owner's token limit.
+"""The token window: long-term summary + buffer + character stay within an owner's token limit.
 
     buffer ≥ 80% of the limit ──► all but the newest 3 entries are told in the summary, and archived into it   (pass 1)
     total ≥ 80%               ──► the same where these entries are worth it, else the summary is compressed    (pass 2)

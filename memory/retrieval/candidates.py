@@ -89,7 +89,7 @@ class Candidates:
 
     @cached_property
     def keywords(self) -> list[str]:
-        """The query's terms, or else the keywords of its text (spec 3)."""
+        """The query's terms, or else the keywords of its text (streams design)."""
         return list(self.query.terms) or extract_keywords(self.query.text)
 
     @cached_property

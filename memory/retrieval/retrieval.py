@@ -1,9 +1,9 @@
-"""Retrieval (spec 3, task 6): the entries that matter most for a query, with an exact account of why.
+"""Retrieval (streams design, task 6): the entries that matter most for a query, with an exact account of why.
 
 A profile is a list of components: a name, a weight and a measure. An entry's score is the sum of weight × value over
-the components, in their order. `SPEC` is spec 3's formula; `DEFAULT` and `DIALOGUE` are what measures best on recorded
-streams and on long conversations (`python -m bench quality`). Raw Jaccard values are tiny and recency drowns them,
-so the components of these two are scaled before they are weighed.
+the components, in their order. `SPEC` is the streams design's formula; `DEFAULT` and `DIALOGUE` are what measures best
+on recorded streams and on long conversations (`python -m bench quality`). Raw Jaccard values are tiny and recency
+drowns them, so the components of these two are scaled before they are weighed.
 
 Pure: nothing is marked as accessed here, that is an effect. The order is total (score, then the newer number), so it
 never depends on the order in which entries are given.

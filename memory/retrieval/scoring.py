@@ -1,8 +1,8 @@
 """The formulas of retrieval, on plain numbers and words. Every result is finite, also for ties and empty input.
 
-`recency`, `normal_importance` and `keyword_relevance` are spec 3, tasks 3 and 5, to the letter. `bm25` is Robertson
-and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the idf of Lucene, which is never
-negative.
+`recency`, `normal_importance` and `keyword_relevance` follow tasks 3 and 5 of the streams design to the letter. `bm25`
+is Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the idf of Lucene,
+which is never negative.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from memory.entry import EntryType
 
-#: Game minutes after which recency has halved (spec 3, configuration defaults; summaries and messages are stored as
+#: Game minutes after which recency has halved (streams, configuration defaults; summaries and messages are stored as
 #: observations there).
 HALF_LIFE: Mapping[EntryType, float] = MappingProxyType(
     {"observation": 360, "message": 360, "summary": 360, "reflection": 1440, "plan": 720}

@@ -1,4 +1,4 @@
-"""What one prompt sees of three tiers of memory (spec 2, "Three-Tier Memory Architecture").
+"""What one prompt sees of three tiers of memory (routing design, "Three-Tier Memory Architecture").
 
 The context window is put together from the owner's long-term summary, its own entries (agent storage) and the shared
 history of its group. Nothing is stored here: memory itself is cut by its own limits, a prompt only shows less of it.

@@ -1,4 +1,4 @@
-"""Shared history: what a whole group, or the world, has said and seen (spec 2, tier 3).
+"""Shared history: what a whole group, or the world, has said and seen (routing design, tier 3).
 
 Its stream keeps what is most recent, first in first out, within a limit of characters. The spec's example ends above
 its own limit of 100,000; here the limit holds after every boundary. Neither the limit of observations nor the

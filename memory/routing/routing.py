@@ -1,4 +1,4 @@
-"""Which memory update an event causes (spec 2, "Memory Management Decision Flow").
+"""Which memory update an event causes (routing design, "Memory Management Decision Flow").
 
 Every event is appended as an entry at once, without a model: that is the spec's simple update. Where its rule says
 "integrate", the entry is also marked for the kind of job that works it into the owner's long-term summary (the spec's
@@ -76,7 +76,7 @@ class EventRule:
     importance: int = UNRATED
 
 
-#: The event types of spec 2.
+#: The event types of the routing design.
 RULES: Mapping[str, EventRule] = {
     "discussion_statement": EventRule(content="statement", verb="discussed"),
     "voting_initiated": EventRule(),

@@ -1,4 +1,4 @@
-"""The latest scoped memories as lines of a prompt (spec 5, "Prompt Context"): the last three of each scope."""
+"""The latest scoped memories as lines of a prompt (scopes design, "Prompt Context"): the last three of each scope."""
 
 from __future__ import annotations
 

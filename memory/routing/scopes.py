@@ -1,4 +1,4 @@
-"""Scoped memories (spec 5): which messages of the world's stream a location, an NPC or the world has not yet told.
+"""Scoped memories: which messages of the world's stream a location, an NPC or the world has not yet told.
 
 A scope is an owner: "location:<id>", "npc:<id>" or "world". The cursor `CURSOR` in its head is the number of the last
 message of the world's stream that its memories cover, so nothing is summarised twice.

@@ -16,7 +16,7 @@ from memory.language.times import anchor_days
 from memory.summaries.summary import Line, Style, summarise
 from memory.summaries.units import MAX_SPEAKER
 
-GAP = 30  # game minutes: a pause this long ends a conversation (spec 3)
+GAP = 30  # game minutes: a pause this long ends a conversation (streams design)
 LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age
 
 

@@ -20,7 +20,7 @@ from memory.summaries.units import MOST_SENTENCES, WEIGHTINGS, Line, Unit, units
 LONG = 16  # characters: a longer word counts as several
 #: Characters of scripts that write no spaces count as a word each: Thai to Khmer, kana, Han.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
-#: What spec 4 calls critical, in English and Russian: objectives and promises first, …
+#: What the window design calls critical, in English and Russian: objectives and promises first, …
 _OBJECTIVE = re.compile(
     r"\b(?:quests?|objectives?|missions?|goals?|must|needs? to|ha(?:s|ve) to|asked \S+(?: \S+)? to|promised?|swore|"
     r"vow(?:s|ed)?)\b|\b(?:квест|задани|цел[ьи]|долж[еон]|обеща|поклял)",
@@ -44,7 +44,7 @@ _MECHANICS_SHARE = 0.05
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text is: 1.3 for each word (spec 4), rounded up.
+    """About how many tokens a text is: 1.3 for each word (window design), rounded up.
 
     A word is what stands between spaces. Characters of scripts without spaces count as a word each, and a word of more
     than 16 characters counts once for every 16 begun.
@@ -98,7 +98,7 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
 
 
 def _weighed(unit: Unit, brevity: float) -> Unit:
-    """The same with what spec 4 calls critical weighing more, and rules of a game hardly anything."""
+    """The same with what the window design calls critical weighing more, and rules of a game hardly anything."""
     if _MECHANICS.search(unit.text):
         return unit._replace(weights={key: _MECHANICS_SHARE * weight for key, weight in unit.weights.items()})
     value = _OBJECTIVE_VALUE if _OBJECTIVE.search(unit.text) else 0.0

@@ -122,7 +122,7 @@ class Settings(ModelChoice):
     coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
     retention_days: int = Field(2, ge=0)
     max_archived: int | None = Field(None, ge=0)  # entries; None: all of the retention
-    policy: Policy = "stream"  # how memories are kept within bounds: spec 3's stream, spec 1's cells, spec 4's tokens
+    policy: Policy = "stream"  # how memories are kept within bounds: streams, cells or window
     policies: dict[str, Policy] = Field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
     on_failure: Literal["heuristic", "unchanged"] = "heuristic"  # what is remembered where a model failed to sum up
     cells: int = Field(5, ge=1, le=1_000)
@@ -132,9 +132,9 @@ class Settings(ModelChoice):
     retain: int = Field(3, ge=0)  # newest entries that are not compressed
     passes: int = Field(2, ge=1, le=10)
     public_history_max_length: int = Field(100_000, ge=MAX_TEXT)  # characters of a group's or the world's history
-    recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # the same for memories of scopes (spec 5)
+    recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # the same for memories of scopes
 
-    # Events (spec 2)
+    # Events (routing design)
     guidance_style: Style = "narrative"
     statement_max_length: int = Field(300, ge=LEAST, le=MAX_TEXT)  # characters, the "..." of a cut included
     reasoning_max_length: int = Field(200, ge=LEAST, le=MAX_TEXT)
@@ -238,7 +238,7 @@ class Settings(ModelChoice):
         )
 
     def routing(self) -> Routing:
-        """What becomes of events, with the event types of spec 2."""
+        """What becomes of events, with the event types of the routing design."""
         truncation = Truncation(
             statement=self.statement_max_length, reasoning=self.reasoning_max_length, enabled=self.enable_truncation
         )

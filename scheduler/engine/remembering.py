@@ -35,7 +35,7 @@ class Remembering:
     ) -> Remembered:
         """Append observations to their owners' streams, have them wait for a free cell, or count them as repeats.
 
-        Cells, token windows and shared histories keep every statement: specs 1, 4 and 2 count them.
+        Cells, token windows and shared histories keep every statement: those designs count them.
         """
         appended: list[tuple[str, Entry]] = []
         waiting: list[tuple[str, Entry]] = []

@@ -1,4 +1,4 @@
-"""What makes a scope recount (spec 5, "Triggers"): leaving a location, and events of the story.
+"""What makes a scope recount (scopes design, "Triggers"): leaving a location, and events of the story.
 
 A trigger waits, with the run's own state, while its scope has a recount that is open or deferred; so no two jobs ever
 start from one cursor, and a recount that fails leaves its messages to the trigger behind it. Which messages it tells is

@@ -111,7 +111,7 @@ class Throttle:
             factor=self.state.factor,
             minute=minute,
             interval=interval,
-            # So whoever is to reflect once or twice a day (spec 3) does, however long an outage is.
+            # So whoever is to reflect once or twice a day (streams design) does, however long an outage is.
             last_call=self.rules.auto and not self.state.pinned and minute % DAY >= LAST_CALL,
             salience=lambda owner: salience(streams[owner]),
             enough=enough,

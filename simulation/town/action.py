@@ -1,4 +1,4 @@
-"""What an agent does next: needs, plan, night, then what it was told, its routine, or nothing (spec 3, task 12)."""
+"""What an agent does next: needs, plan, night, then what it was told, its routine, or nothing (streams, task 12)."""
 
 from __future__ import annotations
 

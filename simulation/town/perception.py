@@ -1,4 +1,4 @@
-"""What an agent notices of others and of places (spec 3, task 11).
+"""What an agent notices of others and of places (streams design, task 11).
 
 The rule is the specification's: agents within five tiles (Manhattan), each at most every 10 minutes; a place on
 arrival, at most once an hour. Two readings of ours: a first sight is never held back (a cooldown that starts at

@@ -1,4 +1,4 @@
-"""A run that is checked against spec 3's success criteria while it is lived, and what it brought about."""
+"""A run that is checked against the streams design's success criteria while it is lived, and what it brought about."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Lived:
         )
 
     def check(self) -> None:
-        """Success criteria 1, 3 and 4 of spec 3, that nothing important is lost, and what the auditor says."""
+        """Success criteria 1, 3 and 4 of streams, that nothing important is lost, and what the auditor says."""
         days = len(self.mornings)
         for owner, stream in self.loop.mind.streams.items():
             plans = self._made("plan", owner)

@@ -160,7 +160,7 @@ class Attempts:
     ) -> Outcome:
         """Another attempt where it may do better, its time allows it and claims are left; else the heuristic."""
         answer, pause = asked.answer, 0.0
-        if failure == OVERFLOW:  # spec 2, "Emergency Truncation": once, without the oldest half
+        if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
             again, lesson = not lesson.halved, lesson._replace(halved=True)
             if again:
                 log.warning("prompt.halved", job=claim.job.id)

@@ -1,4 +1,4 @@
-"""A host's own handlers of places and quests, as spec 5 has them, on the loop."""
+"""A host's own handlers of places and quests, as the scopes design has them, on the loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events and shared history in runs (spec 2): remembered at once, integrated later, within limits."""
+"""Events and shared history in runs (routing design): remembered at once, integrated later, within limits."""
 
 from __future__ import annotations
 

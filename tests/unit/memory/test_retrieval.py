@@ -101,7 +101,7 @@ def test_the_breakdown_adds_up_and_is_finite(profile: RetrievalProfile, entries:
         assert keys == sorted(keys, reverse=True), "best first, of equals the newer"
 
 
-# -- spec 3 ------------------------------------------------------------------------------------------
+# -- the streams design --------------------------------------------------------------------------------
 
 
 def test_spec_formula_by_hand() -> None:

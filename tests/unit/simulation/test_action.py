@@ -1,4 +1,4 @@
-"""How an agent decides (spec 3, task 12): needs, plan, night, a chosen action, then routine or idling."""
+"""How an agent decides (streams design, task 12): needs, plan, night, a chosen action, then routine or idling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perception after spec 3, task 11: radius, cooldowns, texts and importances."""
+"""Perception (streams design, task 11): radius, cooldowns, texts and importances."""
 
 from __future__ import annotations
 
