@@ -63,7 +63,7 @@ RULES = [  # of fakellm; models are called as the kinds that ask them
 ]
 
 
-class Lived(NamedTuple):
+class LocalRun(NamedTuple):
     """What became of a town."""
 
     server: str
@@ -85,7 +85,7 @@ def report(calls: int) -> int:
     return 1 if wrong else 0
 
 
-def live(server: str, url: str, calls: int, folder: Path) -> Lived:
+def live(server: str, url: str, calls: int, folder: Path) -> LocalRun:
     """A morning of a town with one worker process; each kind has a model of its own name, at an endpoint of it."""
     model = (lambda kind: kind) if server == "fakellm" else (lambda kind: MODEL)
     settings = Settings(
@@ -112,10 +112,10 @@ def live(server: str, url: str, calls: int, folder: Path) -> Lived:
         for owner, stream in loop.mind.streams.items():
             wrong += [f"{owner}: {what}" for what in bad_memories(stream, town.locations)]
         vitals = endpoint_vitals(client)
-    return Lived(server, time.monotonic() - began, jobs, vitals, wrong)
+    return LocalRun(server, time.monotonic() - began, jobs, vitals, wrong)
 
 
-def table(lived: Lived) -> Table:
+def table(lived: LocalRun) -> Table:
     """A row for each kind: jobs by source, calls, tokens, failures."""
     of = {one.endpoint: one for one in lived.vitals}
     rows = []

@@ -23,7 +23,7 @@ from ops.drive import drive
 from ops.fake_llm.server import MODEL, FakeEndpoint
 from ops.load.run import wait_for_workers
 from scheduler.config.settings import Settings
-from scheduler.engine.turn import Outcome
+from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.replay import replay
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import JournalError
@@ -41,7 +41,7 @@ NEARLY_ALL = 0.9  # of the budget, spent or in flight: refusing what does not fi
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pace:
+class PacedCase:
     """One run of the table."""
 
     tick_rate: float  # ticks a second
@@ -60,10 +60,10 @@ class Pace:
 
 
 @dataclass(kw_only=True)
-class Lived:
+class PacedRun:
     """What a run came to."""
 
-    pace: Pace
+    pace: PacedCase
     asked: int = 0  # jobs admitted to a model that have ended
     in_time: int = 0  # of these, applied with the model's answer
     stale: int = 0
@@ -92,7 +92,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def paces(rates: Sequence[float], latencies: Sequence[float], seconds: float, before: bool) -> list[Pace]:
+def paces(rates: Sequence[float], latencies: Sequence[float], seconds: float, before: bool) -> list[PacedCase]:
     """Return the runs to live: two game days where these take no longer, otherwise as much as fits from five o'clock.
 
     Where that is less than the day until the first reflections, they come every two hours.
@@ -105,7 +105,7 @@ def paces(rates: Sequence[float], latencies: Sequence[float], seconds: float, be
         for latency in latencies:
             for adaptive in (False, None) if before else (None,):
                 found.append(
-                    Pace(
+                    PacedCase(
                         tick_rate=rate,
                         latency=latency,
                         ticks=ticks,
@@ -126,7 +126,7 @@ def measure(rates: Sequence[float], latencies: Sequence[float], seconds: float, 
     return table(lived)
 
 
-def table(lived: Sequence[Lived]) -> Table:
+def table(lived: Sequence[PacedRun]) -> Table:
     """Return the figures of runs."""
     note = (
         "In time: of the jobs that a model was asked about after the first ten minutes. Plan, reflect, act: the "
@@ -135,9 +135,9 @@ def table(lived: Sequence[Lived]) -> Table:
     return Table("Thoughts in time", COLUMNS, tuple(Row(one.pace.label, one.cells()) for one in lived), note)
 
 
-def live(pace: Pace) -> Lived:
+def live(pace: PacedCase) -> PacedRun:
     """Live one run."""
-    lived = Lived(pace=pace)
+    lived = PacedRun(pace=pace)
     town = Town(pace.agents, 0, 1, pace.start_minute)
     with TemporaryDirectory() as folder, FakeEndpoint(latency=pace.latency, tail=TAIL) as endpoint:
         settings = Settings(
@@ -165,7 +165,7 @@ def live(pace: Pace) -> Lived:
     return lived
 
 
-def _see_refusals(lived: Lived, client: Redis, loop: TickLoop, outcome: Outcome) -> None:
+def _see_refusals(lived: PacedRun, client: Redis, loop: TickLoop, outcome: FinishedTick) -> None:
     refused = [one for one in outcome.core.decided if one.refused.startswith("run:")]
     if refused:
         held: Any = client.hmget(loop.ledger.prefix + "window:run:0", "run|tokens|reserved", "run|tokens|spent")
@@ -173,7 +173,7 @@ def _see_refusals(lived: Lived, client: Redis, loop: TickLoop, outcome: Outcome)
             lived.refused += len(refused)
 
 
-def _measure(lived: Lived, client: Redis, loop: TickLoop) -> None:
+def _measure(lived: PacedRun, client: Redis, loop: TickLoop) -> None:
     prefix = loop.ledger.prefix
     asked: set[Any] = set()
     for line in read_journal(client, prefix, 1, loop.tick):

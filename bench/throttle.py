@@ -33,7 +33,7 @@ CADENCES = (1.0, 0.5, 0.25, 0.125)
 KIND = Reflect.name
 
 
-class Lived(NamedTuple):
+class ThrottledDay(NamedTuple):
     """One day."""
 
     label: str
@@ -43,7 +43,7 @@ class Lived(NamedTuple):
     tokens: int  # of these calls
 
 
-def table(data: Path) -> tuple[Table, list[Lived]]:
+def table(data: Path) -> tuple[Table, list[ThrottledDay]]:
     """The day at each cadence, and by heuristics only.
 
     Raises:
@@ -62,7 +62,7 @@ def table(data: Path) -> tuple[Table, list[Lived]]:
     return Table("Reflection throttled", ("LLM calls", "reflections", "evidence recall", "tokens"), rows, note), days
 
 
-def plot(days: list[Lived]) -> str:
+def plot(days: list[ThrottledDay]) -> str:
     """Evidence recall and reflections over calls, as an SVG file."""
     asked = sorted((day for day in days if day.calls), key=lambda day: day.calls)
     base = next(day for day in days if not day.calls)
@@ -81,7 +81,7 @@ def plot(days: list[Lived]) -> str:
     return document(chart)
 
 
-def _live(folder: Path, evidence: dict[str, set[str]], cadence: float, url: str | None) -> Lived:
+def _live(folder: Path, evidence: dict[str, set[str]], cadence: float, url: str | None) -> ThrottledDay:
     world = RecordedWorld(folder)
     trigger = min(persona.scratch.importance_trigger_max for persona in world.recording.personas)
     asked: dict[str, Any] = {"llm": "openai", "base_url": url, "api_key": "any", "model": MODEL, "limit_tokens": 10**12}
@@ -104,7 +104,7 @@ def _live(folder: Path, evidence: dict[str, set[str]], cadence: float, url: str 
             return _measured(label, loop, evidence)
 
 
-def _measured(label: str, loop: TickLoop, evidence: dict[str, set[str]]) -> Lived:
+def _measured(label: str, loop: TickLoop, evidence: dict[str, set[str]]) -> ThrottledDay:
     calls = tokens = reflections = 0
     looked_at: dict[str, set[str]] = {name: set() for name in evidence}
     for line in read_journal(loop.ledger.client, loop.ledger.prefix, 1, loop.tick):
@@ -119,7 +119,7 @@ def _measured(label: str, loop: TickLoop, evidence: dict[str, set[str]]) -> Live
             if entry.type == "reflection":
                 looked_at[name] |= {stream.entries[n].text for n in entry.evidence if n in stream.entries}
     found = sum(len(texts & looked_at[name]) for name, texts in evidence.items())
-    return Lived(label, calls, reflections, found / sum(map(len, evidence.values())), tokens)
+    return ThrottledDay(label, calls, reflections, found / sum(map(len, evidence.values())), tokens)
 
 
 def _evidence(recording: Recording) -> dict[str, set[str]]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import structlog
 
 from host.shortfall_words import shortfall_lines
-from scheduler.engine.turn import Outcome
+from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.summary import lines_of_shortfalls
 from scheduler.journal.shortfalls import Shortfalls, note_shortfall
 from workers.gate.verdict import WHAT_TO_CHECK
@@ -36,7 +36,7 @@ class EndpointWatch:
         self._shortfalls: Shortfalls = {}
         self._since = 0  # the first tick that was looked at
 
-    def committed(self, tick: int, outcome: Outcome, _seconds: float) -> None:
+    def committed(self, tick: int, outcome: FinishedTick, _seconds: float) -> None:
         """Look through the jobs that ended at a tick."""
         self._since = self._since or tick
         ends = {ended.key: ended for ended in outcome.core.ended}

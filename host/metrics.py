@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 
 from scheduler.budget.budget import window_of
 from scheduler.config.limits import LimitName, parse_limit_name
-from scheduler.engine.turn import Outcome
+from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.vitals import BudgetVitals, CadenceVitals, budget_vitals, cadence_vitals
 from scheduler.journal.lines import JournalError, reason_of
@@ -63,7 +63,7 @@ class HostMetrics:
         self.registry.register(_Ledger(client, run, self._seconds_since))
         self.registry.register(RunHosts(client))
 
-    def committed(self, tick: int, outcome: Outcome, seconds: float) -> None:
+    def committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
         """Count a tick that was committed."""
         for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
             self._ended.labels(

@@ -34,7 +34,7 @@ class Opened(NamedTuple):
     resumed: bool  # it was there
 
 
-class Opening:
+class RunOpening:
     """A block in which a run's host is made: if that fails, the run is given back."""
 
     def __init__(self, ledger: HostLedger) -> None:

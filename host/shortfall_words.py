@@ -46,7 +46,7 @@ class _Cause(NamedTuple):
     why: str  # class of the failure; "": of an answer
 
 
-def failure_in_words(failure: str) -> str:
+def format_failure(failure: str) -> str:
     """Return what a class of failure means for a job, as the end of a sentence."""
     if failure in _NOBODY_ASKED:
         said = _NOBODY_ASKED[failure]

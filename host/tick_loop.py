@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from redis import Redis
 
 from host import logs
-from host.opening import Exist, Opening, check_opening, description_of, open_run, prior_now
+from host.opening import Exist, RunOpening, check_opening, description_of, open_run, prior_now
 from memory.profile import Location, Profile
 from memory.routing.routing import EventRule, Strategy
 from scheduler.budget.briefs import Brief
@@ -135,7 +135,7 @@ class TickLoop(NarratedLoop):
             ledger, resumed = open_run(
                 client, given.run, settings, resume=resume, exist=exist, take_over=take_over, describe=given.describe
             )
-            opening = self._resources.enter_context(Opening(ledger))
+            opening = self._resources.enter_context(RunOpening(ledger))
             if not inline:
                 ledger.outage = outage_of(settings, run, client.ping)
                 presence = Presence(ledger, settings.lease)

@@ -67,7 +67,7 @@ def rate_by_rule(entry: Entry) -> int:
     return min(10, max(1, score))
 
 
-class Estimate(NamedTuple):
+class ImportanceEstimate(NamedTuple):
     """A predicted rating from 1 to 10 and its expected absolute error."""
 
     rating: int
@@ -109,15 +109,15 @@ class Ratings:
             return None
         return next((rating for whose, rating in reversed(text.ratings) if owner in (None, whose)), None)
 
-    def estimate(self, owner: str, entry: Entry) -> Estimate:
+    def estimate(self, owner: str, entry: Entry) -> ImportanceEstimate:
         """What the run's rater would probably say, and how far off that may be. Changes nothing."""
         stemmed = frozenset(stems(entry.text, _MOST_WORDS))
         group = _class(owner, entry, stemmed)
         rating, error = self._expected(owner, entry, stemmed, group)
         real, expected = self.state.errors.get(group, (0.0, 0.0))
-        return Estimate(rating, error * math.sqrt((real + _ERROR_COUNT) / (expected + _ERROR_COUNT)))
+        return ImportanceEstimate(rating, error * math.sqrt((real + _ERROR_COUNT) / (expected + _ERROR_COUNT)))
 
-    def deserves_call(self, estimate: Estimate, share: float) -> bool:
+    def deserves_call(self, estimate: ImportanceEstimate, share: float) -> bool:
         """Whether this entry is among the `share` (0 to 1) of entries whose rating is worth paying for.
 
         Counts the entry as considered, and as called when the answer is yes. An entry must stand out among the last

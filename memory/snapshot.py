@@ -12,7 +12,7 @@ from memory.stream import Stream
 from memory.unreadable import read_entry, read_head, read_marks
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+class StreamSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a stream holds."""
 
     owner: str
@@ -35,7 +35,7 @@ class _Unread(msgspec.Struct, frozen=True, kw_only=True):
 def dump(stream: Stream) -> bytes:
     """The stream as JSON: the same bytes for the same stream."""
     return msgspec.json.encode(
-        Snapshot(
+        StreamSnapshot(
             owner=stream.owner,
             entries=list(stream.entries.values()),
             archived=dict(sorted(stream.archived.items())),
@@ -53,7 +53,7 @@ def load(data: bytes) -> Stream:
     """
     try:
         try:
-            kept = msgspec.json.decode(data, type=Snapshot)
+            kept = msgspec.json.decode(data, type=StreamSnapshot)
         except msgspec.ValidationError:
             kept = _with_unreadable(msgspec.json.decode(data, type=_Unread))
     except ValueError as error:
@@ -61,9 +61,9 @@ def load(data: bytes) -> Stream:
     return Stream(kept.owner, entries=kept.entries, archived=kept.archived, marks=kept.marks, head=kept.head)
 
 
-def _with_unreadable(kept: _Unread) -> Snapshot:
+def _with_unreadable(kept: _Unread) -> StreamSnapshot:
     """Return the snapshot with the values that it has, each entry that cannot be read as an `UnreadableEntry`."""
-    return Snapshot(
+    return StreamSnapshot(
         owner=kept.owner,
         entries=[read_entry(raw) for raw in kept.entries],
         archived=kept.archived,

@@ -13,23 +13,27 @@ DEFAULT_TRIGGER = 150  # Generative Agents' `importance_trigger_max`
 
 
 @dataclass(frozen=True)
-class Trigger:
+class ReflectionTrigger:
     """The counter of one owner, as a value: `step` gives the next one."""
 
     maximum: int = DEFAULT_TRIGGER
     left: int = DEFAULT_TRIGGER
 
     @classmethod
-    def fresh(cls, maximum: int) -> Trigger:
+    def fresh(cls, maximum: int) -> ReflectionTrigger:
         """A counter that has just started. Raises ValueError unless `maximum` is positive."""
         if maximum <= 0:
             raise ValueError(f"the reflection trigger must be positive, not {maximum}")
         return cls(maximum, maximum)
 
-    def step(self, importances: Iterable[int]) -> tuple[Trigger, bool]:
+    def step(self, importances: Iterable[int]) -> tuple[ReflectionTrigger, bool]:
         """The counter after one step's new events, and whether the owner reflects at this step.
 
         All events of a step count together, whatever their order; what exceeds the trigger is not carried over.
         """
         left = self.left - sum(importances)
-        return (Trigger(self.maximum, self.maximum), True) if left <= 0 else (Trigger(self.maximum, left), False)
+        return (
+            (ReflectionTrigger(self.maximum, self.maximum), True)
+            if left <= 0
+            else (ReflectionTrigger(self.maximum, left), False)
+        )

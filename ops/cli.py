@@ -114,9 +114,9 @@ def main() -> None:
         code = app(standalone_mode=False)
     except Exception as error:
         from memory.errors import text_of
-        from ops.error_messages import FAILED, complaint_of  # here: it loads much, to know what may go wrong
+        from ops.error_messages import FAILED, error_message  # here: it loads much, to know what may go wrong
 
-        complaint = complaint_of(error)
+        complaint = error_message(error)
         if complaint is None:
             complain(f"this is a fault in cogitate: {type(error).__name__}: {text_of(error)}; with -v it shows where")
             if {"-v", "-vv", "--verbose"} & set(sys.argv):

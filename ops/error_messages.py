@@ -40,39 +40,41 @@ _REFUSED = (
 )
 
 
-class Complaint(NamedTuple):
+class ErrorMessage(NamedTuple):
     """One line for stderr, and the exit code that goes with it."""
 
     line: str
     exit_code: int
 
 
-def complaint_of(error: Exception) -> Complaint | None:
+def error_message(error: Exception) -> ErrorMessage | None:
     """What to say of an error; None for one that only a fault in the program explains."""
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     match error:
         case TyperException():
-            said = Complaint(error.format_message().replace("Value error, ", ""), error.exit_code)
+            said = ErrorMessage(error.format_message().replace("Value error, ", ""), error.exit_code)
         case SettingsRefused():
-            said = Complaint(error.line(_named), USAGE)
+            said = ErrorMessage(error.line(_named), USAGE)
         case msgspec.DecodeError():
-            said = Complaint(f"what is stored cannot be read: {error}; `cogitate audit RUN` says what is wrong", FAILED)
+            said = ErrorMessage(
+                f"what is stored cannot be read: {error}; `cogitate audit RUN` says what is wrong", FAILED
+            )
         case _ if isinstance(error, _REFUSED):
-            said = Complaint(text_of(error), USAGE)
+            said = ErrorMessage(text_of(error), USAGE)
         case CogitateError():
-            said = Complaint(text_of(error), FAILED)
+            said = ErrorMessage(text_of(error), FAILED)
         case RedisError() if "permission" in str(error):  # in a script it is only said
-            said = Complaint(
+            said = ErrorMessage(
                 f"this user of Redis may not do that ({error}): use another, see docs/how-to/operating.md", FAILED
             )
         case RedisError():
-            said = Complaint(f"Redis stopped answering: {type(error).__name__}: {error}", FAILED)
+            said = ErrorMessage(f"Redis stopped answering: {type(error).__name__}: {error}", FAILED)
         case OSError():
             named = f"{error.filename}: " if error.filename else ""
-            said = Complaint(f"{named}{error.strerror or error}", FAILED)
+            said = ErrorMessage(f"{named}{error.strerror or error}", FAILED)
         case _:
             return None
-    return Complaint(re.sub(r"\s+", " ", said.line + notes).strip(), said.exit_code)
+    return ErrorMessage(re.sub(r"\s+", " ", said.line + notes).strip(), said.exit_code)
 
 
 def _named(fault: Fault) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from memory.effects import Effect
 from memory.entry import Entry
 from memory.profile import Location, Profile
-from simulation.world import Change, World
+from simulation.world import AppliedChange, World
 
 
 class GrowingWorld:
@@ -50,7 +50,7 @@ class GrowingWorld:
         """What the world says of an owner."""
         return self._world.brief(owner)
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: AppliedChange) -> None:
         """Take notice of a change."""
         self._world.apply(change)
 

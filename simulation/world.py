@@ -10,7 +10,7 @@ from memory.entry import Entry
 from memory.profile import Location, Profile
 
 
-class Change(Protocol):
+class AppliedChange(Protocol):
     """One effect that was applied at a boundary, as a world is told of it."""
 
     @property
@@ -56,7 +56,7 @@ class World(Protocol):
             KeyError: when there is no such owner.
         """
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: AppliedChange) -> None:
         """Take notice of a change to an owner's memory: a new plan, an item's status, a message to the world."""
 
     def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:

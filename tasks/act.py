@@ -24,7 +24,7 @@ from prompts.render import Templates
 from tasks import timing
 from tasks.day_plan import LOW
 from tasks.job import Request
-from tasks.kind import Case, Moment, OnDenied, Prompt, World
+from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.places import place_meant, places_shown
 from tasks.recall import accessed, brief, display_names, lasting, recall, share_of, shown
 
@@ -36,7 +36,7 @@ FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the b
 Situation = Mapping[str, Any]  # JSON: "location", "activity", "status", "item", "later", as far as they are known
 
 
-class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ActParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a host may give with a request: the situation that the agent is in."""
 
     location: Annotated[str, msgspec.Meta(max_length=500)] = ""  # id
@@ -48,7 +48,7 @@ class Act:
     """Due at an agent's own turns, every `World.act_interval` ticks, while its host calls it free."""
 
     name = "act"
-    params = Params
+    params = ActParams
     order = 15
     latency = 3
     latency_least, latency_most = 2, 60  # game minutes; half of the agent's interval, if that is shorter
@@ -223,7 +223,7 @@ def _meters(situation: Situation) -> dict[str, float]:
     return {k: v for k, v in status.items() if isinstance(v, int | float)} if isinstance(status, Mapping) else {}
 
 
-def _eating_place(world: World) -> str:
+def _eating_place(world: WorldFacts) -> str:
     found = [(FOOD.index(p.type), p.id) for p in world.locations if p.type in FOOD]
     return min(found)[1] if found else ""
 

@@ -22,7 +22,7 @@ OnDenied = Literal["heuristic", "defer", "drop"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class WorldFacts:
     """What is the same for every job of a run: places, limits and the length of a tick."""
 
     locations: tuple[Location, ...] = ()
@@ -42,7 +42,7 @@ class Moment:
     profile: Profile
     tick: int
     minute: int
-    world: World
+    world: WorldFacts
     brief: Mapping[str, Any]  # what the host says of the owner now: "location", "status" meters, if it is "free", …
     estimate: Callable[[Entry], int] = rate_by_rule  # an entry's importance, as far as it can be predicted
     lead: Callable[[str], int] = lambda kind: 0  # ticks that a result of a kind takes; 0 where due ticks are fixed
@@ -55,7 +55,7 @@ class Case:
 
     job: Job
     profile: Profile
-    world: World
+    world: WorldFacts
     memories: Mapping[str, Sequence[Entry]]  # owner -> entries it may read, as of the job's tick, by number
 
     @property

@@ -45,7 +45,7 @@ class Unfinished(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     priority: Annotated[int, msgspec.Meta(ge=1, le=5)] = 3
 
 
-class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PlanParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a host may give with a request: what the agent's condition is, and what it had left undone."""
 
     status: dict[str, float] = {}
@@ -61,7 +61,7 @@ class Plan:
     """
 
     name = "plan"
-    params = Params
+    params = PlanParams
     order = 10
     latency = 5
     latency_least, latency_most = 2, 480  # game minutes: of the night before the day that is planned

@@ -14,7 +14,7 @@ from memory.policies.window import format_character
 from memory.retrieval.retrieval import Query, retrieve
 from memory.summaries.long_term import cut_oldest, estimate_tokens
 from tasks.job import Job
-from tasks.kind import Case, World
+from tasks.kind import Case, WorldFacts
 
 LITTLE = 0.25  # share of the memories below which the long-term summary gives way too
 MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an identity
@@ -60,7 +60,7 @@ def brief(text: str) -> str:
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN].rsplit(" ", 1)[0] + "…"
 
 
-def display_names(world: World) -> Mapping[str, str]:
+def display_names(world: WorldFacts) -> Mapping[str, str]:
     """What owners and places are called."""
     return {**{place.id: place.name for place in world.locations}, **world.names}
 

@@ -26,7 +26,7 @@ from memory.policies.compaction import rating
 from memory.routing.repeats import REPEATED
 from memory.stream import Stream
 from memory.summaries.conversations import is_dialogue
-from memory.trigger import Trigger
+from memory.trigger import ReflectionTrigger
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates
 from tasks import timing
@@ -42,7 +42,7 @@ MOST_REPEATED = 20  # entries whose repeats a request names
 MINUTE, NUMBER, COUNTED = "reflect.minute", "reflect.number", "reflect.repeated"
 
 
-class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReflectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a host may give with a request: after which entry to begin."""
 
     since: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)] = 0
@@ -57,7 +57,7 @@ class Reflect:
     """
 
     name = "reflect"
-    params = Params
+    params = ReflectParams
     order = 20
     latency = 10
     latency_least, latency_most = 2, 360  # game minutes: half of the interval between two
@@ -245,7 +245,7 @@ def salience(stream: Stream) -> int:
 
 
 def _enough_happened(moment: Moment) -> bool:
-    trigger = Trigger.fresh(moment.world.limits.reflection_trigger_max)
+    trigger = ReflectionTrigger.fresh(moment.world.limits.reflection_trigger_max)
     return trigger.step((salience(moment.stream),))[1]
 
 

@@ -33,7 +33,7 @@ _PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
 )
 
 
-class Rated(NamedTuple):
+class RatedSample(NamedTuple):
     """An entry that the original model rated."""
 
     owner: str
@@ -78,9 +78,9 @@ def tables(data: Path) -> list[Table]:
     ]
 
 
-def rated_entries(run: Run) -> list[Rated]:
+def rated_entries(run: Run) -> list[RatedSample]:
     """What the original model rated, in order of time, then agent, then number."""
-    found: list[tuple[int, str, int, Rated]] = []
+    found: list[tuple[int, str, int, RatedSample]] = []
     for agent in run.agents:
         for node in agent.nodes:
             text = node.text.strip()
@@ -88,23 +88,23 @@ def rated_entries(run: Run) -> list[Rated]:
             if text and not memo and not (node.type == "event" and node.idle):
                 entry = Entry(type=_TYPES[node.type], text=text, minute=node.minute)
                 owner = f"agent:{agent.name}"
-                found.append((node.created, agent.name, node.number, Rated(owner, entry, node.poignancy)))
+                found.append((node.created, agent.name, node.number, RatedSample(owner, entry, node.poignancy)))
     return [rated for *_, rated in sorted(found, key=lambda item: item[:3])]
 
 
-def by(rule: Callable[[Entry], int]) -> Callable[[Sequence[Rated]], Figure]:
+def by(rule: Callable[[Entry], int]) -> Callable[[Sequence[RatedSample]], Figure]:
     """A method that predicts each entry by a fixed rule and never calls."""
 
-    def measure(rated: Sequence[Rated]) -> Figure:
+    def measure(rated: Sequence[RatedSample]) -> Figure:
         return _figure(rated, [rule(r.entry) for r in rated], 0)
 
     return measure
 
 
-def learned(share: float, *, all_known: bool = False) -> Callable[[Sequence[Rated]], Figure]:
+def learned(share: float, *, all_known: bool = False) -> Callable[[Sequence[RatedSample]], Figure]:
     """The learner with this share of calls; `all_known`: it is told every earlier rating, called for or not."""
 
-    def measure(rated: Sequence[Rated]) -> Figure:
+    def measure(rated: Sequence[RatedSample]) -> Figure:
         ratings = Ratings()
         used: list[int] = []
         calls = 0
@@ -120,7 +120,7 @@ def learned(share: float, *, all_known: bool = False) -> Callable[[Sequence[Rate
     return measure
 
 
-def cached(rated: Sequence[Rated]) -> tuple[Cell, ...]:
+def cached(rated: Sequence[RatedSample]) -> tuple[Cell, ...]:
     """Share of entries whose text was rated before, by the same agent and by any, and how far the former differ."""
     own: dict[tuple[str, str], int] = {}
     texts: set[str] = set()
@@ -157,7 +157,7 @@ def _ranks(values: Sequence[int]) -> list[float]:
     return ranks
 
 
-def _figure(rated: Sequence[Rated], used: Sequence[int], calls: int) -> Figure:
+def _figure(rated: Sequence[RatedSample], used: Sequence[int], calls: int) -> Figure:
     recorded = [r.rating for r in rated]
     error = sum(abs(u - r) for u, r in zip(used, recorded, strict=True)) / len(rated)
     return Figure(error, rank_correlation(used, recorded), calls / len(rated))
@@ -172,7 +172,7 @@ def _means(figures: Sequence[Figure]) -> Figure:
     )
 
 
-_METHODS: tuple[tuple[str, Callable[[Sequence[Rated]], Figure]], ...] = (
+_METHODS: tuple[tuple[str, Callable[[Sequence[RatedSample]], Figure]], ...] = (
     ("the heuristic of streams", by(rate_by_rule)),
     ("always 3", by(lambda _: 3)),
     ("median per type (3, 5, 5)", by(lambda entry: _USUAL[entry.type])),

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.quality.recordings import Conversation, Turn, load_conversations
+from bench.quality.recordings import RecordedConversation, Turn, load_conversations
 from bench.table import Row, Table
 from memory.entry import Entry
 from memory.retrieval.candidates import Matching
@@ -92,7 +92,7 @@ def tables(data: Path) -> list[Table]:
     ]
 
 
-def entries_of(conversation: Conversation, described: bool) -> list[Entry]:
+def entries_of(conversation: RecordedConversation, described: bool) -> list[Entry]:
     """The lines as messages: the speaker is the first subject, the session the source; caption and date if asked."""
     return [
         Entry(
@@ -109,7 +109,7 @@ def entries_of(conversation: Conversation, described: bool) -> list[Entry]:
     ]
 
 
-def _outcomes(conversation: Conversation, profile: RetrievalProfile, described: bool) -> list[_Outcome]:
+def _outcomes(conversation: RecordedConversation, profile: RetrievalProfile, described: bool) -> list[_Outcome]:
     entries = entries_of(conversation, described)
     place = {turn.id: number for number, turn in enumerate(conversation.turns, start=1)}
     found: list[_Outcome] = []

@@ -22,7 +22,7 @@ _SESSION_TIME = "%I:%M %p on %d %B, %Y"
 
 
 @dataclass(frozen=True)
-class Node:
+class RecordedMemory:
     """One memory of a recorded agent."""
 
     id: str
@@ -55,7 +55,7 @@ class Agent:
     """One recorded agent: its stream in order of creation and its state at the end of the day."""
 
     name: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[RecordedMemory, ...]
     scratch: dict[str, Any]
 
 
@@ -92,7 +92,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Question:
+class RecordedQuestion:
     """A question about a conversation and the turns that answer it. Category 5 is adversarial."""
 
     text: str
@@ -101,7 +101,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Conversation:
+class RecordedConversation:
     """A LoCoMo sample. `sessions` and `summaries` are by number of session."""
 
     name: str
@@ -109,7 +109,7 @@ class Conversation:
     sessions: dict[int, tuple[Turn, ...]]
     times: dict[int, str]  # as written, "1:56 pm on 8 May, 2023"
     summaries: dict[int, str]  # reference summaries
-    questions: tuple[Question, ...]
+    questions: tuple[RecordedQuestion, ...]
     turns: tuple[Turn, ...] = field(default=())  # of all sessions, in order
 
 
@@ -125,9 +125,9 @@ def load_runs(data: Path) -> tuple[Run, ...]:
 
 
 @lru_cache(maxsize=4)
-def load_conversations(data: Path) -> tuple[Conversation, ...]:
+def load_conversations(data: Path) -> tuple[RecordedConversation, ...]:
     """All conversations in `data/locomo/*.json`, by file and in the order of the file."""
-    found: list[Conversation] = []
+    found: list[RecordedConversation] = []
     for path in sorted((data / "locomo").glob("*.json")):
         samples = _read(path)
         for index, sample in enumerate(samples if isinstance(samples, list) else [samples]):
@@ -170,10 +170,10 @@ def _agent(persona: Path) -> Agent:
     return Agent(persona.name, tuple(sorted(nodes, key=lambda n: n.number)), _read(scratch) if scratch.exists() else {})
 
 
-def _node(name: str, raw: dict[str, Any]) -> Node:
+def _node(name: str, raw: dict[str, Any]) -> RecordedMemory:
     filling = raw.get("filling")
     items = filling if isinstance(filling, list) else []
-    return Node(
+    return RecordedMemory(
         id=name,
         number=int(name.rpartition("_")[2]),
         type=raw["type"],
@@ -190,7 +190,7 @@ def _node(name: str, raw: dict[str, Any]) -> Node:
     )
 
 
-def _conversation(sample: dict[str, Any], fallback: str) -> Conversation:
+def _conversation(sample: dict[str, Any], fallback: str) -> RecordedConversation:
     talk = sample["conversation"]
     numbers = sorted(int(key[8:]) for key in talk if re.fullmatch(r"session_\d+", key))
     sessions = {
@@ -198,7 +198,7 @@ def _conversation(sample: dict[str, Any], fallback: str) -> Conversation:
     }
     turns = tuple(turn for n in numbers for turn in sessions[n])
     known = {turn.id for turn in turns}
-    return Conversation(
+    return RecordedConversation(
         name=str(sample.get("sample_id", fallback)),
         speakers=(str(talk["speaker_a"]), str(talk["speaker_b"])),
         sessions=sessions,
@@ -209,7 +209,7 @@ def _conversation(sample: dict[str, Any], fallback: str) -> Conversation:
             if (text := str(sample.get("session_summary", {}).get(f"session_{n}_summary", "")).strip())
         },
         questions=tuple(
-            Question(str(raw["question"]), evidence, int(raw["category"]))
+            RecordedQuestion(str(raw["question"]), evidence, int(raw["category"]))
             for raw in sample["qa"]
             if (evidence := _evidence(raw.get("evidence") or [], known))
         ),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.quality.recordings import Agent, Run, load_runs
 from bench.table import Row, Table
-from memory.trigger import Trigger
+from memory.trigger import ReflectionTrigger
 
 
 def tables(data: Path) -> list[Table]:
@@ -31,7 +31,7 @@ def tables(data: Path) -> list[Table]:
 
 def replay(agent: Agent, maximum: int) -> tuple[list[int], int]:
     """When the trigger makes the agent reflect (seconds since 1970), and what is left of the counter at the end."""
-    trigger = Trigger.fresh(maximum)
+    trigger = ReflectionTrigger.fresh(maximum)
     times: list[int] = []
     events = sorted((n for n in agent.nodes if n.type == "event"), key=lambda n: (n.created, n.number))
     for created, together in groupby(events, key=lambda n: n.created):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.quality.recordings import Agent, Node, Run, load_runs
+from bench.quality.recordings import Agent, RecordedMemory, Run, load_runs
 from bench.table import Row, Table
 from memory.entry import Entry
 from memory.retrieval.measures import keyword_overlap, relevance_to_best, scaled_importance, scaled_recency
@@ -44,7 +44,7 @@ _METHODS: tuple[tuple[str, RetrievalProfile, tuple[float, float] | None], ...] =
 
 
 @dataclass(frozen=True)
-class Insight:
+class RecordedInsight:
     """A query with the candidates and the texts it should find."""
 
     query: Query
@@ -91,7 +91,7 @@ def tables(data: Path) -> list[Table]:
     return [Table("Retrieval on recorded streams: evidence recall", tuple(columns), tuple(rows), f"Insights: {count}.")]
 
 
-def insights(run: Run) -> Iterator[Insight]:
+def insights(run: Run) -> Iterator[RecordedInsight]:
     """The queries of a run, by agent and in order of creation."""
     for agent in run.agents:
         by_id = {node.id: node for node in agent.nodes}
@@ -104,10 +104,10 @@ def insights(run: Run) -> Iterator[Insight]:
             candidates = tuple(_entry(n, by_id) for n in _earlier(agent, node))
             if len(candidates) >= FEWEST:
                 query = Query(minute=node.minute, text=node.key, limit=DEEP)
-                yield Insight(query, candidates, frozenset(e.key for e in evidence))
+                yield RecordedInsight(query, candidates, frozenset(e.key for e in evidence))
 
 
-def _earlier(agent: Agent, query: Node) -> Iterator[Node]:
+def _earlier(agent: Agent, query: RecordedMemory) -> Iterator[RecordedMemory]:
     for node in agent.nodes:
         if node.number >= query.number:
             return
@@ -116,7 +116,7 @@ def _earlier(agent: Agent, query: Node) -> Iterator[Node]:
             yield node
 
 
-def _entry(node: Node, by_id: dict[str, Node]) -> Entry:
+def _entry(node: RecordedMemory, by_id: dict[str, RecordedMemory]) -> Entry:
     return Entry(
         type="reflection" if node.type == "thought" else "observation",
         text=node.key,

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from rouge_score.rouge_scorer import RougeScorer
 
-from bench.quality.recordings import Conversation, Turn, load_conversations
+from bench.quality.recordings import RecordedConversation, Turn, load_conversations
 from bench.table import Cell, Row, Table
 from memory.language.sentences import split_sentences
 from memory.language.text import FUNCTION_WORDS, words
-from memory.summaries.summary import Line, Style, summarise
+from memory.summaries.summary import Style, ToldLine, summarise
 
 _PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
     ("canned sentence", (0.080, 0.011, 0.061, 0.0)),
@@ -73,7 +73,7 @@ def tables(data: Path) -> list[Table]:
     ]
 
 
-def sessions(talk: Conversation) -> list[Session]:
+def sessions(talk: RecordedConversation) -> list[Session]:
     """The sessions that have a reference summary."""
     return [
         Session(talk.speakers, talk.times[n], talk.sessions[n], reference) for n, reference in talk.summaries.items()
@@ -149,7 +149,7 @@ def ours(style: Style) -> Method:
     """`memory.summaries.summary.summarise` with a header that says who and when."""
 
     def method(session: Session) -> str:
-        lines = [Line(turn.speaker, turn.text, 0) for turn in session.turns]
+        lines = [ToldLine(turn.speaker, turn.text, 0) for turn in session.turns]
         header = f"{session.speakers[0]} and {session.speakers[1]} had a conversation at {session.when}."
         return summarise(lines, max_words=session.limit, style=style, header=header)
 

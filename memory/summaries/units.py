@@ -42,7 +42,7 @@ _SUBORDINATE = frozenset(
 _REPORTING = frozenset(words("mentioned told suggested asked showed"))
 
 
-class Line(NamedTuple):
+class ToldLine(NamedTuple):
     """One line of what is summarised: who said it (empty: it was seen or told), what, and its game time."""
 
     speaker: str
@@ -73,7 +73,7 @@ class Unit(NamedTuple):
     line: int  # index of the line it is from
 
 
-def units(lines: Sequence[Line], style: Style) -> list[Unit]:
+def units(lines: Sequence[ToldLine], style: Style) -> list[Unit]:
     """The units of `lines` in order. Courtesies and questions without a name are left out.
 
     A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.

@@ -13,7 +13,7 @@ from host.terminal import Terminal
 from ops.options import read_settings
 from ops.state import open_state
 from scheduler.config.controls import Control
-from scheduler.steering.operators import Outcome, ask
+from scheduler.steering.operators import ControlOutcome, ask
 
 WAIT = 30.0  # seconds
 REFUSED, WAITS = 1, 3  # exit codes
@@ -34,13 +34,13 @@ def ask_run(
         outcomes = ask(client, run, controls, wait=0.0 if no_wait else WAIT)
     console = Terminal(stderr=as_json)
     for name, outcome in zip(named, outcomes, strict=True):
-        console.print(f"{name}: {_in_words(outcome)}", highlight=False, soft_wrap=True)
+        console.print(f"{name}: {_format_outcome(outcome)}", highlight=False, soft_wrap=True)
     if as_json:
         print(json.dumps({"run": run, "requests": [_facts(outcome) for outcome in outcomes]}), flush=True)
     return exit_code(outcomes, no_wait)
 
 
-def exit_code(outcomes: Sequence[Outcome], no_wait: bool) -> int:
+def exit_code(outcomes: Sequence[ControlOutcome], no_wait: bool) -> int:
     """1: something was refused; 3: something waits although it was waited for; otherwise 0."""
     states = {outcome.state for outcome in outcomes}
     if "refused" in states:
@@ -48,7 +48,7 @@ def exit_code(outcomes: Sequence[Outcome], no_wait: bool) -> int:
     return WAITS if "waits" in states and not no_wait else 0
 
 
-def _in_words(outcome: Outcome) -> str:
+def _format_outcome(outcome: ControlOutcome) -> str:
     if outcome.state == "applied":
         job = f", as job {outcome.detail}" if outcome.detail else ""
         return f"took effect at tick {outcome.tick:,}{job}"
@@ -57,6 +57,6 @@ def _in_words(outcome: Outcome) -> str:
     return f"waits; {outcome.detail}"
 
 
-def _facts(outcome: Outcome) -> dict[str, Any]:
+def _facts(outcome: ControlOutcome) -> dict[str, Any]:
     asked: dict[str, Any] = msgspec.to_builtins(outcome.control)
     return {"asked": asked, "state": outcome.state, "tick": outcome.tick, "detail": outcome.detail}

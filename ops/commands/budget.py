@@ -14,7 +14,7 @@ from ops.commands.asking import NoWait, RunName, ask_run
 from ops.formatting.budget import budget_table, limit_lines
 from ops.options import AsJson, DataDir, EveryOwner, Verbose, read_settings
 from ops.state import open_state
-from scheduler.budget.budget import limit_in_words
+from scheduler.budget.budget import format_limit
 from scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
 from scheduler.budget.limit_history import normal_name
 from scheduler.config.controls import SetLimit
@@ -67,7 +67,7 @@ def budget(
             said = f"{limited.owner} is not in run {run}: the limit holds once it joins"
             Terminal(stderr=True).print(said, highlight=False)
         pools = pools_of(client, prefix)
-    words = "lifted" if value is None else limit_in_words(value, pools.of(limited.unit, value))
+    words = "lifted" if value is None else format_limit(value, pools.of(limited.unit, value))
     named = f"limit {control.name} {words}"
     return ask_run(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
 

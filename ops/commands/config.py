@@ -15,7 +15,7 @@ from host.terminal import Terminal
 from ops.options import AsJson, DataDir, read_settings
 from scheduler.config.settings import Settings
 from scheduler.config.settings_faults import SECRET
-from scheduler.ledger.connect import shown
+from scheduler.ledger.connect import redact_url
 
 EXAMPLE = "Example: COGITATE_WORKERS=4 cogitate config"
 TOML = Path("cogitate.toml")
@@ -43,9 +43,9 @@ def masked(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         return {key: masked(key, part) for key, part in value.items()}
     if isinstance(value, SecretStr):
-        return shown(value.get_secret_value()) if name in SECRET and name.endswith("_url") else "********"
+        return redact_url(value.get_secret_value()) if name in SECRET and name.endswith("_url") else "********"
     if name == "base_url" and value is not None:
-        return shown(value)
+        return redact_url(value)
     return str(value) if isinstance(value, Path) else value
 
 

@@ -10,14 +10,14 @@ import msgspec
 import typer
 
 from host import logs
-from host.shortfall_words import failure_in_words
+from host.shortfall_words import format_failure
 from host.terminal import Terminal
-from ops.formatting.amounts import by_unit, in_words
-from ops.formatting.effects import effects_in_words
+from ops.formatting.amounts import by_unit, format_cost
+from ops.formatting.effects import format_effects
 from ops.formatting.run import MEANING
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
-from scheduler.budget.budget import cell_in_words, empty_pool_in_words, refusal_in_words
+from scheduler.budget.budget import format_cell, format_empty_pool, format_refusal
 from scheduler.budget.budget_lines import pools_of
 from scheduler.inspection.job_history import JobHistory, JobRecord, LateAnswer
 from scheduler.inspection.summary import limits_of
@@ -56,7 +56,7 @@ def job(
     with open_state(settings) as client:
         found = JobHistory(client, run).find(key)
         prefix = prefix_of(client, run)
-        refusal = refusal_in_words(found.refused, limits_of(client, prefix).limit_of, pools_of(client, prefix).of)
+        refusal = format_refusal(found.refused, limits_of(client, prefix).limit_of, pools_of(client, prefix).of)
         texts = captured_of(client, settings, prefix, key) if prompt else []
     console = Terminal(stderr=as_json)
     for name, text in _life(found, refusal):
@@ -87,7 +87,7 @@ def _life(one: JobRecord, refusal: str) -> Iterator[tuple[str, str]]:
     if one.due:
         yield "due", f"tick {one.due:,}"
     if one.cells:
-        yield "reserved", f"{in_words(one.reserved)} of {', '.join(map(cell_in_words, one.cells))}"
+        yield "reserved", f"{format_cost(one.reserved)} of {', '.join(map(format_cell, one.cells))}"
     if one.decision == "admitted":
         now = f", now with {', '.join(one.workers)}" if one.workers else ""
         yield "attempts", f"{one.claims}{now}"
@@ -97,7 +97,7 @@ def _life(one: JobRecord, refusal: str) -> Iterator[tuple[str, str]]:
     else:
         yield "state", f"{one.state}: {_STATES[one.state]}"
     if one.reason != "none":
-        meaning = reason_in_words(one)
+        meaning = format_reason(one)
         yield "reason", one.reason + (f": {meaning}" if meaning else "")
     if one.failure:
         yield "failure", one.failure + (f" ({one.because})" if one.because else "")
@@ -108,36 +108,36 @@ def _life(one: JobRecord, refusal: str) -> Iterator[tuple[str, str]]:
     if one.prompt:
         yield "prompt", one.prompt
     if one.ended:
-        yield "used", used_in_words(one)
+        yield "used", format_used(one)
     if one.retried != Cost():
-        yield "retries", f"{in_words(one.retried)} by the attempts before"
+        yield "retries", f"{format_cost(one.retried)} by the attempts before"
     would = "would" if one.state == "stale" else "effects"
-    for line in effects_in_words(one.effects, one.appended):
+    for line in format_effects(one.effects, one.appended):
         yield would, line
     if one.late is not None:
         yield from _late(one.late)
 
 
-def reason_in_words(one: JobRecord) -> str:
+def format_reason(one: JobRecord) -> str:
     """Why a job got less than was asked for; "" where the reason says it all."""
     if one.reason == "failed":
-        return failure_in_words(one.failure)
-    return given_up_in_words(one) if one.reason == "dead" else MEANING.get(one.reason, "")
+        return format_failure(one.failure)
+    return format_given_up(one) if one.reason == "dead" else MEANING.get(one.reason, "")
 
 
-def given_up_in_words(one: JobRecord) -> str:
+def format_given_up(one: JobRecord) -> str:
     """Why a dead job was not tried again."""
     if one.empty:
-        return empty_pool_in_words(one.empty)
+        return format_empty_pool(one.empty)
     lost = "" if one.failure else ", the last of them by a worker that was lost"
     return f"given up after {one.claims} attempts{lost}"
 
 
-def used_in_words(one: JobRecord) -> str:
+def format_used(one: JobRecord) -> str:
     """What the newest attempt of an ended job used."""
     if not one.settled:
-        return f"not known yet, {in_words(one.reserved)} at most"
-    return in_words(one.usage) + (_SAVED if one.saved else "")
+        return f"not known yet, {format_cost(one.reserved)} at most"
+    return format_cost(one.usage) + (_SAVED if one.saved else "")
 
 
 def _late(answer: LateAnswer) -> Iterator[tuple[str, str]]:
@@ -148,7 +148,7 @@ def _late(answer: LateAnswer) -> Iterator[tuple[str, str]]:
         became = f"was of no use any more{f': {answer.failure}' if answer.failure else ''}"
     yield "late", f"its answer came after that, and {became} at tick {answer.tick:,}"
     yield "model", answer.model
-    for line in effects_in_words(answer.effects, answer.appended):
+    for line in format_effects(answer.effects, answer.appended):
         yield "effects" if answer.end == "applied" else "would", line
 
 

@@ -10,8 +10,8 @@ import typer
 
 from host import logs
 from host.terminal import Terminal
-from ops.commands.job import given_up_in_words, job_json
-from ops.formatting.amounts import in_words
+from ops.commands.job import format_given_up, job_json
+from ops.formatting.amounts import format_cost
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
 from scheduler.inspection.job_history import JobHistory, JobRecord, JobState
@@ -64,9 +64,9 @@ def _lines(found: list[JobRecord]) -> Iterator[str]:
     rows = [("job", "state", "at tick", "source", "reason", "used", "failure")]
     for one in found:
         at = f"{one.ended:,}" if one.ended else f"due {one.due:,}"
-        used = (in_words(one.spent) if one.settled else "not known") if one.ended else "-"
+        used = (format_cost(one.spent) if one.settled else "not known") if one.ended else "-"
         source, reason = ("-" if value == "none" else value for value in (one.source, one.reason))
-        failure = "; ".join(filter(None, (one.failure, given_up_in_words(one) if one.reason == "dead" else "")))
+        failure = "; ".join(filter(None, (one.failure, format_given_up(one) if one.reason == "dead" else "")))
         rows.append((one.id, one.state, at, source, reason, used, failure))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

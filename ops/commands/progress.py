@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from memory.clock import clock_time, day_number
-from scheduler.budget.budget import BudgetView, Cell, limit_in_words, window_of
+from scheduler.budget.budget import BudgetView, Cell, format_limit, window_of
 from scheduler.tick.loop import Tick, TickLoop
 
 PLAIN_EVERY = 240  # game minutes between two lines where no bar can be drawn
@@ -86,7 +86,7 @@ def budget_left(view: BudgetView, tick: Tick) -> list[str]:
             continue
         cell = Cell(window_of(name.period, tick.number, tick.minute), name.scope)
         room = view.room(name.period, name.scope, name.unit) or 0
-        left, whole = max(0, room - view.get(cell, name.unit)), limit_in_words(limit, limit - room)
+        left, whole = max(0, room - view.get(cell, name.unit)), format_limit(limit, limit - room)
         scope = "all jobs " if name.scope == "run" else name.scope.partition(":")[2] + " "
         periods.setdefault(name.period, []).append(f"{scope}{left:,} of {whole} {name.unit}")
     return [f"left of the {period}: {' · '.join(parts)}" for period, parts in periods.items()]

@@ -12,7 +12,7 @@ from host import logs
 from host.terminal import Terminal
 from memory.clock import day_and_time
 from ops.doctor.redis_trouble import trouble
-from ops.formatting.amounts import by_unit, in_words
+from ops.formatting.amounts import by_unit, format_cost
 from ops.formatting.run import ended_jobs
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
@@ -73,6 +73,6 @@ def _table(found: list[RunSummary]) -> Table:
     for one in found:
         table.add_row(
             one.run, one.state, f"{one.tick:,}", day_and_time(one.minute), str(one.agents), f"{ended_jobs(one):,}",
-            in_words(one.spent), one.host,
+            format_cost(one.spent), one.host,
         )  # fmt: skip
     return table

@@ -11,7 +11,7 @@ import typer
 from host import logs
 from host.terminal import Terminal
 from ops.commands.asking import NoWait, RunName, ask_run
-from ops.formatting.steering import cadence_in_words
+from ops.formatting.steering import format_cadence
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
 from scheduler.config.controls import FULL, SetCadence
@@ -58,7 +58,7 @@ def throttle(
     if factor is None and not pin and not auto:
         with open_state(read_settings(data_dir=data_dir)) as client:
             found = steering_of(client, prefix_of(client, run))
-        Terminal(stderr=as_json).print(cadence_in_words(found), highlight=False, soft_wrap=True)
+        Terminal(stderr=as_json).print(format_cadence(found), highlight=False, soft_wrap=True)
         if as_json:
             print(json.dumps({"run": run, **msgspec.to_builtins(found)}), flush=True)
         return 0

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from memory.clock import day_and_time
-from ops.formatting.amounts import in_words
+from ops.formatting.amounts import format_cost
 from ops.formatting.run import degraded, ended_jobs, jobs_table, run_budget_table
 from scheduler.inspection.summary import RunReader, RunSummary
 
@@ -51,7 +51,7 @@ def one_line(summary: RunSummary) -> str:
     reasons, _ = degraded(summary)
     return (
         f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {day_and_time(summary.minute)}  "
-        f"jobs {ended_jobs(summary):,}, {reasons.total():,} degraded  spent {in_words(summary.spent)}"
+        f"jobs {ended_jobs(summary):,}, {reasons.total():,} degraded  spent {format_cost(summary.spent)}"
     )
 
 

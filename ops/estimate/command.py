@@ -14,12 +14,12 @@ from host import logs
 from host.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, usual_seconds
 from host.terminal import Terminal
 from ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
-from ops.estimate.estimates import Estimate, KindDay, estimate
+from ops.estimate.estimates import KindDay, RunEstimate, estimate
 from ops.formatting.axes import figure
 from ops.options import AsJson, DataDir, Verbose, check_limited, read_settings
 from ops.state import open_state
 from ops.worlds import DEFAULT_AGENTS
-from scheduler.budget.budget import limit_in_words, retry_pool
+from scheduler.budget.budget import format_limit, retry_pool
 from scheduler.budget.rules import check_limits, check_models
 from scheduler.config.kind_modules import load_kinds
 from scheduler.config.limits import parse_limit_name
@@ -82,14 +82,14 @@ def estimate_run(
     return 0
 
 
-def estimate_json(found: Estimate) -> dict[str, Any]:
+def estimate_json(found: RunEstimate) -> dict[str, Any]:
     """The estimate with its totals. Ranges are objects with `low`, `likely` and `high`."""
     totals = {what: found.total(what) for what in ("requests", "jobs", "calls", "tokens", "usd_micros")}
     facts: dict[str, Any] = msgspec.to_builtins(found)
     return facts | {"total": msgspec.to_builtins(totals)}
 
 
-def words(found: Estimate, settings: Settings) -> list[str]:
+def words(found: RunEstimate, settings: Settings) -> list[str]:
     """Say the whole run, what budgets refuse, and where the figures are from."""
     jobs, calls, tokens, money = (found.total(what) for what in ("jobs", "calls", "tokens", "usd_micros"))
     lines = [f"In all {_span(jobs)} jobs"]
@@ -117,7 +117,7 @@ def _limit(name: str, settings: Settings) -> str:
     limit = settings.limit_table().of(period, scope, unit)
     if limit is None:
         return name
-    return f"{name} = {limit_in_words(limit, retry_pool(unit, limit, settings.retry_share))}"
+    return f"{name} = {format_limit(limit, retry_pool(unit, limit, settings.retry_share))}"
 
 
 _ORIGINS = {

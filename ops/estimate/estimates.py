@@ -42,7 +42,7 @@ class KindDay(msgspec.Struct, frozen=True, kw_only=True):
         return max(0.0, self.requests.likely - max(self.jobs.likely, self.calls.likely))
 
 
-class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+class RunEstimate(msgspec.Struct, frozen=True, kw_only=True):
     """What a run is expected to take."""
 
     agents: int
@@ -66,7 +66,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 def estimate(
     settings: Settings, kinds: Sequence[Kind], demand: Mapping[str, Demand], *, agents: int, days: int
-) -> Estimate:
+) -> RunEstimate:
     """What so many agents will take in so many game days from midnight."""
     table = settings.limit_table()
     rows: list[list[KindDay]] = [[], []]
@@ -78,7 +78,7 @@ def estimate(
             if asked.high:
                 rows[day].append(_kind_day(kind, known, settings, table, asked, origin))
     first, later = (_within_all(row, table, settings, agents, days) for row in rows)
-    return Estimate(agents=agents, days=days, llm=settings.llm, first=tuple(first), later=tuple(later))
+    return RunEstimate(agents=agents, days=days, llm=settings.llm, first=tuple(first), later=tuple(later))
 
 
 def _requests(kind: Kind, known: Demand, settings: Settings, day: int) -> tuple[Range, str]:

@@ -24,7 +24,7 @@ _HUGE = 8 * 2**20  # bytes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Response:
+class FakeResponse:
     """What to send, how, and what it reports as used."""
 
     status: int
@@ -46,7 +46,7 @@ def content_digest(request: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> Response:
+def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> FakeResponse:
     """The response to one valid request."""
     if fault is not None:
         told = status_of(fault)
@@ -57,15 +57,15 @@ def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> Res
         if fault in _ERRORS:
             return error(*_ERRORS[fault])
         if fault == "html":
-            return Response(status=200, body=b"<html><body>Gateway</body></html>", content_type="text/html")
+            return FakeResponse(status=200, body=b"<html><body>Gateway</body></html>", content_type="text/html")
     answer = AnswerWriter(request["messages"], seed).write(wanted_schema(request))
     return _completion(request, json.dumps(answer, ensure_ascii=False), fault)
 
 
-def error(status: int, code: str, message: str, headers: tuple[tuple[str, str], ...] = ()) -> Response:
+def error(status: int, code: str, message: str, headers: tuple[tuple[str, str], ...] = ()) -> FakeResponse:
     """An error response in OpenAI's shape."""
     body = {"error": {"message": message, "type": "stand_in_error", "param": None, "code": code}}
-    return Response(status=status, body=json.dumps(body).encode(), headers=headers)
+    return FakeResponse(status=status, body=json.dumps(body).encode(), headers=headers)
 
 
 _ERRORS = {
@@ -76,7 +76,7 @@ _ERRORS = {
 }
 
 
-def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Response:
+def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> FakeResponse:
     finish = "stop"
     cap = request.get("max_completion_tokens") or request.get("max_tokens")
     if fault == "length":
@@ -110,7 +110,7 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Res
         told = False
         amount = math.nan if fault == "nan_usage" else -1
         body["usage"] = None if fault == "no_usage" else dict.fromkeys(body["usage"], amount)
-    return Response(
+    return FakeResponse(
         status=200,
         body=json.dumps(body).encode(),
         delivery=_DELIVERIES.get(fault, "whole"),

@@ -8,13 +8,13 @@ import struct
 from http import HTTPStatus
 from typing import NamedTuple
 
-from ops.fake_llm.completions import Response
+from ops.fake_llm.completions import FakeResponse
 
 _MAX_BODY = 32 * 2**20  # bytes of a request
 _DRIP = 0.05  # seconds between two bytes
 
 
-class Request(NamedTuple):
+class HttpRequest(NamedTuple):
     """One request, read whole."""
 
     method: str
@@ -22,7 +22,7 @@ class Request(NamedTuple):
     body: bytes
 
 
-async def read_request(reader: asyncio.StreamReader) -> Request | None:
+async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
     """The next request, or None at the end of the connection or when it is not HTTP."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -34,10 +34,10 @@ async def read_request(reader: asyncio.StreamReader) -> Request | None:
     length = headers.get("content-length", "0")
     if len(parts) != 3 or not length.isdigit() or int(length) > _MAX_BODY:
         return None
-    return Request(parts[0], parts[1], await reader.readexactly(int(length)))
+    return HttpRequest(parts[0], parts[1], await reader.readexactly(int(length)))
 
 
-def head_of(response: Response) -> bytes:
+def head_of(response: FakeResponse) -> bytes:
     """The status line and headers of a response."""
     try:
         phrase = HTTPStatus(response.status).phrase
@@ -48,7 +48,7 @@ def head_of(response: Response) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-async def deliver(response: Response, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+async def deliver(response: FakeResponse, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
     """Send a response in its way; whether all of it was sent."""
     head, body = head_of(response), response.body
     if response.delivery == "whole":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ops.fake_llm.completions import Response, error
+from ops.fake_llm.completions import FakeResponse, error
 
 
-class Pace:
+class RequestLimit:
     """A sliding window with a burst, by the generic cell rate algorithm (ITU-T I.371, annex A).
 
     With a burst of 0, 60 a minute are never two within a second, as where a provider enforces the limit of a minute
@@ -30,7 +30,7 @@ class Pace:
         return early
 
 
-def too_many(early: float) -> Response:
+def too_many(early: float) -> FakeResponse:
     """429, and when to come again: in seconds rounded up, as the header has it, and in milliseconds, as OpenAI adds."""
     wait = (("Retry-After", str(math.ceil(early))), ("retry-after-ms", str(math.ceil(early * 1000))))
     return error(429, "rate_limit_exceeded", "More requests a minute than the stand-in was told to allow.", wait)

@@ -24,10 +24,10 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from ops.fake_llm.arrival import arrival, listening
-from ops.fake_llm.completions import Response, complete, content_digest, error
+from ops.fake_llm.completions import FakeResponse, complete, content_digest, error
 from ops.fake_llm.faults import check_faults, draw, pick
-from ops.fake_llm.http import Request, deliver, head_of, read_request
-from ops.fake_llm.limit import Pace, too_many
+from ops.fake_llm.http import HttpRequest, deliver, head_of, read_request
+from ops.fake_llm.limit import RequestLimit, too_many
 from ops.fake_llm.stats import Stats, Tally
 
 MODEL = "stand-in"
@@ -69,7 +69,7 @@ class _Decision(NamedTuple):
     wait: float  # seconds
     model: str  # that was asked for; "" where that cannot be read
     digest: str  # of the request's content
-    response: Response
+    response: FakeResponse
 
 
 class _Server:
@@ -81,13 +81,13 @@ class _Server:
         self.open = asyncio.Event()  # cleared: answers wait
         self.open.set()
         self._attempts: Counter[str] = Counter()
-        self._limit = Pace(options.requests_per_minute, options.burst)
+        self._limit = RequestLimit(options.requests_per_minute, options.burst)
         self._connections: set[asyncio.Task[Any]] = set()
 
     def behave(self, options: Options) -> None:
         before, self.options = self.options, options
         if (before.requests_per_minute, before.burst) != (options.requests_per_minute, options.burst):
-            self._limit = Pace(options.requests_per_minute, options.burst)
+            self._limit = RequestLimit(options.requests_per_minute, options.burst)
 
     async def listen(self, host: str, port: int) -> asyncio.Server:
         return await asyncio.start_server(self._serve, sock=listening(host, port, _BACKLOG))
@@ -112,26 +112,26 @@ class _Server:
             self._connections.discard(task)
             writer.close()
 
-    async def _respond(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _respond(self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; False when the connection is over."""
         path = request.path.partition("?")[0].rstrip("/")
         if (request.method, path) == ("POST", "/v1/chat/completions"):
             return await self._chat(request, reader, writer)
         if (request.method, path) == ("GET", "/stats"):
-            response = Response(status=200, body=json.dumps(self.tally.stats()._asdict()).encode())
+            response = FakeResponse(status=200, body=json.dumps(self.tally.stats()._asdict()).encode())
         elif (request.method, path) == ("GET", "/v1/models"):
             models = {
                 "object": "list",
                 "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "cogitate"}],
             }
-            response = Response(status=200, body=json.dumps(models).encode())
+            response = FakeResponse(status=200, body=json.dumps(models).encode())
         else:
             response = error(404, "not_found", f"{request.method} {path} is not served here")
         writer.write(head_of(response) + response.body)
         await writer.drain()
         return True
 
-    async def _chat(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _chat(self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         self.tally.came()
         early = self._limit.early(arrival(writer))
         try:
@@ -188,7 +188,7 @@ def _refused(request: Mapping[str, Any], form: str | None, refuses: frozenset[st
 
 
 @lru_cache(maxsize=1024)  # under load the same is asked again: in rounds, and in further attempts
-def _understood(body: bytes, seed: int) -> tuple[Mapping[str, Any], str, str | None, Response]:
+def _understood(body: bytes, seed: int) -> tuple[Mapping[str, Any], str, str | None, FakeResponse]:
     """A request, its content's digest, the form of answer it asks for, and the answer."""
     request = json.loads(body)
     form = (request.get("response_format") or {}).get("type")

@@ -6,7 +6,7 @@ import threading
 from collections import Counter, deque
 from typing import NamedTuple
 
-from ops.fake_llm.completions import Response
+from ops.fake_llm.completions import FakeResponse
 
 _REMEMBERED = 10_000  # completed answers whose order is told
 
@@ -77,7 +77,7 @@ class Tally:
             if fault is not None:
                 self._faults[fault] += 1
 
-    def sent(self, model: str, digest: str, response: Response | None) -> None:
+    def sent(self, model: str, digest: str, response: FakeResponse | None) -> None:
         """Count a response that is sent in full, or None for one that is not."""
         with self.changed:
             self._status[str(response.status) if response is not None else "none"] += 1

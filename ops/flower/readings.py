@@ -13,8 +13,8 @@ import msgspec
 from redis import Redis
 
 from memory.clock import day_and_time
-from ops.formatting.endpoints import breaker_in_words
-from scheduler.budget.budget import limit_in_words
+from ops.formatting.endpoints import format_breaker
+from scheduler.budget.budget import format_limit
 from scheduler.budget.budget_lines import limits_in_force, pools_of
 from scheduler.config.limits import LimitUnit, parse_limit_name
 from scheduler.config.settings import Settings
@@ -61,7 +61,7 @@ class Readings:
             found: dict[str, Any] = msgspec.to_builtins(vitals)
             prefix = prefix_of(self._state, chosen)
             found["limits"] = {
-                one.name: limit_in_words(one.limit, one.for_retries, _figure(parse_limit_name(one.name).unit))
+                one.name: format_limit(one.limit, one.for_retries, _figure(parse_limit_name(one.name).unit))
                 for one in limits_in_force(limits_of(self._state, prefix).now, pools_of(self._state, prefix))
             }
             found["windows"] = [_flat(window) for window in rest]
@@ -80,7 +80,7 @@ class Readings:
                 pipeline.llen(key)
             found["queues"] = dict(zip(self._queues, pipeline.execute(), strict=True))
             found["endpoints"] = [
-                {**msgspec.to_builtins(one), "words": breaker_in_words(one)} for one in endpoint_vitals(self._state)
+                {**msgspec.to_builtins(one), "words": format_breaker(one)} for one in endpoint_vitals(self._state)
             ]
             return found
 
@@ -118,7 +118,7 @@ def _flat(window: Window) -> dict[str, Any]:
     forecast = window.forecast
     out: dict[str, Any] = msgspec.structs.asdict(window.line)
     if window.line.limit is not None:
-        out["limit_words"] = limit_in_words(window.line.limit, window.line.for_retries, _figure(window.line.unit))
+        out["limit_words"] = format_limit(window.line.limit, window.line.for_retries, _figure(window.line.unit))
     out["forecast"] = None if forecast is None else msgspec.structs.asdict(forecast)
     if forecast is not None and forecast.out_at is not None:
         out["forecast"]["out_clock"] = day_and_time(forecast.out_at)

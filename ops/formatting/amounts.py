@@ -5,7 +5,7 @@ from __future__ import annotations
 from tasks.job import Cost
 
 
-def in_words(cost: Cost) -> str:
+def format_cost(cost: Cost) -> str:
     """Such as "12 calls, 3,456 tokens, $0.0123"; units of which there is nothing are left out."""
     parts = []
     if cost.calls:

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from scheduler.budget.budget import limit_in_words, window_in_words
+from scheduler.budget.budget import format_limit, format_window
 from scheduler.budget.budget_lines import BudgetLine, LimitInForce
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
 NAMED = 3  # owners of one limit for each of them, in one line
 
 
-class Row(NamedTuple):
+class BudgetRow(NamedTuple):
     """One limit, in the order of `COLUMNS`, and who has used most of it."""
 
     window: str
@@ -28,15 +28,15 @@ class Row(NamedTuple):
     most: str = ""  # of owners that have the same limit each
 
 
-def refused_in_words(refused: Mapping[str, int], limits: Iterable[LimitInForce]) -> list[str]:
+def format_refusals(refused: Mapping[str, int], limits: Iterable[LimitInForce]) -> list[str]:
     """Return what refused requests, each limit with what it is now, and how often it did."""
-    known = {one.name: limit_in_words(one.limit, one.for_retries) for one in limits}
+    known = {one.name: format_limit(one.limit, one.for_retries) for one in limits}
     return [f"{name}{f' = {known[name]}' if name in known else ''}, {count}×" for name, count in refused.items()]
 
 
 def limit_lines(limits: Iterable[LimitInForce]) -> list[str]:
     """Return each limit as the settings name it, with what it comes to."""
-    return [f"{one.name} = {limit_in_words(one.limit, one.for_retries)}" for one in limits]
+    return [f"{one.name} = {format_limit(one.limit, one.for_retries)}" for one in limits]
 
 
 def budget_table(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> Table:
@@ -51,7 +51,7 @@ def budget_table(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *,
     return table
 
 
-def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> list[Row]:
+def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> list[BudgetRow]:
     """Return the lines that have a limit.
 
     Args:
@@ -69,14 +69,14 @@ def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, 
     return [_row(found) for found in groups.values()]
 
 
-def _row(lines: Sequence[BudgetLine]) -> Row:
+def _row(lines: Sequence[BudgetLine]) -> BudgetRow:
     first, most = lines[0], ""
     scope = first.scope
     if len(lines) > 1:
         fullest = sorted(lines, key=lambda line: (-line.counted, line.scope))
         first, scope = fullest[0], f"owner:* ({len(lines)})"
         most = ", ".join(f"{line.scope.removeprefix('owner:')} {line.counted:,}" for line in fullest[:NAMED])
-    return Row(
-        window_in_words(first.window), scope, first.unit, first.spent, first.reserved, first.held,
-        limit_in_words(first.limit or 0, first.for_retries), first.overrun, most,
+    return BudgetRow(
+        format_window(first.window), scope, first.unit, first.spent, first.reserved, first.held,
+        format_limit(first.limit or 0, first.for_retries), first.overrun, most,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from memory.effects import (
 )
 
 
-def effects_in_words(effects: Sequence[Effect], appended: Sequence[int]) -> Iterator[str]:
+def format_effects(effects: Sequence[Effect], appended: Sequence[int]) -> Iterator[str]:
     """One line an effect, in the order in which they are applied.
 
     Args:

@@ -15,7 +15,7 @@ def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
     table.add_column("")
     for one in endpoints:
         table.add_column(one.endpoint, overflow="fold")
-    table.add_row("breaker", *map(breaker_in_words, endpoints))
+    table.add_row("breaker", *map(format_breaker, endpoints))
     for name in ("calls", "tokens", "in_flight", "waits", "openings"):
         table.add_row(name.replace("_", " "), *(f"{getattr(one, name):,}" for one in endpoints))
     table.add_row("failures", *(_counts(one.failures) for one in endpoints))
@@ -23,7 +23,7 @@ def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
     return table
 
 
-def breaker_in_words(one: EndpointVitals) -> str:
+def format_breaker(one: EndpointVitals) -> str:
     """What an endpoint lets through, and why: "open for 12 s (server), next call in 8 s"."""
     words = []
     if one.breaker == "closed":

@@ -6,19 +6,19 @@ from typing import Any
 
 import msgspec
 
-from ops.formatting.amounts import in_words
+from ops.formatting.amounts import format_cost
 from scheduler.ledger.real_day import DaySpending
 from tasks.job import Cost
 
 
 def real_day_line(day: DaySpending) -> str:
     """Such as "Today, 2026-03-01 (UTC), all runs together: 1,200 tokens spent of 5,000; 300 tokens in flight"."""
-    limit = in_words(Cost(tokens=day.limit_tokens or 0, usd_micros=day.limit_usd_micros or 0))
-    parts = [f"{in_words(day.spent)} spent of {limit}"]
+    limit = format_cost(Cost(tokens=day.limit_tokens or 0, usd_micros=day.limit_usd_micros or 0))
+    parts = [f"{format_cost(day.spent)} spent of {limit}"]
     if day.reserved != Cost():
-        parts.append(f"{in_words(day.reserved)} in flight")
+        parts.append(f"{format_cost(day.reserved)} in flight")
     if day.overrun != Cost():
-        parts.append(f"{in_words(day.overrun)} more than was reserved")
+        parts.append(f"{format_cost(day.overrun)} more than was reserved")
     if day.refused:
         parts.append(f"{day.refused:,} calls refused; the next day begins at 00:00 UTC")
     return f"Today, {day.date} (UTC), all runs together: {'; '.join(parts)}"

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from host.shortfall_words import shortfall_lines
 from memory.clock import day_and_time
-from ops.formatting.budget import budget_table, refused_in_words
-from ops.formatting.steering import cadence_in_words, mode_in_words, pace_in_words
+from ops.formatting.budget import budget_table, format_refusals
+from ops.formatting.steering import format_cadence, format_mode, format_pace
 from scheduler.inspection.summary import RunSummary
 from scheduler.latency.due_ticks import TOO_SLOW
 
@@ -90,7 +90,7 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or put off."]
     for reason, times in reasons.items():
         line = f"  {times} {reason}: {MEANING[reason]}"
-        refused = refused_in_words({k: n for k, n in summary.refused.items() if k != TOO_SLOW}, summary.limits)
+        refused = format_refusals({k: n for k, n in summary.refused.items() if k != TOO_SLOW}, summary.limits)
         if reason == "denied" and refused:
             line += f" ({'; '.join(refused)})"
         lines.append(line)
@@ -132,7 +132,7 @@ def print_summary(
         console.print(budget)
     console.print(_memories_table(summary))
     steering = summary.steering
-    for line in (mode_in_words(steering), cadence_in_words(steering), pace_in_words(steering)):
+    for line in (format_mode(steering), format_cadence(steering), format_pace(steering)):
         if line:
             console.print(line[0].upper() + line[1:], highlight=False, soft_wrap=True)
     if summary.warnings:

@@ -8,7 +8,7 @@ _CAUSES = {"late": "late results", "failed": "failed jobs", "budget": "the budge
 _BY = {"controller": "left to the controller", "pinned": "pinned by an operator", "settings": "the controller is off"}
 
 
-def mode_in_words(steering: SteeringVitals) -> str:
+def format_mode(steering: SteeringVitals) -> str:
     """What operators asked of the run; empty when it simply goes on."""
     parts = [] if steering.mode in ("running", "drained") else [steering.mode]
     if steering.asked:
@@ -16,7 +16,7 @@ def mode_in_words(steering: SteeringVitals) -> str:
     return ", ".join(parts)
 
 
-def cadence_in_words(steering: SteeringVitals) -> str:
+def format_cadence(steering: SteeringVitals) -> str:
     """Such as "reflections every 1,440 game minutes, at 1/2 of the usual cadence (late results 40%); …"."""
     every = "no reflections" if steering.interval is None else f"reflections every {steering.interval:,} game minutes"
     share = "as usual" if steering.cadence == 1 else f"at {steering.cadence:g} of the usual cadence"
@@ -27,7 +27,7 @@ def cadence_in_words(steering: SteeringVitals) -> str:
     return f"{every}, {share}{why}; {_BY[steering.by]}{held}{postponed}"
 
 
-def pace_in_words(steering: SteeringVitals) -> str:
+def format_pace(steering: SteeringVitals) -> str:
     """What a tick costs the host, and how far behind a paced one is."""
     behind = f", {steering.lag:,} ticks behind its pace" if steering.lag else ""
     return f"the host works {steering.host_ms:.1f} ms a tick{behind}"

@@ -12,11 +12,11 @@ import msgspec
 from ops.formatting.run import tick_ms
 from ops.load.profiles import LoadProfile
 from scheduler.config.controls import FULL
-from scheduler.engine.turn import Outcome
+from scheduler.engine.turn import FinishedTick
 from scheduler.steering.throttle import KIND
 
 
-class Row(msgspec.Struct, kw_only=True):
+class TickFigures(msgspec.Struct, kw_only=True):
     """One tick."""
 
     tick: int
@@ -47,7 +47,7 @@ class LoadRecorder:
     """Takes note of each committed tick."""
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[TickFigures] = []
         self.steps: list[Step] = []
         self.asked: Counter[str] = Counter()  # owners whose reflection was admitted or left to the heuristic
         self.reflected: Counter[str] = Counter()  # owners whose reflection ended
@@ -56,9 +56,9 @@ class LoadRecorder:
         self.held: set[str] = set()  # owners put off that have not been asked since
         self._cadence = 1.0
 
-    def committed(self, tick: int, minute: int, outcome: Outcome, at: float, host: float) -> Row:
+    def committed(self, tick: int, minute: int, outcome: FinishedTick, at: float, host: float) -> TickFigures:
         """One more tick."""
-        row = Row(tick=tick, minute=minute, at=at, host=host)
+        row = TickFigures(tick=tick, minute=minute, at=at, host=host)
         for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
             row.sources[note.source] += 1
             row.tokens += note.usage.tokens
@@ -134,7 +134,7 @@ def figures(profile: LoadProfile, recorder: LoadRecorder, *, open_reflections: i
     }
 
 
-def _shares(rows: Sequence[Row]) -> dict[str, Any]:
+def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:
     """What ticks have in common, whichever they are."""
     ended, plans = sum(row.ended for row in rows), sum(row.plans for row in rows)
     sources = sum((row.sources for row in rows), Counter[str]())
@@ -183,5 +183,5 @@ def _reversals(steps: Sequence[Step], start: int, end: int) -> int:
     return sum(one != other for one, other in pairwise(ways))
 
 
-def _seconds(rows: Sequence[Row]) -> float:
+def _seconds(rows: Sequence[TickFigures]) -> float:
     return round(rows[-1].at - rows[0].at, 3) if len(rows) > 1 else 0.0

@@ -10,9 +10,9 @@ from markupsafe import Markup
 from memory.clock import DAY
 from ops.formatting.axes import Axis, figure
 from ops.formatting.charts import Band, Series, bar_chart, line_chart
-from ops.load.figures import Row
+from ops.load.figures import TickFigures
 from ops.load.profiles import LoadProfile
-from ops.report.page import Cell, Page, Section, Table
+from ops.report.page import Cell, Page, ReportTable, Section
 
 COLUMNS = 30  # of bars, about
 _SOURCES = ("llm", "cached", "heuristic", "none")
@@ -25,7 +25,11 @@ _GLANCE = (
 
 
 def load_page(
-    profile: LoadProfile, rows: Sequence[Row], found: Mapping[str, Any], asserted: Sequence[str], limit: int | None
+    profile: LoadProfile,
+    rows: Sequence[TickFigures],
+    found: Mapping[str, Any],
+    asserted: Sequence[str],
+    limit: int | None,
 ) -> Page:
     """The page.
 
@@ -46,7 +50,7 @@ def load_page(
     return page
 
 
-def _charts(profile: LoadProfile, rows: Sequence[Row], limit: int | None) -> list[Markup]:
+def _charts(profile: LoadProfile, rows: Sequence[TickFigures], limit: int | None) -> list[Markup]:
     begin, end = profile.start_minute, rows[-1].minute
     step = next((s for s in (10, 30, 60, 120, 240, 360, 720) if (end - begin) / s <= 7), DAY)
     x = Axis.exactly(begin, max(end, begin + 1), step)
@@ -56,7 +60,7 @@ def _charts(profile: LoadProfile, rows: Sequence[Row], limit: int | None) -> lis
     def lines(title: str, y: str, *series: Series, top: float = 0.0, at: float | None = None) -> Markup:
         return line_chart(title, series, x=x, y=y, x_label=_clock, top=top, bands=bands, limit=at)
 
-    def over(name: str, value: Callable[[list[Row]], float | None]) -> Series:
+    def over(name: str, value: Callable[[list[TickFigures]], float | None]) -> Series:
         return Series(name, [(group[-1].minute, value(group)) for group in groups])
 
     queue = [(row.minute, float(row.queue)) for row in rows if row.queue is not None]
@@ -82,22 +86,22 @@ def _charts(profile: LoadProfile, rows: Sequence[Row], limit: int | None) -> lis
     ]  # fmt: skip
 
 
-def _groups(rows: Sequence[Row]) -> list[list[Row]]:
+def _groups(rows: Sequence[TickFigures]) -> list[list[TickFigures]]:
     size = max(1, -(-len(rows) // COLUMNS))
     return [list(rows[n : n + size]) for n in range(0, len(rows), size)]
 
 
-def _share(group: list[Row], name: str) -> float | None:
+def _share(group: list[TickFigures], name: str) -> float | None:
     ended = sum(row.ended for row in group)
     return sum(getattr(row, name) for row in group) / ended if ended else None
 
 
-def _throughput(group: list[Row]) -> float | None:
+def _throughput(group: list[TickFigures]) -> float | None:
     seconds = group[-1].at - group[0].at
     return sum(row.ended for row in group[1:]) / seconds if seconds > 0 else None
 
 
-def _phases(profile: LoadProfile) -> Table:
+def _phases(profile: LoadProfile) -> ReportTable:
     rows: list[Sequence[Cell]] = [
         (phase.name, phase.minutes, round(phase.agents * profile.agents), "controller" if phase.cadence is None else
          figure(phase.cadence), profile.tick_rate * phase.speed, phase.latency, phase.requests_per_minute,
@@ -105,13 +109,13 @@ def _phases(profile: LoadProfile) -> Table:
         for phase in profile.phases
     ]  # fmt: skip
     head = ("phase", "game minutes", "agents", "cadence", "ticks a second", "latency, s", "requests a minute", "faults")
-    return Table(head, rows, "What was asked for")
+    return ReportTable(head, rows, "What was asked for")
 
 
-def _by_phase(found: Mapping[str, Any]) -> Table:
+def _by_phase(found: Mapping[str, Any]) -> ReportTable:
     phases: Mapping[str, Mapping[str, Any]] = found["phases"]
     names = list(next(iter(phases.values())))
-    return Table(
+    return ReportTable(
         ("figure", *phases), [(name, *(p[name] for p in phases.values())) for name in names], "What came of it"
     )
 

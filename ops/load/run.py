@@ -15,11 +15,11 @@ from memory.errors import CogitateError
 from ops.drive import drive
 from ops.fake_llm.server import MODEL
 from ops.load.endpoint import LoadEndpoint
-from ops.load.figures import LoadRecorder, Row, figures
+from ops.load.figures import LoadRecorder, TickFigures, figures
 from ops.load.profiles import Demanded, LoadProfile, Phase
 from scheduler.config.controls import FULL, SetCadence
 from scheduler.config.settings import Settings
-from scheduler.engine.turn import Outcome
+from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.vitals import open_kinds
 from scheduler.intake.observations import Observation
 from scheduler.steering.operators import ask
@@ -32,7 +32,7 @@ from simulation.world import World
 RUN = "load"
 LOOKS = 150  # at the queues, in a whole test
 READY = 90.0  # seconds within which workers must have started
-Watch = Callable[[Phase, Row], None]
+Watch = Callable[[Phase, TickFigures], None]
 
 
 class WorkersMissing(CogitateError, RuntimeError):
@@ -159,7 +159,7 @@ class LoadTest:
         for n in range(demanded.reflections):
             self._loop.request(KIND, owners[(tick.number + n) % len(owners)])
 
-    def _committed(self, tick: int, outcome: Outcome, seconds: float) -> None:
+    def _committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
         row = self.recorder.committed(tick, outcome.core.minute, outcome, time.monotonic() - self._begun, seconds)
         row.queue, row.behind = self._queue, self._behind
         if self._watch is not None:

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from memory.clock import clock_time
-from ops.load.figures import Row
+from ops.load.figures import TickFigures
 from ops.load.profiles import LoadProfile, Phase
 
 NEWEST = 30  # ticks that shares are of
@@ -23,7 +23,7 @@ class LoadView:
     def __init__(self, profile: LoadProfile, console: Console) -> None:
         self._profile = profile
         self._console = console
-        self._rows: deque[Row] = deque(maxlen=NEWEST)
+        self._rows: deque[TickFigures] = deque(maxlen=NEWEST)
         self._sources: Counter[str] = Counter()
         self._queue = 0
         self._phase: Phase | None = None
@@ -37,7 +37,7 @@ class LoadView:
         with Live(get_renderable=self._render, console=self._console, refresh_per_second=6):
             yield self
 
-    def update(self, phase: Phase, row: Row) -> None:
+    def update(self, phase: Phase, row: TickFigures) -> None:
         """Take note of a tick."""
         if phase is not self._phase and not self._console.is_terminal:
             self._console.print(f"{clock_time(row.minute)}  {phase.name}", highlight=False)

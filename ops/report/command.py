@@ -13,7 +13,7 @@ from redis import Redis
 from host import logs
 from host.terminal import Terminal
 from memory.clock import day_and_time
-from ops.formatting.amounts import by_unit, in_words
+from ops.formatting.amounts import by_unit, format_cost
 from ops.formatting.run import degraded, ended_jobs
 from ops.left_out import tell_left_out
 from ops.options import AsJson, DataDir, Verbose, read_settings
@@ -107,7 +107,7 @@ def _overview(summary: RunSummary, figures: RunFigures) -> Section:
         ("ticks", f"{summary.tick:,}"),
         ("jobs ended", f"{ended_jobs(summary):,}"),
         ("degraded", f"{100 * reasons.total() / jobs:.1f}%" if jobs else "none"),
-        ("spent", in_words(summary.spent)),
+        ("spent", format_cost(summary.spent)),
         ("warnings", f"{sum(summary.warnings.values()):,}"),
     ]
     texts = []

@@ -10,8 +10,8 @@ from redis import Redis
 from host.opening import description_of
 from memory.clock import DAY
 from ops.estimate.demand import DEFAULTS, Range
-from ops.estimate.estimates import Estimate, KindDay, estimate
-from ops.report.page import Cell, Section, Table
+from ops.estimate.estimates import KindDay, RunEstimate, estimate
+from ops.report.page import Cell, ReportTable, Section
 from ops.report.run_figures import RunFigures
 from scheduler.config.kept_settings import kept_settings
 from scheduler.ledger.run_names import prefix_of
@@ -36,7 +36,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
         return round(self.estimated.low) <= self.actual <= round(self.estimated.high + 0.5)
 
 
-def estimate_of(client: Redis, run: str, agents: int) -> tuple[Estimate, bool]:
+def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool]:
     """The estimate that was kept with a run when it began, or one made now from its settings; and whether it was kept.
 
     Raises:
@@ -44,12 +44,12 @@ def estimate_of(client: Redis, run: str, agents: int) -> tuple[Estimate, bool]:
     """
     kept = description_of(client, run).get(KEPT)
     if kept is not None:
-        return _with_jobs(msgspec.json.decode(kept, type=Estimate)), True
+        return _with_jobs(msgspec.json.decode(kept, type=RunEstimate)), True
     raw: Any = client.hget(prefix_of(client, run) + "state", "settings")
     return estimate(kept_settings(raw), kinds(), DEFAULTS, agents=max(1, agents), days=1), False
 
 
-def _with_jobs(found: Estimate) -> Estimate:
+def _with_jobs(found: RunEstimate) -> RunEstimate:
     """Return the estimate with jobs where version 0.1.0 has kept it, which called them calls."""
     first, later = (
         tuple(one if one.jobs.high else msgspec.structs.replace(one, jobs=one.calls) for one in rows)
@@ -58,7 +58,7 @@ def _with_jobs(found: Estimate) -> Estimate:
     return msgspec.structs.replace(found, first=first, later=later)
 
 
-def compare(found: Estimate, figures: RunFigures) -> list[Compared]:
+def compare(found: RunEstimate, figures: RunFigures) -> list[Compared]:
     """The estimate of the whole days that a run has lived beside what it took in them; of the first day if none is."""
     days = range(max(1, figures.minute // DAY))
     expected: dict[str, list[KindDay]] = {}
@@ -78,7 +78,7 @@ def compare(found: Estimate, figures: RunFigures) -> list[Compared]:
     return rows
 
 
-def estimate_section(found: Estimate, kept: bool, figures: RunFigures) -> Section:
+def estimate_section(found: RunEstimate, kept: bool, figures: RunFigures) -> Section:
     """The same as a table."""
     whole = figures.minute // DAY
     of = f"Of {whole} whole game day{'s' * (whole > 1)}." if whole else "The run has not lived a whole day yet."
@@ -97,7 +97,7 @@ def estimate_section(found: Estimate, kept: bool, figures: RunFigures) -> Sectio
              "yes" if one.within else "no"]
         )  # fmt: skip
     head = ("kind", "what", "estimated", "at least", "at most", "actual", "off by", "within")
-    return Section("Estimate and what came of it", [f"{of} {origin}"], tables=[Table(head, rows)])
+    return Section("Estimate and what came of it", [f"{of} {origin}"], tables=[ReportTable(head, rows)])
 
 
 def _actual(figures: RunFigures, day: int, kind: str, what: str) -> float:

@@ -18,7 +18,7 @@ Cell = str | int | float | None
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Figures and words. Columns that hold numbers only are set to the right."""
 
     head: Sequence[str]
@@ -44,7 +44,7 @@ class Section:
     texts: Sequence[str] = ()
     facts: Sequence[tuple[str, str]] = ()
     charts: Sequence[Markup] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[ReportTable] = ()
 
 
 @dataclass

@@ -103,7 +103,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
             self._prompt(ended.key.kind, note)
         for spent in spending(notes, line.schema):
             self.charge(spent)
-        self._count(step, BOUNDARY, core.asked)
+        self._count(step, BOUNDARY, core.world_effects)
         self._count(step, BOUNDARY, core.cuts)
         self.entries += len(core.observed)
         self.entries -= sum(len(numbers) for _, numbers in core.unread)

@@ -12,12 +12,12 @@ from ops.formatting.axes import Axis, figure
 from ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
 from ops.formatting.budget import budget_rows
 from ops.formatting.charts import Series, bar_chart, line_chart
-from ops.formatting.endpoints import breaker_in_words
+from ops.formatting.endpoints import format_breaker
 from ops.formatting.run import degraded_lines
-from ops.formatting.steering import cadence_in_words, pace_in_words
-from ops.report.page import Cell, Section, Table
+from ops.formatting.steering import format_cadence, format_pace
+from ops.report.page import Cell, ReportTable, Section
 from ops.report.run_figures import BOUNDARY, RunFigures
-from scheduler.budget.budget import limit_in_words
+from scheduler.budget.budget import format_limit
 from scheduler.budget.budget_lines import BudgetLine
 from scheduler.inspection.endpoint_vitals import EndpointVitals
 from scheduler.inspection.summary import RunSummary
@@ -59,7 +59,7 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
             for name, unit, amounts, limit in charts
             if any(amount for kinds in amounts.values() for amount in kinds.values())
         ],
-        tables=[Table(BUDGET_COLUMNS, rows, "Limited windows")],
+        tables=[ReportTable(BUDGET_COLUMNS, rows, "Limited windows")],
     )
 
 
@@ -79,7 +79,10 @@ def results_section(summary: RunSummary, figures: RunFigures) -> Section:
     ]
     facts = [value for values in _FACTS.values() for value in values]
     return Section(
-        "Results by source", degraded_lines(summary), charts=[chart], tables=[Table(("kind", *facts), rows, "Jobs")]
+        "Results by source",
+        degraded_lines(summary),
+        charts=[chart],
+        tables=[ReportTable(("kind", *facts), rows, "Jobs")],
     )
 
 
@@ -92,17 +95,17 @@ def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequenc
             (kind, jobs, _percentile(ticks, 50), _percentile(ticks, 99), max(ticks), figures.late[kind],
              round(figures.attempts[kind] / jobs, 2))
         )  # fmt: skip
-    tables = [Table(("kind", "jobs", "median", "99th percentile", "longest", "late", "attempts a job"), rows,
+    tables = [ReportTable(("kind", "jobs", "median", "99th percentile", "longest", "late", "attempts a job"), rows,
                     "Ticks from asking to the end")]  # fmt: skip
     if endpoints:
         seen = [
-            (one.endpoint, breaker_in_words(one), one.calls, one.usual, one.waits,
+            (one.endpoint, format_breaker(one), one.calls, one.usual, one.waits,
              round(one.waited / one.waits, 3) if one.waits else None, one.openings)
             for one in endpoints
         ]  # fmt: skip
         head = ("endpoint", "breaker", "calls", "seconds a call", "waits", "seconds a wait", "breaker openings")
-        tables.append(Table(head, seen, "Endpoints, of all runs of this state"))
-    pace = pace_in_words(summary.steering)
+        tables.append(ReportTable(head, seen, "Endpoints, of all runs of this state"))
+    pace = format_pace(summary.steering)
     return Section("Latency", [f"At its last tick {pace}. The journal knows no seconds."], tables=tables)
 
 
@@ -124,7 +127,7 @@ def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
                 [("put off", [figures.postponed[s] for s in steps])], y="times",
             )
         )  # fmt: skip
-    said = cadence_in_words(summary.steering)
+    said = format_cadence(summary.steering)
     return Section("Cadence", [said[0].upper() + said[1:] + "."], charts=charts)
 
 
@@ -150,7 +153,7 @@ def memory_section(summary: RunSummary, figures: RunFigures) -> Section:
         labels = [_moment(s * figures.width, figures) for s in steps]
         charts.append(bar_chart("Archived", labels, parts, y="entries, by what archived them"))
     rows = [(name, counts["live"], counts["archived"]) for name, counts in summary.memories.items()]
-    return Section("Memory", charts=charts, tables=[Table(("type", "live", "archived"), rows, "Now")])
+    return Section("Memory", charts=charts, tables=[ReportTable(("type", "live", "archived"), rows, "Now")])
 
 
 def dearest_section(figures: RunFigures) -> Section:
@@ -162,10 +165,10 @@ def dearest_section(figures: RunFigures) -> Section:
         (use.kind, use.model, use.prompt, *_amounts(cost), round(cost.tokens / cost.calls) if cost.calls else None)
         for use, cost in _dearest(figures.prompts)
     ]
-    tables = [Table(("agent", "calls", "tokens", "dollars"), agents, "Agents")]
+    tables = [ReportTable(("agent", "calls", "tokens", "dollars"), agents, "Agents")]
     if prompts:
         head = ("kind", "model", "prompt", "calls", "tokens", "dollars", "tokens a call")
-        tables.append(Table(head, prompts, "Prompts, by the content hash of their template"))
+        tables.append(ReportTable(head, prompts, "Prompts, by the content hash of their template"))
     return Section("Most expensive", ["Agents by all attempts; prompts by those whose answers came."], tables=tables)
 
 
@@ -177,17 +180,17 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
         rows.append((name, count, seen.first if seen else None, seen.last if seen else None))
     tables = []
     if rows:
-        tables.append(Table(("warning", "count", "first tick", "last tick"), rows, "Warnings"))
+        tables.append(ReportTable(("warning", "count", "first tick", "last tick"), rows, "Warnings"))
     if figures.failures:
         failed = [(kind, failure, count) for (kind, failure), count in figures.failures.most_common()]
-        tables.append(Table(("kind", "failure", "jobs"), failed, "Failures by class"))
+        tables.append(ReportTable(("kind", "failure", "jobs"), failed, "Failures by class"))
     if summary.refused:
-        tables.append(Table(("limit", "requests refused"), _refusals(summary), "What refused"))
+        tables.append(ReportTable(("limit", "requests refused"), _refusals(summary), "What refused"))
     return Section("Warnings", [] if tables else ["There were none."], tables=tables)
 
 
 def _refusals(summary: RunSummary) -> list[Sequence[Cell]]:
-    known = {one.name: limit_in_words(one.limit, one.for_retries) for one in summary.limits}
+    known = {one.name: format_limit(one.limit, one.for_retries) for one in summary.limits}
     return [(f"{name} = {known[name]}" if name in known else name, count) for name, count in summary.refused.items()]
 
 
@@ -214,7 +217,7 @@ class _Limit(NamedTuple):
 def _limit(budget: Sequence[BudgetLine], unit: str, scale: float = 1) -> _Limit | None:
     """Return the limit of a day of the whole run."""
     found = [
-        _Limit(line.limit / scale, limit_in_words(line.limit, line.for_retries, lambda amount: figure(amount / scale)))
+        _Limit(line.limit / scale, format_limit(line.limit, line.for_retries, lambda amount: figure(amount / scale)))
         for line in budget
         if line.limit is not None and line.window.startswith("day:") and (line.scope, line.unit) == ("run", unit)
     ]

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from scheduler.budget.budget import BudgetView, Cell
-from scheduler.config.tiers import Offer
+from scheduler.config.tiers import ModelOption
 from scheduler.latency.due_ticks import TOO_SLOW, DueTicks
 from tasks.job import Cost, JobKey, Request
 from tasks.kind import Kind, OnDenied
@@ -48,7 +48,7 @@ def admit(
     minute: int,
     view: BudgetView,
     kind_of: Callable[[str], Kind],
-    offers_of: Callable[[Request], Sequence[Offer]],
+    offers_of: Callable[[Request], Sequence[ModelOption]],
     last_served: Callable[[str, str], int],
     due: DueTicks,
     closed: str = "",
@@ -111,13 +111,13 @@ def admit(
 class Fit(NamedTuple):
     """What a request can be given."""
 
-    offer: Offer
+    offer: ModelOption
     due: int  # tick
     refused: str  # why it cannot be had after all; "" where it can
 
 
 def first_fitting(
-    view: BudgetView, key: JobKey, minute: int, request: Request, offers: Sequence[Offer], due: DueTicks
+    view: BudgetView, key: JobKey, minute: int, request: Request, offers: Sequence[ModelOption], due: DueTicks
 ) -> Fit:
     """Return the first offer that is in time and has room; where none is, the last one with what refused it."""
     refused = ""

@@ -58,7 +58,7 @@ def window_of(period: Period, tick: int, minute: int) -> str:
     return f"{period}:{index}"
 
 
-def window_in_words(window: str) -> str:
+def format_window(window: str) -> str:
     """Return a window such as "day:0" as people read it: "day 1", "whole run", "tick 5"."""
     period, _, index = window.partition(":")
     if period == "run":
@@ -66,13 +66,13 @@ def window_in_words(window: str) -> str:
     return f"{period} {int(index) + (period == 'day')}" if index.isdecimal() else window
 
 
-def cell_in_words(cell: str) -> str:
+def format_cell(cell: str) -> str:
     """Return a text that begins with a window, such as "day:0 kind:plan calls", with that window in words."""
     window, space, rest = cell.partition(" ")
-    return window_in_words(window) + space + rest
+    return format_window(window) + space + rest
 
 
-def empty_pool_in_words(cell: str) -> str:
+def format_empty_pool(cell: str) -> str:
     """Return that the retry pool of a cell, such as "tick:5 run calls", had no room for another attempt."""
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
@@ -93,7 +93,7 @@ def least_pool(created: bytes | None) -> int:
     return 0 if created is not None else 1
 
 
-def limit_in_words(limit: int, for_retries: int, figure: Callable[[int], str] = "{:,}".format) -> str:
+def format_limit(limit: int, for_retries: int, figure: Callable[[int], str] = "{:,}".format) -> str:
     """Return a limit as people read it: "10", or "8 + 2 for retries" where a part of it is only for further attempts.
 
     Args:
@@ -102,7 +102,7 @@ def limit_in_words(limit: int, for_retries: int, figure: Callable[[int], str] = 
     return f"{figure(limit - for_retries)} + {figure(for_retries)} for retries" if for_retries else figure(limit)
 
 
-def refusal_in_words(
+def format_refusal(
     cell: str,
     limit_of: Callable[[str, str, LimitUnit], int | None],
     pool_of: Callable[[LimitUnit, int], int],
@@ -117,8 +117,8 @@ def refusal_in_words(
     scope, _, unit = rest.rpartition(" ")
     limit = limit_of(window, scope, unit) if unit in LIMIT_UNITS else None
     if unit not in LIMIT_UNITS or limit is None:
-        return cell_in_words(cell)
-    return f"{cell_in_words(cell)} = {limit_in_words(limit, pool_of(unit, limit))}"
+        return format_cell(cell)
+    return f"{format_cell(cell)} = {format_limit(limit, pool_of(unit, limit))}"
 
 
 class BudgetView:
@@ -177,9 +177,9 @@ class BudgetView:
                     return f"{cell.window} {cell.scope} {unit}"
         return None
 
-    def in_words(self, cell: str) -> str:
+    def describe_limit(self, cell: str) -> str:
         """Return a cell that refused, in words and with its limit."""
-        return refusal_in_words(cell, self.table.limit_of, self._pool)
+        return format_refusal(cell, self.table.limit_of, self._pool)
 
     def _demand(self, cell: Cell, unit: LimitUnit, kind: str, minute: int, amount: int, room: int) -> int:
         """What would be held or promised of a limit if `amount` were added for `kind`.

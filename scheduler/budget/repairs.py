@@ -22,7 +22,7 @@ from memory.stream import Stream
 from scheduler.budget.admission import Decided, first_fitting, hold
 from scheduler.budget.budget import BudgetView
 from scheduler.budget.rules import Rules
-from scheduler.config.tiers import Offer
+from scheduler.config.tiers import ModelOption
 from scheduler.latency.due_ticks import TOO_SLOW, DueTicks
 from tasks.job import JobKey, Request
 
@@ -68,7 +68,7 @@ def admit_repairs(
     minute: int,
     view: BudgetView,
     rules: Rules,
-    offers_of: Callable[[Request], Sequence[Offer]],
+    offers_of: Callable[[Request], Sequence[ModelOption]],
     busy: Callable[[str, str], bool],
     due: DueTicks,
 ) -> list[Decided]:
@@ -102,7 +102,7 @@ def admit_retry(
     minute: int,
     view: BudgetView,
     rules: Rules,
-    offers_of: Callable[[Request], Sequence[Offer]],
+    offers_of: Callable[[Request], Sequence[ModelOption]],
     busy: Callable[[str, str], bool],
     due: DueTicks,
 ) -> Decided:
@@ -131,7 +131,7 @@ def admit_retry(
     if fit.refused == TOO_SLOW:
         raise NotPossible(f"the model takes too long for a {request.kind} at present: try again when it is faster")
     if fit.refused:
-        raise NotPossible(f"the limit {view.in_words(fit.refused)} has no room for it")
+        raise NotPossible(f"the limit {view.describe_limit(fit.refused)} has no room for it")
     return hold(view, key, minute, request, fit, due)
 
 

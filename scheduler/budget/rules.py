@@ -19,7 +19,7 @@ from scheduler.config.endpoints import Model
 from scheduler.config.facts import Facts
 from scheduler.config.prices import upper_bound
 from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.config.tiers import TIERS, Offer, Tier, TierRule, usual_tier
+from scheduler.config.tiers import TIERS, ModelOption, Tier, TierRule, usual_tier
 from scheduler.latency.due_ticks import Bounds
 from tasks.job import Cost, Request
 from tasks.kind import Kind, Moment, bounds
@@ -40,7 +40,7 @@ class Rules:
     """How this run turns requests into jobs."""
 
     kinds: Sequence[Kind]
-    offers_of: Callable[[Kind, Tier], Sequence[Offer]]  # at least one, the tier's own first, then down the ladder
+    offers_of: Callable[[Kind, Tier], Sequence[ModelOption]]  # at least one, the tier's own first, then down the ladder
     latency_of: Callable[[Kind], int]  # ticks from admission to due, where they are fixed
     brief: Callable[[str], Mapping[str, Any]]
     bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that follow the model's latency
@@ -68,7 +68,7 @@ class Rules:
         """The model that a kind asks in the ordinary way; empty: the heuristic is what is asked for."""
         return self.offers_of(kind, "routine")[0].model
 
-    def offers(self, request: Request, moment_of: Callable[[str], Moment]) -> Sequence[Offer]:
+    def offers(self, request: Request, moment_of: Callable[[str], Moment]) -> Sequence[ModelOption]:
         """What a request may be given, the best first.
 
         Args:
@@ -98,9 +98,9 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
     """How a run with these settings turns requests into jobs."""
     models = settings.model_table()
 
-    def offers(kind: Kind, tier: Tier) -> Sequence[Offer]:
+    def offers(kind: Kind, tier: Tier) -> Sequence[ModelOption]:
         if settings.llm != "openai" or not kind.output_cap:
-            return (Offer("", kind.prompt_cap, Cost()),)
+            return (ModelOption("", kind.prompt_cap, Cost()),)
         named = settings.tier_models(kind.name)
         names = [named["strong"], named["routine"]] if tier == "strong" else [named["routine"]]
         return tuple(_offer(kind, models[name]) for name in dict.fromkeys(names))
@@ -143,10 +143,10 @@ def _bounds(kind: Kind, settings: Settings) -> Bounds | None:
     return Bounds(ticks, max(ticks, int(most)))
 
 
-def _offer(kind: Kind, model: Model) -> Offer:
+def _offer(kind: Kind, model: Model) -> ModelOption:
     """What a kind may ask of a model: the usual prompt, or what the answer leaves of the model's context."""
     prompt_cap = min(kind.prompt_cap, model.context - kind.output_cap) if model.context else kind.prompt_cap
-    return Offer(model.name, prompt_cap, upper_bound(model, prompt_cap, kind.output_cap))
+    return ModelOption(model.name, prompt_cap, upper_bound(model, prompt_cap, kind.output_cap))
 
 
 def view_of(settings: Settings) -> BudgetView:

@@ -52,14 +52,14 @@ class Retry(msgspec.Struct, frozen=True, tag="retry"):
 Control = SetLimit | SetCadence | SetMode | Retry
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ControlRequest(msgspec.Struct, frozen=True):
     """One request as it lies in the list."""
 
     id: str
     control: Control
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of a request, kept for those who wait for it and in the notes of the journal."""
 
     id: str
@@ -69,21 +69,21 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     job: str = ""  # of a retry: the key of the new job
 
 
-_ASKED = msgspec.json.Decoder(Asked)
+_ASKED = msgspec.json.Decoder(ControlRequest)
 
 
-def read_asked(raw: Iterable[bytes]) -> list[Asked | None]:
+def read_asked(raw: Iterable[bytes]) -> list[ControlRequest | None]:
     """The requests in a list of the ledger; None where one cannot be read, so that it is removed with the others."""
     return [_read(item) for item in raw]
 
 
-def wanted_mode(asked: Sequence[Asked | None]) -> Mode | None:
+def wanted_mode(asked: Sequence[ControlRequest | None]) -> Mode | None:
     """The mode that the latest of these requests asks for, if any does."""
     modes = [item.control.mode for item in asked if item is not None and isinstance(item.control, SetMode)]
     return modes[-1] if modes else None
 
 
-def _read(raw: bytes) -> Asked | None:
+def _read(raw: bytes) -> ControlRequest | None:
     try:
         return _ASKED.decode(raw)
     except msgspec.DecodeError:

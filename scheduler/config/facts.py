@@ -7,7 +7,7 @@ import msgspec
 from memory.limits import MemoryLimits
 from memory.profile import Location
 from scheduler.config.endpoints import Model
-from tasks.kind import World
+from tasks.kind import WorldFacts
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,9 +26,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The model of that name, or None."""
         return next((model for model in self.models if model.name == name), None)
 
-    def world(self) -> World:
+    def world(self) -> WorldFacts:
         """The same as kinds of job see it."""
-        return World(
+        return WorldFacts(
             locations=self.locations,
             limits=self.limits,
             minutes_per_tick=self.minutes_per_tick,

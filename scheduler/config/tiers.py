@@ -26,7 +26,7 @@ _ALWAYS_STRONG = frozenset({"plan"})  # steers a whole day
 _ALWAYS_ROUTINE = frozenset({"act", "rate"})  # many, and each of small consequence
 
 
-class Offer(NamedTuple):
+class ModelOption(NamedTuple):
     """A model that a job may get, and what one attempt with it may cost."""
 
     model: str  # its name; empty: none, the heuristic is what is asked for

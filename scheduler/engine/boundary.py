@@ -11,11 +11,11 @@ from memory.apply import apply, unmet
 from memory.effects import Append, Effect
 from memory.stream import Stream
 from scheduler.budget.repairs import given_up
-from scheduler.engine.open_jobs import OpenJob, whole
+from scheduler.engine.open_jobs import OpenJob, reservation
 from scheduler.intake.kind_effects import EFFECTS_REFUSED, made_without_model
 from scheduler.journal.history import Change
 from scheduler.journal.lines import Ended, EndNote, reason_of
-from scheduler.ledger.answers import Row
+from scheduler.ledger.answers import DueJob
 from scheduler.ledger.claims import Reason, Result
 from tasks.job import Cost, JobKey
 from tasks.kind import Case, Kind
@@ -34,7 +34,7 @@ class Closing(NamedTuple):
 
 
 def close_due(
-    rows: Sequence[Row],
+    rows: Sequence[DueJob],
     open_jobs: Mapping[JobKey, OpenJob],
     streams: Mapping[str, Stream],
     *,
@@ -64,11 +64,11 @@ def cancelled(item: OpenJob) -> Closing:
     """
     key = item.job.key
     ended = Ended(key=key, end="cancelled", reason="cancelled")
-    return Closing(ended, EndNote(key=key, source="none"), whole(item), ())
+    return Closing(ended, EndNote(key=key, source="none"), reservation(item), ())
 
 
 def _close(
-    row: Row,
+    row: DueJob,
     item: OpenJob,
     streams: Mapping[str, Stream],
     tick: int,
@@ -84,7 +84,7 @@ def _close(
         result = Result(
             effects=made.effects, source="heuristic", reason=reason, model=model, failure=failure, refusal=made.refusal
         )
-        counts_as = whole(item)
+        counts_as = reservation(item)
     else:
         counts_as = result.usage
     effects = result.effects

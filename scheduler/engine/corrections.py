@@ -26,7 +26,7 @@ from redis import Redis
 from scheduler.budget.budget import BudgetView, Cell
 from scheduler.engine.boundary import Closing
 from scheduler.engine.ended_jobs import EndedJobs
-from scheduler.engine.open_jobs import OpenJob, whole
+from scheduler.engine.open_jobs import OpenJob, reservation
 from scheduler.journal.lines import Correction
 from scheduler.journal.run_totals import MOST, WITHOUT_RESULT, oldest
 from scheduler.ledger.answers import Learned
@@ -65,7 +65,7 @@ class Corrections:
             waits: whether the run's boundaries wait for results.
         """
         reason = closing.ended.reason
-        if reason not in WITHOUT_RESULT or whole(item) == Cost():
+        if reason not in WITHOUT_RESULT or reservation(item) == Cost():
             return
         charged = Charged(
             ended=tick, due=item.job.due, reserved=item.job.reserved, cells=item.cells, model=item.job.model,

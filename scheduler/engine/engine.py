@@ -15,21 +15,21 @@ from scheduler.budget.admission import DEFER_TICKS, Decided, admit
 from scheduler.budget.budget import BudgetView
 from scheduler.budget.repairs import admit_repairs, is_time
 from scheduler.budget.rules import Rules
-from scheduler.config.controls import Asked, Control
+from scheduler.config.controls import Control, ControlRequest
 from scheduler.config.facts import Facts
-from scheduler.config.tiers import Offer
+from scheduler.config.tiers import ModelOption
 from scheduler.engine import retention as upkeep
 from scheduler.engine.boundary import Closing, cancelled, close_due
 from scheduler.engine.job_factory import job_of, line_of
 from scheduler.engine.open_jobs import OpenJob, counted, open_job
 from scheduler.engine.remembering import Remembering
 from scheduler.engine.run_state import RunState
-from scheduler.engine.triggers import Trigger, recounts
-from scheduler.engine.turn import Deferred, Outcome, WorldTurn
+from scheduler.engine.triggers import ScopeTrigger, recounts
+from scheduler.engine.turn import Deferred, FinishedTick, WorldTurn
 from scheduler.journal.history import Change, note_served
 from scheduler.journal.lines import Core, Correction, EndNote, Postponed, Stepped
 from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.answers import Learned, Offered, Retry, Row
+from scheduler.ledger.answers import DueJob, LateAnswer, Learned, RetriedAttempt
 from scheduler.steering.cadence import due_now
 from tasks.job import Cost, JobKey, Request
 from tasks.recount import Recount
@@ -43,7 +43,7 @@ class Steered(NamedTuple):
     cancelled: list[Closing]
 
 
-class Mind(RunState):
+class RunEngine(RunState):
     """A run's state, and what one tick does to it."""
 
     def __init__(self, *, run: str, rules: Rules, facts: Facts, view: BudgetView) -> None:
@@ -60,11 +60,11 @@ class Mind(RunState):
     def begin(
         self,
         tick: int,
-        rows: Sequence[Row],
-        offers: Sequence[Offered] = (),
+        rows: Sequence[DueJob],
+        offers: Sequence[LateAnswer] = (),
         learned: Sequence[Learned] = (),
         timed: Sequence[Timed | None] = (),
-        retries: Sequence[Retry] = (),
+        retries: Sequence[RetriedAttempt] = (),
     ) -> list[Change]:
         """The boundary: end what is due and apply it, then what came late. Returns the changes for the world, in order.
 
@@ -112,13 +112,13 @@ class Mind(RunState):
         self._count_answers()
         return [change for closing in (*self._closings, *self._late) for change in closing.changes]
 
-    def end(self, tick: int, turn: WorldTurn) -> Outcome:
+    def end(self, tick: int, turn: WorldTurn) -> FinishedTick:
         """The rest of the tick: what the world did is written, limits are made to hold, new jobs are admitted."""
         minute = self.facts.minute(tick)
         joins, leaves = dict(sorted(turn.joins.items())), sorted(turn.leaves)
         changed_facts = self._join(tick, joins)
         gone = self._leave(leaves, tick)
-        asked = self._ask(tick, turn.asked)
+        asked = self._ask(tick, turn.world_effects)
         remembered = self._remembering.take_in(self.streams, turn.observed, tick, self.facts.limits)
         changed = {effect.owner for one in (*self._closings, *self._late) for effect in one.ended.effects}
         changed |= {effect.owner for effect in asked} | {owner for owner, _ in turn.observed}
@@ -156,7 +156,7 @@ class Mind(RunState):
             facts=self.facts if changed_facts else None,
             ended=tuple(closing.ended for closing in closings),
             late=tuple(closing.ended for closing in late),
-            asked=tuple(asked),
+            world_effects=tuple(asked),
             observed=remembered.observed,
             waiting=remembered.waiting,
             repeated=remembered.repeated,
@@ -168,7 +168,7 @@ class Mind(RunState):
             postponed=postponed,
             decided=tuple(line_of(d) for d in decided),
         )
-        outcome = Outcome(
+        outcome = FinishedTick(
             core=core,
             notes=self.retries.close(closing.note for closing in closings),
             late=tuple(closing.note for closing in late),
@@ -226,7 +226,7 @@ class Mind(RunState):
             self.cadence.touch(closing.ended.key.owner)
         return closings
 
-    def _steer(self, asked: Sequence[Asked | None], tick: int, minute: int) -> Steered:
+    def _steer(self, asked: Sequence[ControlRequest | None], tick: int, minute: int) -> Steered:
         """Apply what operators ask for, and let the controller of the cadence take its step."""
         before = self.steering.mode
         self.steering.throttle.see((closing.ended for closing in self._closings), tick)
@@ -276,7 +276,7 @@ class Mind(RunState):
         for loss in losses(effects):
             self.warnings[loss.name] += loss.amount
 
-    def _recounts(self, new: Iterable[Trigger]) -> list[Request]:
+    def _recounts(self, new: Iterable[ScopeTrigger]) -> list[Request]:
         """What scopes have to tell now; one that is busy tells it later."""
         if Recount.name in self.rules.disabled:
             self.triggers = []
@@ -299,7 +299,7 @@ class Mind(RunState):
         if self.steering.mode == "cancelled":
             return [], ()
 
-        def offers_of(request: Request) -> Sequence[Offer]:
+        def offers_of(request: Request) -> Sequence[ModelOption]:
             return self.rules.offers(request, lambda owner: self.moment(owner, tick, minute))
 
         decided = admit(

@@ -12,7 +12,7 @@ from scheduler.budget.rules import Rules
 from scheduler.journal.lines import DecidedLine
 from scheduler.latency.due_ticks import TOO_SLOW
 from tasks.job import Job, Reads, Request
-from tasks.kind import Case, World
+from tasks.kind import Case, WorldFacts
 
 
 def job_of(
@@ -71,7 +71,7 @@ def line_of(decided: Decided) -> DecidedLine:
     )
 
 
-def case_of(job: Job, streams: Mapping[str, Stream], profile: Profile, world: World) -> Case:
+def case_of(job: Job, streams: Mapping[str, Stream], profile: Profile, world: WorldFacts) -> Case:
     """What a job works from: the same that a worker would be given.
 
     Args:

@@ -25,7 +25,7 @@ from memory.effects import Tell
 from memory.stream import Stream
 from scheduler.engine.boundary import Closing, apply_late
 from scheduler.engine.ended_jobs import EndedJobs
-from scheduler.ledger.answers import Offered
+from scheduler.ledger.answers import LateAnswer
 from scheduler.ledger.claims import Reason
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.streams import chunked
@@ -38,7 +38,7 @@ LONGEST = DAY  # game minutes that an answer is awaited
 MOST = 1_000  # jobs of a run that are awaited
 
 
-class Made(NamedTuple):
+class ProvisionalEntry(NamedTuple):
     """An entry that stands in the place of an answer."""
 
     owner: str
@@ -49,7 +49,7 @@ class Awaited(msgspec.Struct, frozen=True, omit_defaults=True):
     """What stands in the place of a job's answer."""
 
     minute: int  # game time of the job's end, total minutes
-    made: tuple[Made, ...]
+    made: tuple[ProvisionalEntry, ...]
     told: bool = False  # the job's heuristic has told the world something
 
     def stands(self, streams: Mapping[str, Stream]) -> bool:
@@ -81,14 +81,20 @@ class LateAnswers:
             ended, job = closing.ended, jobs[closing.ended.key]
             if ended.reason not in AWAITED or not closing.note.attempts or not job.model:
                 continue
-            made = [Made(change.owner, change.entry.number) for change in closing.changes if change.entry is not None]
+            made = [
+                ProvisionalEntry(change.owner, change.entry.number)
+                for change in closing.changes
+                if change.entry is not None
+            ]
             if replaced(job):  # a repair, which has left everything as it was
-                made.append(Made(job.key.owner, replaced(job)))
+                made.append(ProvisionalEntry(job.key.owner, replaced(job)))
             awaited = Awaited(minute, tuple(made), any(isinstance(effect, Tell) for effect in ended.effects))
             if made and awaited.stands(streams):
                 self._jobs.remember(ended.key, awaited)
 
-    def take(self, offers: Iterable[Offered], streams: Mapping[str, Stream], tick: int, minute: int) -> list[Closing]:
+    def take(
+        self, offers: Iterable[LateAnswer], streams: Mapping[str, Stream], tick: int, minute: int
+    ) -> list[Closing]:
         """Apply answers that have come, in the order of their jobs' keys; none of them is awaited any more.
 
         Args:
@@ -115,7 +121,9 @@ class LateAnswers:
         """
         if not self.awaited:
             return
-        archived = {Made(owner, number) for owner, stream in streams.items() for number in stream.changes.archived}
+        archived = {
+            ProvisionalEntry(owner, number) for owner, stream in streams.items() for number in stream.changes.archived
+        }
         for key, awaited in list(self.awaited.items()):
             if not archived.isdisjoint(awaited.made) or any(one.owner in left for one in awaited.made):
                 self._jobs.drop(key)

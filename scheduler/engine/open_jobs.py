@@ -103,14 +103,14 @@ def read_numbers(jobs: Iterable[OpenJob], owner: str) -> tuple[int, ...]:
     )
 
 
-def whole(item: OpenJob) -> Cost:
+def reservation(item: OpenJob) -> Cost:
     """Return the reservation of an open job."""
     return item.job.reserved if item.admitted else Cost()
 
 
 def counted(item: OpenJob) -> Cost:
     """Return what an open job counts as in admission's view: its reservation, until it is known what it used."""
-    return whole(item) if item.answered is None else item.answered
+    return reservation(item) if item.answered is None else item.answered
 
 
 def answered_writes(items: Iterable[OpenJob]) -> list[Write]:

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from scheduler.journal.lines import EndNote, Retried
-from scheduler.ledger.answers import Retry
+from scheduler.ledger.answers import RetriedAttempt
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.streams import chunked
 from tasks.job import Cost, JobKey, added
@@ -26,12 +26,12 @@ class Retries:
     """What a host was shown and has not journalled yet."""
 
     def __init__(self) -> None:
-        self._shown: Sequence[Retry] = ()
+        self._shown: Sequence[RetriedAttempt] = ()
         self._journalled: list[str] = []  # tokens
         self._late: list[Retried] = []  # what late answers cost that nothing else says
         self.of_before = False  # the run may have jobs that ended when no version kept them to be corrected
 
-    def see(self, shown: Sequence[Retry]) -> None:
+    def see(self, shown: Sequence[RetriedAttempt]) -> None:
         """Take note of what the ledger shows at a boundary."""
         self._shown = shown
 

@@ -22,7 +22,7 @@ from scheduler.engine.open_jobs import OpenJob, read_numbers
 from scheduler.engine.rating import Rater
 from scheduler.engine.retries import Retries
 from scheduler.engine.token_estimates import TokenEstimates
-from scheduler.engine.triggers import Trigger
+from scheduler.engine.triggers import ScopeTrigger
 from scheduler.engine.turn import Deferred
 from scheduler.latency.due_ticks import DueTicks
 from scheduler.latency.latencies import Latencies
@@ -48,7 +48,7 @@ class RunState:
         self.retired: set[str] = set()
         self.open: dict[JobKey, OpenJob] = {}
         self.deferred: list[Deferred] = []
-        self.triggers: list[Trigger] = []  # of scopes that recount already
+        self.triggers: list[ScopeTrigger] = []  # of scopes that recount already
         self.warnings: Counter[str] = Counter()
         self.cadence = Cadence(kind for kind in rules.kinds if kind.name not in rules.disabled)
         self.steering = Steering(rules, view)

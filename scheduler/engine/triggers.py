@@ -22,7 +22,7 @@ from tasks.recount import Recount, Span, recount_request
 _ID = re.compile(r"_ids?$")
 
 
-class Trigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ScopeTrigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """That a scope may have something to tell."""
 
     scope: str  # owner of the memory to be made
@@ -36,17 +36,17 @@ class Trigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     encounter_id: str = ""
 
 
-def location_left(location: str, present: Iterable[str], minute: int) -> list[Trigger]:
+def location_left(location: str, present: Iterable[str], minute: int) -> list[ScopeTrigger]:
     """The triggers of leaving a location: its own, and one for each NPC (an owner) that is there."""
     place = location_owner(location)
-    left = [Trigger(scope=place, minute=minute, location=location, tags=("session", place))]
+    left = [ScopeTrigger(scope=place, minute=minute, location=location, tags=("session", place))]
     for npc in dict.fromkeys(present):
         tags = ("npc-session", place, npc)
-        left.append(Trigger(scope=npc, minute=minute, location=location, tags=tags, subjects=(npc,)))
+        left.append(ScopeTrigger(scope=npc, minute=minute, location=location, tags=tags, subjects=(npc,)))
     return left
 
 
-def story_event(kind: str, tags: Sequence[str], related: Mapping[str, Any], minute: int) -> Trigger:
+def story_event(kind: str, tags: Sequence[str], related: Mapping[str, Any], minute: int) -> ScopeTrigger:
     """The trigger of an event of the story. `kind` is free: "quest_completed", "act_progressed", …
 
     Args:
@@ -64,7 +64,7 @@ def story_event(kind: str, tags: Sequence[str], related: Mapping[str, Any], minu
             subjects = values
         else:
             further += [f"{_ID.sub('', key)}:{one}" for one in values]
-    return Trigger(
+    return ScopeTrigger(
         scope=WORLD,
         minute=minute,
         location=fields["location_id"],
@@ -77,11 +77,11 @@ def story_event(kind: str, tags: Sequence[str], related: Mapping[str, Any], minu
 
 
 def recounts(
-    triggers: Iterable[Trigger],
+    triggers: Iterable[ScopeTrigger],
     streams: Mapping[str, Stream],
     profiles: Mapping[str, Profile],
     busy: Callable[[str, str], bool],
-) -> tuple[list[Request], list[Trigger]]:
+) -> tuple[list[Request], list[ScopeTrigger]]:
     """The requests that triggers become at the end of a tick, and the triggers that wait for their scope.
 
     A trigger without messages since the cursor becomes nothing, and so does one whose scope has left.
@@ -94,7 +94,7 @@ def recounts(
     if world is None:
         return [], []
     requests: list[Request] = []
-    waiting: list[Trigger] = []
+    waiting: list[ScopeTrigger] = []
     taken: set[str] = set()
     for trigger in _gathered(triggers, world.head.last_number):
         scope = trigger.scope
@@ -114,7 +114,7 @@ def recounts(
     return requests, waiting
 
 
-def _span(trigger: Trigger, start: int) -> Span:
+def _span(trigger: ScopeTrigger, start: int) -> Span:
     return Span(
         start=start,
         end=trigger.upto,
@@ -128,9 +128,9 @@ def _span(trigger: Trigger, start: int) -> Span:
     )
 
 
-def _gathered(triggers: Iterable[Trigger], newest: int) -> list[Trigger]:
+def _gathered(triggers: Iterable[ScopeTrigger], newest: int) -> list[ScopeTrigger]:
     """The triggers in order; those of one scope and location become one, which tells up to the latest of them."""
-    found: dict[tuple[str, str], list[Trigger]] = {}
+    found: dict[tuple[str, str], list[ScopeTrigger]] = {}
     for trigger in triggers:
         trigger = trigger if trigger.upto else msgspec.structs.replace(trigger, upto=newest)
         key = (trigger.scope, "" if trigger.scope == WORLD else trigger.location)
@@ -138,7 +138,7 @@ def _gathered(triggers: Iterable[Trigger], newest: int) -> list[Trigger]:
     return [_joined(group) for group in found.values()]
 
 
-def _joined(triggers: Sequence[Trigger]) -> Trigger:
+def _joined(triggers: Sequence[ScopeTrigger]) -> ScopeTrigger:
     """One trigger for all, the latest; what they concern is kept of each."""
 
     def latest(values: Iterable[str]) -> str:

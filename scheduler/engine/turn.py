@@ -11,9 +11,9 @@ from memory.effects import Effect, Loss, losses
 from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
-from scheduler.config.controls import Asked
+from scheduler.config.controls import ControlRequest
 from scheduler.engine.open_jobs import OpenJob
-from scheduler.engine.triggers import Trigger
+from scheduler.engine.triggers import ScopeTrigger
 from scheduler.journal.lines import Core, Correction, EndNote, Retried
 from scheduler.ledger.answer_times import Timed
 from tasks.job import JobKey, Request
@@ -32,15 +32,15 @@ class WorldTurn:
 
     joins: dict[str, Profile] = field(default_factory=dict)
     leaves: list[str] = field(default_factory=list)
-    asked: list[Effect] = field(default_factory=list)
+    world_effects: list[Effect] = field(default_factory=list)
     observed: list[tuple[str, Entry]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
-    triggers: list[Trigger] = field(default_factory=list)
-    controls: Sequence[Asked | None] = ()  # what operators ask for
+    triggers: list[ScopeTrigger] = field(default_factory=list)
+    controls: Sequence[ControlRequest | None] = ()  # what operators ask for
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class FinishedTick:
     """A finished tick, ready to be committed."""
 
     core: Core

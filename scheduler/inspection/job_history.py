@@ -16,7 +16,7 @@ from scheduler.intake.checks import InputError
 from scheduler.journal.checkpoint import load_base
 from scheduler.journal.history import PAGE, read_journal
 from scheduler.journal.lines import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
-from scheduler.journal.run_totals import WITHOUT_RESULT, Opening
+from scheduler.journal.run_totals import WITHOUT_RESULT, JobBeginning
 from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost, Job, JobKey, added
 
@@ -291,7 +291,7 @@ class JobHistory:
             successor=self._id(decided.successor) if decided.successor is not None else "", **facts,
         )  # fmt: skip
 
-    def _opening(self, key: JobKey) -> Opening | None:
+    def _opening(self, key: JobKey) -> JobBeginning | None:
         if key not in self._openings and self.trimmed < key.tick <= self._now():
             for line in read_journal(self._client, self._prefix, key.tick, key.tick):
                 self._learn(line)
@@ -300,7 +300,7 @@ class JobHistory:
     def _learn(self, line: ReadLine) -> None:
         notes = {note.key: note for note in line.notes.opened}
         for decided in line.core.decided:
-            self._openings[decided.key] = Opening(decided, notes.get(decided.key))
+            self._openings[decided.key] = JobBeginning(decided, notes.get(decided.key))
 
     def _learn_usage(self, corrected: Iterable[Correction], retried: Iterable[Retried], tick: int) -> None:
         for correction in corrected:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from scheduler.budget.budget import empty_pool_in_words
+from scheduler.budget.budget import format_empty_pool
 from scheduler.config.limits import LimitTable
 from scheduler.inspection.summary import limit_name
 from scheduler.journal.lines import Correction, EndNote, JournalError, Retried, reason_of, unpack_line
@@ -151,7 +151,7 @@ def _tally(lines: Iterable[_Line], run: str, limits: LimitTable) -> Recent:
                     Failed(
                         id=f"{run}/{ended.key.text()}", kind=ended.key.kind, owner=ended.key.owner,
                         tick=ended.key.tick, ended=last, failure=failure, attempts=note.attempts,
-                        why=empty_pool_in_words(note.empty) if note.empty else "",
+                        why=format_empty_pool(note.empty) if note.empty else "",
                     )
                 )  # fmt: skip
         for spent in spending(line.notes, line.v):

@@ -12,7 +12,7 @@ from scheduler.budget.budget_lines import Accounts, accounts_of
 TRIES = 50  # the run would have to advance between two reads as often
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+class AccountsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What the ledger said at one instant."""
 
     tick: int
@@ -39,7 +39,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     corrections: dict[str, bytes]  # by job: what it came to
 
 
-def take_snapshot(client: Redis, prefix: str) -> Snapshot:
+def take_snapshot(client: Redis, prefix: str) -> AccountsSnapshot:
     """Read the accounts in one transaction.
 
     Raises:
@@ -78,7 +78,7 @@ def take_snapshot(client: Redis, prefix: str) -> Snapshot:
         ) = pipeline.execute()  # fmt: skip
         if (_members(jobs), _members(windows)) != (listed, named):
             continue  # it has advanced meanwhile
-        return Snapshot(
+        return AccountsSnapshot(
             tick=int(state[0]),
             digest=state[1].decode(),
             chain=state[2].decode(),

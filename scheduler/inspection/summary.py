@@ -22,11 +22,11 @@ from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from scheduler.inspection.unjournalled import unjournalled
 from scheduler.journal.checkpoint import load_base
 from scheduler.journal.history import read_journal
-from scheduler.journal.run_totals import Standing
+from scheduler.journal.run_totals import RunTotals
 from scheduler.journal.shortfalls import Shortfalls
 from scheduler.journal.spending import spending
 from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.presence import host_of, state_in_words
+from scheduler.ledger.presence import format_state, host_of
 from scheduler.ledger.run_names import _check_schema, prefix_of
 from scheduler.ledger.streams import load_streams
 from scheduler.steering.steering import limit_history, read_steering
@@ -80,7 +80,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def state(self) -> str:
         """The status in words: also that a host which has not left its run is gone."""
-        return state_in_words(self.status, self.held)
+        return format_state(self.status, self.held)
 
     @property
     def spent(self) -> Cost:
@@ -112,7 +112,7 @@ class RunReader:
         self._client = client
         self._run = run
         self._prefix = prefix_of(client, run)
-        self._standing = Standing()
+        self._standing = RunTotals()
 
     def read(self) -> RunSummary:
         """Everything as it is now.
@@ -193,14 +193,14 @@ def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list
     return sorted(lines, key=lambda line: (line.first, line.endpoint, line.model, line.failure, line.because))
 
 
-def standing_at_base(client: Redis, prefix: str) -> Standing:
+def standing_at_base(client: Redis, prefix: str) -> RunTotals:
     """What the lines that are no longer in the journal came to; nothing, where it is whole.
 
     Raises:
         JournalError: when the checkpoint that stands for them is missing or was changed.
     """
     base = load_base(client, prefix)
-    return base.standing if base is not None else Standing()
+    return base.standing if base is not None else RunTotals()
 
 
 def summarise_run(client: Redis, run: str) -> RunSummary:

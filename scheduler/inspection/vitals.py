@@ -22,7 +22,7 @@ from scheduler.inspection.recent import Recent, recent_ticks
 from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from scheduler.inspection.summary import limits_of
 from scheduler.ledger.errors import NewerSchema, RunMissing, Unreadable
-from scheduler.ledger.presence import HELD, host_of, state_in_words
+from scheduler.ledger.presence import HELD, format_state, host_of
 from scheduler.ledger.run_names import prefix_of, run_names
 from tasks.job import JobKey
 
@@ -40,7 +40,7 @@ class RunHead(msgspec.Struct, frozen=True):
     @property
     def state(self) -> str:
         """The status in words: also that a host which has not left its run is gone."""
-        return state_in_words(self.status, self.held)
+        return format_state(self.status, self.held)
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):

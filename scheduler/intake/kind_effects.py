@@ -14,14 +14,14 @@ EFFECTS_REFUSED = "effects_refused"  # class of the failure of a job that ends w
 _SAID = 300  # characters of a reason
 
 
-class Made(NamedTuple):
+class KindEffects(NamedTuple):
     """Effects that can be committed, or why there are none."""
 
     effects: tuple[Effect, ...]
     refusal: str = ""
 
 
-def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> Made:
+def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindEffects:
     """Return what the kind's heuristic makes of a case; none where it raises or asks for what cannot be written.
 
     Args:
@@ -35,11 +35,11 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> Made:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # what a host's own kind raises must end neither the host nor a worker
-        return Made((), f"{name} raised {type(error).__name__} {place_of(error)}"[:_SAID])
+        return KindEffects((), f"{name} raised {type(error).__name__} {place_of(error)}"[:_SAID])
     try:
-        return Made(check_effects(made))
+        return KindEffects(check_effects(made))
     except InputError as error:
-        return Made((), f"{name}: {error}"[:_SAID])
+        return KindEffects((), f"{name}: {error}"[:_SAID])
 
 
 def place_of(error: BaseException) -> str:

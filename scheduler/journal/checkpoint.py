@@ -22,7 +22,7 @@ from memory.snapshot import dump, load
 from memory.stream import Stream
 from scheduler.config.versions import SCHEMA
 from scheduler.journal.lines import JournalError, next_chain
-from scheduler.journal.run_totals import Standing
+from scheduler.journal.run_totals import RunTotals
 from scheduler.ledger.packing import pack, unpack
 
 PAGE = 100  # streams a round trip
@@ -35,7 +35,7 @@ class JournalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     tick: int
     digest: str  # of the run at that tick
     after: str  # the chain before this entry
-    standing: Standing
+    standing: RunTotals
     streams: dict[str, str]  # owner -> content hash of its stream
     retired: dict[str, str]  # the same of those that have left
 

@@ -17,7 +17,7 @@ import msgspec
 from redis import Redis
 
 from scheduler.journal.checkpoint import read_checkpoint, trimmed_tick
-from scheduler.journal.history import Passed, read_journal
+from scheduler.journal.history import JournalStep, read_journal
 from scheduler.journal.lines import JournalError, ReadLine, read_line
 from scheduler.ledger.keys import run_base
 from scheduler.ledger.run_names import prefix_of
@@ -121,7 +121,7 @@ class ExportedJournal:
             tick = end
         return tick >= last
 
-    def passed(self, last: int) -> Iterator[Passed]:
+    def passed(self, last: int) -> Iterator[JournalStep]:
         """The verified lines of ticks 1 to `last`, with the checkpoints between them.
 
         Raises:
@@ -129,7 +129,7 @@ class ExportedJournal:
         """
         digest = chain = ""
         tick = 0
-        waiting: Passed | None = None  # its checkpoint may follow
+        waiting: JournalStep | None = None  # its checkpoint may follow
         for _, _, path in self._files():
             with path.open("rb") as file:
                 for raw in file:
@@ -140,7 +140,7 @@ class ExportedJournal:
                     if bytes(exported.checkpoint) and waiting is not None:
                         stored = _stored(exported.chain, exported.checkpoint)
                         checkpoint, chain = read_checkpoint(stored, tick, chain)
-                        waiting = Passed(waiting.line, checkpoint, chain)
+                        waiting = JournalStep(waiting.line, checkpoint, chain)
                         continue
                     if waiting is not None:
                         yield waiting
@@ -149,7 +149,7 @@ class ExportedJournal:
                     tick += 1
                     line = read_line(_stored(exported.chain, exported.line), tick, digest, chain)
                     digest, chain = line.digest, line.chain
-                    waiting = Passed(line, None, chain)
+                    waiting = JournalStep(line, None, chain)
         if waiting is not None:
             yield waiting
         if tick < last:

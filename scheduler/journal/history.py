@@ -18,7 +18,7 @@ from memory.stream import Stream
 from memory.unreadable import leave_out
 from scheduler.config.versions import SAME_STATUS
 from scheduler.journal.checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
-from scheduler.journal.lines import Core, JournalError, Line, ReadLine, read_line, unpack_line
+from scheduler.journal.lines import Core, JournalError, JournalLine, ReadLine, read_line, unpack_line
 from scheduler.ledger.claims import Reason, Source
 from tasks.job import JobKey
 
@@ -47,7 +47,7 @@ class JournalTrimmed(JournalError):
         )
 
 
-class Passed(NamedTuple):
+class JournalStep(NamedTuple):
     """A line of the journal, and the checkpoint that stands behind it, if there is one."""
 
     line: ReadLine
@@ -65,7 +65,7 @@ def read_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[
     return (passed.line for passed in pass_journal(client, prefix, first, last))
 
 
-def pass_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[Passed]:
+def pass_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[JournalStep]:
     """The same with the checkpoints between them, which are verified too.
 
     Raises:
@@ -98,7 +98,7 @@ def pass_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[
                 entry: Any = client.hget(prefix + "journal_checkpoints", str(tick))
                 if entry is not None:  # otherwise it is the next page that finds the journal trimmed
                     checkpoint, chain = read_checkpoint(entry, tick, chain)
-            yield Passed(line, checkpoint, chain)
+            yield JournalStep(line, checkpoint, chain)
             tick += 1
 
 
@@ -122,7 +122,7 @@ def hashes_before(client: Redis, prefix: str, first: int, trimmed: int) -> tuple
         raise JournalError(f"tick {tick}: the journal has no line for it")
     try:
         written, body = unpack_line(stored)
-        return msgspec.json.decode(body, type=Line).digest, written
+        return msgspec.json.decode(body, type=JournalLine).digest, written
     except ValueError as error:
         raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
 
@@ -154,7 +154,7 @@ def _redo(core: Core, streams: dict[str, Stream], *, same_status: bool) -> list[
             apply(streams, ended.effects, core.tick)
     for owner, _ in core.joined:
         streams[owner] = Stream(owner)
-    apply(streams, core.asked, core.tick)
+    apply(streams, core.world_effects, core.tick)
     for owner, entry in core.observed:
         streams[owner].append(entry, core.tick)
     for owner, entry in core.waiting:

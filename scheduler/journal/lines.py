@@ -19,7 +19,7 @@ from memory.profile import Profile
 from memory.unreadable import as_it_is, effect_as_it_is
 from scheduler.budget.admission import Decision
 from scheduler.budget.budget import Cell
-from scheduler.config.controls import Answer, Control
+from scheduler.config.controls import Control, ControlAnswer
 from scheduler.config.facts import Facts
 from scheduler.config.versions import SCHEMA
 from scheduler.latency.due_ticks import TOO_SLOW
@@ -104,7 +104,7 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     facts: Facts | None = None  # when they changed
     ended: tuple[Ended, ...] = ()
     late: tuple[Ended, ...] = ()  # answers that came after their job's end: what they replace of its heuristic's
-    asked: tuple[Effect, ...] = ()  # effects the world asked for, such as the status of a plan item
+    world_effects: tuple[Effect, ...] = msgspec.field(name="asked", default=())  # such as the status of a plan item
     observed: tuple[tuple[str, Entry], ...] = ()  # and appended
     waiting: tuple[tuple[str, Entry], ...] = ()  # observed, and kept in the head until a cell is free
     repeated: tuple[Repeat, ...] = ()
@@ -173,7 +173,7 @@ class Retried(NamedTuple):
     used: Cost
 
 
-class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TickNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a tick's line says beyond its digest."""
 
     epoch: int
@@ -182,18 +182,18 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     corrected: tuple[Correction, ...] = ()
     retried: tuple[Retried, ...] = ()
     opened: tuple[OpenNote, ...] = ()
-    answers: tuple[Answer, ...] = ()  # to operators
+    answers: tuple[ControlAnswer, ...] = ()  # to operators
     timed: tuple[Timed, ...] = ()  # when answers were there: what the run has learned of latencies at this boundary
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     view: tuple[tuple[str, int], ...] = ()  # fields of admission's view that changed
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class JournalLine(msgspec.Struct, frozen=True, kw_only=True):
     """One tick as the journal keeps it."""
 
     v: int
     core: msgspec.Raw
-    notes: Notes
+    notes: TickNotes
     digest: str
 
 
@@ -208,7 +208,7 @@ class JournalError(CogitateError, ValueError):
 
 
 _CORE = msgspec.json.Decoder(Core)
-_LINE = msgspec.json.Decoder(Line)
+_LINE = msgspec.json.Decoder(JournalLine)
 _APPEND = Append.__struct_config__.tag
 _STAND_IN: dict[str, Any] = {"type": Tell.__struct_config__.tag, "owner": "", "topic": "", "data": {}}
 _VERSION = msgspec.json.Decoder(Versioned)
@@ -244,11 +244,11 @@ def unpack_line(stored: bytes) -> tuple[str, bytes]:
     return chain.decode("ascii", "replace"), body
 
 
-def write_line(core: Core, notes: Notes, digest: str, chain: str, version: int) -> tuple[bytes, str, str]:
+def write_line(core: Core, notes: TickNotes, digest: str, chain: str, version: int) -> tuple[bytes, str, str]:
     """Encode a tick. Returns the stored line (its own chain first), the new digest and the new chain."""
     raw = msgspec.json.encode(core)
     digest = next_digest(digest, raw)
-    body = msgspec.json.encode(Line(v=version, core=msgspec.Raw(raw), notes=notes, digest=digest))
+    body = msgspec.json.encode(JournalLine(v=version, core=msgspec.Raw(raw), notes=notes, digest=digest))
     chain = next_chain(chain, body)
     return pack_line(chain, body), digest, chain
 
@@ -293,7 +293,7 @@ class ReadLine(msgspec.Struct, frozen=True):
     """One verified tick of the journal."""
 
     core: Core
-    notes: Notes
+    notes: TickNotes
     digest: str
     chain: str
     schema: int  # in which it was written

@@ -45,7 +45,7 @@ FACTS = ("decision", "end", "source", "reason")
 Amounts = dict[str, int]  # "window|scope|unit" -> amount
 
 
-class Opening(msgspec.Struct, frozen=True):
+class JobBeginning(msgspec.Struct, frozen=True):
     """How a job began, as the journal has it."""
 
     decided: DecidedLine
@@ -65,7 +65,7 @@ class Charge(msgspec.Struct, frozen=True):
     note: OpenNote
 
 
-class Standing(msgspec.Struct, kw_only=True):
+class RunTotals(msgspec.Struct, kw_only=True):
     """A run at the end of a tick, as far as its journal's lines say it."""
 
     tick: int = 0
@@ -79,7 +79,7 @@ class Standing(msgspec.Struct, kw_only=True):
     usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' attempts, once known
     shortfalls: Shortfalls = msgspec.field(default_factory=dict)
     all_shortfalls: bool = False  # they are counted since the first tick: checkpoints of before have none
-    open: dict[str, Opening] = msgspec.field(default_factory=dict)  # jobs without an end, by key
+    open: dict[str, JobBeginning] = msgspec.field(default_factory=dict)  # jobs without an end, by key
     promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
     view: Amounts = msgspec.field(default_factory=dict)  # what admission must believe is held
     known: Amounts = msgspec.field(default_factory=dict)  # what ended jobs' latest attempts cost
@@ -131,7 +131,7 @@ class Standing(msgspec.Struct, kw_only=True):
             if decided.successor is not None:
                 self.promised[decided.successor.text()] = core.tick
             if decided.decision in ("admitted", "heuristic"):
-                opening = Opening(decided, opened.get(key))
+                opening = JobBeginning(decided, opened.get(key))
                 self.open[key.text()] = opening
                 if opening.note is not None:
                     _book(self.view, opening.note.cells, opening.note.reserved)
@@ -209,13 +209,13 @@ class Standing(msgspec.Struct, kw_only=True):
         counts[value] = counts.get(value, 0) + 1
 
 
-def wrong_facts(kept: Mapping[int, Facts], standing: Standing) -> bool:
+def wrong_facts(kept: Mapping[int, Facts], standing: RunTotals) -> bool:
     """Return whether the facts that are kept are not those that the journal says."""
     said = standing.facts
     return max(said, default=0) not in kept or any(said.get(version) != facts for version, facts in kept.items())
 
 
-def same_figures(one: Standing, other: Standing) -> bool:
+def same_figures(one: RunTotals, other: RunTotals) -> bool:
     """Whether two standings say the same, but for windows that only one of them has forgotten."""
     windows = {field.partition("|")[0] for field in one.known | one.view | one.unknown}
     kept = msgspec.structs.replace(other, view=dict(other.view), known=dict(other.known), unknown=dict(other.unknown))

@@ -23,7 +23,7 @@ class Spent(NamedTuple):
     note: EndNote | None  # of its end or its late answer, where that is what says it
 
 
-class Notes(Protocol):
+class SpendingNotes(Protocol):
     """The notes of a line, or as many of them as this needs."""
 
     @property
@@ -39,7 +39,7 @@ class Notes(Protocol):
     def retried(self) -> Sequence[Retried]: ...
 
 
-def spending(notes: Notes, schema: int) -> Iterator[Spent]:
+def spending(notes: SpendingNotes, schema: int) -> Iterator[Spent]:
     """Yield what a line charges.
 
     Args:

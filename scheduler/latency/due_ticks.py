@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from scheduler.config.tiers import Offer
+from scheduler.config.tiers import ModelOption
 from scheduler.latency.latencies import Latencies
 from tasks.job import Job, JobKey, Request
 
@@ -74,7 +74,7 @@ class DueTicks:
         self._flight: Counter[tuple[str, str]] = Counter()  # jobs that are not answered yet, by kind and model
         self._oldest: dict[str, int] = {}  # tick that admitted the first of them, by model
 
-    def asked(self, request: Request, tick: int, offer: Offer) -> int | None:
+    def asked(self, request: Request, tick: int, offer: ModelOption) -> int | None:
         """The due tick of a job that is given this offer now; None: its answer would come too late."""
         bounds = self._bounds_of(request.kind) if offer.model else None
         if bounds is None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import msgspec
 import structlog
 
-from scheduler.config.controls import Asked
+from scheduler.config.controls import ControlRequest
 from scheduler.intake.effects import check_bounds
 from scheduler.ledger.answer_times import Timed
 from scheduler.ledger.claims import Result
@@ -19,7 +19,7 @@ JobState = Literal["open", "staged", "dead", "held"]
 log = structlog.get_logger()
 
 
-class Row(NamedTuple):
+class DueJob(NamedTuple):
     """What the ledger knows of a job that is due."""
 
     key: JobKey
@@ -39,7 +39,7 @@ class Attempt(msgspec.Struct, frozen=True):
     tick: int
 
 
-class Offered(NamedTuple):
+class LateAnswer(NamedTuple):
     """An answer that came after its job's end."""
 
     key: JobKey
@@ -55,7 +55,7 @@ class Learned(NamedTuple):
     at: int  # tick that was committed when it became known
 
 
-class Retry(NamedTuple):
+class RetriedAttempt(NamedTuple):
     """What an attempt has used after which there was a newer one of its job."""
 
     token: str
@@ -66,27 +66,27 @@ class Retry(NamedTuple):
 class Collected(NamedTuple):
     """The answer to `collect`."""
 
-    rows: list[Row]
+    rows: list[DueJob]
     attempts: dict[str, Attempt]  # by token
     beats: dict[str, int]  # by worker
     unclaimed: list[str]  # job keys
-    asked: Sequence[Asked | None] = ()  # what operators ask for and was not applied yet
-    offers: Sequence[Offered] = ()  # answers that came after their job's end and were not taken yet
+    asked: Sequence[ControlRequest | None] = ()  # what operators ask for and was not applied yet
+    offers: Sequence[LateAnswer] = ()  # answers that came after their job's end and were not taken yet
     learned: Sequence[Learned] = ()  # what ended jobs came to and was not taken yet
     timed: Sequence[Timed | None] = ()  # when answers were there, as far as no boundary has taken it
-    retries: Sequence[Retry] = ()  # what earlier attempts have used and no tick has journalled
+    retries: Sequence[RetriedAttempt] = ()  # what earlier attempts have used and no tick has journalled
 
 
 class Advanced(NamedTuple):
     """The answer to `advance`."""
 
-    rows: list[Row]  # what is due at the next tick
+    rows: list[DueJob]  # what is due at the next tick
     deleted: list[str]  # windows
-    asked: Sequence[Asked | None] = ()  # as in `Collected`
-    offers: Sequence[Offered] = ()  # as in `Collected`
+    asked: Sequence[ControlRequest | None] = ()  # as in `Collected`
+    offers: Sequence[LateAnswer] = ()  # as in `Collected`
     learned: Sequence[Learned] = ()  # as in `Collected`
     timed: Sequence[Timed | None] = ()  # as in `Collected`
-    retries: Sequence[Retry] = ()  # as in `Collected`
+    retries: Sequence[RetriedAttempt] = ()  # as in `Collected`
 
 
 MOST_FAILURE = 64  # characters of a class of failures
@@ -112,7 +112,7 @@ _CORRECTION = msgspec.json.Decoder(_Correction)
 _RETRY = msgspec.json.Decoder(_Retry)
 
 
-def read_rows(raw: list[bytes]) -> list[Row]:
+def read_rows(raw: list[bytes]) -> list[DueJob]:
     """What is due. A result that cannot be read is none: its job is dead, and its heuristic applies."""
     rows = []
     for i in range(0, len(raw), 7):
@@ -131,7 +131,7 @@ def read_rows(raw: list[bytes]) -> list[Row]:
             state = "dead"
         failure = raw[i + 5].decode("ascii", "replace")[:MOST_FAILURE]
         empty = raw[i + 6].decode("utf-8", "replace")[:MOST_CELL]
-        rows.append(Row(key, state if state in _STATES else "dead", result, claims, arrival, failure, empty))
+        rows.append(DueJob(key, state if state in _STATES else "dead", result, claims, arrival, failure, empty))
     return rows
 
 
@@ -168,7 +168,7 @@ class Told(set[tuple[str, bytes]]):
             log.warning("ledger.unreadable", what=what, key=shown, error=str(error)[:200])
 
 
-def read_offers(raw: list[bytes], told: Told | None = None) -> list[Offered]:
+def read_offers(raw: list[bytes], told: Told | None = None) -> list[LateAnswer]:
     """Return the answers that came after their job's end. One whose job cannot be read is told and stays."""
     found, told = [], Told() if told is None else told
     for i in range(0, len(raw), 2):
@@ -182,7 +182,7 @@ def read_offers(raw: list[bytes], told: Told | None = None) -> list[Offered]:
             result = _read_result(raw[i + 1])
         except (ValueError, RecursionError) as error:
             log.warning("ledger.unreadable", what="a late answer", job=key.text(), error=str(error)[:200])
-        found.append(Offered(key, result))
+        found.append(LateAnswer(key, result))
     return found
 
 
@@ -198,13 +198,13 @@ def read_learned(raw: list[bytes], told: Told | None = None) -> list[Learned]:
     return found
 
 
-def read_retries(raw: list[bytes], told: Told | None = None) -> list[Retry]:
+def read_retries(raw: list[bytes], told: Told | None = None) -> list[RetriedAttempt]:
     """Return what earlier attempts of jobs have used, in order. What cannot be read is told and stays."""
     found, told = [], Told() if told is None else told
     for i in range(0, len(raw), 2):
         try:
             known = _RETRY.decode(raw[i + 1])
-            found.append(Retry(raw[i].decode(), JobKey.parse(known.job), Cost(*known.used)))
+            found.append(RetriedAttempt(raw[i].decode(), JobKey.parse(known.job), Cost(*known.used)))
         except (ValueError, RecursionError) as error:
             told.add_once("what an earlier attempt used", raw[i], error)
     return sorted(found)

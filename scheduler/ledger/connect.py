@@ -16,7 +16,7 @@ from scheduler.ledger.outage import is_outage
 MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails
 
 
-def shown(url: str) -> str:
+def redact_url(url: str) -> str:
     """A URL without its password."""
     parts = urlsplit(url)
     if parts.password is None:
@@ -46,7 +46,7 @@ def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] =
             max_connections=MOST_CONNECTIONS,
         )
     except ValueError as error:
-        raise ConfigurationError(f"{shown(url)!r} is not a Redis URL: {error}") from error
+        raise ConfigurationError(f"{redact_url(url)!r} is not a Redis URL: {error}") from error
 
 
 def check(client: Redis, url: str) -> None:
@@ -58,19 +58,21 @@ def check(client: Redis, url: str) -> None:
     try:
         client.ping()
     except AuthenticationError as error:
-        raise ConfigurationError(f"Redis at {shown(url)} refuses the credentials: {error}") from error
+        raise ConfigurationError(f"Redis at {redact_url(url)} refuses the credentials: {error}") from error
     except RedisTimeoutError as error:
         raise ConfigurationError(
-            f"Redis at {shown(url)} does not answer: it is paused, stopped or busy, or the way there is slow ({error})"
+            f"Redis at {redact_url(url)} does not answer: it is paused, stopped or busy, or the way there is "
+            f"slow ({error})"
         ) from error
     except RedisError as error:
         if isinstance(error, ResponseError) and is_outage(error):
             return  # one that cannot write to its disk refuses even this, and can be read
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             raise ConfigurationError(
-                f"the certificate of Redis at {shown(url)} is not one to trust: {error}; name the file of its "
+                f"the certificate of Redis at {redact_url(url)} is not one to trust: {error}; name the file of its "
                 "authority with ?ssl_ca_certs=/path/ca.pem in the URL, or give the server a certificate for this name"
             ) from error
         raise ConfigurationError(
-            f"no Redis answers at {shown(url)}: {error}; start it, or unset COGITATE_REDIS_URL to use the embedded one"
+            f"no Redis answers at {redact_url(url)}: {error}; start it, or unset COGITATE_REDIS_URL to use the "
+            "embedded one"
         ) from error

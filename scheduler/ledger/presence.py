@@ -68,7 +68,7 @@ def host_of(client: Redis, prefix: str) -> HostProcess | None:
     return host if host is not None and _alive(host) else None
 
 
-def state_in_words(status: str, held: bool) -> str:
+def format_state(status: str, held: bool) -> str:
     """Return a run's status, and that its host has not left it but is gone."""
     return f"{status}, no host" if status in HELD and not held else status
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from redis import Redis
 
-from scheduler.config.controls import Answer, Asked, Control, SetMode
+from scheduler.config.controls import Control, ControlAnswer, ControlRequest, SetMode
 from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.keys import incarnation_key, new_nonce, run_base, run_prefix
 from scheduler.ledger.run_names import prefix_of
@@ -17,7 +17,7 @@ from scheduler.ledger.scripts import script
 
 MOST_WAITING = 100  # requests of one run that no host has taken yet
 _LOOK = 0.05  # seconds between two looks for an answer
-_ANSWER = msgspec.json.Decoder(Answer)
+_ANSWER = msgspec.json.Decoder(ControlAnswer)
 
 
 class RunOver(LedgerError):
@@ -28,7 +28,7 @@ class TooManyAsked(LedgerError):
     """More requests wait for a host than a run keeps."""
 
 
-class Outcome(NamedTuple):
+class ControlOutcome(NamedTuple):
     """What became of a request so far."""
 
     control: Control
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
     detail: str = ""  # why it was refused or waits; of a retry that was applied: the key of the new job
 
 
-def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) -> list[Outcome]:
+def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) -> list[ControlOutcome]:
     """Ask something of a run, in this order, and wait for at most `wait` seconds until its host has answered.
 
     What is not answered by then is not lost: it waits for the next host, and `detail` says so.
@@ -49,7 +49,7 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
     """
     prefix_of(client, run)  # says which runs there are
     nonce: Any = client.get(incarnation_key(run))
-    asked = [Asked(new_nonce(), control) for control in controls]
+    asked = [ControlRequest(new_nonce(), control) for control in controls]
     lines = [msgspec.json.encode(item) for item in asked]
     answer: list[bytes] = script(client, "control")(
         keys=[incarnation_key(run)], args=[run_base(run), nonce or b"", MOST_WAITING, *lines]
@@ -70,8 +70,8 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
 
 
 def _wait(
-    client: Redis, prefix: str, asked: Sequence[Asked], wait: float, status: str
-) -> tuple[Mapping[str, Answer], str]:
+    client: Redis, prefix: str, asked: Sequence[ControlRequest], wait: float, status: str
+) -> tuple[Mapping[str, ControlAnswer], str]:
     """The answers there are, and why there are no more."""
     ids = {item.id for item in asked}
     wakes = any(isinstance(item.control, SetMode) and item.control.mode != "paused" for item in asked)
@@ -100,10 +100,10 @@ def _step(client: Redis, prefix: str) -> Any:
     return client.hmget(prefix + "state", "epoch", "seq")
 
 
-def _outcome(item: Asked, found: Mapping[str, Answer], why: str) -> Outcome:
+def _outcome(item: ControlRequest, found: Mapping[str, ControlAnswer], why: str) -> ControlOutcome:
     answer = found.get(item.id)
     if answer is None:
-        return Outcome(item.control, "waits", detail=why)
+        return ControlOutcome(item.control, "waits", detail=why)
     if answer.refused:
-        return Outcome(item.control, "refused", answer.tick, answer.refused)
-    return Outcome(item.control, "applied", answer.tick, answer.job)
+        return ControlOutcome(item.control, "refused", answer.tick, answer.refused)
+    return ControlOutcome(item.control, "applied", answer.tick, answer.job)

@@ -24,7 +24,7 @@ from scheduler.config.controls import FULL
 RELEASE = 30  # ticks over which most of those who wait are let through once nothing presses any more
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class Postponement(msgspec.Struct, frozen=True):
     """An owner that is due and may not think yet."""
 
     since: int  # game time, total minutes
@@ -33,7 +33,7 @@ class Waiting(msgspec.Struct, frozen=True):
     salience: int = 0  # how much had happened to it when it last brought credit
 
 
-class Passed(NamedTuple):
+class ThrottledOwners(NamedTuple):
     """Who may think at a tick, and who was put off at it."""
 
     owners: list[str]
@@ -44,7 +44,7 @@ class Postponing(msgspec.Struct):
     """Who waits, and the credit that those who were due have brought."""
 
     credit: int = 0  # thousandths of a thought
-    waiting: dict[str, Waiting] = msgspec.field(default_factory=dict)
+    waiting: dict[str, Postponement] = msgspec.field(default_factory=dict)
 
     def sift(
         self,
@@ -56,7 +56,7 @@ class Postponing(msgspec.Struct):
         last_call: bool,
         salience: Callable[[str], int],
         enough: int | None = None,
-    ) -> Passed:
+    ) -> ThrottledOwners:
         """Who of those that are due or wait may think now.
 
         Args:
@@ -79,7 +79,7 @@ class Postponing(msgspec.Struct):
             was = self.waiting.get(owner)
             since, times = (was.since, was.times) if was is not None else (minute, 0)
             happened = 0 if enough is None else salience(owner)
-            self.waiting[owner] = Waiting(since, minute + interval, times + 1, happened)
+            self.waiting[owner] = Postponement(since, minute + interval, times + 1, happened)
         if factor >= FULL:
             self.credit = 0
             left = before.difference(fresh)
@@ -93,7 +93,7 @@ class Postponing(msgspec.Struct):
             del self.waiting[owner]
         if not self.waiting:
             self.credit %= FULL
-        return Passed(owners, [owner for owner in fresh if owner in self.waiting])
+        return ThrottledOwners(owners, [owner for owner in fresh if owner in self.waiting])
 
     def forget(self, owner: str) -> None:
         """The owner has left, or thinks for another reason."""

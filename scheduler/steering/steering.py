@@ -19,9 +19,9 @@ from scheduler.budget.budget import BudgetView
 from scheduler.budget.limit_history import LimitChange, LimitHistory, kind_of_limit, normal_name
 from scheduler.budget.repairs import NotPossible, admit_retry
 from scheduler.budget.rules import Rules
-from scheduler.config.controls import Answer, Asked, Control, Mode, Retry, SetCadence, SetLimit, SetMode
+from scheduler.config.controls import Control, ControlAnswer, ControlRequest, Mode, Retry, SetCadence, SetLimit, SetMode
 from scheduler.config.limits import MAX_LIMIT, LimitError, LimitTable
-from scheduler.config.tiers import Offer
+from scheduler.config.tiers import ModelOption
 from scheduler.latency.due_ticks import DueTicks
 from scheduler.ledger.ledger import Write
 from scheduler.steering.postponing import Postponing
@@ -43,7 +43,7 @@ class Written(NamedTuple):
     """What a tick writes of this."""
 
     writes: list[Write]
-    answers: tuple[Answer, ...]
+    answers: tuple[ControlAnswer, ...]
 
 
 class Steering:
@@ -56,13 +56,13 @@ class Steering:
         self._view = view
         self._limits = LimitHistory(view.table)
         self._taken = 0  # requests of this tick
-        self._answers: list[Answer] = []
-        self._retries: list[Asked] = []
+        self._answers: list[ControlAnswer] = []
+        self._retries: list[ControlRequest] = []
         self._kept: dict[str, bytes] = {}
 
     # -- a tick ------------------------------------------------------------------------------------
 
-    def take(self, asked: Sequence[Asked | None], tick: int, minute: int) -> tuple[Control, ...]:
+    def take(self, asked: Sequence[ControlRequest | None], tick: int, minute: int) -> tuple[Control, ...]:
         """Apply a tick's requests in their order. Returns those that change what is decided from now on.
 
         Retries wait for `retry`, after everything else was admitted.
@@ -77,13 +77,13 @@ class Steering:
                 continue
             drained = self.mode == "draining"
             refused = self._apply(item.control, tick, minute)
-            self._answers.append(Answer(item.id, tick, item.control, refused))
+            self._answers.append(ControlAnswer(item.id, tick, item.control, refused))
             waits = isinstance(item.control, SetMode) and item.control.mode in ("paused", "running") and not drained
             if not refused and not waits:  # waiting decides nothing
                 applied.append(item.control)
         if not self.admits:
             why = f"the run is {self.mode}: nothing is admitted any more"
-            self._answers += [Answer(item.id, tick, item.control, refused=why) for item in self._retries]
+            self._answers += [ControlAnswer(item.id, tick, item.control, refused=why) for item in self._retries]
             self._retries.clear()
         return tuple(applied)
 
@@ -93,7 +93,7 @@ class Steering:
         *,
         tick: int,
         minute: int,
-        offers_of: Callable[[Request], Sequence[Offer]],
+        offers_of: Callable[[Request], Sequence[ModelOption]],
         busy: Callable[[str, str], bool],
         due: DueTicks,
     ) -> list[Decided]:
@@ -118,10 +118,10 @@ class Steering:
                     offers_of=offers_of, busy=taken_or_busy, due=due,
                 )  # fmt: skip
             except NotPossible as error:
-                self._answers.append(Answer(item.id, tick, wanted, refused=str(error)))
+                self._answers.append(ControlAnswer(item.id, tick, wanted, refused=str(error)))
             else:
                 found.append(decided)
-                self._answers.append(Answer(item.id, tick, wanted, job=decided.key.text()))
+                self._answers.append(ControlAnswer(item.id, tick, wanted, job=decided.key.text()))
         self._retries.clear()
         return found
 

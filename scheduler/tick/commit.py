@@ -9,10 +9,10 @@ import msgspec
 
 from memory.clock import DAY, day_of
 from scheduler.config.versions import SCHEMA
-from scheduler.engine.engine import Mind
+from scheduler.engine.engine import RunEngine
 from scheduler.engine.open_jobs import answered_writes, job_writes
-from scheduler.engine.turn import Outcome
-from scheduler.journal.lines import Notes, OpenNote, write_line
+from scheduler.engine.turn import FinishedTick
+from scheduler.journal.lines import OpenNote, TickNotes, write_line
 from scheduler.ledger.ledger import Commit, HostLedger, Write
 from scheduler.ledger.streams import chunked, stream_writes
 from scheduler.ledger.world_state import world_writes
@@ -22,7 +22,7 @@ from scheduler.tick.seals import Seals
 KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; later the journal still has each job's
 
 
-class Pace(NamedTuple):
+class HostPace(NamedTuple):
     """How the host keeps up, for those who watch; it decides nothing."""
 
     lag: int  # ticks behind its schedule, where it is paced
@@ -32,7 +32,7 @@ class Pace(NamedTuple):
 class Committer:
     """Turns a run's finished ticks into commits."""
 
-    def __init__(self, ledger: HostLedger, mind: Mind, windows: set[str], seals: Seals) -> None:
+    def __init__(self, ledger: HostLedger, mind: RunEngine, windows: set[str], seals: Seals) -> None:
         self._ledger = ledger
         self._mind = mind
         self.windows = windows  # that exist in the ledger
@@ -40,7 +40,7 @@ class Committer:
         self._loop_written = b""
 
     def commit(
-        self, number: int, outcome: Outcome, checkpoint: bytes | None, digest: str, chain: str, pace: Pace
+        self, number: int, outcome: FinishedTick, checkpoint: bytes | None, digest: str, chain: str, pace: HostPace
     ) -> Commit:
         """Everything that this tick writes. `digest` and `chain` are those of the tick before."""
         mind, core = self._mind, outcome.core
@@ -77,7 +77,7 @@ class Committer:
             self._loop_written = kept
         if checkpoint is not None:
             writes += world_writes(number, checkpoint)
-        notes = Notes(
+        notes = TickNotes(
             epoch=self._ledger.epoch,
             ended=outcome.notes,
             late=outcome.late,

@@ -29,17 +29,17 @@ from memory.profile import Profile
 from scheduler.budget.budget import BudgetView
 from scheduler.budget.rules import Rules
 from scheduler.config.facts import Facts
-from scheduler.engine.engine import Mind
-from scheduler.engine.turn import Outcome, WorldTurn
+from scheduler.engine.engine import RunEngine
+from scheduler.engine.turn import FinishedTick, WorldTurn
 from scheduler.journal.exported import ExportedJournal
 from scheduler.journal.history import Change, changes_of, observed_again, read_journal
 from scheduler.journal.lines import reason_of
-from scheduler.ledger.answers import Row
+from scheduler.ledger.answers import DueJob
 from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.ledger import Apply, HostLedger
-from scheduler.tick.commit import Committer, Pace
+from scheduler.tick.commit import Committer, HostPace
 from scheduler.tick.restore import restore
-from scheduler.tick.result_collector import Publish, Waiting
+from scheduler.tick.result_collector import Publish, ResultCollector
 from scheduler.tick.trimming import JournalTrimmer
 from scheduler.tick.world_calls import WorldCalls
 
@@ -91,15 +91,15 @@ class TickLoop(WorldCalls):
         journal_keep: int | None = None,
         exported: ExportedJournal | None = None,
     ) -> None:
-        super().__init__(Mind(run=ledger.run, rules=rules, facts=facts, view=view))
+        super().__init__(RunEngine(run=ledger.run, rules=rules, facts=facts, view=view))
         self.ledger = ledger
         self._apply: Apply = apply
         self._tick_rate = tick_rate
         self._last = self.mind.due.last = ticks
-        self._waiting = Waiting(
+        self._waiting = ResultCollector(
             ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval, workers_left=workers_left
         )  # fmt: skip
-        self._rows: list[Row] | None = None
+        self._rows: list[DueJob] | None = None
         self._refused: set[str] = set()  # kinds that were told of, as their effects could not be used
         self._open: _Open | None = None  # the tick whose body has not ended yet
         self._ticks = self._run()  # one for all who iterate: who breaks off goes on where he was
@@ -108,7 +108,7 @@ class TickLoop(WorldCalls):
         self._lag = 0  # ticks behind the schedule of a paced run
         self.stopping = False  # the present tick is the last one of this host
         self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
-        self.watchers: list[Callable[[int, Outcome, float], None]] = []  # told each committed tick and its seconds
+        self.watchers: list[Callable[[int, FinishedTick, float], None]] = []  # told each committed tick and its seconds
         # What each of the newest ticks cost the host, waiting and the world's turn excluded.
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
 
@@ -218,8 +218,8 @@ class TickLoop(WorldCalls):
                 raise
             self.ledger.outage.missed(error)  # what is due is done after a later tick
 
-    def _pace(self) -> Pace:
-        return Pace(self._lag, round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0)
+    def _pace(self) -> HostPace:
+        return HostPace(self._lag, round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0)
 
     @property
     def _leaving(self) -> bool:
@@ -251,7 +251,7 @@ class TickLoop(WorldCalls):
         if self.tick:
             self.mind.rewake(self.tick)
 
-    def _close(self, number: int) -> Outcome:
+    def _close(self, number: int) -> FinishedTick:
         turn, self._turn = self._turn, WorldTurn()
         if not self.ledger.away:  # otherwise what operators ask for is applied once it is back
             turn.controls, self._waiting.asked = self._waiting.asked, ()

@@ -12,9 +12,9 @@ from memory.unreadable import leave_out, unreadable
 from scheduler.budget.budget import least_pool
 from scheduler.config.endpoints import Model
 from scheduler.config.facts import Facts
-from scheduler.engine.engine import Mind
+from scheduler.engine.engine import RunEngine
 from scheduler.engine.open_jobs import load_open_jobs
-from scheduler.engine.triggers import Trigger
+from scheduler.engine.triggers import ScopeTrigger
 from scheduler.engine.turn import Deferred
 from scheduler.journal.left_out import check_kind_wrote
 from scheduler.ledger.errors import LedgerError, Unreadable
@@ -29,7 +29,7 @@ class LoopState(msgspec.Struct, frozen=True):
 
     facts_version: int = 0
     deferred: tuple[Deferred, ...] = ()
-    triggers: tuple[Trigger, ...] = ()
+    triggers: tuple[ScopeTrigger, ...] = ()
 
 
 class Restored(NamedTuple):
@@ -44,12 +44,12 @@ class Restored(NamedTuple):
     seals: Seals
 
 
-def loop_state(mind: Mind) -> bytes:
+def loop_state(mind: RunEngine) -> bytes:
     """The loop's own state as it is kept with the run."""
     return msgspec.json.encode(LoopState(mind.facts_version, tuple(mind.deferred), tuple(mind.triggers)))
 
 
-def restore(ledger: HostLedger, mind: Mind) -> Restored:
+def restore(ledger: HostLedger, mind: RunEngine) -> Restored:
     """Fill `mind` with what the ledger holds; a new run is empty.
 
     Raises:
@@ -63,7 +63,7 @@ def restore(ledger: HostLedger, mind: Mind) -> Restored:
         raise Unreadable(ledger.run, f"{type(error).__name__}: {error}") from error
 
 
-def _restore(ledger: HostLedger, mind: Mind) -> Restored:
+def _restore(ledger: HostLedger, mind: RunEngine) -> Restored:
     client, prefix = ledger.client, ledger.prefix
     tick, digest, chain, kept = (_text(v) for v in client.hmget(prefix + "state", ["tick", "digest", "chain", "loop"]))
     mind.open.clear()

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import structlog
 
-from scheduler.config.controls import Asked, wanted_mode
+from scheduler.config.controls import ControlRequest, wanted_mode
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.answers import Collected, Learned, Offered, Retry, Row
+from scheduler.ledger.answers import Collected, DueJob, LateAnswer, Learned, RetriedAttempt
 from scheduler.ledger.ledger import Apply, HostLedger
 from tasks.job import Job, JobKey
 
@@ -106,7 +106,7 @@ class SignsOfLife:
         self._seen = signs
 
 
-class Waiting:
+class ResultCollector:
     """Collects what is due, waiting for it as long as allowed.
 
     Args:
@@ -138,10 +138,10 @@ class Waiting:
         self._life = SignsOfLife()
         self._hints = Hints(hint_interval)
         self._looked = clock()
-        self.asked: Sequence[Asked | None] = ()  # of operators, as the ledger last showed it; not applied yet
-        self.offers: Sequence[Offered] = ()  # answers that came late, the same
+        self.asked: Sequence[ControlRequest | None] = ()  # of operators, as the ledger last showed it; not applied yet
+        self.offers: Sequence[LateAnswer] = ()  # answers that came late, the same
         self.learned: Sequence[Learned] = ()  # what ended jobs came to, the same
-        self.retries: Sequence[Retry] = ()  # what earlier attempts used, the same
+        self.retries: Sequence[RetriedAttempt] = ()  # what earlier attempts used, the same
         self.timed: Sequence[Timed | None] = ()  # when answers were there, the same
 
     def hint(self, jobs: Sequence[Job]) -> None:
@@ -149,7 +149,7 @@ class Waiting:
         self._publish(jobs)
         self._hints.published((job.key for job in jobs), self._clock())
 
-    def gather(self, tick: int, known: list[Row] | None, jobs: Mapping[JobKey, OpenJob]) -> list[Row]:
+    def gather(self, tick: int, known: list[DueJob] | None, jobs: Mapping[JobKey, OpenJob]) -> list[DueJob]:
         """The rows due at `tick`: all staged, or as they are when the wait is over.
 
         Args:
@@ -186,7 +186,7 @@ class Waiting:
         given_up = self._workers_left is not None and not self._workers_left()
         return self._life.silence >= (min(self._wait, self._lease) if given_up else self._wait) > 0
 
-    def _look(self, tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[Row] | None:
+    def _look(self, tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[DueJob] | None:
         collected = self._ledger.collect(tick, self._apply)
         if collected is None:
             return None
@@ -209,11 +209,11 @@ class Waiting:
         return collected.rows
 
 
-def _unseen(tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[Row]:
+def _unseen(tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[DueJob]:
     """What is due, as far as a host can say that cannot ask."""
     due = sorted(key for key, item in jobs.items() if item.job.due <= tick)
-    return [Row(key, "open" if jobs[key].admitted else "held", None, 0) for key in due]
+    return [DueJob(key, "open" if jobs[key].admitted else "held", None, 0) for key in due]
 
 
-def _out(rows: Sequence[Row]) -> bool:
+def _out(rows: Sequence[DueJob]) -> bool:
     return any(row.state == "open" for row in rows)

@@ -21,7 +21,7 @@ from memory.stream import Stream
 from scheduler.engine.run_state import RunState
 from scheduler.journal.checkpoint import load_base, load_checkpoint_streams
 from scheduler.journal.history import pass_journal, redo
-from scheduler.journal.run_totals import Standing, wrong_facts
+from scheduler.journal.run_totals import RunTotals, wrong_facts
 from scheduler.ledger.errors import Altered
 from scheduler.ledger.ledger import Value, Write
 from scheduler.ledger.streams import chunked, differences
@@ -90,7 +90,7 @@ def _seal_of_owners(state: RunState) -> str:
 def _unlike_journal(client: Redis, prefix: str, state: RunState, tick: int) -> Iterator[str]:
     """Yield the parts of what was read back that are not what the journal leads to."""
     base = load_base(client, prefix)
-    standing = base.standing if base is not None else Standing()
+    standing = base.standing if base is not None else RunTotals()
     streams = load_checkpoint_streams(client, prefix, base) if base is not None else {}
     for passed in pass_journal(client, prefix, standing.tick + 1, tick):
         redo(passed.line, streams)

@@ -19,7 +19,7 @@ import structlog
 from memory.clock import day_of
 from memory.snapshot import dump
 from scheduler.config.versions import SCHEMA
-from scheduler.engine.engine import Mind
+from scheduler.engine.engine import RunEngine
 from scheduler.journal.checkpoint import (
     JournalCheckpoint,
     content_hash,
@@ -31,7 +31,7 @@ from scheduler.journal.checkpoint import (
 from scheduler.journal.exported import ExportedJournal, exported_entry
 from scheduler.journal.history import PAGE, read_journal
 from scheduler.journal.lines import JournalError, next_chain, unpack_line
-from scheduler.journal.run_totals import Standing
+from scheduler.journal.run_totals import RunTotals
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.streams import load_streams
 
@@ -48,7 +48,7 @@ class JournalTrimmer:
         exported: where removed lines go; None: nowhere.
     """
 
-    def __init__(self, ledger: HostLedger, mind: Mind, *, keep: int, exported: ExportedJournal | None) -> None:
+    def __init__(self, ledger: HostLedger, mind: RunEngine, *, keep: int, exported: ExportedJournal | None) -> None:
         self._ledger = ledger
         self._mind = mind
         self._keep = keep
@@ -86,7 +86,7 @@ class JournalTrimmer:
     def _write_checkpoint(self, tick: int, digest: str, chain: str, windows: Collection[str]) -> str:
         client, prefix = self._ledger.client, self._ledger.prefix
         before = load_checkpoint(client, prefix, max(self._checkpoints, default=0))
-        standing = before.standing if before is not None else Standing()
+        standing = before.standing if before is not None else RunTotals()
         for line in read_journal(client, prefix, standing.tick + 1, tick):
             standing.add(line)
         standing.forget(windows)

@@ -10,7 +10,7 @@ import structlog
 from scheduler.budget.rules import strangers
 from scheduler.config.kept_settings import KEPT, keep_settings
 from scheduler.config.settings import Settings
-from scheduler.engine.engine import Mind
+from scheduler.engine.engine import RunEngine
 from scheduler.tick.arguments import Arguments
 
 log = structlog.get_logger()
@@ -25,7 +25,7 @@ def unused_settings(kept: bytes | str, given: Settings) -> list[str]:
     return [f"settings: {name}" for name in names if began[name] != now[name]]
 
 
-def unused_arguments(mind: Mind, given: Arguments, described: Mapping[str, str]) -> list[str]:
+def unused_arguments(mind: RunEngine, given: Arguments, described: Mapping[str, str]) -> list[str]:
     """Return the arguments that a run that goes on does not use, as they say something else than it began with.
 
     Args:
@@ -45,14 +45,14 @@ def unused_arguments(mind: Mind, given: Arguments, described: Mapping[str, str])
     return found
 
 
-def tell_ignored(mind: Mind, ignored: Iterable[str]) -> None:
+def tell_ignored(mind: RunEngine, ignored: Iterable[str]) -> None:
     """Say what a run that goes on does not use."""
     if names := list(ignored):
         log.warning("resume.ignored", run=mind.run, what=_listed(names), why="a run keeps what it began with")
         mind.warnings["resume.ignored"] += len(names)
 
 
-def tell_strangers(mind: Mind, settings: Settings, owners: Iterable[str]) -> None:
+def tell_strangers(mind: RunEngine, settings: Settings, owners: Iterable[str]) -> None:
     """Say which owners limits and policies name that the run does not have; they may join yet."""
     known = {*owners, *mind.profiles, *mind.retired}
     if names := strangers(settings, known):

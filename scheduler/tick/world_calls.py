@@ -10,7 +10,7 @@ from memory.effects import Effect
 from memory.entry import Entry
 from memory.errors import InputError, UsageError, quoted
 from memory.profile import Profile
-from scheduler.engine.engine import Mind
+from scheduler.engine.engine import RunEngine
 from scheduler.engine.turn import WorldTurn
 from scheduler.intake.checks import check_owner, check_params, check_profile, check_request, check_within
 from scheduler.intake.effects import check_effect
@@ -23,7 +23,7 @@ MAX_STATE = 500_000_000  # bytes of a world's state: Redis keeps no larger value
 class WorldCalls:
     """The calls of a world's turn, and what they have said so far. A tick loop is one."""
 
-    def __init__(self, mind: Mind) -> None:
+    def __init__(self, mind: RunEngine) -> None:
         self.mind = mind
         self.present = 1  # the tick whose turn it is
         self._turn = WorldTurn()
@@ -100,7 +100,7 @@ class WorldCalls:
             InputError: for a malformed effect.
         """
         self._check_turn()
-        self._turn.asked.append(check_effect(effect))
+        self._turn.world_effects.append(check_effect(effect))
 
     def join(self, owner: str, profile: Profile) -> None:
         """An owner joins with this tick.

@@ -19,7 +19,7 @@ from simulation.naming import distinct, slug
 from simulation.recorded.nodes import Node
 from simulation.recorded.recording import Persona, Recording, read_recording
 from simulation.town.plans import Agenda
-from simulation.world import Change
+from simulation.world import AppliedChange
 
 #: words in the name of a place, its type and what it is good for; the first that fits ("Ryan Park's apartment")
 TYPES: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
@@ -100,7 +100,7 @@ class RecordedWorld:
 
     # -- what changes it -----------------------------------------------------------------------------
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: AppliedChange) -> None:
         """Take over plans and the status of their items; the recorded past cannot be changed otherwise."""
         agenda = self._state.agendas.get(change.owner)
         if agenda is None:

@@ -6,7 +6,7 @@ from memory.clock import DAY, clock_time, day_of
 from simulation.town.feelings import warm
 from simulation.town.observations import Seen, thought
 from simulation.town.setting import Setting
-from simulation.town.state import FULL, Appointment, State
+from simulation.town.state import FULL, Meeting, State
 
 APART = 90  # minutes between two appointments that one can keep
 GRACE = 20  # minutes that people wait for each other
@@ -20,13 +20,13 @@ def is_taken(state: State, owner: str, minute: int) -> bool:
     return any(owner in a.people and abs(a.minute - minute) < APART for a in state.appointments.values())
 
 
-def commitments(state: State, minute: int) -> dict[str, Appointment]:
+def commitments(state: State, minute: int) -> dict[str, Meeting]:
     """Who sets out for an appointment about now although no plan says so.
 
     That is who hosts it, who agreed to it after the day's plan was made, and who has no plan at all. Whoever has a
     plan has to have put it there: that is what planning is for.
     """
-    found: dict[str, Appointment] = {}
+    found: dict[str, Meeting] = {}
     for appointment in state.appointments.values():
         if appointment.minute - 20 <= minute < appointment.minute + 60:
             for owner, agreed in appointment.people.items():
@@ -49,7 +49,7 @@ def settle_appointments(setting: Setting, state: State, minute: int) -> list[See
     return seen
 
 
-def _settle(setting: Setting, state: State, appointment: Appointment, minute: int) -> list[Seen]:
+def _settle(setting: Setting, state: State, appointment: Meeting, minute: int) -> list[Seen]:
     if appointment.minute + GRACE != minute:
         return []
     there = [

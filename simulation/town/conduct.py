@@ -7,7 +7,7 @@ from simulation.town.action import Action, choose, is_night
 from simulation.town.observations import Seen, thought
 from simulation.town.people import Person
 from simulation.town.setting import Setting
-from simulation.town.state import FULL, Appointment, Body, State
+from simulation.town.state import FULL, Body, Meeting, State
 from simulation.town.weather import sky
 
 SPEED = 8  # tiles per minute
@@ -18,7 +18,7 @@ TIRES, RESTS, HUNGERS, HUNGERS_ASLEEP, FEEDS, EASES = 7, 17, 11, 3, 300, 1
 USUAL_MOOD = 6_000
 
 
-def act(setting: Setting, state: State, person: Person, minute: int, due: Appointment | None) -> list[Seen]:
+def act(setting: Setting, state: State, person: Person, minute: int, due: Meeting | None) -> list[Seen]:
     """One minute of an agent's life; `due` is an appointment to set out for. Returns what the agent remembers of it."""
     owner, body = person.owner, state.bodies[person.owner]
     seen: list[Seen] = []

@@ -8,7 +8,7 @@ from memory.entry import Entry
 from simulation.town.chance import Chance
 from simulation.town.feelings import warm
 from simulation.town.setting import Setting
-from simulation.town.state import Body, Line, State, Talk
+from simulation.town.state import Body, SpokenLine, State, Talk
 from simulation.town.topics import TOPICS, Pair, farewell, greeting
 
 MAX_LINES = 14
@@ -45,7 +45,7 @@ def start(setting: Setting, state: State, here: Iterable[str], place: str, minut
     return begun
 
 
-def script(pair: Pair) -> list[Line]:
+def script(pair: Pair) -> list[SpokenLine]:
     """All lines of a conversation: hello, one to four subjects, goodbye; 4 to 14 lines."""
     lines = greeting(pair)
     subjects = 1 + pair.chance.below(4)
@@ -89,7 +89,7 @@ def learn(body: Body, news_id: str) -> None:
         body.news = [*body.news, news_id][-MAX_KNOWN_NEWS:]
 
 
-def _consequences(state: State, talk: Talk, line: Line, minute: int) -> None:
+def _consequences(state: State, talk: Talk, line: SpokenLine, minute: int) -> None:
     others = [owner for owner in talk.people if owner != line.speaker]
     for owner in others:
         if line.tells:

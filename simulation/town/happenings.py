@@ -12,7 +12,7 @@ from simulation.town.feelings import acquaint
 from simulation.town.observations import Seen, thought
 from simulation.town.places import public_id
 from simulation.town.setting import Setting
-from simulation.town.state import FULL, Appointment, News, Promise, State
+from simulation.town.state import FULL, Meeting, News, Promise, State
 from simulation.town.topics import when
 from simulation.town.trades import COMMON_EPISODES
 
@@ -106,7 +106,7 @@ def invitations(setting: Setting, state: State, here: list[str], minute: int, to
         state.news[news_id] = News(
             id=news_id, text=text, importance=7, minute=begins, place=place, host=host, what=what
         )
-        state.appointments[news_id] = Appointment(
+        state.appointments[news_id] = Meeting(
             id=news_id, what=what, place=place, minute=begins, people={host: minute}, host=host
         )
         learn(state.bodies[host], news_id)

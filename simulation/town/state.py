@@ -55,7 +55,7 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     what: str = ""  # what one is invited to
 
 
-class Appointment(msgspec.Struct, kw_only=True):
+class Meeting(msgspec.Struct, kw_only=True):
     """A place and a time that people agreed on. Nobody is moved to it: going there is a matter of their plans."""
 
     id: str
@@ -76,7 +76,7 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True):
     minute: int
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class SpokenLine(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a conversation, and what changes in the world when it is said."""
 
     speaker: str
@@ -85,7 +85,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     tells: str = ""  # id of news that the others now know
     hobby: bool = False  # the others now know the speaker's hobby
     remark: int = -1  # the number of this small talk
-    agrees: Appointment | None = None
+    agrees: Meeting | None = None
     joins: str = ""  # id of an invitation that the speaker accepts
     promises: Promise | None = None
     keeps: bool = False  # the speaker keeps or breaks the promise it owed the other
@@ -98,7 +98,7 @@ class Talk(msgspec.Struct, kw_only=True):
     id: str
     people: list[str]
     place: str
-    lines: list[Line]  # not yet said
+    lines: list[SpokenLine]  # not yet said
 
 
 class State(msgspec.Struct, kw_only=True):
@@ -111,6 +111,6 @@ class State(msgspec.Struct, kw_only=True):
     away: list[str] = msgspec.field(default_factory=list)  # owners that left
     talks: dict[str, Talk] = msgspec.field(default_factory=dict)
     news: dict[str, News] = msgspec.field(default_factory=dict)
-    appointments: dict[str, Appointment] = msgspec.field(default_factory=dict)
+    appointments: dict[str, Meeting] = msgspec.field(default_factory=dict)
     promises: list[Promise] = msgspec.field(default_factory=list)
     effects: list[Effect] = msgspec.field(default_factory=list)  # asked for and not yet taken

@@ -11,7 +11,7 @@ from simulation.town.chance import Chance
 from simulation.town.people import Person
 from simulation.town.places import public_id
 from simulation.town.setting import Setting
-from simulation.town.state import FULL, Appointment, Body, Line, News, Promise, State
+from simulation.town.state import FULL, Body, Meeting, News, Promise, SpokenLine, State
 from simulation.town.weather import sky
 
 
@@ -52,13 +52,13 @@ class Pair:
             feel=self.chance.pick(feel),
         )
 
-    def mine(self, text: str, importance: int) -> Line:
+    def mine(self, text: str, importance: int) -> SpokenLine:
         """A line that `me` says."""
-        return Line(speaker=self.me.owner, text=text, importance=importance)
+        return SpokenLine(speaker=self.me.owner, text=text, importance=importance)
 
-    def yours(self, text: str, importance: int) -> Line:
+    def yours(self, text: str, importance: int) -> SpokenLine:
         """A line that `you` says."""
-        return Line(speaker=self.you.owner, text=text, importance=importance)
+        return SpokenLine(speaker=self.you.owner, text=text, importance=importance)
 
 
 def when(minute: int, now: int) -> str:
@@ -68,24 +68,24 @@ def when(minute: int, now: int) -> str:
     return f"{day} at {clock_time(minute)}"
 
 
-def greeting(pair: Pair) -> list[Line]:
+def greeting(pair: Pair) -> list[SpokenLine]:
     """Hello; people who never met introduce themselves."""
     known = pair.you.owner in pair.body(pair.me).talked or pair.you.owner in pair.body(pair.me).feelings
     opening, answer = pair.chance.pick(phrases.GREETINGS if known else phrases.FIRST_MEETING)
     importance = 1 if known else 4
     return [
-        Line(speaker=pair.me.owner, text=pair.fill(opening), importance=importance, warmth=2 if known else 6),
+        SpokenLine(speaker=pair.me.owner, text=pair.fill(opening), importance=importance, warmth=2 if known else 6),
         pair.yours(pair.fill(answer), importance),
     ]
 
 
-def farewell(pair: Pair) -> list[Line]:
+def farewell(pair: Pair) -> list[SpokenLine]:
     """Goodbye."""
     opening, answer = pair.chance.pick(phrases.FAREWELLS)
     return [pair.mine(pair.fill(opening), 1), pair.yours(pair.fill(answer), 1)]
 
 
-def small_talk(pair: Pair) -> list[Line]:
+def small_talk(pair: Pair) -> list[SpokenLine]:
     """The weather of the day, sleep and street lamps; nothing that either of the two said lately."""
     _, remark, reply = sky(pair.state.seed, day_of(pair.minute))
     options = [*phrases.SMALL_TALK, (remark, reply)]
@@ -94,12 +94,12 @@ def small_talk(pair: Pair) -> list[Line]:
     number = pair.chance.pick(fresh)
     opening, answer = options[number]
     return [
-        Line(speaker=pair.me.owner, text=opening, importance=2, remark=number),
-        Line(speaker=pair.you.owner, text=answer, importance=2, warmth=1),
+        SpokenLine(speaker=pair.me.owner, text=opening, importance=2, remark=number),
+        SpokenLine(speaker=pair.you.owner, text=answer, importance=2, warmth=1),
     ]
 
 
-def work(pair: Pair) -> list[Line]:
+def work(pair: Pair) -> list[SpokenLine]:
     """How the day's work goes."""
     return [
         pair.yours(f"How is work, {pair.me.first_name}?", 2),
@@ -108,7 +108,7 @@ def work(pair: Pair) -> list[Line]:
     ]
 
 
-def hobby(pair: Pair) -> list[Line]:
+def hobby(pair: Pair) -> list[SpokenLine]:
     """What one loves, told once; warmer when both love it."""
     if pair.me.owner in pair.body(pair.you).hobbies:
         return []
@@ -121,12 +121,14 @@ def hobby(pair: Pair) -> list[Line]:
     )
     text = f"Lately I spend every free hour on {pair.me.hobby}, mostly at {where}."
     return [
-        Line(speaker=pair.me.owner, text=text, importance=3, hobby=True),
-        Line(speaker=pair.you.owner, text=answer, importance=5 if shared else 3, hobby=True, warmth=8 if shared else 1),
+        SpokenLine(speaker=pair.me.owner, text=text, importance=3, hobby=True),
+        SpokenLine(
+            speaker=pair.you.owner, text=answer, importance=5 if shared else 3, hobby=True, warmth=8 if shared else 1
+        ),
     ]
 
 
-def gossip(pair: Pair) -> list[Line]:
+def gossip(pair: Pair) -> list[SpokenLine]:
     """What `you` thinks of somebody else whom `you` has feelings for."""
     known = {o: f for o, f in pair.body(pair.you).feelings.items() if o != pair.me.owner and abs(f) >= 12}
     if not known:
@@ -142,7 +144,7 @@ def gossip(pair: Pair) -> list[Line]:
     ]
 
 
-def trouble(pair: Pair) -> list[Line]:
+def trouble(pair: Pair) -> list[SpokenLine]:
     """A low mood, and some comfort."""
     if pair.body(pair.me).mood * 100 >= 45 * FULL:
         return []
@@ -150,11 +152,11 @@ def trouble(pair: Pair) -> list[Line]:
     return [
         pair.mine("I am worn out, I hardly sleep." if tired else "I feel a bit lonely these days.", 5),
         pair.yours("I am sorry to hear that. Come by whenever you like, the door is open.", 5),
-        Line(speaker=pair.me.owner, text="Thank you, that means a lot to me.", importance=4, warmth=10),
+        SpokenLine(speaker=pair.me.owner, text="Thank you, that means a lot to me.", importance=4, warmth=10),
     ]
 
 
-def news(pair: Pair) -> list[Line]:
+def news(pair: Pair) -> list[SpokenLine]:
     """Something that only `me` knows. Invitations are passed on as such."""
     known = pair.body(pair.you).news
     items = [pair.state.news[n] for n in pair.body(pair.me).news if n not in known and n in pair.state.news]
@@ -167,7 +169,7 @@ def news(pair: Pair) -> list[Line]:
     where = pair.setting.where(item.place)
     serious, said = item.importance >= 5, item.text[0].lower() + item.text[1:]
     return [
-        Line(
+        SpokenLine(
             speaker=pair.me.owner,
             text=f"{pair.chance.pick(phrases.NEWS_OPENINGS)} They say at {where} that {said}",
             importance=min(item.importance, 6),
@@ -177,20 +179,20 @@ def news(pair: Pair) -> list[Line]:
     ]
 
 
-def _invitation(pair: Pair, item: News) -> list[Line]:
+def _invitation(pair: Pair, item: News) -> list[SpokenLine]:
     where, at = pair.setting.where(item.place), when(item.minute, pair.minute)
     if item.host == pair.me.owner:
         opening = f"I am holding {item.what} at {where} {at}. Will you come?"
     else:
         host = pair.setting.name(item.host)
         opening = f"{host} is holding {item.what} at {where} {at}. Are you coming too?"
-    lines = [Line(speaker=pair.me.owner, text=opening, importance=7, tells=item.id)]
+    lines = [SpokenLine(speaker=pair.me.owner, text=opening, importance=7, tells=item.id)]
     feeling = pair.body(pair.you).feelings.get(item.host, 0)
     if is_taken(pair.state, pair.you.owner, item.minute):
         lines.append(pair.yours("What a pity, I have already promised to be somewhere else then.", 4))
     elif pair.chance.percent(min(90, 55 + feeling)):
         text = f"I would love to. I will be at {where} {at}."
-        lines.append(Line(speaker=pair.you.owner, text=text, importance=7, joins=item.id, warmth=4))
+        lines.append(SpokenLine(speaker=pair.you.owner, text=text, importance=7, joins=item.id, warmth=4))
         if pair.chance.percent(40):
             lines.append(pair.mine("Wonderful! Tell the others, the more the merrier.", 3))
     else:
@@ -198,7 +200,7 @@ def _invitation(pair: Pair, item: News) -> list[Line]:
     return lines
 
 
-def meeting(pair: Pair) -> list[Line]:
+def meeting(pair: Pair) -> list[SpokenLine]:
     """An appointment of the two, later today or tomorrow."""
     what, kind = pair.chance.pick(phrases.MEETINGS)
     later_today = pair.minute % DAY < 840 and pair.chance.percent(50)
@@ -212,7 +214,7 @@ def meeting(pair: Pair) -> list[Line]:
             pair.mine(f"Shall we {what} at {where} {at}?", 4),
             pair.yours("I cannot, I am sorry. Some other time.", 3),
         ]
-    appointment = Appointment(
+    appointment = Meeting(
         id=f"meeting-{pair.minute}-{pair.me.owner}",
         what=what,
         place=place,
@@ -221,7 +223,7 @@ def meeting(pair: Pair) -> list[Line]:
     )
     return [
         pair.mine(f"Shall we {what} at {where} {at}?", 5),
-        Line(
+        SpokenLine(
             speaker=pair.you.owner,
             text=f"Yes, gladly. I will see you at {where} {at}.",
             importance=6,
@@ -231,7 +233,7 @@ def meeting(pair: Pair) -> list[Line]:
     ]
 
 
-def favour(pair: Pair) -> list[Line]:
+def favour(pair: Pair) -> list[SpokenLine]:
     """A promise that `you` still owes is kept or broken; otherwise `me` asks for something new."""
     owed = next((p for p in pair.state.promises if (p.giver, p.taker) == (pair.you.owner, pair.me.owner)), None)
     if owed is None:
@@ -242,7 +244,7 @@ def favour(pair: Pair) -> list[Line]:
         promise = Promise(giver=pair.you.owner, taker=pair.me.owner, thing=ask, done=done, minute=pair.minute)
         return [
             pair.mine(f"I have a favour to ask, {pair.you.first_name}. Could you {ask}?", 4),
-            Line(
+            SpokenLine(
                 speaker=pair.you.owner,
                 text=f"Of course, I promise: I will {thing}.",
                 importance=6,
@@ -256,14 +258,16 @@ def favour(pair: Pair) -> list[Line]:
     if pair.chance.percent(75):
         return [
             pair.mine("You had promised me something, remember?", 4),
-            Line(
+            SpokenLine(
                 speaker=pair.you.owner, text=f"And I kept my word: I {owed.done}.", importance=6, keeps=True, warmth=10
             ),
             pair.mine("So you did. Thank you!", 3),
         ]
     return [
         pair.mine(f"Did you not promise to {owed.thing}?", 5),
-        Line(speaker=pair.you.owner, text="Oh no, I forgot. I am so sorry!", importance=6, keeps=True, warmth=-12),
+        SpokenLine(
+            speaker=pair.you.owner, text="Oh no, I forgot. I am so sorry!", importance=6, keeps=True, warmth=-12
+        ),
         pair.mine("Never mind. But I was counting on you.", 5),
     ]
 

@@ -18,7 +18,7 @@ from simulation.town.observations import Seen
 from simulation.town.perception import Perception
 from simulation.town.setting import Setting
 from simulation.town.state import FULL, Body, State
-from simulation.world import Change
+from simulation.world import AppliedChange
 
 ADVICE_LASTS = 60  # minutes for which a chosen action is followed
 
@@ -108,7 +108,7 @@ class Town:
             raise ValueError(f"{owner!r} has not left town and cannot join")
         self._state.away.remove(owner)
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: AppliedChange) -> None:
         """Take over a new plan, an item's status, a change of feelings or a chosen action; the rest is memory's."""
         body = self._state.bodies.get(change.owner)
         if body is None:

@@ -19,7 +19,7 @@ from memory.stream import Stream
 from memory.summaries.conversations import conversations
 from ops.drive import drive
 from scheduler.config.settings import Settings
-from scheduler.engine.turn import Outcome
+from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.audit.audit import audit, audit_budget
 from scheduler.journal.history import Change
 from scheduler.tick.loop import Tick
@@ -35,7 +35,7 @@ class CheckedLoop(TickLoop):
 
     act_prompts = 0  # that name the present plan item
 
-    def _close(self, number: int) -> Outcome:
+    def _close(self, number: int) -> FinishedTick:
         outcome = super()._close(number)
         minute, limits = self.mind.facts.minute(number), self.mind.facts.limits
         for owner, stream in self.mind.streams.items():

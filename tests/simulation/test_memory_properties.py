@@ -25,12 +25,12 @@ from memory.summaries.conversations import conversations
 from prompts.answers import Activity, DailyPlan, ReflectionAnswer, SummaryAnswer
 from scheduler.budget.rules import facts_of, rules_of, view_of
 from scheduler.config.settings import Settings
-from scheduler.engine.engine import Mind
+from scheduler.engine.engine import RunEngine
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.engine.turn import WorldTurn
 from scheduler.journal.history import redo
-from scheduler.journal.lines import Notes, read_line, write_line
-from scheduler.ledger.answers import Row
+from scheduler.journal.lines import TickNotes, read_line, write_line
+from scheduler.ledger.answers import DueJob
 from scheduler.ledger.claims import Result
 from tasks.registry import kind_of, kinds
 from tests.simulation.lived import UNSUMMARISED, lost
@@ -88,7 +88,7 @@ class Run:
     """The state of a run, what was done to it by hand, and a second one that is made of its journal."""
 
     def __init__(self) -> None:
-        self.mind = Mind(
+        self.mind = RunEngine(
             run="any", rules=rules_of(SETTINGS, kinds(), lambda owner: {"free": True}), facts=facts_of(SETTINGS, (), 0),
             view=view_of(SETTINGS),
         )  # fmt: skip
@@ -121,7 +121,7 @@ class Run:
             self.world.asked.append(Archive(owner=ANN, numbers=(number,)))
         core = self.mind.end(self.tick, self.world).core
         self.world = WorldTurn()
-        stored, digest, chain = write_line(core, Notes(epoch=1), self.digest, self.chain, 1)
+        stored, digest, chain = write_line(core, TickNotes(epoch=1), self.digest, self.chain, 1)
         line = read_line(stored, self.tick, self.digest, self.chain)
         self.digest, self.chain = digest, chain
         redo(line, self.redone)
@@ -129,12 +129,12 @@ class Run:
             changed = stream.take_changes()
             self._note_told(owner, stream, changed.archived)
 
-    def _row(self, item: OpenJob, fate: Fate) -> Row:
+    def _row(self, item: OpenJob, fate: Fate) -> DueJob:
         key = item.job.key
         if not item.admitted:
-            return Row(key, "held", None, 0)
+            return DueJob(key, "held", None, 0)
         if fate in ("is late", "dies"):
-            return Row(key, "open" if fate == "is late" else "dead", None, 1)
+            return DueJob(key, "open" if fate == "is late" else "dead", None, 1)
         kind, case = kind_of(key.kind), self.mind.case_of(item)
         effects: tuple[Effect, ...] = ()
         if fate == "answers" and key.kind in ANSWERS:
@@ -143,8 +143,8 @@ class Run:
             except ValueError:
                 fate = "fails"
         if fate == "answers" and key.kind in ANSWERS:
-            return Row(key, "staged", Result(effects=effects, source="llm"), 1, 1)
-        return Row(key, "staged", Result(effects=kind.heuristic(case), source="heuristic", reason="failed"), 1, 1)
+            return DueJob(key, "staged", Result(effects=effects, source="llm"), 1, 1)
+        return DueJob(key, "staged", Result(effects=kind.heuristic(case), source="heuristic", reason="failed"), 1, 1)
 
     def _note_told(self, owner: str, stream: Stream, archived: Sequence[int]) -> None:
         """Each entry goes into one summary, which says so; a repair takes the place of the summary it repairs."""

@@ -30,7 +30,7 @@ from scheduler.config.settings import Settings
 from scheduler.ledger.keys import ENDPOINTS, endpoint_keys, new_nonce
 from workers.gate.endpoint_reports import Report, Reports
 from workers.gate.verdict import verdict_of
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure
 
 SECOND = 1_000_000  # microseconds
@@ -131,7 +131,7 @@ class Gate:
             log.warning("endpoint.gate_away", endpoint=endpoint, error=type(error).__name__)
             return Refused(why="gate_away")
 
-    def leave(self, entered: Entered, answer: Answer | None) -> None:
+    def leave(self, entered: Entered, answer: ModelAnswer | None) -> None:
         """Say how a call ended; None when it is not known. Returns at once, but for a probe: its end is told first."""
         limits, failure = self._endpoints[entered.endpoint], answer.failure if answer is not None else None
         used = answer.usage.tokens if answer is not None else 0

@@ -18,16 +18,16 @@ from memory.errors import text_of
 from prompts.render import Rendered, Templates
 from scheduler.config.settings import Settings
 from scheduler.intake.effects import check_effects
-from scheduler.intake.kind_effects import EFFECTS_REFUSED, Made, made_without_model, place_of
+from scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model, place_of
 from scheduler.ledger.claims import Claim, PromptCount, Result
 from tasks.job import Cost
 from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
-from workers.jobs.repair import OF_ANSWERS, UNUSABLE, complaint_of, repair_of
-from workers.jobs.shared_calls import Asked, NotAsked
-from workers.llm.answer import Answer
+from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repair_of
+from workers.jobs.shared_calls import CallResult, NotAsked
+from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
 from workers.llm.prompt_check import WrongPrompt
 from workers.llm.tokens import PromptDoesNotFit, fit, is_plain, prompt_tokens
@@ -49,7 +49,7 @@ class Lesson(NamedTuple):
 NEW = Lesson()
 
 
-class Outcome(NamedTuple):
+class AttemptOutcome(NamedTuple):
     """What came of one attempt."""
 
     result: Result | None  # None: another attempt may do better
@@ -74,7 +74,7 @@ class Attempts:
         self._capture = Capture(client, settings)
         self._refused: set[str] = set()  # kinds that were told of
 
-    def make(self, claim: Claim, deadline: float, lesson: Lesson) -> Outcome:
+    def make(self, claim: Claim, deadline: float, lesson: Lesson) -> AttemptOutcome:
         """Make one attempt.
 
         Args:
@@ -86,7 +86,7 @@ class Attempts:
             kind = kind_of(job.key.kind)
         except UnknownKind as error:
             log.error("job.unknown_kind", job=job.id, error=str(error))
-            return Outcome(None, Cost(), 1.0)
+            return AttemptOutcome(None, Cost(), 1.0)
         if not job.model:
             return self._of_no_model(kind, claim)
         model = claim.model
@@ -113,7 +113,7 @@ class Attempts:
         if isinstance(asked, NotAsked):  # it must not be asked now
             self._capture.keep(claim, prompt, asked, asked.why)
             again = asked.why == "stopping" and not claim.last
-            return Outcome(None, Cost()) if again else self._unasked(kind, claim, asked.why, asked.because)
+            return AttemptOutcome(None, Cost()) if again else self._unasked(kind, claim, asked.why, asked.because)
         effects, failure, complaint = self._effects_of(kind, claim, prompt, asked.answer)
         self._capture.keep(claim, prompt, asked, failure)
         if effects is not None:
@@ -122,7 +122,7 @@ class Attempts:
                 saved=asked.saved, model=model.name, prompt=prompt.version, count=_count(asked.answer, prompt),
                 unreported=asked.answer.estimated,
             )  # fmt: skip
-            return Outcome(result, _spent(asked))
+            return AttemptOutcome(result, _spent(asked))
         return self._failed(kind, claim, prompt, asked, failure, complaint, deadline, lesson)
 
     def probe(self, endpoint: str) -> None:
@@ -134,7 +134,7 @@ class Attempts:
         self._calls.close()
 
     def _effects_of(
-        self, kind: Kind, claim: Claim, prompt: Prompt, answer: Answer
+        self, kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer
     ) -> tuple[tuple[Effect, ...] | None, str, str]:
         """What an answer asks for; or None, the class of the failure and what the kind says of it."""
         if answer.value is None:
@@ -152,12 +152,12 @@ class Attempts:
         kind: Kind,
         claim: Claim,
         prompt: Prompt,
-        asked: Asked,
+        asked: CallResult,
         failure: str,
         complaint: str,
         deadline: float,
         lesson: Lesson,
-    ) -> Outcome:
+    ) -> AttemptOutcome:
         """Another attempt where it may do better, its time allows it and claims are left; else the heuristic."""
         answer, pause = asked.answer, 0.0
         if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
@@ -166,39 +166,39 @@ class Attempts:
                 log.warning("prompt.halved", job=claim.job.id)
         elif failure in OF_ANSWERS:
             again = not lesson.corrected
-            complaint = complaint or complaint_of(failure, answer.text, prompt.answer, claim.job.output_cap)
+            complaint = complaint or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
             lesson = lesson._replace(corrected=True, repair=repair_of(self._templates, answer.text, complaint))
         else:
             again, pause = answer.retryable, _pause(answer, claim.number)
         if again and not claim.last and time.monotonic() + pause < deadline:
-            return Outcome(None, _spent(asked), pause, failure, lesson)
+            return AttemptOutcome(None, _spent(asked), pause, failure, lesson)
         made = self._without_model(kind, claim, failure)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
             model=claim.job.model, failure=failure, refusal=made.refusal, count=_count(answer, prompt),
             unreported=answer.estimated,
         )  # fmt: skip
-        return Outcome(result, _spent(asked), failure=failure)
+        return AttemptOutcome(result, _spent(asked), failure=failure)
 
-    def _unasked(self, kind: Kind, claim: Claim, why: str, because: str = "") -> Outcome:
+    def _unasked(self, kind: Kind, claim: Claim, why: str, because: str = "") -> AttemptOutcome:
         """The heuristic at once: nothing was spent, and another attempt would fare no better here."""
         made = self._without_model(kind, claim, why)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", model=claim.job.model, failure=why,
             because=because, refusal=made.refusal,
         )  # fmt: skip
-        return Outcome(result, Cost(), failure=why)
+        return AttemptOutcome(result, Cost(), failure=why)
 
-    def _asking_failed(self, kind: Kind, claim: Claim) -> Outcome:
+    def _asking_failed(self, kind: Kind, claim: Claim) -> AttemptOutcome:
         """The heuristic at once. Whether a request was sent is not known, so the whole reservation counts as spent."""
         made, spent = self._without_model(kind, claim, ASKING_FAILED), claim.job.reserved
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=spent, model=claim.job.model,
             failure=ASKING_FAILED, refusal=made.refusal, unreported=True,
         )  # fmt: skip
-        return Outcome(result, spent, failure=ASKING_FAILED)
+        return AttemptOutcome(result, spent, failure=ASKING_FAILED)
 
-    def _of_no_model(self, kind: Kind, claim: Claim) -> Outcome:
+    def _of_no_model(self, kind: Kind, claim: Claim) -> AttemptOutcome:
         """The heuristic that was asked for."""
         made = made_without_model(kind, claim.case)
         if made.refusal:
@@ -206,10 +206,10 @@ class Attempts:
             result = Result(
                 effects=(), source="heuristic", reason="failed", failure=EFFECTS_REFUSED, refusal=made.refusal
             )
-            return Outcome(result, Cost(), failure=EFFECTS_REFUSED)
-        return Outcome(Result(effects=made.effects, source="heuristic"), Cost())
+            return AttemptOutcome(result, Cost(), failure=EFFECTS_REFUSED)
+        return AttemptOutcome(Result(effects=made.effects, source="heuristic"), Cost())
 
-    def _without_model(self, kind: Kind, claim: Claim, failure: str) -> Made:
+    def _without_model(self, kind: Kind, claim: Claim, failure: str) -> KindEffects:
         log.warning("job.degraded", job=claim.job.id, failure=failure)
         made = made_without_model(kind, claim.case, halved=failure in HALVED)
         if made.refusal:
@@ -237,18 +237,18 @@ def _fitted(kind: Kind, claim: Claim, lesson: Lesson) -> Prompt:
     return fitted()
 
 
-def _spent(asked: Asked) -> Cost:
+def _spent(asked: CallResult) -> Cost:
     return Cost() if asked.saved else asked.answer.usage
 
 
-def _count(answer: Answer, prompt: Prompt) -> PromptCount | None:
+def _count(answer: ModelAnswer, prompt: Prompt) -> PromptCount | None:
     """What there is to learn from a prompt."""
     if not answer.prompt_tokens or not is_plain(prompt):
         return None
     return PromptCount(prompt_tokens(prompt), answer.prompt_tokens)
 
 
-def _pause(answer: Answer, attempt: int) -> float:
+def _pause(answer: ModelAnswer, attempt: int) -> float:
     """Seconds before the next attempt: what the provider asked for, else growing with each attempt."""
     if answer.failure is not None and answer.failure.kind == "unsupported":
         return 0.0  # the next one asks in another way

@@ -19,9 +19,9 @@ from scheduler.ledger.real_day import Held, RealDay
 from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.gate.gate import Gate, Refused
-from workers.jobs.response_cache import Question, ResponseCache
-from workers.jobs.shared_calls import Asked, NotAsked, SharedCalls
-from workers.llm.answer import Answer
+from workers.jobs.response_cache import CachedQuestion, ResponseCache
+from workers.jobs.shared_calls import CallResult, NotAsked, SharedCalls
+from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
 
 ASKING_FAILED = "asking_failed"
@@ -46,14 +46,14 @@ class Calls:
         self._shared = SharedCalls()
         self._unusable: set[str] = set()  # endpoints that were told of
 
-    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Asked | NotAsked:
+    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> CallResult | NotAsked:
         """Ask once; or say why that may not be, when nothing was spent."""
-        question = Question.of(prompt, model, job.output_cap)
+        question = CachedQuestion.of(prompt, model, job.output_cap)
         known = self._cache.find(job, question, prompt)
         if known is not None:
-            return Asked(known, saved=True)
+            return CallResult(known, saved=True)
         asked = self._shared.ask(question, deadline, lambda: self._call(job, prompt, model, deadline))
-        if isinstance(asked, Asked):
+        if isinstance(asked, CallResult):
             self._cache.keep(job, question, asked.answer)
         return asked
 
@@ -67,7 +67,7 @@ class Calls:
         """Tell the gate what has not been told yet."""
         self._gate.close()
 
-    def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> Answer | NotAsked:
+    def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> ModelAnswer | NotAsked:
         try:
             self._models.get_ready(prompt, model=model)  # before the gate counts it as sent: the first takes a while
         except (ConfigurationError, KeyError) as error:  # as without the endpoint's key: other workers may have it
@@ -85,7 +85,7 @@ class Calls:
         if isinstance(entered, Refused):
             self._day.settle(held, Cost())
             return NotAsked(entered.why, entered.because)
-        answer: Answer | None = None
+        answer: ModelAnswer | None = None
         try:
             answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
             self._day.settle(held, answer.usage)

@@ -15,7 +15,7 @@ from scheduler.ledger.keys import captured_keys, incarnation_key, run_prefix
 from tasks.job import JobKey
 from tasks.kind import Prompt
 from workers.jobs.kept_texts import KeptTexts
-from workers.jobs.shared_calls import Asked, NotAsked
+from workers.jobs.shared_calls import CallResult, NotAsked
 
 MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
 MOST_ANSWER = 100_000  # characters of an answer that are kept
@@ -40,12 +40,12 @@ class Capture:
         self._on = settings.capture
         self._texts = _texts(client, settings)
 
-    def keep(self, claim: Claim, prompt: Prompt, asked: Asked | NotAsked, failure: str) -> None:
+    def keep(self, claim: Claim, prompt: Prompt, asked: CallResult | NotAsked, failure: str) -> None:
         """Keep an attempt's prompt, and its answer or why there is none."""
         if not self._on:
             return
         job = claim.job
-        text, saved = (asked.answer.text, asked.saved) if isinstance(asked, Asked) else ("", False)
+        text, saved = (asked.answer.text, asked.saved) if isinstance(asked, CallResult) else ("", False)
         kept = Captured(
             attempt=claim.number,
             model=job.model,

@@ -31,7 +31,7 @@ def repair_of(templates: Templates, text: str, complaint: str) -> Rendered | Non
     return templates.render("repair", shown)
 
 
-def complaint_of(failure: str, text: str, answer: type[BaseModel], cap: int) -> str:
+def describe_fault(failure: str, text: str, answer: type[BaseModel], cap: int) -> str:
     """What is wrong with an answer, in words for the model: it may hold its own.
 
     Args:

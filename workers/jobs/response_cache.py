@@ -23,7 +23,7 @@ from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.jobs.kept_texts import KeptTexts
 from workers.jobs.repair import OF_ANSWERS
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
 from workers.llm.reply import Reply, validated
 from workers.llm.schema import plain_schema
@@ -39,7 +39,7 @@ class _Kept(msgspec.Struct, frozen=True):
     failure: FailureKind | None  # what was wrong with it, as far as its kind did not judge it
 
 
-class Question(NamedTuple):
+class CachedQuestion(NamedTuple):
     """All that is sent to a model. Two questions that are equal are the same request."""
 
     endpoint: str
@@ -51,7 +51,7 @@ class Question(NamedTuple):
     output_cap: int
 
     @classmethod
-    def of(cls, prompt: Prompt, model: Model, output_cap: int) -> Question:
+    def of(cls, prompt: Prompt, model: Model, output_cap: int) -> CachedQuestion:
         """What is asked of this model when it is shown this prompt."""
         return cls(model.endpoint, model.model, model.seed, prompt.system, prompt.user, prompt.answer, output_cap)
 
@@ -73,7 +73,7 @@ class ResponseCache:
             seconds=settings.response_cache_days * 86_400,
         )
 
-    def find(self, job: Job, question: Question, prompt: Prompt) -> Answer | None:
+    def find(self, job: Job, question: CachedQuestion, prompt: Prompt) -> ModelAnswer | None:
         """The answer that this job of an earlier run got to this question, with the usage that it had then."""
         (raw,) = self._texts.find(RESPONSES, [_field(job, question)]) if self._on else (None,)
         if raw is None:
@@ -84,7 +84,7 @@ class ResponseCache:
             return None
         wrong = Failure(kind=kept.failure) if kept.failure is not None else None
         value, failure = validated(Reply(text=kept.text, failure=wrong), prompt.answer)
-        return Answer(
+        return ModelAnswer(
             usage=kept.usage,
             estimated=kept.estimated,
             value=value,
@@ -93,7 +93,7 @@ class ResponseCache:
             text=kept.text,
         )
 
-    def keep(self, job: Job, question: Question, answer: Answer) -> None:
+    def keep(self, job: Job, question: CachedQuestion, answer: ModelAnswer) -> None:
         """Remember what a model answered."""
         failure = answer.failure.kind if answer.failure is not None else None
         if self._on and answer.text and (failure is None or failure in OF_ANSWERS):
@@ -101,5 +101,5 @@ class ResponseCache:
             self._texts.keep(RESPONSES, _field(job, question), msgspec.json.encode(kept))
 
 
-def _field(job: Job, question: Question) -> str:
+def _field(job: Job, question: CachedQuestion) -> str:
     return f"{question.digest()}/{job.key.text()}"

@@ -8,13 +8,13 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import NamedTuple
 
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 
 
-class Asked(NamedTuple):
+class CallResult(NamedTuple):
     """What came of a question."""
 
-    answer: Answer
+    answer: ModelAnswer
     saved: bool  # another's call was answered so: this one cost nothing
 
 
@@ -30,9 +30,11 @@ class SharedCalls:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way: dict[Hashable, Future[Answer | NotAsked]] = {}
+        self._under_way: dict[Hashable, Future[ModelAnswer | NotAsked]] = {}
 
-    def ask(self, question: Hashable, deadline: float, call: Callable[[], Answer | NotAsked]) -> Asked | NotAsked:
+    def ask(
+        self, question: Hashable, deadline: float, call: Callable[[], ModelAnswer | NotAsked]
+    ) -> CallResult | NotAsked:
         """Make the call, or have part in the same one.
 
         What kept another from its answer (its own deadline, a limit) need not stand in the way here: then it is called
@@ -46,7 +48,7 @@ class SharedCalls:
         while True:
             with self._lock:
                 shared = self._under_way.get(question)
-                mine: Future[Answer | NotAsked] = Future()
+                mine: Future[ModelAnswer | NotAsked] = Future()
                 if shared is None:
                     self._under_way[question] = mine
             if shared is None:
@@ -55,13 +57,13 @@ class SharedCalls:
                 answer = shared.result(max(0.0, deadline - time.monotonic()))
             except TimeoutError:
                 return _asked(call())  # which says that its time is over
-            if isinstance(answer, Answer) and (answer.failure is None or answer.failure.kind != "timeout"):
-                return Asked(answer, saved=True)
+            if isinstance(answer, ModelAnswer) and (answer.failure is None or answer.failure.kind != "timeout"):
+                return CallResult(answer, saved=True)
 
     def _call(
-        self, question: Hashable, mine: Future[Answer | NotAsked], call: Callable[[], Answer | NotAsked]
-    ) -> Asked | NotAsked:
-        answer: Answer | NotAsked = NotAsked("")
+        self, question: Hashable, mine: Future[ModelAnswer | NotAsked], call: Callable[[], ModelAnswer | NotAsked]
+    ) -> CallResult | NotAsked:
+        answer: ModelAnswer | NotAsked = NotAsked("")
         try:
             answer = call()
             return _asked(answer)
@@ -71,5 +73,5 @@ class SharedCalls:
             mine.set_result(answer)
 
 
-def _asked(answer: Answer | NotAsked) -> Asked | NotAsked:
-    return Asked(answer, saved=False) if isinstance(answer, Answer) else answer
+def _asked(answer: ModelAnswer | NotAsked) -> CallResult | NotAsked:
+    return CallResult(answer, saved=False) if isinstance(answer, ModelAnswer) else answer

@@ -11,7 +11,7 @@ from workers.llm.failures import Failure
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class ModelAnswer:
     """What came of one `ask`: a value or a failure, never both, and what it cost."""
 
     usage: Cost  # calls: requests really sent; tokens: prompt and output, reasoning included

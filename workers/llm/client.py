@@ -1,7 +1,7 @@
 """Ask a model, and say exactly what came of it: a validated answer or a named failure, and in either case its cost.
 
 Any endpoint that speaks OpenAI's chat completions will do. A provider's fault never raises: it is a `Failure` in the
-`Answer`. Retries are the caller's, since each needs a reservation of its own; the client's are switched off.
+`ModelAnswer`. Retries are the caller's, since each needs a reservation of its own; the client's are switched off.
 
 Keys, prompts and what models and providers write never reach a log, a repr or an error text.
 """
@@ -26,12 +26,12 @@ from scheduler.config.endpoints import Endpoint, Model
 from tasks.kind import Prompt
 from workers.llm import failures as failures
 from workers.llm.address import Address, address_of
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.llm.dialect import Dialect, Dialects
 from workers.llm.dialect_store import DialectStore
 from workers.llm.event_loop import EventLoopThread
 from workers.llm.failures import Failure
-from workers.llm.http import Call, NoResponse, PooledRequest, Response
+from workers.llm.http import Call, HttpResponse, NoResponse, PooledRequest
 from workers.llm.reply import Reply, cost_of, read_completion, validated
 from workers.llm.schema import plain_schema
 from workers.llm.usage import read_usage
@@ -73,7 +73,7 @@ class ModelClient:
         self._request: PooledRequest | None = None
         self._calls: set[asyncio.Task[Any]] = set()
 
-    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> Answer:
+    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
         """Ask once: one request, since each needs a reservation of its own. The calling thread waits.
 
         What the endpoint refuses (a schema, a parameter) is learned: the failure is `unsupported`, and the next ask
@@ -119,7 +119,7 @@ class ModelClient:
         elif estimated:
             _log.info("llm.no_usage", model=model.name)
         told = reply.usage.prompt if reply.usage is not None else 0
-        return Answer(
+        return ModelAnswer(
             usage=spent, estimated=estimated, value=value, failure=failure, prompt_tokens=told, text=reply.text
         )
 
@@ -147,7 +147,7 @@ class ModelClient:
 
     # -- on the event loop -----------------------------------------------------------------------------
 
-    async def _exchange(self, body: bytes, call: Call, *, models: bool = False) -> Response | Failure:
+    async def _exchange(self, body: bytes, call: Call, *, models: bool = False) -> HttpResponse | Failure:
         """One request; its response if it came, and whole, before the deadline."""
         if self._closed.is_set():
             return _CLOSED
@@ -181,7 +181,7 @@ class ModelClient:
             )
         return self._request
 
-    async def _listed(self, call: Call) -> Response:
+    async def _listed(self, call: Call) -> HttpResponse:
         request = PooledRequest(
             _request_to(self._address, "/models"), 1, CONNECT_TIMEOUT, self._address.proxy, self._tls
         )
@@ -222,7 +222,7 @@ def _request_to(address: Address, path: Literal["/chat/completions", "/models"])
     return written[0]
 
 
-def _refused(response: Response) -> Reply:
+def _refused(response: HttpResponse) -> Reply:
     """What an error response says."""
     told: object = response.content.decode(errors="replace")
     with contextlib.suppress(ValueError, RecursionError):

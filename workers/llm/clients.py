@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scheduler.config.endpoints import Endpoint, Model
 from tasks.kind import Prompt
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.llm.dialect_store import DialectStore
 from workers.llm.event_loop import EventLoopThread
 from workers.llm.failures import Failure
@@ -34,7 +34,7 @@ class ModelClients:
         self._clients: dict[str, ModelClient] = {}
         self._lock = threading.Lock()
 
-    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> Answer:
+    def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
         """Ask the model once, as `ModelClient.ask` says.
 
         Raises:

@@ -32,7 +32,7 @@ class NoResponse(Exception):
         self.detail = detail
 
 
-class Response(NamedTuple):
+class HttpResponse(NamedTuple):
     """A whole response."""
 
     status: int
@@ -86,7 +86,7 @@ class PooledRequest:
             trace_configs=[trace],
         )
 
-    async def send(self, body: bytes, call: Call) -> Response:
+    async def send(self, body: bytes, call: Call) -> HttpResponse:
         """Send the request with this body and read its whole response.
 
         Raises:
@@ -100,7 +100,7 @@ class PooledRequest:
                     # A compressed answer could pass the cap on the wire and fill the memory here; none was asked for.
                     response.close()
                     raise NoResponse("not_json", "a compressed answer although identity was asked for")
-                return Response(response.status, response.headers, await _read(response))
+                return HttpResponse(response.status, response.headers, await _read(response))
         except (aiohttp.ClientError, OSError) as error:  # without its text: that may hold parts of a header
             raise NoResponse("connection", type(error).__name__) from None
 

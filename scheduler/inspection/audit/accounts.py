@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import msgspec
 
 from memory.clock import day_of
-from scheduler.budget.budget import Cell, amounts, cell_in_words
+from scheduler.budget.budget import Cell, amounts, format_cell
 from scheduler.budget.budget_lines import BudgetLine
 from scheduler.config.limits import UNITS
-from scheduler.inspection.snapshot import Snapshot
-from scheduler.journal.run_totals import Standing
+from scheduler.inspection.snapshot import AccountsSnapshot
+from scheduler.journal.run_totals import RunTotals
 from scheduler.tick.commit import KEPT_DAYS
 from tasks.job import Cost, Job
 
@@ -23,7 +23,7 @@ def over_limit(lines: Iterable[BudgetLine]) -> list[str]:
     """Windows in which reserved + spent is above limit + overrun, or an account is negative."""
     found = []
     for line in lines:
-        where = cell_in_words(f"{line.window} {line.scope} {line.unit}")
+        where = format_cell(f"{line.window} {line.scope} {line.unit}")
         if min(line.reserved, line.spent, line.overrun) < 0:
             found.append(f"{where}: negative account (reserved {line.reserved}, spent {line.spent})")
         if line.limit is not None and line.reserved + line.spent > line.limit + line.overrun:
@@ -33,7 +33,7 @@ def over_limit(lines: Iterable[BudgetLine]) -> list[str]:
     return found
 
 
-def wrong_reservations(ledger: Snapshot) -> list[str]:
+def wrong_reservations(ledger: AccountsSnapshot) -> list[str]:
     """The reserved accounts against the open jobs and unsettled attempts that hold them."""
     expected: Counter[Account] = Counter()
     opens: Counter[int] = Counter()
@@ -59,14 +59,14 @@ def wrong_reservations(ledger: Snapshot) -> list[str]:
         actual = ledger.accounts.get(account, {}).get("reserved", 0)
         if account[0] in ledger.windows and actual != expected[account]:
             found.append(
-                f"{cell_in_words(' '.join(account))}: reserved {actual}, but jobs and attempts hold {expected[account]}"
+                f"{format_cell(' '.join(account))}: reserved {actual}, but jobs and attempts hold {expected[account]}"
             )
     if ledger.open != dict(opens):
         found.append(f"open counters {ledger.open} are not those of the open jobs and attempts {dict(opens)}")
     return found
 
 
-def wrong_view(standing: Standing, ledger: Snapshot) -> list[str]:
+def wrong_view(standing: RunTotals, ledger: AccountsSnapshot) -> list[str]:
     """Admission's view, field by field; that of a closed window may have been forgotten when no open job names it."""
     kept = {field.partition("|")[0] for field in ledger.view}
     kept |= {cell.window for opening in standing.open.values() if opening.note for cell in opening.note.cells}
@@ -79,7 +79,7 @@ def wrong_view(standing: Standing, ledger: Snapshot) -> list[str]:
     return found
 
 
-def wrong_spending(standing: Standing, ledger: Snapshot) -> list[str]:
+def wrong_spending(standing: RunTotals, ledger: AccountsSnapshot) -> list[str]:
     """What latest attempts hold or cost: reserved + spent, less what the retry pool carries of earlier ones.
 
     It is known of open jobs and of those that ended with a result; of one that ended without, it is at most its
@@ -102,7 +102,7 @@ def wrong_spending(standing: Standing, ledger: Snapshot) -> list[str]:
         most = known[account] + unknown[account] + (actual.get("overrun", 0) if unknown[account] else 0)
         if not known[account] <= latest <= most:
             found.append(
-                f"{cell_in_words(' '.join(account))}: latest attempts hold or cost {latest}, "
+                f"{format_cell(' '.join(account))}: latest attempts hold or cost {latest}, "
                 f"by the journal and the open jobs from {known[account]} to {most}"
             )
     return found

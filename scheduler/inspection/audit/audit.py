@@ -24,12 +24,12 @@ from scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
 from scheduler.inspection.audit.keys import stray_keys
 from scheduler.inspection.audit.late_answers import wrong_late_answers
 from scheduler.inspection.audit.streams import wrong_streams
-from scheduler.inspection.snapshot import Snapshot, take_snapshot
+from scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
 from scheduler.inspection.summary import limits_of
 from scheduler.journal.checkpoint import check_streams, content_hash, load_base, load_checkpoint_streams
 from scheduler.journal.history import JournalTrimmed, pass_journal, redo
 from scheduler.journal.lines import JournalError, ReadLine
-from scheduler.journal.run_totals import Standing, same_figures, wrong_facts
+from scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
 from scheduler.ledger.run_names import prefix_of
 from scheduler.ledger.streams import UNREADABLE, load_streams
 from scheduler.tick.restore import LoopState
@@ -62,7 +62,7 @@ def audit(client: Redis, run: str) -> list[str]:
 
 
 def _audit_once(client: Redis, run: str, prefix: str) -> list[str]:
-    taken: list[Snapshot] = []
+    taken: list[AccountsSnapshot] = []
     found = _or_unreadable("the ledger", lambda: taken.append(take_snapshot(client, prefix)))
     if not taken:
         return found
@@ -81,7 +81,7 @@ def audit_budget(client: Redis, prefix: str) -> list[str]:
     return over_limit(budget_lines(client, prefix, limits_of(client, prefix)))
 
 
-def _lines(ledger: Snapshot, limits: LimitHistory) -> list[BudgetLine]:
+def _lines(ledger: AccountsSnapshot, limits: LimitHistory) -> list[BudgetLine]:
     return lines_of(ledger.accounts | jobs_of(ledger.view), limits)
 
 
@@ -104,12 +104,12 @@ class _Walk:
         JournalError: when the checkpoint that it begins with is missing or was changed.
     """
 
-    def __init__(self, client: Redis, prefix: str, ledger: Snapshot) -> None:
+    def __init__(self, client: Redis, prefix: str, ledger: AccountsSnapshot) -> None:
         self._client = client
         self._prefix = prefix
         self._ledger = ledger
         self._base = load_base(client, prefix)
-        self._standing = Standing()
+        self._standing = RunTotals()
         self._opened: set[JobKey] = set()
         self._ended: set[JobKey] = set()
         self._streams: dict[str, Stream] = {}

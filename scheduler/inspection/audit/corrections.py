@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import msgspec
 
 from scheduler.engine.corrections import Charged
-from scheduler.inspection.snapshot import Snapshot
+from scheduler.inspection.snapshot import AccountsSnapshot
 from scheduler.journal.run_totals import Charge
 from scheduler.ledger.answers import read_learned
 
 
-def wrong_corrections(ledger: Snapshot, charged: Mapping[str, Charge]) -> list[str]:
+def wrong_corrections(ledger: AccountsSnapshot, charged: Mapping[str, Charge]) -> list[str]:
     """Return what is wrong with the jobs that count in full, and with the corrections that lie there.
 
     Args:

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from scheduler.inspection.snapshot import Snapshot
-from scheduler.journal.run_totals import Opening
+from scheduler.inspection.snapshot import AccountsSnapshot
+from scheduler.journal.run_totals import JobBeginning
 from scheduler.ledger.claims import Result
 from tasks.job import JobKey
 
 
-def wrong_lists(ledger: Snapshot) -> list[str]:
+def wrong_lists(ledger: AccountsSnapshot) -> list[str]:
     """Sets and counters that do not agree with the records of the open jobs."""
     found: list[str] = []
     due: dict[str, set[str]] = {}
@@ -51,7 +51,7 @@ def wrong_lists(ledger: Snapshot) -> list[str]:
     return found
 
 
-def wrong_attempts(ledger: Snapshot, opened: Collection[JobKey], openings: Iterable[Opening]) -> list[str]:
+def wrong_attempts(ledger: AccountsSnapshot, opened: Collection[JobKey], openings: Iterable[JobBeginning]) -> list[str]:
     """Attempts of jobs that the journal does not know, and reservations that are not those it gave.
 
     Args:

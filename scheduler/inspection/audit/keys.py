@@ -7,11 +7,11 @@ from typing import Any
 
 from redis import Redis
 
-from scheduler.inspection.snapshot import Snapshot
+from scheduler.inspection.snapshot import AccountsSnapshot
 from scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key, run_base
 
 
-def stray_keys(client: Redis, run: str, prefix: str, take: Callable[[], Snapshot]) -> list[str]:
+def stray_keys(client: Redis, run: str, prefix: str, take: Callable[[], AccountsSnapshot]) -> list[str]:
     """Keys of this run's name that belong to nothing: no incarnation, owner, open job, window or due tick of its own.
 
     A run that lives makes and removes keys while they are listed: what looks stray is looked at again.
@@ -33,7 +33,7 @@ def _owners(client: Redis, prefix: str) -> set[str]:
     return {name.decode(errors="replace") for name in names}
 
 
-def _known(key: str, ledger: Snapshot, owners: Collection[str]) -> bool:
+def _known(key: str, ledger: AccountsSnapshot, owners: Collection[str]) -> bool:
     name, _, of = key.partition(":")
     match name:
         case "job":

@@ -8,12 +8,12 @@ import msgspec
 
 from memory.stream import Stream
 from scheduler.engine.late_answers import MOST, Awaited
-from scheduler.inspection.snapshot import Snapshot
+from scheduler.inspection.snapshot import AccountsSnapshot
 from scheduler.ledger.claims import Result
 from tasks.job import JobKey
 
 
-def wrong_late_answers(ledger: Snapshot, ended: Collection[JobKey], streams: Mapping[str, Stream]) -> list[str]:
+def wrong_late_answers(ledger: AccountsSnapshot, ended: Collection[JobKey], streams: Mapping[str, Stream]) -> list[str]:
     """Jobs that are awaited and have no end, or nothing left to be replaced; answers that nobody awaits.
 
     Args:

@@ -21,7 +21,7 @@ from ops.fake_llm.faults import FAULTS, FaultError, parse_faults
 from ops.fake_llm.server import FakeEndpoint, Options, _Server
 from scheduler.config.endpoints import Endpoint, Model
 from tasks.job import Job, JobKey, Reads
-from tasks.kind import Case, World
+from tasks.kind import Case, WorldFacts
 from tasks.registry import kind_of
 from workers.llm.clients import ModelClients
 
@@ -139,7 +139,7 @@ def test_requests_that_are_none_are_refused_and_the_server_lives_on() -> None:
         assert post(endpoint, request_about("The harbour sleeps."))[0] == 200
 
 
-WORLD = World(
+WORLD = WorldFacts(
     locations=(
         Location(id="hobbs_cafe", name="Hobbs Cafe", type="cafe", tags=("social",)),
         Location(id="library", name="Oak Hill Library"),

@@ -13,7 +13,7 @@ from redis import Redis
 from scheduler.config.facts import Facts
 from scheduler.inspection.replay import replay
 from scheduler.journal.history import read_journal
-from scheduler.journal.run_totals import Standing
+from scheduler.journal.run_totals import RunTotals
 from scheduler.latency.due_ticks import PAUSE, Bounds
 from scheduler.latency.latencies import Latencies
 from scheduler.ledger.answer_times import Timed
@@ -87,7 +87,7 @@ def held(host: Host) -> tuple[int, int]:
 
 def held_by_journal(host: Host, tick: int) -> int:
     """The tokens that admission counted after a tick, as the journal says."""
-    standing = Standing()
+    standing = RunTotals()
     for line in read_journal(host.client, host.ledger.prefix, 1, tick):
         standing.add(line)
     return standing.view["run:0|run|tokens"]

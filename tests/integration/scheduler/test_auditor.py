@@ -16,14 +16,14 @@ from memory.effects import Archive
 from scheduler.config.versions import SCHEMA
 from scheduler.inspection.audit.audit import audit
 from scheduler.journal.history import read_journal
-from scheduler.journal.lines import Core, Ended, Notes, write_line
+from scheduler.journal.lines import Core, Ended, TickNotes, write_line
 from scheduler.ledger.run_names import prefix_of
 from tasks.job import JobKey
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from tests.integration.scheduler.ledger.written_run import FOLDER, load
 
 Harm = Callable[[Any, str, str], object]  # client, prefix, key of an open job
-Forge = Callable[[Core, Notes], tuple[Core, Notes]]
+Forge = Callable[[Core, TickNotes], tuple[Core, TickNotes]]
 
 WRITTEN = json.loads((FOLDER / f"run-schema-{SCHEMA}.json").read_text())
 

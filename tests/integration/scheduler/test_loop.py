@@ -311,7 +311,7 @@ def test_bad_input_changes_nothing(client: FakeRedis) -> None:
         host.loop.ask(Archive(owner=OWNER, numbers=("one",)))  # type: ignore[arg-type]
     host.turn()
     last = next(iter(read_journal(client, host.ledger.prefix, 2, 2))).core
-    assert (last.observed, last.asked, last.decided) == ((), (), ())
+    assert (last.observed, last.world_effects, last.decided) == ((), (), ())
 
 
 def test_an_unknown_kind_of_a_run_is_named(client: FakeRedis) -> None:

@@ -18,7 +18,7 @@ from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.controls import SetCadence, SetLimit
 from scheduler.config.settings import Settings
-from scheduler.engine.engine import Mind
+from scheduler.engine.engine import RunEngine
 from scheduler.steering.operators import ask
 from workers.jobs.inline import InlinePublisher
 
@@ -121,7 +121,7 @@ def test_the_run_has_been_through_all_of_it(tmp_path: Path, url: str, lost: list
     client = FakeRedis()
     seen: dict[str, bool] = {}
 
-    def look(mind: Mind) -> None:
+    def look(mind: RunEngine) -> None:
         steering = mind.steering
         parts = {
             "retired": mind.retired, "open": mind.open, "held": mind.view.held, "profiles": mind.profiles,

@@ -26,7 +26,7 @@ from tests.integration.scheduler.scopes_run_case import (
     recounts,
     say,
 )
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.llm.client import ModelClient
 from workers.llm.failures import Failure
 
@@ -137,10 +137,10 @@ def test_failure_with_the_heuristic_configured_records_a_provisional_memory() ->
 def test_after_a_failure_the_next_exit_tells_what_was_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     ask = ModelClient.ask
 
-    def moody(self: ModelClient, prompt: Any, **options: Any) -> Answer:
+    def moody(self: ModelClient, prompt: Any, **options: Any) -> ModelAnswer:
         answer = ask(self, prompt, **options)
         if "second" not in prompt.user:
-            return Answer(usage=answer.usage, estimated=False, value=None, failure=Failure(kind="empty"))
+            return ModelAnswer(usage=answer.usage, estimated=False, value=None, failure=Failure(kind="empty"))
         return answer
 
     def script(loop: TickLoop, tick: Tick) -> None:

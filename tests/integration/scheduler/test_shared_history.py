@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from cogitate import Event, Tick, TickLoop
 from ops.fake_llm.server import FakeEndpoint
 from tests.integration.scheduler.scopes_run_case import ALICE, GROUP, played
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.llm.client import ModelClient
 from workers.llm.failures import Failure
 
@@ -61,7 +61,7 @@ def test_a_model_integrates_and_sees_all_three_tiers(monkeypatch: pytest.MonkeyP
     seen: list[str] = []
     ask = ModelClient.ask
 
-    def listening(self: ModelClient, prompt: Any, **options: Any) -> Answer:
+    def listening(self: ModelClient, prompt: Any, **options: Any) -> ModelAnswer:
         seen.append(prompt.user)
         return ask(self, prompt, **options)
 
@@ -91,13 +91,15 @@ def test_on_context_overflow_the_call_is_tried_once_more_without_the_oldest_half
     shown: list[int] = []
     ask = ModelClient.ask
 
-    def narrow(self: ModelClient, prompt: Any, **options: Any) -> Answer:
+    def narrow(self: ModelClient, prompt: Any, **options: Any) -> ModelAnswer:
         answer = ask(self, prompt, **options)
         if "What happened now" not in prompt.user:  # some other kind of job
             return answer
         shown.append(len(prompt.used))
         if len(prompt.used) > 10:
-            return Answer(usage=answer.usage, estimated=False, value=None, failure=Failure(kind="context_overflow"))
+            return ModelAnswer(
+                usage=answer.usage, estimated=False, value=None, failure=Failure(kind="context_overflow")
+            )
         return answer
 
     def script(loop: TickLoop, tick: Tick) -> None:

@@ -22,7 +22,7 @@ from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.summary import RunSummary, summarise_run
 from scheduler.journal.history import read_journal
-from scheduler.journal.run_totals import Standing, same_figures
+from scheduler.journal.run_totals import RunTotals, same_figures
 from scheduler.ledger.run_names import prefix_of
 from tests.integration.command import cogitate
 from workers.llm.address import servers_of
@@ -161,12 +161,12 @@ def test_a_checkpoint_of_before_counts_no_shortfalls_and_is_still_right(
     client: Redis, tmp_path: Path, nobody: str
 ) -> None:
     live(client, tmp_path, nobody)
-    now = Standing()
+    now = RunTotals()
     for line in read_journal(client, prefix_of(client, "town"), 1, 40):
         now.add(line)
     assert now.all_shortfalls
     assert now.shortfalls
-    kept = msgspec.json.decode(msgspec.json.encode(now), type=Standing)
+    kept = msgspec.json.decode(msgspec.json.encode(now), type=RunTotals)
     assert same_figures(kept, now)
     of_before = msgspec.structs.replace(kept, shortfalls={}, all_shortfalls=False)
     assert same_figures(of_before, now)

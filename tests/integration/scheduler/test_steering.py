@@ -17,7 +17,7 @@ from memory.entry import Entry
 from memory.profile import Profile
 from ops.commands.watch import one_line
 from ops.fake_llm.server import FakeEndpoint
-from scheduler.config.controls import Answer, Asked, Control, Retry, SetCadence, SetLimit, SetMode
+from scheduler.config.controls import Control, ControlAnswer, ControlRequest, Retry, SetCadence, SetLimit, SetMode
 from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.job_history import JobHistory
@@ -73,7 +73,7 @@ def journal(client: Redis, loop: TickLoop) -> list[ReadLine]:
     return list(read_journal(client, prefix_of(client, RUN), 1, loop.tick))
 
 
-def answers(client: Redis, loop: TickLoop) -> list[Answer]:
+def answers(client: Redis, loop: TickLoop) -> list[ControlAnswer]:
     return [answer for line in journal(client, loop) for answer in line.notes.answers]
 
 
@@ -284,7 +284,7 @@ def test_requests_wait_for_a_host_but_not_without_bound(tmp_path: Path) -> None:
 def test_a_request_that_is_sent_again_because_its_reply_was_lost_is_there_once(tmp_path: Path) -> None:
     client = FakeRedis()
     live(tmp_path, client, {}, until=2)
-    line = msgspec.json.encode(Asked("same", SetMode("draining")))
+    line = msgspec.json.encode(ControlRequest("same", SetMode("draining")))
     nonce: Any = client.get(incarnation_key(RUN))
     for _ in range(2):
         script(client, "control")(keys=[incarnation_key(RUN)], args=[run_base(RUN), nonce, 100, line])

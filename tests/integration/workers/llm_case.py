@@ -15,7 +15,7 @@ from pydantic import BaseModel, SecretStr
 from scheduler.config.endpoints import Endpoint, Model
 from tasks.kind import Prompt
 from workers.llm import client as llm  # noqa: F401 - loaded now: that takes a second, and some deadlines here are shorter
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
 from workers.llm.tokens import prompt_tokens
 
@@ -42,7 +42,7 @@ def client_of(url: str, concurrency: int = 8) -> Iterator[ModelClients]:
         client.close()
 
 
-def ask(client: ModelClients, seconds: float = 20.0, prompt: Prompt = PROMPT) -> Answer:
+def ask(client: ModelClients, seconds: float = 20.0, prompt: Prompt = PROMPT) -> ModelAnswer:
     return client.ask(prompt, model=MODEL, max_output_tokens=CAP, deadline=time.monotonic() + seconds)
 
 

@@ -34,7 +34,7 @@ from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.jobs.capture import Captured, captured_of
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.processes.embedded import EmbeddedServer
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eva", "Fay", "Gus", "Hal")
@@ -115,11 +115,11 @@ class Invents:
     def get_ready(self, prompt: Prompt, **options: Any) -> None:
         """There is nothing to make."""
 
-    def ask(self, prompt: Prompt, **options: Any) -> Answer:
+    def ask(self, prompt: Prompt, **options: Any) -> ModelAnswer:
         place = "cafe" if "no place is called 'Atlantis'" in prompt.user else "Atlantis"
         said = [{"time": f"{h}:00", "description": "Be", "location": place, "priority": 3} for h in range(9, 15)]
         value = prompt.answer.model_validate({"activities": said})
-        return Answer(usage=Cost(calls=1, tokens=500), value=value, text=value.model_dump_json())
+        return ModelAnswer(usage=Cost(calls=1, tokens=500), value=value, text=value.model_dump_json())
 
     def close(self) -> None:
         """Nothing is open."""

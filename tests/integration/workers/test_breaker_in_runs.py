@@ -19,7 +19,7 @@ from structlog.testing import capture_logs
 from host.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
-from ops.formatting.endpoints import breaker_in_words
+from ops.formatting.endpoints import format_breaker
 from scheduler.config.endpoints import Endpoint
 from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
@@ -62,7 +62,7 @@ def test_jobs_go_on_without_an_endpoint_that_fails_and_find_it_when_it_is_back(t
         assert down.stats().requests == 2, "two failures opened it, nothing was sent after that"
     (found,) = endpoint_vitals(client)
     assert (found.breaker, found.why, found.failures) == ("open", "overloaded", {"overloaded": 2})
-    assert breaker_in_words(found).startswith("open for ")
+    assert format_breaker(found).startswith("open for ")
     assert found.refused["breaker_open"] >= len(OWNERS) - 1
 
     delete_run(client, "first")

@@ -17,7 +17,7 @@ from tasks.job import Job, JobKey
 from tests.integration.workers.llm_case import CAP, KEY, MODEL, PROMPT
 from workers.gate.gate import Gate
 from workers.jobs.calls import Calls
-from workers.jobs.shared_calls import Asked
+from workers.jobs.shared_calls import CallResult
 from workers.llm import client as llm
 from workers.llm.clients import ModelClients
 
@@ -52,7 +52,7 @@ def test_the_first_call_is_ready_to_be_sent_when_the_gate_lets_it_through(
         models = ModelClients(settings.endpoint_table(), 2)
         calls = Calls(client, settings, models, threading.Event())
         for _ in range(2):
-            assert isinstance(calls.ask(JOB, PROMPT, MODEL, time.monotonic() + 60), Asked)
+            assert isinstance(calls.ask(JOB, PROMPT, MODEL, time.monotonic() + 60), CallResult)
         models.close()
         calls.close()
     assert order == ["client", "pool", "gate", "request", "gate", "request"]

@@ -21,7 +21,7 @@ from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
 from scheduler.ledger.keys import endpoint_keys
 from tasks.job import Cost
 from workers.gate.gate import Entered, Gate, Refused
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
 
 NAME = "town-llm"
@@ -59,9 +59,9 @@ def refused(gate: Gate, **how: Any) -> Refused:
     return found
 
 
-def answer(kind: FailureKind | None = None, *, tokens: int = 10, retry_after: float | None = None) -> Answer:
+def answer(kind: FailureKind | None = None, *, tokens: int = 10, retry_after: float | None = None) -> ModelAnswer:
     failure = Failure(kind=kind, retry_after=retry_after) if kind is not None else None
-    return Answer(usage=Cost(calls=1, tokens=tokens), failure=failure)
+    return ModelAnswer(usage=Cost(calls=1, tokens=tokens), failure=failure)
 
 
 def vitals(client: Redis) -> EndpointVitals:

@@ -21,7 +21,7 @@ from prompts.answers import (
 from tasks.job import Cost
 from tasks.kind import Prompt
 from tests.simulation.seeded.actors import current
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
 
 
@@ -53,7 +53,7 @@ class SimulatedModel:
     def get_ready(self, prompt: Prompt, **options: Any) -> None:
         """There is nothing to make."""
 
-    def ask(self, prompt: Prompt, **options: Any) -> Answer:
+    def ask(self, prompt: Prompt, **options: Any) -> ModelAnswer:
         """Answer a prompt."""
         key = crc32(prompt.user.encode())
         actor = current()
@@ -61,10 +61,10 @@ class SimulatedModel:
         outcome = fate.asked(key) if fate is not None else Outcome()
         usage = outcome.usage if outcome.usage is not None else _usage(key)
         if outcome.failure is not None:
-            return Answer(usage=usage, failure=Failure(kind=outcome.failure))
+            return ModelAnswer(usage=usage, failure=Failure(kind=outcome.failure))
         if key % 17 == 0:
-            return Answer(usage=usage, failure=Failure(kind="context_overflow"))
-        return Answer(usage=usage, value=_answer(prompt.answer, key % 5, prompt.used))
+            return ModelAnswer(usage=usage, failure=Failure(kind="context_overflow"))
+        return ModelAnswer(usage=usage, value=_answer(prompt.answer, key % 5, prompt.used))
 
     def close(self) -> None:
         """There is nothing to close."""

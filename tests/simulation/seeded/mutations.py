@@ -25,9 +25,9 @@ import scheduler.tick.restore
 from memory.seal import Seal
 from scheduler.engine.boundary import Closing
 from scheduler.engine.corrections import Corrections
-from scheduler.engine.engine import Mind
+from scheduler.engine.engine import RunEngine
 from scheduler.engine.late_answers import LateAnswers
-from scheduler.journal.lines import Core, Line, Notes, unpack_line
+from scheduler.journal.lines import Core, JournalLine, TickNotes, unpack_line
 from scheduler.latency.latencies import Latencies
 from scheduler.ledger.answers import Advanced
 from scheduler.ledger.ledger import Commit, HostLedger
@@ -67,12 +67,12 @@ def usage_in_the_digest() -> Iterator[None]:
     digest = scheduler.journal.lines.next_digest
     attempts = [0]
 
-    def writing(core: Core, notes: Notes, *rest: Any) -> Any:
+    def writing(core: Core, notes: TickNotes, *rest: Any) -> Any:
         attempts[0] = sum(note.attempts for note in notes.ended)
         return write(core, notes, *rest)
 
     def reading(stored: bytes, *rest: Any) -> Any:
-        line = msgspec.json.decode(unpack_line(stored)[1], type=Line)
+        line = msgspec.json.decode(unpack_line(stored)[1], type=JournalLine)
         attempts[0] = sum(note.attempts for note in line.notes.ended)
         return read(stored, *rest)
 
@@ -141,9 +141,9 @@ def retries_seen_by_admission() -> AbstractContextManager[Any]:
 
 def reservation_shrunk_at_settle() -> AbstractContextManager[Any]:
     """Admission sees what the ledger holds now, not what the journal says."""
-    decide = Mind._decide
+    decide = RunEngine._decide
 
-    def changed(self: Mind, *rest: Any) -> Any:
+    def changed(self: RunEngine, *rest: Any) -> Any:
         actor = current()
         if actor is not None:
             client = actor.process._cluster.server.plain  # type: ignore[attr-defined]
@@ -154,7 +154,7 @@ def reservation_shrunk_at_settle() -> AbstractContextManager[Any]:
                 self.view.held[field] = sum(int(amount or 0) for amount in told)
         return decide(self, *rest)
 
-    return patch.object(Mind, "_decide", changed)
+    return patch.object(RunEngine, "_decide", changed)
 
 
 def leases_by_wall_clock() -> AbstractContextManager[Any]:
@@ -181,7 +181,7 @@ def late_staging_accepted() -> AbstractContextManager[Any]:
     advance = HostLedger.advance
 
     def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
-        line = msgspec.json.decode(unpack_line(commit.line)[1], type=Line)
+        line = msgspec.json.decode(unpack_line(commit.line)[1], type=JournalLine)
         late = {end.key for end in msgspec.json.decode(line.core, type=Core).ended if end.reason == "late"}
         staged = {key for key in late if self.client.hget(f"{self.prefix}job:{key.text()}", "state") == b"staged"}
         return advance(self, replace(commit, closed=[key for key in commit.closed if key not in staged]), apply)

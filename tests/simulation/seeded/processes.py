@@ -18,7 +18,7 @@ from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.keys import incarnation_key
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.presence import SIGNS_A_LEASE
-from scheduler.tick.result_collector import Leases, Waiting
+from scheduler.tick.result_collector import Leases, ResultCollector
 from tasks.job import Cost
 from tests.simulation.seeded.actors import NEVER, Process, current
 from tests.simulation.seeded.scene import LEASE, RUN, START
@@ -81,7 +81,7 @@ class HostProcess(Process):
             run=RUN, owners=world.owners(), settings=settings, locations=PLACES, brief=world.brief, ticks=scene.ticks,
             start_minute=START, resume=resume, inline=True, client=cluster.client,
         )  # fmt: skip
-        waiting = Waiting(
+        waiting = ResultCollector(
             loop.ledger, cluster.broker.publish, apply=settings.apply, wait=settings.wait_seconds(), lease=LEASE,
             hint_interval=settings.hint_interval, clock=cluster.clock,
         )  # fmt: skip

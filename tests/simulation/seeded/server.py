@@ -44,8 +44,8 @@ from tests.simulation.seeded.wire import SimulatedConnection, client_of
 from workers.gate.endpoint_reports import Report, Reports
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.inline import InlinePublisher
-from workers.jobs.shared_calls import Asked, SharedCalls
-from workers.llm.answer import Answer
+from workers.jobs.shared_calls import CallResult, SharedCalls
+from workers.llm.answer import ModelAnswer
 from workers.processes.embedded import EmbeddedServer
 
 _COPY_ALL = """
@@ -189,9 +189,9 @@ class _Untold(Reports):
 class _Alone(SharedCalls):
     """Every call is made: simulated threads wait for the simulation, not for one another."""
 
-    def ask(self, question: Hashable, deadline: float, call: Callable[[], Answer | str]) -> Asked | str:
+    def ask(self, question: Hashable, deadline: float, call: Callable[[], ModelAnswer | str]) -> CallResult | str:
         answer = call()
-        return Asked(answer, saved=False) if isinstance(answer, Answer) else answer
+        return CallResult(answer, saved=False) if isinstance(answer, ModelAnswer) else answer
 
 
 class _Silent(structlog.stdlib.BoundLogger):

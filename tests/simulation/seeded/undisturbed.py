@@ -13,7 +13,7 @@ from host.tick_loop import TickLoop
 from scheduler.journal.history import Change
 from scheduler.journal.lines import ReadLine
 from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.answers import Learned, Offered, Retry, Row
+from scheduler.ledger.answers import DueJob, LateAnswer, Learned, RetriedAttempt
 from scheduler.ledger.claims import Claim, Claims, Reason, Result
 from tasks.job import Cost, Job, JobKey
 from tests.simulation.seeded.model import Outcome, SimulatedModel
@@ -126,11 +126,11 @@ class Steered:
     def begin(
         self,
         tick: int,
-        rows: Sequence[Row],
-        offers: Sequence[Offered] = (),
+        rows: Sequence[DueJob],
+        offers: Sequence[LateAnswer] = (),
         learned: Sequence[Learned] = (),
         timed: Sequence[Timed | None] = (),
-        retries: Sequence[Retry] = (),
+        retries: Sequence[RetriedAttempt] = (),
     ) -> list[Change]:
         """Begin a tick with the corrections and times that the journal has of it, whatever these jobs come to here."""
         known = [

@@ -16,9 +16,9 @@ from memory.routing.scopes import CURSOR, WORLD
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
-from scheduler.engine.triggers import Trigger, location_left, recounts
+from scheduler.engine.triggers import ScopeTrigger, location_left, recounts
 from tasks.job import Job, JobKey, Reads, Request
-from tasks.kind import Case, World
+from tasks.kind import Case, WorldFacts
 from tasks.recount import Recount
 
 RECOUNT = Recount(Templates())
@@ -43,7 +43,7 @@ class Realm:
 
     def __init__(self, limits: MemoryLimits | None = None) -> None:
         self.streams = {owner: Stream(owner) for owner in PROFILES}
-        self.waiting: list[Trigger] = []
+        self.waiting: list[ScopeTrigger] = []
         self.open: dict[str, Case] = {}
         self.limits = limits or MemoryLimits()
         self.told: dict[str, list[int]] = {}  # numbers that the memories of each scope tell
@@ -55,7 +55,7 @@ class Realm:
             entry = Entry(type="message", text=text, minute=self.minute, location=location, **fields)
             self.streams[WORLD].append(entry, self.minute)
 
-    def trigger(self, *new: Trigger) -> list[str]:
+    def trigger(self, *new: ScopeTrigger) -> list[str]:
         """The scopes that get a job at the end of a tick with these triggers."""
         triggers = [*self.waiting, *new]
         requests, self.waiting = recounts(triggers, self.streams, PROFILES, lambda _, scope: scope in self.open)
@@ -79,7 +79,7 @@ class Realm:
         memories = {
             reads.owner: [self.streams[reads.owner].entries[n] for n in reads.numbers or ()] for reads in job.reads
         }
-        return Case(job=job, profile=PROFILES[request.owner], world=World(limits=self.limits), memories=memories)
+        return Case(job=job, profile=PROFILES[request.owner], world=WorldFacts(limits=self.limits), memories=memories)
 
     def settle(self, scope: str, *, fails: bool = False) -> tuple[Effect, ...]:
         """The open job of a scope ends, with a model's answer or without."""

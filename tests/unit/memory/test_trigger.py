@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from bench.quality.recordings import load_runs
 from bench.quality.reflection_times import replay
-from memory.trigger import Trigger
+from memory.trigger import ReflectionTrigger
 
 
 def test_counter_falls_by_importance_and_starts_again() -> None:
-    trigger, reflects = Trigger.fresh(10).step([3, 4])
+    trigger, reflects = ReflectionTrigger.fresh(10).step([3, 4])
     assert (trigger.left, reflects) == (3, False)
     trigger, reflects = trigger.step([])
     assert (trigger.left, reflects) == (3, False)
@@ -23,25 +23,25 @@ def test_counter_falls_by_importance_and_starts_again() -> None:
 
 
 def test_a_step_reflects_once_however_much_happens() -> None:
-    trigger, reflects = Trigger.fresh(10).step([10, 10, 10])
+    trigger, reflects = ReflectionTrigger.fresh(10).step([10, 10, 10])
     assert reflects
-    assert trigger == Trigger.fresh(10)
+    assert trigger == ReflectionTrigger.fresh(10)
 
 
 def test_trigger_must_be_positive() -> None:
     with pytest.raises(ValueError, match="must be positive, not 0"):
-        Trigger.fresh(0)
+        ReflectionTrigger.fresh(0)
 
 
 @given(st.lists(st.lists(st.integers(1, 10), max_size=5), max_size=30), st.integers(1, 60))
 def test_counter_stays_within_its_bounds(steps: list[list[int]], maximum: int) -> None:
-    trigger = Trigger.fresh(maximum)
+    trigger = ReflectionTrigger.fresh(maximum)
     reflections = 0
     for importances in steps:
         trigger, reflects = trigger.step(importances)
         reflections += reflects
         assert 0 < trigger.left <= maximum
-        assert trigger == Trigger.fresh(maximum) if reflects else True
+        assert trigger == ReflectionTrigger.fresh(maximum) if reflects else True
     assert reflections * maximum <= sum(map(sum, steps))
 
 
@@ -57,4 +57,4 @@ def test_recorded_reflections_are_reproduced(recordings: Path) -> None:
 
 
 def test_the_usual_trigger_is_that_of_generative_agents() -> None:
-    assert Trigger() == Trigger.fresh(150)
+    assert ReflectionTrigger() == ReflectionTrigger.fresh(150)

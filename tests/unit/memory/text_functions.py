@@ -53,7 +53,7 @@ from simulation.town.action import MEAL_WORDS, SLEEP_WORDS
 from tasks.day_plan import build
 from tasks.identity import pursuit_of, read_routine, role_of
 from tasks.insight import notice
-from tasks.kind import Case, Kind, World
+from tasks.kind import Case, Kind, WorldFacts
 from tasks.plan import Plan
 from tasks.recall import brief
 from tasks.recount import Recount
@@ -70,7 +70,7 @@ from tests.unit.tasks.kind_cases import (
     observation,
     stream_of,
 )
-from workers.jobs.repair import complaint_of, repair_of
+from workers.jobs.repair import describe_fault, repair_of
 from workers.llm import tokens
 from workers.llm.dialect import Dialect
 from workers.llm.extract import json_objects
@@ -244,7 +244,9 @@ FUNCTIONS_OF_ANSWERS: Mapping[str, Callable[[str], object]] = {
     "llm_reply.read_completion": _completion,
     "llm_failures.from_status": _refused,
     "repair.repair_of": lambda text: repair_of(TEMPLATES, text, text),
-    "repair.complaint_of": lambda text: complaint_of("wrong_schema", f'{{"{text[:9]}": 1}} {text}', SummaryAnswer, 100),
+    "repair.complaint_of": lambda text: describe_fault(
+        "wrong_schema", f'{{"{text[:9]}": 1}} {text}', SummaryAnswer, 100
+    ),
 }
 
 
@@ -252,7 +254,7 @@ def _cells(count: int) -> Callable[[], object]:
     """Many empty memories, which take no tokens."""
     stream = stream_of(*(observation("", n) for n in range(count)))
     stream.head.waiting = [observation("", n) for n in range(count)]
-    moment = moment_of(stream, count, world=World(limits=MemoryLimits(policy="cells", cells=count)))
+    moment = moment_of(stream, count, world=WorldFacts(limits=MemoryLimits(policy="cells", cells=count)))
     return lambda: list(Summarise(TEMPLATES).due(moment))
 
 

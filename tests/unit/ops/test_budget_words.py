@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from ops.formatting.budget import Row, budget_rows, budget_table, limit_lines, refused_in_words
-from scheduler.budget.budget import limit_in_words, refusal_in_words
+from ops.formatting.budget import BudgetRow, budget_rows, budget_table, format_refusals, limit_lines
+from scheduler.budget.budget import format_limit, format_refusal
 from scheduler.budget.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
 from scheduler.config.limits import LimitTable
 
@@ -24,9 +24,9 @@ def line(scope: str, spent: int, **more: Any) -> BudgetLine:
 
 
 def test_a_limit_is_said_with_what_is_for_retries() -> None:
-    assert limit_in_words(10, 2) == "8 + 2 for retries"
-    assert limit_in_words(1_234, 0) == "1,234"
-    assert limit_in_words(2_000_000, 400_000, lambda amount: f"${amount / 1e6}") == "$1.6 + $0.4 for retries"
+    assert format_limit(10, 2) == "8 + 2 for retries"
+    assert format_limit(1_234, 0) == "1,234"
+    assert format_limit(2_000_000, 400_000, lambda amount: f"${amount / 1e6}") == "$1.6 + $0.4 for retries"
     assert limit_lines(LIMITS) == [
         "day.owner:*.calls = 16 + 4 for retries",
         "day.owner:agent:eve.calls = 4 + 1 for retries",
@@ -36,24 +36,24 @@ def test_a_limit_is_said_with_what_is_for_retries() -> None:
 
 
 def test_what_refused_is_said_with_its_limit() -> None:
-    assert refused_in_words({"tick.run.calls": 3, "draining": 1}, LIMITS) == [
+    assert format_refusals({"tick.run.calls": 3, "draining": 1}, LIMITS) == [
         "tick.run.calls = 8 + 2 for retries, 3×", "draining, 1×",
     ]  # fmt: skip
-    assert refusal_in_words("day:0 owner:agent:ann calls", TABLE.limit_of, POOLS.of) == (
+    assert format_refusal("day:0 owner:agent:ann calls", TABLE.limit_of, POOLS.of) == (
         "day 1 owner:agent:ann calls = 16 + 4 for retries"
     )
-    assert refusal_in_words("day:0 kind:plan calls", TABLE.limit_of, POOLS.of) == "day 1 kind:plan calls", (
-        "lifted since"
-    )
-    assert refusal_in_words("draining", TABLE.limit_of, POOLS.of) == "draining"
+    assert format_refusal("day:0 kind:plan calls", TABLE.limit_of, POOLS.of) == "day 1 kind:plan calls", "lifted since"
+    assert format_refusal("draining", TABLE.limit_of, POOLS.of) == "draining"
 
 
 def test_owners_with_the_same_limit_are_one_row_that_names_the_fullest() -> None:
     lines = [line(f"owner:agent:{name}", spent) for name, spent in (("ann", 3), ("bob", 9), ("cid", 1), ("dan", 4))]
     lines += [line("owner:agent:eve", 5, held=2), line("run", 40)]
     assert budget_rows(lines, LIMITS) == [
-        Row("day 1", "owner:* (4)", "calls", 9, 0, 0, "16 + 4 for retries", 0, "agent:bob 9, agent:dan 4, agent:ann 3"),
-        Row("day 1", "owner:agent:eve", "calls", 5, 0, 2, "4 + 1 for retries", 0),
+        BudgetRow(
+            "day 1", "owner:* (4)", "calls", 9, 0, 0, "16 + 4 for retries", 0, "agent:bob 9, agent:dan 4, agent:ann 3"
+        ),
+        BudgetRow("day 1", "owner:agent:eve", "calls", 5, 0, 2, "4 + 1 for retries", 0),
     ]
     console = Console(width=80, file=io.StringIO())
     console.print(budget_table(lines, LIMITS))

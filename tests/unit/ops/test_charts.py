@@ -9,7 +9,7 @@ import pytest
 
 from ops.formatting.axes import Axis, figure
 from ops.formatting.charts import Band, Series, bar_chart, document, line_chart
-from ops.report.page import Page, Section, Table
+from ops.report.page import Page, ReportTable, Section
 
 EVIL = "<script>alert('x')</script> & \"more\""
 
@@ -46,7 +46,7 @@ def test_lines_and_bars_differ_without_colours() -> None:
 
 
 def test_a_page_escapes_everything_and_needs_nothing_else() -> None:
-    table = Table((EVIL, "n"), [(EVIL, 1), ("x", None)], EVIL)
+    table = ReportTable((EVIL, "n"), [(EVIL, 1), ("x", None)], EVIL)
     page = Page(EVIL, EVIL, [Section(EVIL, [EVIL], [(EVIL, EVIL)], tables=[table])], footer=EVIL).html()
     assert "<script" not in page
     assert page.count("&lt;script&gt;") >= 9

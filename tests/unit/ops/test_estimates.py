@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from ops.estimate.demand import DEFAULTS, Demand, Range
-from ops.estimate.estimates import Estimate, KindDay, estimate
+from ops.estimate.estimates import KindDay, RunEstimate, estimate
 from scheduler.config.settings import Settings
 from tasks.registry import kinds
 
 
-def estimated(agents: int = 25, days: int = 1, **settings: Any) -> Estimate:
+def estimated(agents: int = 25, days: int = 1, **settings: Any) -> RunEstimate:
     return estimate(Settings(**settings), kinds(), DEFAULTS, agents=agents, days=days)
 
 
@@ -79,4 +79,4 @@ def test_what_is_measured_goes_before_defaults_and_survives_json() -> None:
     act = kind_of(found.first, "act")
     assert (act.requests, act.origin) == (Range(17.0, 20.0, 23.0), "town-1")
     assert act.tokens.likely == 2000
-    assert msgspec.json.decode(msgspec.json.encode(found), type=Estimate) == found
+    assert msgspec.json.decode(msgspec.json.encode(found), type=RunEstimate) == found

@@ -10,7 +10,7 @@ from memory.stream import Stream
 from scheduler.engine.token_estimates import UNCORRECTED, TokenEstimates
 from scheduler.ledger.claims import PromptCount
 from simulation.recorded.player import RecordedWorld
-from tasks.kind import Prompt, World
+from tasks.kind import Prompt, WorldFacts
 from tasks.registry import kind_of
 from tests.unit.tasks.kind_cases import case_of
 from workers.llm.tokens import corrected_tokens, is_plain, prompt_tokens
@@ -34,7 +34,7 @@ def prompts(recording: Path) -> Iterator[Prompt]:
     """Plans and reflections of everybody, every few minutes of a recorded day."""
     recorded = RecordedWorld(recording)
     owners = recorded.owners()
-    world = World(locations=recorded.locations, names={owner: profile.name for owner, profile in owners.items()})
+    world = WorldFacts(locations=recorded.locations, names={owner: profile.name for owner, profile in owners.items()})
     streams = {owner: Stream(owner) for owner in owners}
     for tick in range(recorded.ticks_per_day):
         for owner, entry in recorded.step(tick, tick):

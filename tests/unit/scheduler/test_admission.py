@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decided, admit, degrade
 from scheduler.budget.budget import BudgetView, Cell
 from scheduler.config.limits import LimitTable
-from scheduler.config.tiers import Offer
+from scheduler.config.tiers import ModelOption
 from scheduler.latency.due_ticks import TOO_SLOW, Bounds, DueTicks
 from scheduler.latency.latencies import Latencies, LatencyPrior
 from tasks.job import Cost, JobKey, Request
@@ -31,7 +31,7 @@ def decide(requests: list[Request], calls: int, served: dict[tuple[str, str], in
         minute=7,
         view=view,
         kind_of=KINDS.__getitem__,
-        offers_of=lambda request: [Offer("", 0, Cost(calls=1))],
+        offers_of=lambda request: [ModelOption("", 0, Cost(calls=1))],
         last_served=lambda kind, owner: (served or {}).get((kind, owner), -1),
         due=fixed_ticks(),
     )
@@ -155,7 +155,7 @@ def test_who_is_admitted_to_a_model_waits_behind_those_of_its_kind_that_are_in_f
         minute=7,
         view=view,
         kind_of=KINDS.__getitem__,
-        offers_of=lambda request: [Offer("small" if request.owner != "agent:2" else "large", 9, Cost(calls=1))],
+        offers_of=lambda request: [ModelOption("small" if request.owner != "agent:2" else "large", 9, Cost(calls=1))],
         last_served=lambda kind, owner: -1,
         due=due,
     )
@@ -184,7 +184,7 @@ def test_an_offer_that_would_come_too_late_is_passed_over_for_one_that_does_not(
             minute=7,
             view=view,
             kind_of=KINDS.__getitem__,
-            offers_of=lambda request: [Offer(model, 9, Cost(calls=1)) for model in models],
+            offers_of=lambda request: [ModelOption(model, 9, Cost(calls=1)) for model in models],
             last_served=lambda kind, owner: -1,
             due=due,
         )

@@ -12,7 +12,7 @@ from scheduler.budget.budget import Cell
 from scheduler.budget.budget_lines import accounts_of
 from scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
 from scheduler.journal.lines import OpenNote
-from scheduler.journal.run_totals import Opening
+from scheduler.journal.run_totals import JobBeginning
 from tasks.job import Cost, JobKey
 
 OPEN, STAGED = JobKey(7, "plan", "agent:ada", 0, 0), JobKey(7, "plan", "agent:ben", 0, 0)
@@ -44,9 +44,9 @@ def jobs(**changed: dict[bytes, bytes]) -> dict[str, dict[bytes, bytes]]:
     return {OPEN.text(): changed.get("open", found[OPEN.text()]), STAGED.text(): found[STAGED.text()]}
 
 
-def opening() -> Opening:
+def opening() -> JobBeginning:
     decided: Any = None
-    return Opening(decided, OpenNote(key=OPEN, reserved=Cost(1, 500), cells=tuple(Cell(*cell) for cell in CELLS)))
+    return JobBeginning(decided, OpenNote(key=OPEN, reserved=Cost(1, 500), cells=tuple(Cell(*cell) for cell in CELLS)))
 
 
 def test_of_a_sound_ledger_nothing_is_said() -> None:

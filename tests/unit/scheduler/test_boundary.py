@@ -18,10 +18,10 @@ from scheduler.engine.boundary import Closing, apply_late, cancelled, close_due
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.intake.kind_effects import EFFECTS_REFUSED
 from scheduler.journal.shortfalls import Shortfalls, note_shortfall
-from scheduler.ledger.answers import JobState, Row
+from scheduler.ledger.answers import DueJob, JobState
 from scheduler.ledger.claims import PromptCount, Result
 from tasks.job import Cost, JobKey
-from tasks.kind import Case, World
+from tasks.kind import Case, WorldFacts
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, open_job, seen
 
 KINDS = {"first": Thinker("first", 10), "second": Thinker("second", 20)}
@@ -44,9 +44,9 @@ def streams() -> dict[str, Stream]:
     return made
 
 
-def close(rows: list[Row], jobs: list[OpenJob], on: dict[str, Stream] | None = None) -> list[Closing]:
+def close(rows: list[DueJob], jobs: list[OpenJob], on: dict[str, Stream] | None = None) -> list[Closing]:
     def case_of(item: OpenJob) -> Case:
-        return Case(job=item.job, profile=Profile(name="A"), world=World(), memories={})
+        return Case(job=item.job, profile=Profile(name="A"), world=WorldFacts(), memories={})
 
     return close_due(
         rows,
@@ -74,7 +74,7 @@ jobs = st.lists(
 
 @given(jobs, st.randoms(use_true_random=False))
 def test_the_order_of_arrival_does_not_matter(jobs: list[OpenJob], chance: random.Random) -> None:
-    rows = [Row(j.job.key, "staged", result(thought(j.job.key.owner, j.job.key.text())), 1) for j in jobs]
+    rows = [DueJob(j.job.key, "staged", result(thought(j.job.key.owner, j.job.key.text())), 1) for j in jobs]
     shuffled = list(rows)
     chance.shuffle(shuffled)
     one, other = streams(), streams()
@@ -87,7 +87,7 @@ def test_the_order_is_due_tick_kind_owner_ordinal() -> None:
         open_job("second", ANN, due=4, tick=2), open_job("first", ANN, ordinal=1), open_job("first", ANN),
         open_job("first", BOB), open_job("second", ANN),
     ]  # fmt: skip
-    rows = [Row(item.job.key, "open", None, 0) for item in reversed(made)]
+    rows = [DueJob(item.job.key, "open", None, 0) for item in reversed(made)]
     ends = [(c.ended.key.kind, c.ended.key.owner, c.ended.key.ordinal) for c in close(rows, made)]
     assert ends == [("second", ANN, 0), ("first", ANN, 0), ("first", ANN, 1), ("first", BOB, 0), ("second", ANN, 0)]
 
@@ -98,7 +98,7 @@ def test_the_order_is_due_tick_kind_owner_ordinal() -> None:
 def test_without_a_result_the_heuristic_applies(state: JobState, reason: str, admitted: bool) -> None:
     job = open_job("first", admitted=admitted)
     on = streams()
-    (closing,) = close([Row(job.job.key, state, None, 2)], [job], on)
+    (closing,) = close([DueJob(job.job.key, state, None, 2)], [job], on)
     assert (closing.ended.end, closing.ended.reason) == ("applied", reason)
     assert (closing.note.source, closing.note.attempts) == ("heuristic", 2)
     assert closing.counts_as == (job.job.reserved if admitted else Cost())
@@ -108,9 +108,9 @@ def test_without_a_result_the_heuristic_applies(state: JobState, reason: str, ad
 @pytest.mark.parametrize("state", ["open", "dead"])
 def test_the_end_without_a_result_names_the_failure_of_the_attempt_before(state: JobState) -> None:
     item = open_job("first", ANN, model="small")
-    (closing,) = close([Row(item.job.key, state, None, 1, failure="connection")], [item])
+    (closing,) = close([DueJob(item.job.key, state, None, 1, failure="connection")], [item])
     assert (closing.note.failure, closing.note.model) == ("connection", "small")
-    (closing,) = close([Row(item.job.key, state, None, 0)], [item])
+    (closing,) = close([DueJob(item.job.key, state, None, 0)], [item])
     assert (closing.note.failure, closing.note.model) == ("", "")
 
 
@@ -120,20 +120,22 @@ def test_a_heuristic_that_is_refused_too_does_not_hide_the_failure_before(
 ) -> None:
     item = open_job("first", ANN, model="small")
     monkeypatch.setattr(Thinker, "heuristic", lambda self, case: 1 // 0)
-    (closing,) = close([Row(item.job.key, state, None, 1, failure="connection")], [item])
+    (closing,) = close([DueJob(item.job.key, state, None, 1, failure="connection")], [item])
     assert (closing.note.failure, closing.note.model) == ("connection", "small")
     assert "ZeroDivisionError" in closing.note.refusal
     found: Shortfalls = {}
     note_shortfall(found, closing.ended, closing.note, "small", 5, 5)
     assert [one.failure for one in found.values()] == ["connection"]
-    (closing,) = close([Row(item.job.key, state, None, 0)], [item])
+    (closing,) = close([DueJob(item.job.key, state, None, 0)], [item])
     assert closing.note.failure == EFFECTS_REFUSED
 
 
 def test_a_result_counts_as_what_it_used() -> None:
     job = open_job("first")
     on = streams()
-    (closing,) = close([Row(job.job.key, "staged", result(thought(ANN, "deep"), model="m", prompt="p"), 1)], [job], on)
+    (closing,) = close(
+        [DueJob(job.job.key, "staged", result(thought(ANN, "deep"), model="m", prompt="p"), 1)], [job], on
+    )
     assert (closing.ended.end, closing.ended.reason, closing.counts_as) == ("applied", "none", USED)
     assert (closing.note.model, closing.note.prompt, closing.note.appended) == ("m", "p", (4,))
     assert not on[ANN].entries[4].provisional
@@ -143,21 +145,21 @@ def test_a_failed_result_is_provisional() -> None:
     job = open_job("first")
     on = streams()
     failed = result(thought(ANN, "poor"), reason="failed", failure="refusal")
-    (closing,) = close([Row(job.job.key, "staged", failed, 1)], [job], on)
+    (closing,) = close([DueJob(job.job.key, "staged", failed, 1)], [job], on)
     assert (closing.ended.reason, closing.note.failure) == ("failed", "refusal")
     assert on[ANN].entries[4].provisional
 
 
 def test_a_result_of_a_job_that_is_dead_is_not_used() -> None:
     job = open_job("first")
-    (closing,) = close([Row(job.job.key, "dead", result(thought(ANN, "too late")), 4)], [job])
+    (closing,) = close([DueJob(job.job.key, "dead", result(thought(ANN, "too late")), 4)], [job])
     assert (closing.ended.reason, closing.counts_as) == ("dead", job.job.reserved)
 
 
 def test_two_jobs_cannot_archive_one_entry() -> None:
     made = [open_job("first"), open_job("second")]
     rows = [
-        Row(item.job.key, "staged", result(thought(ANN, item.job.key.kind), Archive(ANN, (1, 2), True)), 1)
+        DueJob(item.job.key, "staged", result(thought(ANN, item.job.key.kind), Archive(ANN, (1, 2), True)), 1)
         for item in made
     ]
     on = streams()
@@ -173,7 +175,7 @@ def test_two_jobs_cannot_archive_one_entry() -> None:
 def test_the_world_is_told_each_change_with_its_entry() -> None:
     job = open_job("first")
     effects = (thought(ANN, "one"), Tell(ANN, "action", {"go": "home"}), thought(BOB, "two"))
-    (closing,) = close([Row(job.job.key, "staged", result(*effects), 1)], [job])
+    (closing,) = close([DueJob(job.job.key, "staged", result(*effects), 1)], [job])
     assert [change.effect for change in closing.changes] == list(effects)
     assert [change.entry.number if change.entry else None for change in closing.changes] == [4, None, 4]
     assert {(change.kind, change.source, change.reason) for change in closing.changes} == {("first", "llm", "none")}
@@ -184,7 +186,7 @@ def test_a_kind_that_never_asks_a_model_leaves_nothing_to_repair(monkeypatch: py
     monkeypatch.setattr(KINDS["first"], "output_cap", 0)
     job = open_job("first", admitted=False)
     on = streams()
-    close([Row(job.job.key, "held", None, 0)], [job], on)
+    close([DueJob(job.job.key, "held", None, 0)], [job], on)
     assert [e.provisional for e in on[ANN].live("reflection")] == [False]
 
 
@@ -192,7 +194,7 @@ def test_a_repair_without_a_result_of_its_own_changes_nothing() -> None:
     job = open_job("first")
     repair = msgspec.structs.replace(job, job=msgspec.structs.replace(job.job, params={"replaces": 1}))
     on = streams()
-    (closing,) = close([Row(job.job.key, "open", None, 1)], [repair], on)
+    (closing,) = close([DueJob(job.job.key, "open", None, 1)], [repair], on)
     assert closing.ended.effects == (SetCounter(owner=ANN, name=FAILED, value=1),)
     assert on[ANN].live("reflection") == []
 
@@ -201,7 +203,7 @@ def test_a_repair_with_a_result_of_its_own_is_applied() -> None:
     job = open_job("first")
     repair = msgspec.structs.replace(job, job=msgspec.structs.replace(job.job, params={"replaces": 1}))
     on = streams()
-    (closing,) = close([Row(job.job.key, "staged", result(thought(ANN, "better")), 1)], [repair], on)
+    (closing,) = close([DueJob(job.job.key, "staged", result(thought(ANN, "better")), 1)], [repair], on)
     assert (closing.ended.end, closing.ended.reason) == ("applied", "none")
     assert [entry.text for entry in on[ANN].live("reflection")] == ["better"]
 
@@ -212,7 +214,7 @@ def test_all_that_is_known_of_a_result_is_in_the_note_of_its_end() -> None:
         refusal="no effects", count=PromptCount(70, 61), unreported=True, saved=True,
     )  # fmt: skip
     job = open_job("first")
-    (closing,) = close([Row(job.job.key, "staged", known, 3, arrival=4)], [job])
+    (closing,) = close([DueJob(job.job.key, "staged", known, 3, arrival=4)], [job])
     note = msgspec.structs.asdict(closing.note)
     in_common = {name: value for name, value in msgspec.structs.asdict(known).items() if name in note}
     assert {name: note[name] for name in in_common} == in_common

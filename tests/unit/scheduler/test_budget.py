@@ -12,8 +12,8 @@ from scheduler.budget.budget import (
     Cell,
     Guarantee,
     Pool,
+    format_refusal,
     least_pool,
-    refusal_in_words,
     retry_pool,
     window_of,
 )
@@ -247,5 +247,5 @@ def test_runs_of_before_their_schema_was_kept_have_a_pool_of_one_of_every_limit(
 )
 def test_what_refused_is_told_with_its_limit_where_there_is_one(cell: str, words: str) -> None:
     limits = {("day:0", "run", "tokens"): 10}
-    said = refusal_in_words(cell, lambda *of: limits.get(of), lambda unit, limit: limit // 5)
+    said = format_refusal(cell, lambda *of: limits.get(of), lambda unit, limit: limit // 5)
     assert said == words

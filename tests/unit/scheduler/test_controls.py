@@ -7,8 +7,8 @@ import pytest
 
 from scheduler.config.controls import (
     FULL,
-    Asked,
     Control,
+    ControlRequest,
     Retry,
     SetCadence,
     SetLimit,
@@ -29,7 +29,7 @@ from scheduler.config.controls import (
     ],
 )
 def test_a_request_reads_as_it_was_written(control: Control) -> None:
-    asked = Asked("id", control)
+    asked = ControlRequest("id", control)
     assert read_asked([msgspec.json.encode(asked), b"{", b'{"id":"x","control":{"type":"sleep"}}']) == [
         asked,
         None,
@@ -41,16 +41,21 @@ def test_a_request_reads_as_it_was_written(control: Control) -> None:
     ("asked", "mode"),
     [
         ([], None),
-        ([None, Asked("1", SetLimit("day.run.calls", 7))], None),
-        ([Asked("1", SetMode("paused"))], "paused"),
+        ([None, ControlRequest("1", SetLimit("day.run.calls", 7))], None),
+        ([ControlRequest("1", SetMode("paused"))], "paused"),
         (
-            [Asked("1", SetMode("paused")), None, Asked("2", SetMode("running")), Asked("3", SetCadence("plan"))],
+            [
+                ControlRequest("1", SetMode("paused")),
+                None,
+                ControlRequest("2", SetMode("running")),
+                ControlRequest("3", SetCadence("plan")),
+            ],
             "running",
         ),
-        ([Asked("1", SetMode("running")), Asked("2", SetMode("paused"))], "paused"),
+        ([ControlRequest("1", SetMode("running")), ControlRequest("2", SetMode("paused"))], "paused"),
     ],
 )
-def test_the_mode_that_is_wanted_is_the_latest(asked: list[Asked | None], mode: str | None) -> None:
+def test_the_mode_that_is_wanted_is_the_latest(asked: list[ControlRequest | None], mode: str | None) -> None:
     assert wanted_mode(asked) == mode
 
 

@@ -8,7 +8,7 @@ from memory.appointments import appointments
 from memory.clock import DAY, day_and_time, day_number, day_of
 from memory.entry import Entry
 from memory.language.times import anchor_days
-from scheduler.budget.budget import cell_in_words, window_in_words
+from scheduler.budget.budget import format_cell, format_window
 
 
 def test_the_first_day_is_told_as_1() -> None:
@@ -44,5 +44,5 @@ def test_there_is_no_day_before_the_first() -> None:
     ],
 )
 def test_windows_are_named_in_words(cell: str, words: str) -> None:
-    assert cell_in_words(cell) == words
-    assert window_in_words(cell.partition(" ")[0]) == words.removesuffix(" " + cell.partition(" ")[2])
+    assert format_cell(cell) == words
+    assert format_window(cell.partition(" ")[0]) == words.removesuffix(" " + cell.partition(" ")[2])

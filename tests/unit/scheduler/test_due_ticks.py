@@ -6,7 +6,7 @@ import pytest
 
 from scheduler.budget.rules import rules_of
 from scheduler.config.settings import Settings
-from scheduler.config.tiers import Offer
+from scheduler.config.tiers import ModelOption
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.latency.due_ticks import LONG_PAUSE, PAUSE, TOO_SLOW, Bounds, DueTicks
 from scheduler.latency.latencies import Latencies, LatencyPrior
@@ -16,8 +16,8 @@ from tasks.registry import kinds
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
 
 MODEL = "default"
-OFFER = Offer(MODEL, 100, Cost(calls=1))
-NONE = Offer("", 100, Cost(calls=1))
+OFFER = ModelOption(MODEL, 100, Cost(calls=1))
+NONE = ModelOption("", 100, Cost(calls=1))
 FIXED, BOUNDS = 3, Bounds(2, 60)
 
 
@@ -37,7 +37,7 @@ class Case:
             key = JobKey(at - one, "act", ANN, 0, 0)
             self.known.take([Timed(key, MODEL, 0, one)], at, {key: None})
 
-    def asked(self, tick: int, *, at: int = 0, within: int = 0, offer: Offer = OFFER) -> int | None:
+    def asked(self, tick: int, *, at: int = 0, within: int = 0, offer: ModelOption = OFFER) -> int | None:
         return self.due.asked(Request(kind="act", owner=ANN, at=at, within=within), tick, offer)
 
     def opens(self, tick: int, owner: str = ANN) -> JobKey:

@@ -27,7 +27,7 @@ from tasks.job import Cost
 from tasks.kind import Case, Prompt
 from tasks.registry import register
 from tests.unit.tasks.own_kind_case import Own, Said, remembered
-from workers.llm.answer import Answer
+from workers.llm.answer import ModelAnswer
 from workers.llm.prompt_check import check_prompt
 
 ADA = {"agent:ada": Profile(name="Ada Smith")}
@@ -241,9 +241,9 @@ class Dreams:
     def prepare(self, endpoint: str) -> None:
         """Likewise."""
 
-    def ask(self, prompt: Prompt, **options: Any) -> Answer:
+    def ask(self, prompt: Prompt, **options: Any) -> ModelAnswer:
         text = "A tune." if "importance 77 is not from 1 to 10" in prompt.user and self.learns else "A dream."
-        return Answer(usage=Cost(calls=1, tokens=50), value=Said(text=text), text=f'{{"text": "{text}"}}')
+        return ModelAnswer(usage=Cost(calls=1, tokens=50), value=Said(text=text), text=f'{{"text": "{text}"}}')
 
     def close(self) -> None:
         """Nothing is open."""

@@ -14,7 +14,7 @@ from scheduler.journal.lines import (
     Ended,
     EndNote,
     JournalError,
-    Notes,
+    TickNotes,
     next_chain,
     pack_line,
     read_line,
@@ -31,8 +31,10 @@ def core(tick: int, text: str = "a thought") -> Core:
     return Core(tick=tick, minute=tick, ended=(Ended(key=KEY, end="applied", effects=effects),))
 
 
-def notes(tokens: int = 5, epoch: int = 1) -> Notes:
-    return Notes(epoch=epoch, ended=(EndNote(key=KEY, source="llm", usage=Cost(calls=1, tokens=tokens), attempts=1),))
+def notes(tokens: int = 5, epoch: int = 1) -> TickNotes:
+    return TickNotes(
+        epoch=epoch, ended=(EndNote(key=KEY, source="llm", usage=Cost(calls=1, tokens=tokens), attempts=1),)
+    )
 
 
 def journal(ticks: int) -> list[bytes]:

@@ -13,12 +13,12 @@ from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.engine import late_answers
 from scheduler.engine.boundary import Closing, close_due
-from scheduler.engine.late_answers import Awaited, LateAnswers, Made
+from scheduler.engine.late_answers import Awaited, LateAnswers, ProvisionalEntry
 from scheduler.engine.open_jobs import OpenJob
-from scheduler.ledger.answers import JobState, Offered, Row
+from scheduler.ledger.answers import DueJob, JobState, LateAnswer
 from scheduler.ledger.claims import Result
 from tasks.job import Cost, JobKey
-from tasks.kind import Case, World
+from tasks.kind import Case, WorldFacts
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, open_job, seen
 
 PREFIX = "cogitate:{r}:0:"
@@ -49,16 +49,16 @@ class Run:
         jobs = {item.job.key: item for item in items}
 
         def case_of(item: OpenJob) -> Case:
-            return Case(job=item.job, profile=Profile(name="A"), world=World(), memories={})
+            return Case(job=item.job, profile=Profile(name="A"), world=WorldFacts(), memories={})
 
         closings = close_due(
-            [Row(key, state, answer(key.owner) if state == "staged" else None, claims) for key in jobs],
+            [DueJob(key, state, answer(key.owner) if state == "staged" else None, claims) for key in jobs],
             jobs, self.streams, tick=5, kind_of=Thinker, case_of=case_of,
         )  # fmt: skip
         self.late.expect(closings, {key: item.job for key, item in jobs.items()}, self.streams, minute)
         return closings
 
-    def take(self, *offers: Offered, minute: int = 120) -> list[Closing]:
+    def take(self, *offers: LateAnswer, minute: int = 120) -> list[Closing]:
         return self.late.take(offers, self.streams, 6, minute)
 
     def forget(self, *left: str, minute: int = 120) -> set[JobKey]:
@@ -79,7 +79,7 @@ KEY = JOB.job.key
 @pytest.mark.parametrize("state", ["open", "dead"])
 def test_an_answer_is_awaited_while_what_stands_in_its_place_does(run: Run, state: JobState) -> None:
     run.end(JOB, state=state)
-    assert run.late.awaited == {KEY: Awaited(60, (Made(ANN, 4),))}
+    assert run.late.awaited == {KEY: Awaited(60, (ProvisionalEntry(ANN, 4),))}
     assert run.late.take_new() == [(KEY, b'{"minute":60,"made":[["agent:ann",4]]}')]
     assert run.late.take_new() == []
     assert run.forget() == {KEY}
@@ -116,8 +116,10 @@ def test_a_heuristic_that_makes_nothing_provisional_leaves_nothing_to_replace(
 def test_what_a_late_repair_was_to_replace_is_still_to_be_replaced(run: Run) -> None:
     run.streams[ANN].append(Entry(type="reflection", text="a guess", minute=0, provisional=True), 2)
     run.end(asking(open_job(), replaces=4), asking(open_job(ordinal=1), replaces=2))
-    assert run.late.awaited == {KEY: Awaited(60, (Made(ANN, 4),))}, "the other one's target is not provisional"
-    (closing,) = run.take(Offered(KEY, answer()))
+    assert run.late.awaited == {KEY: Awaited(60, (ProvisionalEntry(ANN, 4),))}, (
+        "the other one's target is not provisional"
+    )
+    (closing,) = run.take(LateAnswer(KEY, answer()))
     assert closing.ended.end == "applied"
     assert run.streams[ANN].archived[4].into == 5
 
@@ -152,7 +154,7 @@ def test_of_too_many_the_oldest_are_given_up(run: Run, monkeypatch: pytest.Monke
 
 def test_an_answer_takes_the_place_of_what_the_heuristic_made(run: Run) -> None:
     (closing,) = run.end(JOB)
-    (late,) = run.take(Offered(KEY, answer()))
+    (late,) = run.take(LateAnswer(KEY, answer()))
     assert (late.ended.key, late.ended.end, late.ended.reason) == (KEY, "applied", "none")
     assert (late.note.source, late.note.usage, late.note.model, late.note.appended) == ("llm", USED, "m", (5,))
     (change,) = late.changes
@@ -161,13 +163,13 @@ def test_an_answer_takes_the_place_of_what_the_heuristic_made(run: Run) -> None:
     assert run.streams[ANN].archived[4].into == 5
     assert (closing.ended.reason, closing.counts_as) == ("late", JOB.job.reserved), "its end stays what it was"
     assert run.late.awaited == {}
-    assert run.take(Offered(KEY, answer())) == [], "once"
+    assert run.take(LateAnswer(KEY, answer())) == [], "once"
 
 
 def test_an_answer_is_stale_when_its_target_went_at_the_same_boundary(run: Run) -> None:
     run.end(JOB)
     run.streams[ANN].archive(4, 6)
-    (late,) = run.take(Offered(KEY, answer()))
+    (late,) = run.take(LateAnswer(KEY, answer()))
     assert (late.ended.end, late.note.failure) == ("stale", "entry 4 to be replaced is not live")
     assert late.changes == ()
     assert run.streams[ANN].live("reflection") == []
@@ -176,19 +178,19 @@ def test_an_answer_is_stale_when_its_target_went_at_the_same_boundary(run: Run) 
 def test_an_answer_of_another_sort_is_dropped(run: Run) -> None:
     run.end(JOB)
     summary = Append(owner=ANN, entry=Entry(type="summary", text="They met.", minute=0))
-    (late,) = run.take(Offered(KEY, Result(effects=(summary,), source="llm")))
+    (late,) = run.take(LateAnswer(KEY, Result(effects=(summary,), source="llm")))
     assert (late.ended.end, late.ended.effects, late.changes) == ("dropped", (), ())
 
 
 def test_answers_are_taken_in_the_order_of_their_jobs(run: Run) -> None:
     items = [asking(open_job(owner=owner, tick=tick)) for tick in (1, 2) for owner in (ANN, BOB)]
     run.end(*items)
-    offers = [Offered(item.job.key, answer(item.job.key.owner)) for item in reversed(items)]
+    offers = [LateAnswer(item.job.key, answer(item.job.key.owner)) for item in reversed(items)]
     assert [closing.ended.key for closing in run.take(*offers)] == [item.job.key for item in items]
 
 
-@pytest.mark.parametrize("offer", [Offered(KEY, None), Offered(open_job(owner=BOB).job.key, answer(BOB))])
-def test_what_cannot_be_read_or_nobody_awaits_is_removed(run: Run, offer: Offered) -> None:
+@pytest.mark.parametrize("offer", [LateAnswer(KEY, None), LateAnswer(open_job(owner=BOB).job.key, answer(BOB))])
+def test_what_cannot_be_read_or_nobody_awaits_is_removed(run: Run, offer: LateAnswer) -> None:
     run.end(JOB)
     run.late.take_new()
     assert run.take(offer) == []
@@ -213,7 +215,7 @@ def test_a_job_that_has_had_its_answer_is_not_awaited(run: Run) -> None:
     key = JOB.job.key
     failed = msgspec.structs.replace(answer(), source="heuristic", reason="failed")
     closings = close_due(
-        [Row(key, "staged", failed, 1)], {key: JOB}, run.streams, tick=5, kind_of=Thinker, case_of=lambda item: None
+        [DueJob(key, "staged", failed, 1)], {key: JOB}, run.streams, tick=5, kind_of=Thinker, case_of=lambda item: None
     )  # type: ignore[arg-type, return-value]
     assert [change.entry.provisional for change in closings[0].changes if change.entry] == [True]
     run.late.expect(closings, {key: JOB.job}, run.streams, 60)
@@ -222,6 +224,8 @@ def test_a_job_that_has_had_its_answer_is_not_awaited(run: Run) -> None:
 
 def test_what_was_made_for_an_owner_that_is_gone_does_not_stand(run: Run) -> None:
     guess = run.streams[ANN].append(Entry(type="reflection", text="a guess", minute=0, provisional=True), 2)
-    assert Awaited(60, (Made(ANN, guess.number),)).stands(run.streams)
-    assert not Awaited(60, (Made("agent:gone", guess.number),)).stands(run.streams)
-    assert not Awaited(60, (Made(ANN, guess.number), Made(ANN, 1))).stands(run.streams), "one is no guess"
+    assert Awaited(60, (ProvisionalEntry(ANN, guess.number),)).stands(run.streams)
+    assert not Awaited(60, (ProvisionalEntry("agent:gone", guess.number),)).stands(run.streams)
+    assert not Awaited(60, (ProvisionalEntry(ANN, guess.number), ProvisionalEntry(ANN, 1))).stands(run.streams), (
+        "one is no guess"
+    )

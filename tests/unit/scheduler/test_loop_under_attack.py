@@ -358,7 +358,7 @@ def one_at_a_time(name: str) -> Iterator[dict[str, Any]]:
 
 def told(turn: WorldTurn) -> list[list[Any]]:
     """What the world has said in its turn so far, as it will be written."""
-    parts = (turn.observed, turn.requests, turn.asked, turn.triggers, turn.joins.items(), turn.leaves)
+    parts = (turn.observed, turn.requests, turn.world_effects, turn.triggers, turn.joins.items(), turn.leaves)
     return [list(part) for part in parts]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ops.commands.config import masked
-from ops.error_messages import complaint_of
+from ops.error_messages import error_message
 from scheduler.budget.rules import facts_of
 from scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
 from scheduler.config.settings import ConfigurationError, Settings
@@ -85,7 +85,7 @@ def test_a_run_has_the_models_of_its_tiers_and_no_others() -> None:
 def test_what_cannot_be_meant_is_refused_at_the_start(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         Settings(**wrong)
-    complaint = complaint_of(raised.value)
+    complaint = error_message(raised.value)
     assert complaint is not None
     assert said in complaint.line
     assert complaint.exit_code == 2
@@ -122,7 +122,7 @@ def test_a_complaint_about_an_endpoint_shows_no_key(monkeypatch: pytest.MonkeyPa
         monkeypatch.setenv("COGITATE_ENDPOINTS", value)
         with pytest.raises(ValueError) as raised:  # noqa: PT011 - two kinds of error, both complained about
             Settings()
-        complaint = complaint_of(raised.value)
+        complaint = error_message(raised.value)
         assert complaint is not None
         assert KEY not in complaint.line
         assert "COGITATE_ENDPOINTS" in complaint.line

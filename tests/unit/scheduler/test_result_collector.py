@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.engine.open_jobs import OpenJob
-from scheduler.ledger.answers import Attempt, Collected, Row
-from scheduler.tick.result_collector import LOOKS_A_LEASE, Hints, Leases, SignsOfLife, Waiting
+from scheduler.ledger.answers import Attempt, Collected, DueJob
+from scheduler.tick.result_collector import LOOKS_A_LEASE, Hints, Leases, ResultCollector, SignsOfLife
 from tasks.job import Job, JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
 
@@ -111,7 +111,7 @@ class FakeLedger:
 
     def collect(self, tick: int, apply: str, expired: Sequence[str] = ()) -> Collected:
         self.looks.append((self.now, tuple(expired)))
-        rows = [Row(key, "staged" if at <= self.now else "open", None, 1) for key, at in self.staged_at.items()]
+        rows = [DueJob(key, "staged" if at <= self.now else "open", None, 1) for key, at in self.staged_at.items()]
         return Collected(rows, self.attempts, self.beats, [row.key.text() for row in rows if row.state == "open"])
 
     def wait_ready(self, due: int, timeout: float) -> bool:
@@ -132,14 +132,14 @@ def waiting(
     apply: Any = "due",
     lease: float = LEASE,
     workers_left: Callable[[], bool] | None = None,
-) -> tuple[Waiting, list[Job]]:
+) -> tuple[ResultCollector, list[Job]]:
     published: list[Job] = []
 
     def publish(jobs: Sequence[Job]) -> int:
         published.extend(jobs)
         return len(jobs)
 
-    built = Waiting(
+    built = ResultCollector(
         ledger,  # type: ignore[arg-type]  # as much of a ledger as is needed
         publish,
         apply=apply,
@@ -152,13 +152,13 @@ def waiting(
     return built, published
 
 
-def states(rows: list[Row]) -> set[str]:
+def states(rows: list[DueJob]) -> set[str]:
     return {row.state for row in rows}
 
 
 def test_what_the_last_step_said_is_enough_when_nothing_is_out() -> None:
     ledger = FakeLedger({FIRST: 0.0})
-    rows = [Row(FIRST, "staged", None, 1)]
+    rows = [DueJob(FIRST, "staged", None, 1)]
     assert waiting(ledger, 60.0)[0].gather(5, rows, JOBS) == rows
     assert ledger.looks == []
 
@@ -179,7 +179,7 @@ def test_a_boundary_waits_no_longer_than_it_may() -> None:
 
 def test_without_a_wait_it_looks_once_more() -> None:
     ledger = FakeLedger({FIRST: 0.0})
-    known = [Row(FIRST, "open", None, 1)]
+    known = [DueJob(FIRST, "open", None, 1)]
     assert states(waiting(ledger, 0.0)[0].gather(5, known, JOBS)) == {"staged"}
     assert len(ledger.looks) == 1
 
@@ -314,7 +314,7 @@ def test_a_claim_a_heartbeat_and_a_result_are_signs_of_life_once() -> None:
         life.look(collected)
         return life.silence
 
-    staged = Collected(rows=[Row(FIRST, "staged", None, 1)], attempts={}, beats={}, unclaimed=[])
+    staged = Collected(rows=[DueJob(FIRST, "staged", None, 1)], attempts={}, beats={}, unclaimed=[])
     seen = (
         look({"w": 3}),
         look({"w": 3}),
@@ -326,7 +326,7 @@ def test_a_claim_a_heartbeat_and_a_result_are_signs_of_life_once() -> None:
     assert [silence(one) for one in seen] == [0.0, 5.0, 0.0, 0.0, 5.0, 5.0]
     assert [silence(one) for one in (staged, staged)] == [0.0, 5.0]
     assert silence(look({"w": 4}, t="w")) == 0.0, "a claim after a while is one again"
-    open_row = Collected(rows=[Row(SECOND, "open", None, 1)], attempts={}, beats={}, unclaimed=[])
+    open_row = Collected(rows=[DueJob(SECOND, "open", None, 1)], attempts={}, beats={}, unclaimed=[])
     assert silence(open_row) == 5.0
 
 

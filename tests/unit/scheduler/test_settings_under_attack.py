@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ops.error_messages import complaint_of
+from ops.error_messages import error_message
 from scheduler.config.limits import MAX_LIMIT
 from scheduler.config.settings import ConfigurationError, Settings, check_run_name
 
@@ -39,7 +39,7 @@ def test_each_setting_with_what_no_machine_can_hold(name: str) -> None:
 
 
 def is_said_in_one_line(error: Exception) -> None:
-    said = complaint_of(error)
+    said = error_message(error)
     assert said is not None, repr(error)
     assert "\n" not in said.line
     assert len(said.line) < 5_000
@@ -155,6 +155,6 @@ class Mute(ConfigurationError):
 
 
 def test_an_error_that_cannot_speak_is_named_by_its_class() -> None:
-    said = complaint_of(Mute())
+    said = error_message(Mute())
     assert said is not None
     assert said.line == "Mute"

@@ -12,7 +12,7 @@ from scheduler.engine.retries import Retries
 from scheduler.inspection.unjournalled import Unjournalled, unjournalled
 from scheduler.journal.lines import Correction, EndNote, Retried
 from scheduler.journal.spending import Spent, spending
-from scheduler.ledger.answers import Retry
+from scheduler.ledger.answers import RetriedAttempt
 from scheduler.ledger.ledger import Write
 from tasks.job import Cost, JobKey
 
@@ -26,7 +26,7 @@ def note(key: JobKey, usage: Cost = ONE, **fields: Any) -> EndNote:
 
 def test_a_job_that_ends_carries_what_its_earlier_attempts_used() -> None:
     retries = Retries()
-    retries.see([Retry("a", PLAN, ONE), Retry("b", PLAN, TWO), Retry("c", ACT, FOUR)])
+    retries.see([RetriedAttempt("a", PLAN, ONE), RetriedAttempt("b", PLAN, TWO), RetriedAttempt("c", ACT, FOUR)])
     plan, summary = retries.close([note(PLAN, FOUR, retried=ONE), note(SUM)])
     assert (plan.key, plan.usage, plan.retried) == (PLAN, FOUR, FOUR), "what was known before, and both attempts"
     assert summary == note(SUM)
@@ -37,7 +37,7 @@ def test_a_job_that_ends_carries_what_its_earlier_attempts_used() -> None:
 
 def test_what_is_heard_of_after_a_jobs_end_is_charged_at_once_and_once() -> None:
     retries = Retries()
-    retries.see([Retry("b", PLAN, TWO), Retry("a", ACT, ONE)])
+    retries.see([RetriedAttempt("b", PLAN, TWO), RetriedAttempt("a", ACT, ONE)])
     assert retries.rest([SUM], [ACT]) == (Retried(PLAN, TWO),)
     assert retries.writes() == [Write("HDEL", "retries", ("b",))]
     assert retries.rest() == (), "it was shown for one tick"
@@ -46,11 +46,11 @@ def test_what_is_heard_of_after_a_jobs_end_is_charged_at_once_and_once() -> None
 def test_a_late_answer_is_charged_by_itself_only_where_nothing_else_says_what_it_cost() -> None:
     retries = Retries()
     late = [note(PLAN, ONE), note(ACT, TWO), note(SUM, FOUR), note(SUM, FOUR, saved=True)]
-    retries.see([Retry("a", SUM, TWO)])
+    retries.see([RetriedAttempt("a", SUM, TWO)])
     retries.see_late(late, [PLAN])
     assert retries.rest([SUM]) == (), "this version corrects what such a job counted"
     retries.of_before = True
-    retries.see([Retry("a", SUM, TWO)])
+    retries.see([RetriedAttempt("a", SUM, TWO)])
     retries.see_late(late, [PLAN])
     assert retries.rest([SUM]) == (Retried(ACT, TWO),)
     assert retries.rest([SUM]) == ()

@@ -10,7 +10,7 @@ from scheduler.budget.budget import BudgetView
 from scheduler.budget.rules import Rules, check_models, rules_of
 from scheduler.config.limits import LimitTable
 from scheduler.config.settings import ConfigurationError, Settings
-from scheduler.config.tiers import Offer, Tier, usual_tier
+from scheduler.config.tiers import ModelOption, Tier, usual_tier
 from tasks.job import Cost, Request
 from tasks.kind import Moment
 from tests.unit.scheduler.scheduler_case import Thinker, fixed_ticks
@@ -74,12 +74,12 @@ def test_only_the_newest_memories_are_looked_at() -> None:
 def test_each_model_is_offered_at_its_price_and_in_its_context() -> None:
     strong = rules().offers_of(KINDS[0], "strong")
     assert strong == (
-        Offer("large", 2_500, Cost(calls=1, tokens=3_500, usd_micros=25_000)),
-        Offer("small", 3_000, Cost(calls=1, tokens=4_000, usd_micros=3_000)),
+        ModelOption("large", 2_500, Cost(calls=1, tokens=3_500, usd_micros=25_000)),
+        ModelOption("small", 3_000, Cost(calls=1, tokens=4_000, usd_micros=3_000)),
     )
     assert rules().offers_of(KINDS[0], "routine") == strong[1:]
     without = rules(TIERED.model_copy(update={"llm": "heuristic"}))
-    assert without.offers_of(KINDS[0], "strong") == (Offer("", 3_000, Cost()),)
+    assert without.offers_of(KINDS[0], "strong") == (ModelOption("", 3_000, Cost()),)
     assert (without.model_of(KINDS[0]), rules().model_of(KINDS[0])) == ("", "small")
 
 

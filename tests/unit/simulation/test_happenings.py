@@ -11,7 +11,7 @@ from memory.effects import Append, Effect
 from memory.entry import Entry, PlanItem
 from simulation.town import happenings
 from simulation.town.setting import Setting
-from simulation.town.state import Appointment, State
+from simulation.town.state import Meeting, State
 from simulation.town.town import Town
 
 DAY = 1440
@@ -28,7 +28,7 @@ class Applied:
     entry: Entry | None = None
 
 
-def town_with(appointment: Appointment) -> Town:
+def town_with(appointment: Meeting) -> Town:
     """A town of two at 6 AM of day 1, in which nothing else is agreed."""
     town = Town(agents=2)
     for tick in range(DAY + 360):
@@ -52,9 +52,9 @@ def evening(town: Town) -> list[tuple[str, str]]:
     return [(owner, entry.text) for owner, entry in seen if any(sign in entry.text for sign in signs)]
 
 
-def supper(agreed: int, host: str = HOST) -> Appointment:
+def supper(agreed: int, host: str = HOST) -> Meeting:
     people = {HOST: agreed, GUEST: agreed}
-    return Appointment(id="x", what="a supper", place="plaza", minute=SIX_PM, people=people, host=host)
+    return Meeting(id="x", what="a supper", place="plaza", minute=SIX_PM, people=people, host=host)
 
 
 def test_without_plans_people_keep_what_they_agreed_to() -> None:

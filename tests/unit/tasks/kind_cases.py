@@ -10,7 +10,7 @@ from memory.entry import Entry
 from memory.profile import Location, Profile
 from memory.stream import Stream
 from tasks.job import Job, JobKey, Reads, Request
-from tasks.kind import Case, Kind, Moment, World
+from tasks.kind import Case, Kind, Moment, WorldFacts
 
 KLAUS, MARIA, ISABELLA = "agent:klaus", "agent:maria", "agent:isabella"
 PLACES = (
@@ -18,7 +18,9 @@ PLACES = (
     Location(id="library", name="Oak Hill Library", type="library"),
     Location(id="dorm", name="Dorm", type="home"),
 )
-WORLD = World(locations=PLACES, names={KLAUS: "Klaus Mueller", MARIA: "Maria Lopez", ISABELLA: "Isabella Rodriguez"})
+WORLD = WorldFacts(
+    locations=PLACES, names={KLAUS: "Klaus Mueller", MARIA: "Maria Lopez", ISABELLA: "Isabella Rodriguez"}
+)
 PROFILE = Profile(
     name="Klaus Mueller",
     age=20,
@@ -52,7 +54,7 @@ def stream_of(*entries: Entry, owner: str = KLAUS) -> Stream:
 
 
 def moment_of(
-    stream: Stream, minute: int, *, world: World = WORLD, tick: int | None = None, lead: int = 0, **brief: Any
+    stream: Stream, minute: int, *, world: WorldFacts = WORLD, tick: int | None = None, lead: int = 0, **brief: Any
 ) -> Moment:
     """The owner at a game time; the tick is the minute unless given."""
     return Moment(
@@ -73,7 +75,7 @@ def case_of(
     minute: int,
     *,
     request: Request | None = None,
-    world: World = WORLD,
+    world: WorldFacts = WORLD,
     profile: Profile = PROFILE,
     params: Mapping[str, Any] | None = None,
 ) -> Case:

@@ -19,7 +19,7 @@ from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Job, JobKey, Reads, Request
-from tasks.kind import Case, Moment, World
+from tasks.kind import Case, Moment, WorldFacts
 from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import PROFILE, WORLD
 
@@ -36,7 +36,7 @@ class Host:
         self, limits: MemoryLimits, model: Model | None = None, *, owners: Sequence[str] = (OGILVY,), latency: int = 1
     ) -> None:
         self.limits, self.model, self.latency = limits, model, latency
-        self.world = World(names=WORLD.names, limits=limits)
+        self.world = WorldFacts(names=WORLD.names, limits=limits)
         self.streams = {owner: Stream(owner) for owner in owners}
         self.open: dict[str, Case] = {}
         self.tick = 0

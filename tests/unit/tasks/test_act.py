@@ -14,7 +14,7 @@ from memory.stream import Stream
 from prompts.answers import ActionAnswer
 from prompts.render import Templates
 from tasks.act import Act, by_rule
-from tasks.kind import World
+from tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, WORLD, case_of, message, moment_of, observation, stream_of
 
 KIND = Act(Templates())
@@ -39,7 +39,7 @@ def lived(*entries: Entry) -> Stream:
     )
 
 
-def turn(stream: Stream, world: World = ACTING, **brief: Any) -> list[tuple[int, dict[str, Any]]]:
+def turn(stream: Stream, world: WorldFacts = ACTING, **brief: Any) -> list[tuple[int, dict[str, Any]]]:
     """Tick and parameters of what is due from noon to half past."""
     return [
         (tick, request.params)

@@ -11,7 +11,7 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate import CogitateError, InputError, KindError, Profile, TickLoop
-from ops.error_messages import complaint_of
+from ops.error_messages import error_message
 from scheduler.inspection.audit.audit import audit
 from scheduler.ledger.run_names import prefix_of
 from tasks import registry
@@ -404,7 +404,7 @@ def test_a_fault_of_a_kind_at_the_host_stops_it_before_the_tick_and_the_run_goes
     with pytest.raises(KindError, match=f"^the kind 'hum', asked about 'agent:ada' at tick 3: .*{why}") as stopped:
         for _ in loop:
             pass
-    said = complaint_of(stopped.value)
+    said = error_message(stopped.value)
     assert said is not None
     assert said.exit_code == 1
     assert client.hget(prefix_of(client, "test") + "state", "tick") == b"2"

@@ -17,7 +17,7 @@ from tasks.rate import RateImportance
 from tasks.reflect import Reflect
 from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, PROFILE, WORLD, case_of, message, observation, stream_of
-from workers.jobs.repair import MOST_ANSWER, complaint_of, repair_of
+from workers.jobs.repair import MOST_ANSWER, describe_fault, repair_of
 from workers.llm.schema import plain_schema
 from workers.llm.tokens import fit, prompt_tokens
 
@@ -109,7 +109,7 @@ def test_no_answer_needs_no_showing() -> None:
     ],
 )
 def test_the_model_is_told_what_is_wrong(failure: str, text: str, complaint: str) -> None:
-    assert complaint in complaint_of(failure, text, ReflectionAnswer, 600)
+    assert complaint in describe_fault(failure, text, ReflectionAnswer, 600)
 
 
 def test_a_repair_is_fitted_into_the_same_cap_at_the_cost_of_memories() -> None:

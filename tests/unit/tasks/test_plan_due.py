@@ -13,7 +13,7 @@ from memory.entry import Entry, PlanItem
 from memory.stream import Stream
 from prompts.answers import Activity, DailyPlan
 from tasks.job import Request
-from tasks.kind import World
+from tasks.kind import WorldFacts
 from tasks.plan import EVERY
 from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, stream_of
 from tests.unit.tasks.plan_case import KIND, MORNING, made
@@ -56,7 +56,7 @@ def test_it_wakes_at_the_next_morning(minute: int) -> None:
     assert KIND.wake(moment_of(stream_of(), minute)) == next_morning(minute, MORNING)
     plan = Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING)
     assert KIND.wake(moment_of(stream_of(plan), minute)) == DAY + MORNING
-    world = World(minutes_per_tick=7)
+    world = WorldFacts(minutes_per_tick=7)
     wake = KIND.wake(moment_of(stream_of(), 700, tick=100, world=world))
     assert wake is not None
     assert 700 + (wake - 100 - 1) * 7 < DAY + MORNING <= 700 + (wake - 100) * 7

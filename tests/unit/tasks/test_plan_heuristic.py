@@ -15,7 +15,7 @@ from memory.entry import Entry, PlanItem
 from memory.language.times import find_times, parse_clock
 from memory.profile import Location, Profile
 from tasks.identity import pursuit_of, read_routine, role_of, work_of
-from tasks.kind import World
+from tasks.kind import WorldFacts
 from tests.unit.tasks.kind_cases import PLACES, appended, case_of, message, observation, stream_of
 from tests.unit.tasks.plan_case import KIND, MORNING, made
 
@@ -208,7 +208,7 @@ def test_any_agent_gets_five_to_eight_items_in_order(
     said: list[tuple[int, str]], unfinished: list[dict[str, Any]], energy: int,
 ) -> None:  # fmt: skip
     profile = Profile(name="A", routine=routine, currently=currently, occupation=occupation, home=home)
-    world = World(locations=tuple(places), morning=morning)
+    world = WorldFacts(locations=tuple(places), morning=morning)
     stream = stream_of(*(observation(words, when) for when, words in said))
     params = {"unfinished": unfinished, "status": {"energy": energy, "hunger": 100 - energy}}
     case = case_of(KIND, stream, minute, world=world, profile=profile, params=params)

@@ -18,7 +18,7 @@ from prompts.answers import ReflectionAnswer
 from prompts.render import Templates
 from tasks.insight import QUIET
 from tasks.job import Request
-from tasks.kind import World
+from tasks.kind import WorldFacts
 from tasks.reflect import Reflect
 from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import (
@@ -42,12 +42,12 @@ def day(count: int = 30, start: int = 420, owner: str = KLAUS) -> Stream:
     return stream_of(*(observation(f"Read page {i}.", start + i, subjects=(owner,)) for i in range(count)), owner=owner)
 
 
-def reflecting(trigger: Cause, maximum: int) -> World:
+def reflecting(trigger: Cause, maximum: int) -> WorldFacts:
     limits = MemoryLimits(reflection_trigger=trigger, reflection_trigger_max=maximum)
     return replace(WORLD, limits=limits)
 
 
-def reflected(stream: Stream, world: World = WORLD, until: int = 3 * 1440, new: int = 3) -> list[int]:
+def reflected(stream: Stream, world: WorldFacts = WORLD, until: int = 3 * 1440, new: int = 3) -> list[int]:
     """The minutes at which the owner reflects, with some new observations every hour of the day."""
     minutes = []
     for minute in range(MORNING, until):

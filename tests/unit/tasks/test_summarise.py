@@ -11,7 +11,7 @@ from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Request
-from tasks.kind import World
+from tasks.kind import WorldFacts
 from tasks.summarise import LATEST, SETTLED, Summarise
 from tests.unit.tasks.kind_cases import (
     ISABELLA,
@@ -56,7 +56,7 @@ def test_due_as_specified(lines: int, importance: int, age: int, due: bool) -> N
 
 
 def test_the_catch_all_leaves_time_for_the_job_even_when_ticks_are_long() -> None:
-    world = World(names=WORLD.names, minutes_per_tick=30)
+    world = WorldFacts(names=WORLD.names, minutes_per_tick=30)
     stream = stream_of(*talk(2))
     first = next(
         tick for tick in range(200) if list(KIND.due(moment_of(stream, START + 30 * tick, tick=tick, world=world)))
@@ -69,7 +69,7 @@ def test_the_catch_all_leaves_time_for_the_job_even_when_ticks_are_long() -> Non
 def test_whoever_it_is_about_and_however_long_its_model_takes_the_summary_is_there_in_time(
     minutes_per_tick: int, lead: int
 ) -> None:
-    world, ticks = World(names=WORLD.names, minutes_per_tick=minutes_per_tick), LATEST // minutes_per_tick
+    world, ticks = WorldFacts(names=WORLD.names, minutes_per_tick=minutes_per_tick), LATEST // minutes_per_tick
     for number in range(10):  # each has turns of its own
         stream = stream_of(*talk(1, 1, start=0), owner=f"agent:{number}")
         first = next(

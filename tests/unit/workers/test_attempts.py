@@ -16,12 +16,12 @@ from scheduler.config.settings import Settings
 from scheduler.ledger.claims import Claim
 from tasks import registry
 from tasks.job import Cost, Job, JobKey
-from tasks.kind import Case, World
+from tasks.kind import Case, WorldFacts
 from tasks.registry import register
 from tests.unit.tasks.own_kind_case import Own, Said
-from workers.jobs.attempt import NEW, Attempts, Outcome
-from workers.jobs.shared_calls import Asked, NotAsked
-from workers.llm.answer import Answer
+from workers.jobs.attempt import NEW, AttemptOutcome, Attempts
+from workers.jobs.shared_calls import CallResult, NotAsked
+from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
 
 RESERVED, USED = Cost(calls=1, tokens=500), Cost(calls=1, tokens=120)
@@ -43,16 +43,16 @@ def own_kind() -> Iterator[None]:
 class Calls:
     """Calls that come to what a test says."""
 
-    def __init__(self, gives: Asked | NotAsked | Exception) -> None:
+    def __init__(self, gives: CallResult | NotAsked | Exception) -> None:
         self.gives = gives
 
-    def ask(self, *args: Any) -> Asked | NotAsked:
+    def ask(self, *args: Any) -> CallResult | NotAsked:
         if isinstance(self.gives, Exception):
             raise self.gives
         return self.gives
 
 
-def attempt(gives: Asked | NotAsked | Exception, *, number: int, seconds: float = 60.0) -> Outcome:
+def attempt(gives: CallResult | NotAsked | Exception, *, number: int, seconds: float = 60.0) -> AttemptOutcome:
     """What comes of a claim of four."""
     models: Any = None
     chosen = Settings(endpoints={"ours": Endpoint()})
@@ -60,19 +60,19 @@ def attempt(gives: Asked | NotAsked | Exception, *, number: int, seconds: float 
     attempts.close()
     calls: Any = Calls(gives)
     attempts._calls = calls
-    case = Case(job=JOB, profile=Profile(name="Ada"), world=World(), memories={"agent:ada": []})
+    case = Case(job=JOB, profile=Profile(name="Ada"), world=WorldFacts(), memories={"agent:ada": []})
     model = Model(name="default", model="m", endpoint="ours")
     claim = Claim(incarnation="now", token="t", number=number, cap=4, case=case, model=model)
     return attempts.make(claim, time.monotonic() + seconds, NEW)
 
 
-def failed(kind: FailureKind, *, retry_after: float | None = None) -> Asked:
-    return Asked(Answer(usage=USED, failure=Failure(kind=kind, retry_after=retry_after)), saved=False)
+def failed(kind: FailureKind, *, retry_after: float | None = None) -> CallResult:
+    return CallResult(ModelAnswer(usage=USED, failure=Failure(kind=kind, retry_after=retry_after)), saved=False)
 
 
 def test_a_process_that_stops_leaves_the_job_to_the_next_claim_for_nothing() -> None:
     for number in (1, 3):
-        assert attempt(NotAsked("stopping"), number=number) == Outcome(None, Cost())
+        assert attempt(NotAsked("stopping"), number=number) == AttemptOutcome(None, Cost())
 
 
 def test_the_last_claim_ends_with_the_heuristic_even_as_its_process_stops() -> None:
@@ -117,7 +117,7 @@ def test_the_provider_says_how_long_the_pause_is_and_beyond_the_deadline_nothing
 def test_an_answer_says_whether_a_call_was_saved_and_then_nothing_was_spent(
     saved: bool, source: str, used: Cost
 ) -> None:
-    outcome = attempt(Asked(Answer(usage=USED, value=Said(text="La.")), saved=saved), number=1)
+    outcome = attempt(CallResult(ModelAnswer(usage=USED, value=Said(text="La.")), saved=saved), number=1)
     assert outcome.result is not None
     assert (outcome.result.source, outcome.result.saved, outcome.result.usage) == (source, saved, USED)
     assert (outcome.used, outcome.result.model) == (used, "default")

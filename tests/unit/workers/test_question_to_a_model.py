@@ -16,8 +16,8 @@ from tasks.job import Cost, Job, JobKey
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
 from workers.gate.gate import Entered, Refused
 from workers.jobs.calls import Calls
-from workers.jobs.shared_calls import Asked, NotAsked
-from workers.llm.answer import Answer
+from workers.jobs.shared_calls import CallResult, NotAsked
+from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure
 
 JOB = Job(
@@ -25,20 +25,20 @@ JOB = Job(
     output_cap=CAP, reserved=Cost(calls=1, tokens=500),
 )  # fmt: skip
 USED = Cost(calls=1, tokens=120)
-GOOD = Answer(usage=USED, value=Mood(word="grey", strength=3), text='{"word": "grey", "strength": 3}')
+GOOD = ModelAnswer(usage=USED, value=Mood(word="grey", strength=3), text='{"word": "grey", "strength": 3}')
 
 
 class Models:
     """Clients that give what a test says."""
 
-    def __init__(self, gives: Answer | Exception) -> None:
+    def __init__(self, gives: ModelAnswer | Exception) -> None:
         self.gives = gives
         self.asked: list[dict[str, Any]] = []
 
     def get_ready(self, *args: Any, **named: Any) -> None:
         pass
 
-    def ask(self, prompt: Any, **named: Any) -> Answer:
+    def ask(self, prompt: Any, **named: Any) -> ModelAnswer:
         self.asked.append(named)
         if isinstance(self.gives, Exception):
             raise self.gives
@@ -51,7 +51,7 @@ class Gate:
     def __init__(self, says: Refused | None = None) -> None:
         self.says = says
         self.entered: list[dict[str, Any]] = []
-        self.left: list[Answer | None] = []
+        self.left: list[ModelAnswer | None] = []
 
     def enter(self, endpoint: str, **named: Any) -> Entered | Refused:
         self.entered.append({"endpoint": endpoint, **named})
@@ -60,7 +60,7 @@ class Gate:
             tokens=named["tokens"], tries_missing=False, probes=False,
         )  # fmt: skip
 
-    def leave(self, entered: Entered, answer: Answer | None) -> None:
+    def leave(self, entered: Entered, answer: ModelAnswer | None) -> None:
         self.left.append(answer)
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> 
     return calls, day
 
 
-def ask(calls: Calls) -> Asked | NotAsked:
+def ask(calls: Calls) -> CallResult | NotAsked:
     return calls.ask(JOB, PROMPT, MODEL, time.monotonic() + 60)
 
 
@@ -105,12 +105,18 @@ def test_a_call_that_the_day_refuses_does_not_come_to_the_gate(client: FakeRedis
 
 @pytest.mark.parametrize(
     "answer",
-    [GOOD, Answer(usage=USED, failure=Failure(kind="server")), Answer(usage=USED, failure=Failure(kind="empty"))],
+    [
+        GOOD,
+        ModelAnswer(usage=USED, failure=Failure(kind="server")),
+        ModelAnswer(usage=USED, failure=Failure(kind="empty")),
+    ],
 )
-def test_what_a_call_used_is_what_the_day_has_spent_and_the_gate_is_told(client: FakeRedis, answer: Answer) -> None:
+def test_what_a_call_used_is_what_the_day_has_spent_and_the_gate_is_told(
+    client: FakeRedis, answer: ModelAnswer
+) -> None:
     models, gate = Models(answer), Gate()
     calls, day = calls_of(client, models, gate)
-    assert ask(calls) == Asked(answer, saved=False)
+    assert ask(calls) == CallResult(answer, saved=False)
     assert (day.spending().reserved.tokens, day.spending().spent.tokens) == (0, 120)
     assert gate.left == [answer]
     assert gate.entered[0]["tokens"] == 500, "the most that it may use"
@@ -130,7 +136,7 @@ def test_a_call_that_nobody_knows_the_end_of_leaves_the_gate_and_stays_taken_fro
 def test_what_an_earlier_run_was_answered_takes_nothing_from_day_gate_or_model(client: FakeRedis) -> None:
     models, gate = Models(GOOD), Gate()
     calls, day = calls_of(client, models, gate, response_cache=True)
-    assert ask(calls) == Asked(GOOD, saved=False)
+    assert ask(calls) == CallResult(GOOD, saved=False)
     again = calls.ask(msgspec.structs.replace(JOB, run="second"), PROMPT, MODEL, time.monotonic() + 60)
-    assert again == Asked(GOOD, saved=True)
+    assert again == CallResult(GOOD, saved=True)
     assert (len(models.asked), len(gate.entered), day.spending().spent.tokens) == (1, 1, 120)

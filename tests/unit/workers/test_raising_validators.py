@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, field_validator
 
-from workers.jobs.repair import complaint_of
+from workers.jobs.repair import describe_fault
 from workers.llm.reply import Reply, validated
 
 
@@ -43,7 +43,7 @@ def test_an_answer_whose_validator_raises_is_of_the_wrong_schema(error: BaseExce
     assert failure is not None
     assert failure.kind == "wrong_schema"
     assert "Ada" not in failure.detail
-    assert complaint_of(failure.kind, ANSWER.text, raising(error), 100) == "it cannot be used"
+    assert describe_fault(failure.kind, ANSWER.text, raising(error), 100) == "it cannot be used"
 
 
 def test_an_answer_after_one_whose_validator_raises_is_found() -> None:

@@ -17,12 +17,12 @@ from tasks.job import Cost, Job, JobKey
 from tasks.kind import Prompt
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
 from workers.jobs.repair import OF_ANSWERS
-from workers.jobs.response_cache import Question, ResponseCache
-from workers.llm.answer import Answer
+from workers.jobs.response_cache import CachedQuestion, ResponseCache
+from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
 
 TEXT = '{"word": "grey", "strength": 3}'
-GOOD = Answer(
+GOOD = ModelAnswer(
     usage=Cost(calls=1, tokens=57, usd_micros=9), estimated=True, value=Mood(word="grey", strength=3), prompt_tokens=41,
     text=TEXT,
 )  # fmt: skip
@@ -41,8 +41,8 @@ def cache(client: FakeRedis, **settings: Any) -> ResponseCache:
     return ResponseCache(client, Settings(response_cache=True, **settings))
 
 
-def asked(prompt: Prompt = PROMPT, model: Model = MODEL, cap: int = CAP) -> Question:
-    return Question.of(prompt, model, cap)
+def asked(prompt: Prompt = PROMPT, model: Model = MODEL, cap: int = CAP) -> CachedQuestion:
+    return CachedQuestion.of(prompt, model, cap)
 
 
 def test_an_answer_is_found_whole_by_the_same_question_of_another_run() -> None:
@@ -64,7 +64,7 @@ def test_an_answer_is_found_whole_by_the_same_question_of_another_run() -> None:
     ],
     ids=["seed", "model", "endpoint", "system", "user", "schema", "cap"],
 )
-def test_another_question_has_another_answer(other: Question) -> None:
+def test_another_question_has_another_answer(other: CachedQuestion) -> None:
     client = FakeRedis()
     answers = cache(client)
     answers.keep(job(), asked(), GOOD)
@@ -92,7 +92,7 @@ def test_the_same_question_in_another_place_is_another(place: dict[str, Any]) ->
 @pytest.mark.parametrize("kind", get_args(FailureKind))
 def test_a_failure_of_the_answer_is_kept_and_one_of_the_way_to_it_never(kind: FailureKind) -> None:
     answers = cache(FakeRedis())
-    failed = Answer(usage=Cost(calls=1, tokens=8), failure=Failure(kind=kind), text='{"word": 1}')
+    failed = ModelAnswer(usage=Cost(calls=1, tokens=8), failure=Failure(kind=kind), text='{"word": 1}')
     answers.keep(job(), asked(), failed)
     found = answers.find(job(), asked(), PROMPT)
     if kind not in OF_ANSWERS:

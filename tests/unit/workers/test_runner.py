@@ -16,19 +16,19 @@ from scheduler.config.settings import Settings
 from scheduler.ledger.claims import Claim, Result
 from scheduler.ledger.trial_hints import endpoint_hints, trial_hints
 from tasks.job import Cost, Job, JobKey
-from tasks.kind import Case, World
+from tasks.kind import Case, WorldFacts
 from workers.jobs import runner as module
-from workers.jobs.attempt import NEW, Lesson, Outcome
+from workers.jobs.attempt import NEW, AttemptOutcome, Lesson
 from workers.jobs.runner import SETTLE_BACKOFF, Runner
 
 JOB = Job(run="town", key=JobKey(3, "plan", "agent:a", 0, 0), minute=3, due=9, reads=(), model="default")
 USED = Cost(calls=1, tokens=7)
 ANSWER = Result(effects=(), source="llm", usage=USED)
-FREED = Outcome(None, USED, 0.0, "server")
+FREED = AttemptOutcome(None, USED, 0.0, "server")
 
 
 def claim(number: int) -> Claim:
-    case = Case(job=JOB, profile=Profile(name="A"), world=World(), memories={})
+    case = Case(job=JOB, profile=Profile(name="A"), world=WorldFacts(), memories={})
     return Claim(incarnation="now", token=f"t{number}", number=number, cap=4, case=case)
 
 
@@ -60,7 +60,7 @@ class Ledger:
 class Worker:
     """A runner whose attempts end as a test says."""
 
-    def __init__(self, gives: list[Any], settles: list[Any], *outcomes: Outcome) -> None:
+    def __init__(self, gives: list[Any], settles: list[Any], *outcomes: AttemptOutcome) -> None:
         self.ledger = Ledger(gives, settles)
         self.outcomes = list(outcomes)
         self.lessons: list[Lesson] = []
@@ -77,7 +77,7 @@ class Worker:
         yield
         self.beating.pop()
 
-    def make(self, claim: Claim, deadline: float, lesson: Lesson) -> Outcome:
+    def make(self, claim: Claim, deadline: float, lesson: Lesson) -> AttemptOutcome:
         assert self.beating == [("town", "now")]
         self.lessons.append(lesson)
         return self.outcomes.pop(0)
@@ -101,7 +101,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_a_job_that_is_settled_is_claimed_once() -> None:
-    worker = Worker([claim(1)], ["staged"], Outcome(ANSWER, USED))
+    worker = Worker([claim(1)], ["staged"], AttemptOutcome(ANSWER, USED))
     assert worker.run() == "staged"
     assert worker.ledger.settled == [("t1", ANSWER, USED, "")]
     assert worker.lessons == [NEW]
@@ -110,7 +110,9 @@ def test_a_job_that_is_settled_is_claimed_once() -> None:
 
 def test_a_job_that_is_freed_is_tried_again_with_what_was_learned() -> None:
     lesson = Lesson(halved=True)
-    worker = Worker([claim(1), claim(2)], ["freed", "staged"], FREED._replace(lesson=lesson), Outcome(ANSWER, USED))
+    worker = Worker(
+        [claim(1), claim(2)], ["freed", "staged"], FREED._replace(lesson=lesson), AttemptOutcome(ANSWER, USED)
+    )
     assert worker.run() == "staged"
     assert [(token, failure) for token, _, _, failure in worker.ledger.settled] == [("t1", "server"), ("t2", "")]
     assert worker.lessons == [NEW, lesson]
@@ -133,7 +135,7 @@ def test_a_process_that_is_about_to_end_leaves_the_next_attempt_to_others() -> N
     ],
 )
 def test_results_of_models_are_kept_that_a_ledger_may_forget(settled: str, result: Result | None, kept: bool) -> None:
-    worker = Worker([claim(1)], [settled], Outcome(result, USED))
+    worker = Worker([claim(1)], [settled], AttemptOutcome(result, USED))
     worker.runner.stop()
     assert worker.run() == settled
     assert worker.kept == ([result] if kept else [])
@@ -155,14 +157,14 @@ def test_of_a_run_of_a_newer_version_it_is_told_once() -> None:
 
 @pytest.mark.parametrize("times", range(len(SETTLE_BACKOFF) + 1))
 def test_what_was_spent_is_settled_however_often_the_ledger_is_away(times: int, slept: list[float]) -> None:
-    worker = Worker([claim(1)], [*[Away("away")] * times, "staged"], Outcome(ANSWER, USED))
+    worker = Worker([claim(1)], [*[Away("away")] * times, "staged"], AttemptOutcome(ANSWER, USED))
     assert worker.run() == "staged"
     assert worker.ledger.settled == [("t1", ANSWER, USED, "")] * (times + 1)
     assert slept == list(SETTLE_BACKOFF[:times])
 
 
 def test_a_ledger_that_stays_away_is_an_error() -> None:
-    worker = Worker([claim(1)], [Away("away")] * 9, Outcome(ANSWER, USED))
+    worker = Worker([claim(1)], [Away("away")] * 9, AttemptOutcome(ANSWER, USED))
     with pytest.raises(Away):
         worker.run()
     assert worker.beating == [("town", "now")], "it was left by the error"

@@ -12,11 +12,11 @@ import pytest
 
 import workers.jobs.shared_calls
 from tasks.job import Cost
-from workers.jobs.shared_calls import Asked, SharedCalls
-from workers.llm.answer import Answer
+from workers.jobs.shared_calls import CallResult, SharedCalls
+from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure
 
-GOOD = Answer(usage=Cost(calls=1, tokens=7))
+GOOD = ModelAnswer(usage=Cost(calls=1, tokens=7))
 FAR = 60.0  # seconds
 
 
@@ -41,13 +41,13 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def all_asking(
-    pool: ThreadPoolExecutor, waiting: threading.Semaphore, call: Callable[[], Answer | str], sharers: int = 2
-) -> tuple[Asked | str | BaseException, list[Asked | str]]:
+    pool: ThreadPoolExecutor, waiting: threading.Semaphore, call: Callable[[], ModelAnswer | str], sharers: int = 2
+) -> tuple[CallResult | str | BaseException, list[CallResult | str]]:
     """What the first gets whose call ends as `call` does, and what those get who ask meanwhile; their own calls go
     well."""
     shared, begun = SharedCalls(), threading.Event()
 
-    def first() -> Answer | str:
+    def first() -> ModelAnswer | str:
         begun.set()
         for _ in range(sharers):
             assert waiting.acquire(timeout=FAR)
@@ -63,33 +63,33 @@ def all_asking(
 def test_an_answer_is_everybodys_and_so_is_a_failure(
     pool: ThreadPoolExecutor, waiting: threading.Semaphore, failure: Failure | None
 ) -> None:
-    answer = Answer(usage=Cost(calls=1), failure=failure)
+    answer = ModelAnswer(usage=Cost(calls=1), failure=failure)
     mine, others = all_asking(pool, waiting, lambda: answer)
-    assert mine == Asked(answer, saved=False)
-    assert others == [Asked(answer, saved=True)] * 2
+    assert mine == CallResult(answer, saved=False)
+    assert others == [CallResult(answer, saved=True)] * 2
 
 
-def away() -> Answer:
+def away() -> ModelAnswer:
     raise RuntimeError("closed")
 
 
 @pytest.mark.parametrize(
     "call",
-    [lambda: "no_slot", lambda: Answer(usage=Cost(), failure=Failure(kind="timeout")), away],
+    [lambda: "no_slot", lambda: ModelAnswer(usage=Cost(), failure=Failure(kind="timeout")), away],
     ids=["refused", "its deadline", "raised"],
 )
 def test_what_stands_in_anothers_way_stands_in_nobody_elses(
-    pool: ThreadPoolExecutor, waiting: threading.Semaphore, call: Callable[[], Answer | str]
+    pool: ThreadPoolExecutor, waiting: threading.Semaphore, call: Callable[[], ModelAnswer | str]
 ) -> None:
     mine, others = all_asking(pool, waiting, call, sharers=1)
-    assert isinstance(mine, RuntimeError | str) or (isinstance(mine, Asked) and mine.answer.failure is not None)
-    assert others == [Asked(GOOD, saved=False)]
+    assert isinstance(mine, RuntimeError | str) or (isinstance(mine, CallResult) and mine.answer.failure is not None)
+    assert others == [CallResult(GOOD, saved=False)]
 
 
 def test_nobody_waits_beyond_its_deadline(pool: ThreadPoolExecutor) -> None:
     shared, begun, end = SharedCalls(), threading.Event(), threading.Event()
 
-    def first() -> Answer:
+    def first() -> ModelAnswer:
         begun.set()
         assert end.wait(FAR)
         return GOOD
@@ -98,16 +98,16 @@ def test_nobody_waits_beyond_its_deadline(pool: ThreadPoolExecutor) -> None:
     assert begun.wait(FAR)
     assert shared.ask("q", time.monotonic(), lambda: "late") == "late"
     end.set()
-    assert leading.result() == Asked(GOOD, saved=False)
+    assert leading.result() == CallResult(GOOD, saved=False)
 
 
 def test_different_questions_do_not_wait_for_each_other(pool: ThreadPoolExecutor) -> None:
     shared = SharedCalls()
     meeting = threading.Barrier(3)
 
-    def call() -> Answer:
+    def call() -> ModelAnswer:
         meeting.wait(FAR)
         return GOOD
 
     asked = [pool.submit(shared.ask, question, time.monotonic() + FAR, call) for question in "abc"]
-    assert [one.result() for one in asked] == [Asked(GOOD, saved=False)] * 3
+    assert [one.result() for one in asked] == [CallResult(GOOD, saved=False)] * 3

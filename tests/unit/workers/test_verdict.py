@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ops.fake_llm.limit import Pace, too_many
+from ops.fake_llm.limit import RequestLimit, too_many
 from workers.gate.endpoint_reports import Report, added_up
 from workers.gate.verdict import WHAT_TO_CHECK, verdict_of
 from workers.llm.failures import FAILURE_KINDS, Failure
@@ -46,13 +46,13 @@ def test_calls_that_just_went_well_are_told_as_one_and_in_order() -> None:
 
 @pytest.mark.parametrize(("burst", "accepted"), [(0, [0.0, 1.0, 3.0, 4.5]), (1, [0.0, 0.5, 1.0, 3.0, 3.5, 4.5])])
 def test_the_stand_in_accepts_what_its_limit_allows(burst: int, accepted: list[float]) -> None:
-    limit = Pace(60, burst)
+    limit = RequestLimit(60, burst)
     assert [at for at in (0.0, 0.5, 0.9, 1.0, 3.0, 3.5, 3.9, 4.5) if not limit.early(at)] == accepted
 
 
 @pytest.mark.parametrize(("per_minute", "burst"), [(None, 0), (60, 1)])
 def test_two_that_came_at_once_may_be_read_in_any_order(per_minute: int | None, burst: int) -> None:
-    limit = Pace(per_minute, burst)
+    limit = RequestLimit(per_minute, burst)
     assert [limit.early(came) for came in (7.002, 7.001)] == [0.0, 0.0]
 
 

@@ -16,7 +16,7 @@ from scheduler.budget.rules import Rules, view_of
 from scheduler.config.facts import Facts
 from scheduler.config.kept_settings import keep_settings
 from scheduler.config.settings import Settings
-from scheduler.config.tiers import Offer
+from scheduler.config.tiers import ModelOption
 from scheduler.inspection.audit.audit import audit
 from scheduler.journal.history import read_journal
 from scheduler.latency.due_ticks import Bounds
@@ -125,7 +125,9 @@ class Host:
             facts=facts,
             rules=Rules(
                 kinds=kinds,
-                offers_of=lambda kind, tier: [Offer(model, 0, cost if isinstance(cost, Cost) else cost[kind.name])],
+                offers_of=lambda kind, tier: [
+                    ModelOption(model, 0, cost if isinstance(cost, Cost) else cost[kind.name])
+                ],
                 latency_of=lambda kind: kind.latency,
                 bounds_of=lambda kind: bounds,
                 brief=lambda owner: {},

@@ -17,7 +17,7 @@ from redis.exceptions import NoPermissionError, ResponseError
 
 from cogitate import Profile, Settings, TickLoop
 from ops.doctor.workers import examine_workers
-from ops.error_messages import complaint_of
+from ops.error_messages import error_message
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.controls import SetCadence, SetMode
 from scheduler.inspection.audit.audit import audit
@@ -250,7 +250,7 @@ def test_commands_call_a_refusal_by_its_name(server: EmbeddedServer, role: str) 
     assert "may not ask them" in str(finding)
     with client_of(server, role) as client, pytest.raises(NoPermissionError) as caught:
         client.get("elsewhere")
-    said = complaint_of(caught.value)
+    said = error_message(caught.value)
     assert said is not None
     assert "this user of Redis may not do that" in said.line
 

@@ -17,7 +17,7 @@ from scheduler.inspection.replay import replay
 from scheduler.inspection.summary import RunReader, summarise_run
 from scheduler.inspection.vitals import budget_vitals, cadence_vitals, run_heads
 from scheduler.journal import lines as journal
-from scheduler.journal.lines import JournalError, Notes, write_line
+from scheduler.journal.lines import JournalError, TickNotes, write_line
 from scheduler.ledger.claims import Claims
 from scheduler.ledger.errors import NewerSchema
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, settle, worker
@@ -94,6 +94,6 @@ def test_a_newer_host_shuts_older_ones_out(client: Redis, monkeypatch: pytest.Mo
 
 
 def test_a_line_of_a_newer_version_is_refused_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    line, _, _ = write_line(journal.Core(tick=1, minute=0), Notes(epoch=1), "", "", NEWER)
+    line, _, _ = write_line(journal.Core(tick=1, minute=0), TickNotes(epoch=1), "", "", NEWER)
     with pytest.raises(JournalError, match=f"tick 1: written with schema {NEWER}"):
         journal.read_line(line, 1, "", "")
