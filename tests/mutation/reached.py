@@ -111,8 +111,8 @@ def record(root: Path, folder: Path, tests: Sequence[str], processes: int, *, af
 def _record(root: Path, folder: Path, stale: Sequence[str], processes: int) -> None:
     raw = Path(tempfile.mkdtemp(prefix="raw-", dir=folder))
     command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "mutation.reached", "-p", "no:cacheprovider", "--timeout", "120",
-        *(("--numprocesses", str(processes), "--dist", "worksteal") if processes > 1 else ()), *stale,
+        sys.executable, "-m", "pytest", "-q", "-p", "tests.mutation.reached", "-p", "no:cacheprovider", "--timeout",
+        "120", *(("--numprocesses", str(processes), "--dist", "worksteal") if processes > 1 else ()), *stale,
     ]  # fmt: skip
     sources = {name: _keep_source(folder, root / name) for name in _product(root)}
     environment = {**os.environ, FOLDER: str(raw), "CI": "true"}
@@ -232,9 +232,8 @@ class Reached:
     def _text_with_cases(self, file: str) -> str:
         """Return the text of a file of tests with those of the modules that it shares with others."""
         text = self._text(file)
-        shared = [
-            f"{Path(file).parent}/{name}.py" for name in re.findall(r"^from (\w+_case) import", text, re.MULTILINE)
-        ]
+        found = re.findall(r"^from (tests\.[\w.]+_case) import", text, re.MULTILINE)
+        shared = [f"{name.replace('.', '/')}.py" for name in found]
         return "".join([text, *map(self._text, shared)])
 
     def _text(self, file: str) -> str:
@@ -272,7 +271,11 @@ class Reached:
 
 
 _CALLERS = {
-    "scheduler": ("ledger", "scheduler.ledger.real_day"),
+    "scheduler": (
+        "scheduler.ledger.ledger",
+        "scheduler.ledger.real_day",
+        "tests.integration.scheduler.ledger.ledger_case",
+    ),
     "workers": ("workers.gate.gate", "workers.jobs.kept_texts"),
 }  # of scripts
 _NAMED_AFTER = {"scheduler": ("ledger",), "workers": ("gate",)}  # what the files of tests of scripts are called

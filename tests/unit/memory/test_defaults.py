@@ -1,0 +1,158 @@
+"""What is left out means the same in every version: journals and streams are written without values by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from memory.effects import (
+    Append,
+    Archive,
+    ForgetWaiting,
+    Loss,
+    MarkAccessed,
+    Rate,
+    ReplaceSummary,
+    SetCharacter,
+    losses,
+)
+from memory.entry import MAX_TEXT, Archived, Character, Entry, Head, Marks, PlanItem, as_known, shared
+from memory.importance import RatedText, RatingState
+from memory.limits import MemoryLimits
+from memory.profile import Location, Profile
+from memory.seal import Seal, broken_parts
+from memory.trigger import ReflectionTrigger
+
+LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
+    (
+        Entry,
+        {"type": "plan", "text": "Walk.", "minute": 7},
+        {
+            "number": 0, "tick": 0, "location": "", "subjects": [], "keywords": [], "importance": 0, "rated": 0,
+            "source": "perception", "source_id": "", "evidence": [], "items": [], "valid_until": 0,
+            "provisional": False, "tags": [], "quest_id": "", "encounter_id": "", "since_minute": None,
+            "since_number": None,
+        },
+    ),
+    (PlanItem, {"id": "1-0", "description": "Walk."},
+     {"location": None, "minute": None, "priority": 3, "status": "pending"}),
+    (Archived, {"tick": 3}, {"into": 0}),
+    (Marks, {}, {"accesses": 0, "last_accessed": 0, "repeats": 0, "last_repeat": 0}),
+    (Character, {}, {"names": [], "objectives": [], "relationships": {}, "inventory": []}),
+    (Head, {}, {"last_number": 0, "summary": "", "summary_version": 0, "cursors": {}, "plan_status": {},
+                "counters": {}, "waiting": [], "character": {}}),
+    (RatingState, {}, {"texts": {}, "given": {}, "errors": {}, "recent": [], "considered": 0, "called": 0}),
+    (RatedText, {"kind": "seen", "stems": []}, {"ratings": []}),
+    (Profile, {"name": "Ann"}, {"age": None, "occupation": "", "traits": [], "background": "", "currently": "",
+                                "routine": "", "home": "", "work": ""}),
+    (Location, {"id": "a", "name": "A"}, {"type": "", "tags": []}),
+    (
+        MemoryLimits,
+        {},
+        {
+            "max_observations": 200, "max_reflections": 50, "max_plans": 7, "importance_threshold": 5,
+            "reflection_interval": 720, "reflection_trigger": "interval", "reflection_trigger_max": 150,
+            "summary_threshold": 5, "retention": 2880, "max_archived": None, "max_history": 100_000,
+            "recount_on_failure": "unchanged", "policy": "stream", "policies": {}, "on_failure": "heuristic",
+            "cells": 5, "token_limit": 4_000, "compress_at": 0.8, "compress_to": 0.6, "retain": 3, "passes": 2,
+        },
+    ),
+    (Append, {"type": "append", "owner": "a", "entry": {"type": "plan", "text": "", "minute": 0}}, {"replaces": 0}),
+    (Archive, {"type": "archive", "owner": "a", "numbers": [1]}, {"into_appended": False, "into_summary": False}),
+    (ReplaceSummary, {"type": "summary", "owner": "a", "text": "", "version": 1}, {"cut": 0}),
+    (ForgetWaiting, {"type": "forget", "owner": "a", "count": 1}, {"start": 0}),
+    (SetCharacter, {"type": "character", "owner": "a", "character": {}}, {"cut": 0}),
+    (Rate, {"type": "rate", "owner": "a", "numbers": [1], "ratings": [2]}, {"paid": False}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("struct", "given", "rest"), LEFT_OUT, ids=[struct.__name__ for struct, _, _ in LEFT_OUT])
+def test_what_is_left_out_has_the_value_that_it_always_had(
+    struct: type[Any], given: dict[str, Any], rest: dict[str, Any]
+) -> None:
+    read = msgspec.json.decode(msgspec.json.encode(given), type=struct)
+    full = {name: msgspec.json.decode(msgspec.json.encode(getattr(read, name))) for name in rest}
+    assert full == rest
+    assert {*struct.__struct_fields__} == {*given, *rest} - {"type" if "owner" in given else ""}
+    assert msgspec.json.decode(msgspec.json.encode({**given, **rest}), type=struct) == read
+
+
+def test_an_entry_is_known_without_a_rating_that_came_later() -> None:
+    entry = Entry(type="observation", text="x", minute=1, importance=7, rated=5)
+    assert [as_known(entry, tick).importance for tick in (4, 5, 6)] == [0, 7, 7]
+    assert as_known(entry, 4).rated == 0
+    assert as_known(msgspec.structs.replace(entry, rated=0), 0).importance == 7
+
+
+def test_equal_texts_are_held_once() -> None:
+    def made() -> Entry:
+        word = "".join(["cof", "fee"])
+        return shared(
+            Entry(type="observation", text=word + "!", minute=1, location=word + "1", subjects=(word + "2",),
+                  keywords=(word + "3",), source_id=word + "4", tags=(word + "5",))
+        )  # fmt: skip
+
+    one, other = made(), made()
+    assert one == other
+    for name in ("text", "location", "subjects", "keywords", "source_id", "tags"):
+        assert getattr(one, name) is getattr(other, name)
+
+
+def test_what_effects_give_up_is_told() -> None:
+    effects = (
+        ForgetWaiting(owner="a", count=3), ForgetWaiting(owner="a", count=0),
+        ReplaceSummary(owner="b", text="", version=1, cut=7), ReplaceSummary(owner="b", text="", version=1),
+        SetCharacter(owner="c", character=Character(), cut=9), SetCharacter(owner="c", character=Character()),
+        MarkAccessed(owner="d", numbers=(1,), minute=1),
+    )  # fmt: skip
+    assert list(losses(effects)) == [
+        Loss("memory.forgotten", "a", 3), Loss("memory.summary_cut", "b", 1), Loss("memory.character_cut", "c", 1),
+    ]  # fmt: skip
+
+
+def test_policies_are_an_owners_its_scopes_or_the_runs() -> None:
+    limits = MemoryLimits(policy="cells", policies={"npc:smith": "stream", "npc": "tokens", "group": "tokens"})
+    found = {owner: limits.policy_of(owner) for owner in ("npc:smith", "npc:ann", "agent:ann", "group:x", "world")}
+    assert found == {
+        "npc:smith": "stream", "npc:ann": "tokens", "agent:ann": "cells", "group:x": "tokens", "world": "stream",
+    }  # fmt: skip
+
+
+def test_a_trigger_is_150_and_a_fresh_one_is_full() -> None:
+    assert ReflectionTrigger() == ReflectionTrigger(150, 150) == ReflectionTrigger.fresh(150)
+    assert ReflectionTrigger.fresh(1) == ReflectionTrigger(1, 1)
+    for maximum in (0, -1):
+        with pytest.raises(ValueError, match=f"not {maximum}"):
+            ReflectionTrigger.fresh(maximum)
+    assert ReflectionTrigger(10, 4).step([3]) == (ReflectionTrigger(10, 1), False)
+    assert ReflectionTrigger(10, 4).step([1, 3]) == (ReflectionTrigger(10, 10), True)
+    assert ReflectionTrigger(10, 4).step([9]) == (ReflectionTrigger(10, 10), True)
+    assert ReflectionTrigger(10, 4).step([]) == (ReflectionTrigger(10, 4), False)
+
+
+def test_a_seal_is_the_same_in_every_version_and_in_any_order() -> None:
+    entry = Entry(type="observation", text="Tea.", minute=1, number=1, tick=1)
+    other = msgspec.structs.replace(entry, number=2)
+    seal, again = Seal(), Seal()
+    assert seal.text(Head()).startswith("0 0 0 ")
+    seal.entry(entry, 1)
+    seal.entry(other, 1)
+    again.entry(other, 1)
+    again.entry(entry, 1)
+    assert seal.text(Head()) == again.text(Head())
+    seal.marks(1, Marks(accesses=1), 1)
+    seal.archived(1, Archived(tick=1), 1)
+    assert broken_parts(seal.text(Head()), again.text(Head())) == ["archive", "marks"]
+    seal.marks(1, Marks(accesses=1), -1)
+    seal.archived(1, Archived(tick=1), -1)
+    assert seal.text(Head()) == again.text(Head())
+    seal.entry(entry, -1)
+    assert broken_parts(seal.text(Head(summary="x")), again.text(Head())) == ["entries", "heads"]
+    assert broken_parts(seal.text(Head()), "not a seal") == ["entries", "archive", "marks", "heads"]
+    assert seal.text(Head()).split()[0] == f"{int(seal.text(Head()).split()[0], 16):x}"
+
+
+def test_the_longest_text_is_one_of_4000_characters() -> None:
+    assert MAX_TEXT == 4_000

@@ -1,0 +1,131 @@
+"""Persons of speech, word by word: "I" and "you" as those whom they mean, verbs agreeing."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.language.persons import replace_persons, tokens_of
+
+
+def told(said: str, speaker: str = "Jon", listener: str = "Gina", *, named: bool = False, heard: bool = False) -> str:
+    return replace_persons(tokens_of(said), speaker, listener, named=named, heard=heard)
+
+
+@pytest.mark.parametrize(
+    ("said", "written_out"),
+    [
+        ("I'm im I’ve I'll", "I am I am I have I will"),
+        ("you're you've you'll you'd ya", "you are you have you will you would you"),
+        ("we're we've we'll we'd", "we are we have we will we would"),
+        ("gonna wanna gotta kinda ain't", "going to want to have to kind of am not"),
+        ("I'd been I'd", "I had been I would"),
+        ("I'd, seen from here, lose", "I had, seen from here, lose"),
+        ("I'd walked there", "I had walked there"),
+        ("I'd walk there", "I would walk there"),
+        ("'cause it's cold", "because it's cold"),
+        ("the cause it had", "the cause it had"),
+        ("cause of it", "cause of it"),
+        ("Gina's 1,000 well-known_cats!", "Gina's 1,000 well-known_cats!"),
+        ("", ""),
+    ],
+)
+def test_contractions_of_persons_are_written_out(said: str, written_out: str) -> None:
+    assert "".join(tokens_of(said)) == written_out
+
+
+def test_tokens_are_words_spaces_and_single_marks() -> None:
+    assert tokens_of("No_ I'm…  ok?!") == ["No", "_", " ", "I", " ", "am", "…", "  ", "ok", "?", "!"]
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "again"),
+    [
+        ("I know", "Jon knows", "he knows"),
+        ("me", "Jon", "him"),
+        ("my dog", "Jon's dog", "his dog"),
+        ("It is mine", "It is Jon's", "It is his"),
+        ("myself", "himself", "himself"),
+        ("I know me, my dog, mine, myself", "Jon knows him, his dog, his, himself",
+         "he knows him, his dog, his, himself"),
+        ("me and my dog", "Jon and his dog", "him and his dog"),
+        ("my dog and I", "Jon's dog and he", "his dog and he"),
+        ("mine, not my dog", "Jon's, not his dog", "his, not his dog"),
+        ("We know us, our dog, ours, ourselves", "they know them, their dog, theirs, themselves",
+         "they know them, their dog, theirs, themselves"),
+    ],
+)  # fmt: skip
+def test_the_speaker_is_named_once(said: str, first: str, again: str) -> None:
+    assert (told(said), told(said, named=True)) == (first, again)
+
+
+@pytest.mark.parametrize(
+    ("said", "first", "again"),
+    [
+        ("you know", "Gina knows", "she knows"),
+        ("with you", "with Gina", "with her"),
+        ("your dog", "Gina's dog", "her dog"),
+        ("That is yours", "That is Gina's", "That is hers"),
+        ("yourself", "herself", "herself"),
+        ("you love your dog, yours, yourself", "Gina loves her dog, hers, herself", "she loves her dog, hers, herself"),
+        ("you, with you", "Gina, with her", "she, with her"),
+        ("to you have", "to Gina has", "to she has"),  # before such a verb it is a subject
+        ("You are my friend", "Gina is Jon's friend", "she is Jon's friend"),
+        ("I think you know", "Jon thinks Gina knows", "Jon thinks she knows"),
+        ("you guys know", "Gina knows", "she knows"),
+        ("you all know", "Gina knows", "she knows"),
+        ("you two know", "Gina knows", "she knows"),
+        ("those guys know", "those guys know", "those guys know"),
+        ("you both are late", "they both are late", "they both are late"),
+        ("with you both", "with Gina both", "with her both"),
+    ],
+)
+def test_the_listener_is_named_once(said: str, first: str, again: str) -> None:
+    assert (told(said), told(said, heard=True)) == (first, again)
+
+
+@pytest.mark.parametrize(
+    ("speaker", "listener", "said"),
+    [
+        ("Jon", "Tim", "Jon knows Tim, Tim's dog, Tim's, himself"),  # "he knows him" would say nothing
+        ("Gina", "Zyx", "Gina knows Zyx, Zyx's dog, Zyx's, themselves"),  # nor would "them", one of them
+        ("Zyx", "Gina", "Zyx knows Gina, her dog, hers, herself"),
+        ("Jon", "", "Jon knows you, your dog, yours, yourself"),
+    ],
+)
+def test_a_listener_with_the_speakers_pronouns_is_named_again(speaker: str, listener: str, said: str) -> None:
+    assert told("I know about you, your dog, yours, yourself", speaker, listener) == said.replace(
+        "knows", "knows about"
+    )
+
+
+def test_they_take_the_verb_of_several_once_they_are_named() -> None:
+    assert told("I was late, I have been, I know", "Zyx") == "Zyx was late, they have been, they know"
+    assert told("I was late", "Zyx", named=True) == "they were late"
+    assert told("I was late", named=True) == "he was late"
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("I just really know", "Jon just really knows"),
+        ("I 100% know", "Jon 100% knows"),
+        ("I 7 know", "Jon 7 knows"),
+        ("I double-check and know", "Jon double-checks and know"),
+        ("I know and know", "Jon knows and know"),
+        ("I, know", "Jon, know"),
+        ("I; know", "Jon; know"),
+        ("I: know", "Jon: know"),
+        ("I - know", "Jon - know"),
+        ("I. know", "Jon. knows"),
+        ("Dogs know", "Dogs know"),
+        ("you know, know", "Gina knows, know"),
+        ("for you know", "for Gina know"),  # an object has no verb
+    ],
+)
+def test_the_verb_of_the_subject_agrees_and_no_other(said: str, expected: str) -> None:
+    assert told(said) == expected
+
+
+def test_nothing_is_left_of_spaces_around() -> None:
+    assert told("  I know ") == "Jon knows"
+    assert told("") == told("  ") == ""

@@ -1,0 +1,124 @@
+"""Speech reported, rule by rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.language.reported import is_english, third_person
+
+NAMES = {"Benali", "Ann"}
+
+
+@pytest.mark.parametrize(
+    ("said", "to_gina", "to_nobody"),
+    [
+        # thanks and the like
+        ("Thanks for coming with you", "thanked Gina for coming with her", "thanked for coming with you"),
+        ("thank you so much for my cat", "thanked Gina for his cat", "thanked for his cat"),
+        ("Big congrats on your win", "congratulated Gina on her win", "congratulated on your win"),
+        ("Sorry to hear you lost", "was sorry to hear she lost", "was sorry to hear you lost"),
+        ("So sorry about your cat", "was sorry about her cat", "was sorry about your cat"),
+        ("Good luck with my cat", "wished Gina good luck with his cat", "wished good luck with his cat"),
+        ("Look at my cat", "showed Gina his cat", "showed his cat"),
+        ("Let's meet you", "suggested that they meet Gina", "suggested that they meet you"),
+        ("lets go", "suggested that they go", "suggested that they go"),
+        # requests, which need somebody who is asked
+        ("Look at how I do", "told Gina to look at how he does", "mentioned that look at how he does"),
+        ("Keep my cat", "told Gina to keep his cat", "mentioned keep his cat"),
+        ("Don't eat my cat", "told Gina not to eat his cat", "doesn't eat his cat"),
+        ("Never eat", "told Gina to never eat", "mentioned that never eat"),
+        ("Feel free to eat", "told Gina to feel free to eat", "feels free to eat"),
+        ("Feel cold", "feels cold", "feels cold"),
+        ("Find your cat for you", "told Gina to find her cat for her", "mentioned find your cat for you"),
+        # what spoken English leaves out
+        ("Going to work", "is going to work", "is going to work"),
+        ("Looking forward to you", "is looking forward to Gina", "is looking forward to you"),
+        ("Looking to be loved", "mentioned that it is looking to be loved", "mentioned that it is looking to be loved"),
+        ("Going home", "mentioned going home", "mentioned going home"),
+        ("Excited for you", "is excited for Gina", "is excited for you"),
+        ("Excited", "is excited", "is excited"),
+        ("So excited for it", "is so excited for it", "is so excited for it"),
+        ("So big a cat", "mentioned so big a cat", "mentioned so big a cat"),
+        ("Very", "mentioned very", "mentioned very"),
+        ("Lucky you", "mentioned lucky Gina", "mentioned lucky you"),
+        ("Lucky with it", "is lucky with it", "is lucky with it"),
+        ("Been a while", "mentioned that it has been a while", "mentioned that it has been a while"),
+        ("Been to Rome", "has been to Rome", "has been to Rome"),
+        ("Hope for you to win", "hopes for Gina to win", "hopes for you to win"),
+        ("Hope you win", "mentioned that hope Gina wins", "mentioned that hope you win"),
+        ("Hope", "mentioned that hope", "mentioned that hope"),
+        ("Just saw a cat", "just saw a cat", "just saw a cat"),
+        ("Just a cat", "mentioned that just a cat", "mentioned that just a cat"),
+        ("Got me a cat", "mentioned that it got him a cat", "mentioned that it got him a cat"),
+        ("Got for me a cat", "mentioned that it got for him a cat", "mentioned that it got for him a cat"),
+        ("Made a day for me", "made a day for him", "made a day for him"),
+        ("Sounds good", "mentioned that it sounds good", "mentioned that it sounds good"),
+        ("Sounds", "mentioned that sounds", "mentioned that sounds"),
+        # the speaker's own
+        ("i know", "knows", "knows"),
+        ("My cat", "'s cat", "'s cat"),
+        ("Im late", "is late", "is late"),
+        ("Really, just always I know", "really, just always he knows", "really, just always he knows"),
+        # the rest is mentioned: a thing, or that something is so
+        ("The cat", "mentioned the cat", "mentioned the cat"),
+        ("A cat on the mat", "mentioned a cat on the mat", "mentioned a cat on the mat"),
+        ("A cat on the old mat", "mentioned that a cat on the old mat", "mentioned that a cat on the old mat"),
+        ("Cat on the old mat here", "mentioned cat on the old mat here", "mentioned cat on the old mat here"),
+        ("The cat is on it", "mentioned that the cat is on it", "mentioned that the cat is on it"),
+        ("That is good", "mentioned that it is good", "mentioned that it is good"),
+        ("That's good", "mentioned that it's good", "mentioned that it's good"),
+        ("That cat is good", "mentioned that the cat is good", "mentioned that the cat is good"),
+        ("You win", "mentioned that Gina wins", "mentioned that You win"),
+        ("Your cat", "mentioned Gina's cat", "mentioned Your cat"),
+        ("NASA is big", "mentioned that NASA is big", "mentioned that NASA is big"),
+        ("Is it", "mentioned that it is it", "mentioned that it is it"),
+        ("Fatima Benali is in", "mentioned that Fatima Benali is in", "mentioned that Fatima Benali is in"),
+        ("Fatima's Benali is in", "mentioned that Fatima's Benali is in", "mentioned that Fatima's Benali is in"),
+        ("Fatima, Benali is in", "mentioned that fatima, Benali is in", "mentioned that fatima, Benali is in"),
+        ("Fatima was Benali", "mentioned that fatima was Benali", "mentioned that fatima was Benali"),
+        ("Fatima Lopez is in", "mentioned that fatima Lopez is in", "mentioned that fatima Lopez is in"),
+        ("That", "mentioned the", "mentioned the"),
+        ("The Benali is in", "mentioned that the Benali is in", "mentioned that the Benali is in"),
+        ("Loved Benali is", "mentioned that loved Benali is", "mentioned that loved Benali is"),
+        ("Check Benali is in", "told Gina to check Benali is in", "mentioned that check Benali is in"),
+        ("Ann is in", "mentioned that Ann is in", "mentioned that Ann is in"),
+        ("Ann's cat is in", "mentioned that Ann's cat is in", "mentioned that Ann's cat is in"),
+        ("(Dune) is good", "mentioned that (Dune) is good", "mentioned that (Dune) is good"),
+        ("... The cat is in", "mentioned that the cat is in", "mentioned that the cat is in"),
+    ],
+)
+def test_speech_is_told_of_its_speaker(said: str, to_gina: str, to_nobody: str) -> None:
+    def full(told: str) -> str:
+        return f"Jon{'' if told.startswith(chr(39)) else ' '}{told}"
+
+    assert third_person(said, "Jon", "Gina", NAMES) == full(to_gina)
+    assert third_person(said, "Jon", names=NAMES) == full(to_nobody)
+
+
+@pytest.mark.parametrize(
+    ("said", "english"),
+    [
+        ("", True),
+        ("uno dos tres", True),  # too short to tell
+        ("uno dos tres quatro", False),
+        ("uno dos tres the", True),
+        ("Привет the", True),
+        ("Привет dog the", True),
+        ("Привет dog cat the", False),
+        ("Привет I the", True),
+        ("Café", False),
+        ("uno café", True),
+    ],
+)
+def test_english_is_known_by_its_function_words(said: str, english: bool) -> None:
+    assert is_english(said) is english
+
+
+def test_what_cannot_be_reworded_is_told_as_it_was_said() -> None:
+    assert third_person("?!", "Jon", "Gina") == "?!"
+    assert third_person("", "Jon") == ""
+    assert third_person("uno dos tres quatro", "Jon") == "Jon: uno dos tres quatro"
+    assert (
+        third_person("Zoë is at the cafe, and I know it", "Jon")
+        == "Jon mentioned that Zoë is at the cafe, and he knows it"
+    )

@@ -1,0 +1,122 @@
+"""The clauses that a summary chooses from: what they say, and what each word of them weighs."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.summaries.units import MAX_SPEAKER, MOST_SENTENCES, Style, ToldLine, Unit, units
+
+
+def told(*lines: tuple[str, str], style: Style = "facts") -> list[Unit]:
+    return units([ToldLine(speaker, text, at) for at, (speaker, text) in enumerate(lines)], style)
+
+
+def texts(*lines: tuple[str, str]) -> list[str]:
+    return [unit.text for unit in told(*lines)]
+
+
+@pytest.mark.parametrize(
+    ("seen", "ended"),
+    [
+        ("the cat slept", "The cat slept."),
+        ("The cat slept?!", "The cat slept."),
+        ("The cat slept…", "The cat slept."),
+        ("The cat slept, ", "The cat slept."),
+        ("He said “the cat slept.”", "He said “the cat slept”."),
+        ("He said (the cat slept!).", "He said (the cat slept)."),
+        ("He said 'the cat slept.'", "He said 'the cat slept."),
+        ('He asked "The cat?"', 'He asked "The cat".'),
+        ("猫睡了。", "猫睡了。"),
+        ("猫睡了！", "猫睡了！"),
+        ("猫睡了？", "猫睡了？"),
+    ],
+)
+def test_what_was_seen_ends_with_one_full_stop(seen: str, ended: str) -> None:
+    assert texts(("", seen)) == [ended]
+
+
+@pytest.mark.parametrize(
+    ("said", "reported"),
+    [
+        ("I promise I will bring the book.", ["Jon promised to bring the book."]),
+        ("I promise, that I'll bring the book.", ["Jon promised to bring the book."]),
+        ("Thanks, Gina!", []),
+        ("Where is Zoe?", ['Jon asked "Where is Zoe?"']),
+        ("where is bus 12?", ['Jon asked "Where is bus 12?"']),
+        ("Bus 12?", []),  # two words ask nothing that could be told
+        ("Is Gina at home?", []),  # Gina is no news
+        ("Is the kettle on?", []),
+        ("If it rains.", []),
+        ("If it rains, I stay.", ["Jon mentioned that if it rains, he stays."]),
+        ("The garden.", []),
+        ("Louvre.", []),
+        ("In Louvre.", ["Jon mentioned in Louvre."]),
+        ("The 9 gardens.", ["Jon mentioned the 9 gardens."]),
+        ("The garden is old.", ["Jon mentioned that the garden is old."]),
+    ],
+)
+def test_speech_is_reported_where_it_says_something(said: str, reported: list[str]) -> None:
+    assert texts(("Jon", said), ("Gina", "Thanks!"), ("", "We saw the Louvre.")) == [*reported, "We saw the Louvre."]
+
+
+def test_you_is_the_other_one_of_two_and_stays_among_three() -> None:
+    assert texts(("Jon", "I trust you."), ("Gina", "Thanks!"))[0] == "Jon trusts Gina."
+    assert texts(("Jon", "I trust you."), ("Gina", "Thanks!"), ("Ann", "Thanks!"))[0] == "Jon trusts you."
+
+
+def test_a_unit_knows_its_line_and_how_many_words_it_has() -> None:
+    found = told(("", "The cat slept. The dog ran off; the bird sang."), ("Jon", "Thanks!"), ("", "Owls hoot."))
+    assert [(unit.text, unit.size, unit.line) for unit in found] == [
+        ("The cat slept.", 3, 0), ("The dog ran off.", 4, 0), ("The bird sang.", 3, 0), ("Owls hoot.", 2, 2),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("style", "name"), [("facts", 8.0), ("gist", 3.0)])
+def test_a_word_weighs_by_its_lines_and_by_what_it_is(style: Style, name: float) -> None:
+    lines = [("", "She saw Zoe at seven. The cat."), ("", "Zoe paid 30 today."), ("", "the cat sleeps, cats cat")]
+    first, second, third, fourth = told(*lines, style=style)
+    assert first.weights == {"see": 1.0, "zoe": 2**0.5 + name, "seven": 1.0 + 0.3 * name}
+    assert second.weights == {"cat": 2**0.5}
+    assert third.weights == {"zoe": 2**0.5 + name, "pay": 1.0, "30": 1.0 + name, "today": 1.0 + 0.3 * name}
+    assert fourth.weights == {"cat": 2**0.5, "sleep": 1.0}
+
+
+def test_speakers_and_words_of_reporting_weigh_nothing() -> None:
+    (unit,) = told(("Jon", "It was Gina who mentioned the cat."), ("Gina", "Thanks!"))
+    assert unit.text == "Jon mentioned that it was Gina who mentioned the cat."
+    assert unit.weights == {"cat": 1.0}
+
+
+def test_a_word_that_only_the_telling_has_weighs_half() -> None:
+    (unit,) = told(("Jon", "I promise I will bring it."))
+    assert unit.weights == {"promis": 1.0, "bring": 1.0, "promise 0": 3.0}
+    (unit,) = told(("Jon", "Congrats on 9 cats."))
+    assert unit.text == "Jon congratulated on 9 cats."
+    assert unit.weights == {"congratul": 0.5, "9": 9.0, "cat": 1.0}
+
+
+@pytest.mark.parametrize(("style", "worth"), [("facts", 3.0), ("gist", 1.0)])
+def test_promises_weigh_more_each_line_once(style: Style, worth: float) -> None:
+    lines = [("", "The cat slept."), ("", "I’ll dance; we will sing."), ("", "an invited cat")]
+    found = [
+        {key: weight for key, weight in unit.weights.items() if key.startswith("promise")}
+        for unit in told(*lines, style=style)
+    ]
+    assert found == [{}, {"promise 1": worth}, {"promise 1": worth}, {"promise 2": worth}]
+
+
+def test_what_has_no_word_of_weight_is_left_out() -> None:
+    assert texts(("", "It is. The cat is. …")) == ["The cat is."]
+
+
+def test_of_a_text_only_so_many_sentences_and_clauses_are_read() -> None:
+    most = " ".join(f"{n}!" for n in range(MOST_SENTENCES + 1))
+    assert [unit.text for unit in told(("", most))][-2:] == ["298.", "299."]
+    clauses = "; ".join(str(n) for n in range(MOST_SENTENCES + 1))
+    assert [unit.text for unit in told(("", clauses))][-2:] == ["298.", "299."]
+
+
+def test_a_long_name_is_cut() -> None:
+    name = "N" * MAX_SPEAKER
+    assert MAX_SPEAKER == 60
+    assert texts((f"{name}o", "I trust 9 dogs.")) == [f"{name} trusts 9 dogs."]
