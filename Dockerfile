@@ -10,7 +10,8 @@ RUN python -c "import tomllib; print('\n'.join(tomllib.load(open('pyproject.toml
       > requirements.txt \
     && pip install --no-cache-dir -r requirements.txt -c constraints.txt
 
-COPY cogitate.py cogitate_pytest.py celeryconfig.py ./
+COPY cogitate_pytest.py celeryconfig.py ./
+COPY cogitate cogitate
 COPY prompts prompts
 COPY memory memory
 COPY tasks tasks
