@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.summaries.summary import Line, Style, summarise
+from memory.summaries.summary import Style, ToldLine, summarise
 
 TALK = [
-    Line("Gina", "Hey Jon! Good to see you. What's up?", 540),
-    Line(
+    ToldLine("Gina", "Hey Jon! Good to see you. What's up?", 540),
+    ToldLine(
         "Jon", "Hey Gina! Lost my job as a banker yesterday, so I'm gonna take a shot at starting a dance studio.", 541
     ),
-    Line("Gina", "Sorry about your job! Unfortunately, I also lost my job at Door Dash this month.", 542),
-    Line("Jon", "Let's meet at Hobbs Cafe on Friday at 5 pm. I promise to bring 12 flyers.", 543),
-    Line("Gina", "Sounds great, keep going! You'll do great.", 544),
-    Line("Jon", "Thanks, Gina!", 545),
+    ToldLine("Gina", "Sorry about your job! Unfortunately, I also lost my job at Door Dash this month.", 542),
+    ToldLine("Jon", "Let's meet at Hobbs Cafe on Friday at 5 pm. I promise to bring 12 flyers.", 543),
+    ToldLine("Gina", "Sounds great, keep going! You'll do great.", 544),
+    ToldLine("Jon", "Thanks, Gina!", 545),
 ]
 
 lines = st.lists(
     st.builds(
-        Line,
+        ToldLine,
         st.sampled_from(["", "Ann", "Bob", "Анна", "Zed-9"]),
         st.text(max_size=120) | st.sampled_from([line.text for line in TALK]),
         st.integers(0, 5_000),
@@ -56,14 +56,14 @@ def test_courtesies_are_told_in_one_sentence() -> None:
 
 def test_a_talk_of_two_townspeople_reads_well() -> None:
     talk = [
-        Line("Ann Lee", "Nice to meet you at last, Bo.", 1),
-        Line("Bo", "How are you today?", 1),
-        Line("Ann Lee", "Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. ", 2),
-        Line("Bo", "Of course, I promise: I will lend you the tall ladder.", 3),
-        Line("Ann Lee", "Tell me, what do you think of Henrik Vestergaard?", 4),
-        Line("Bo", "Björn is the first I would ask for help.", 5),
-        Line("Ann Lee", "I had better get on.", 6),
-        Line("Bo", "So had I. Have a good day, Ann Lee.", 6),
+        ToldLine("Ann Lee", "Nice to meet you at last, Bo.", 1),
+        ToldLine("Bo", "How are you today?", 1),
+        ToldLine("Ann Lee", "Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. ", 2),
+        ToldLine("Bo", "Of course, I promise: I will lend you the tall ladder.", 3),
+        ToldLine("Ann Lee", "Tell me, what do you think of Henrik Vestergaard?", 4),
+        ToldLine("Bo", "Björn is the first I would ask for help.", 5),
+        ToldLine("Ann Lee", "I had better get on.", 6),
+        ToldLine("Bo", "So had I. Have a good day, Ann Lee.", 6),
     ]
     assert summarise(talk, max_words=80) == (
         "Ann Lee mentioned that Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. "
@@ -75,17 +75,17 @@ def test_a_talk_of_two_townspeople_reads_well() -> None:
 
 def test_what_was_seen_is_not_reworded() -> None:
     seen = [
-        Line("", "stove is burning", 1),
-        Line("", "I am told apart from speech", 2),
-        Line("", "stove is burning", 3),
+        ToldLine("", "stove is burning", 1),
+        ToldLine("", "I am told apart from speech", 2),
+        ToldLine("", "stove is burning", 3),
     ]
     assert summarise(seen, max_words=20) == "Stove is burning. I am told apart from speech."
 
 
 def test_other_scripts_are_told_as_they_were_said() -> None:
     talk = [
-        Line("Анна", "Привет, Иван! Я вчера ездила в Москву к сестре.", 1),
-        Line("Иван", "Завтра в 18:00 приходи на праздник в кафе.", 2),
+        ToldLine("Анна", "Привет, Иван! Я вчера ездила в Москву к сестре.", 1),
+        ToldLine("Иван", "Завтра в 18:00 приходи на праздник в кафе.", 2),
     ]
     text = summarise(talk, max_words=40)
     assert "Анна: Я вчера ездила в Москву к сестре." in text
@@ -99,7 +99,7 @@ def test_nothing_to_say_and_no_room_give_nothing() -> None:
 
 
 @given(lines, st.integers(0, 60), st.sampled_from(["facts", "gist"]))
-def test_never_longer_than_allowed_and_always_the_same(said: list[Line], limit: int, style: Style) -> None:
+def test_never_longer_than_allowed_and_always_the_same(said: list[ToldLine], limit: int, style: Style) -> None:
     text = summarise(said, max_words=limit, style=style, header="At noon.")
     assert len(text.split()) <= limit
     assert text == summarise(list(said), max_words=limit, style=style, header="At noon.")
@@ -108,7 +108,7 @@ def test_never_longer_than_allowed_and_always_the_same(said: list[Line], limit: 
 
 def test_more_room_never_loses_an_entity() -> None:
     chance = random.Random(7)
-    talk = [Line("Ann", f"I met {chance.choice(['Zoe', 'Max', 'Kim'])} in room {n}.", n) for n in range(30)]
+    talk = [ToldLine("Ann", f"I met {chance.choice(['Zoe', 'Max', 'Kim'])} in room {n}.", n) for n in range(30)]
     rooms = [{w for w in summarise(talk, max_words=limit).split() if w[0].isdigit()} for limit in (30, 60, 120)]
     assert len(rooms[0]) < len(rooms[1]) < len(rooms[2])
 

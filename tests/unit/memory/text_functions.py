@@ -41,7 +41,7 @@ from memory.routing.scope_context import memory_line
 from memory.routing.scopes import mentions
 from memory.summaries.conversations import digest, line
 from memory.summaries.long_term import cut_oldest, estimate_tokens, fold
-from memory.summaries.summary import Line, summarise
+from memory.summaries.summary import ToldLine, summarise
 from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
 from prompts.render import Templates, neutral
 from scheduler.engine.triggers import recounts, story_event
@@ -204,7 +204,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "conversations.line": lambda text: line(_said(f"Maria: {text}"), NAMES),
     "conversations.digest": lambda text: digest([_said(text), _said(f"Thanks! {text}")], NAMES),
     "conversations.digest of what was seen": lambda text: digest([_seen(text)], NAMES),
-    "summary.summarise": lambda text: summarise([Line("Jon", text, 3), Line("Gina", text, 4)], max_words=60),
+    "summary.summarise": lambda text: summarise([ToldLine("Jon", text, 3), ToldLine("Gina", text, 4)], max_words=60),
     "compaction.by_place": lambda text: by_place([_seen(text)], NAMES),
     "long_term.estimate_tokens": estimate_tokens,
     "long_term.cut_oldest": lambda text: cut_oldest(text, 10),
@@ -265,7 +265,7 @@ def _story(count: int) -> Callable[[], object]:
 
 
 def _many_speakers(count: int) -> Callable[[], object]:
-    lines = [Line(f"S{n} Smith", "Thanks, I will bring the book.", n) for n in range(count)]
+    lines = [ToldLine(f"S{n} Smith", "Thanks, I will bring the book.", n) for n in range(count)]
     return lambda: summarise(lines, max_words=60)
 
 
