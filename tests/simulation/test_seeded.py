@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from scheduler.inspection.summary import prefix_of
+from scheduler.ledger.errors import RunMissing
+from scheduler.ledger.run_names import prefix_of
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
 from tests.simulation.seeded.mutations import FOCUS, MUTATIONS
@@ -72,6 +73,15 @@ def test_what_was_used_is_missed_only_if_nobody_will_charge_it(server: Server) -
         retry = {"job": key.decode(), "used": json.loads(raw)["usage"]}
         plain.hset(prefix + "retries", b"token of " + key, json.dumps(retry))
     trials.check_charges(prefix)
+
+
+def test_a_run_may_be_missing_only_after_the_server_was_set_back(server: Server) -> None:
+    server.clear()
+    cluster = Cluster(7, server)
+    with pytest.raises(RunMissing):
+        cluster.check_sign()
+    cluster._restart()
+    cluster.check_sign()
 
 
 def _live_until_a_correction_is_left(server: Server) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from scheduler.ledger.keys import incarnation_key
 from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost
 from tests.simulation.seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
@@ -92,6 +93,8 @@ class Cluster:
     def check_sign(self) -> None:
         """Look at whose sign of life there is: never that of a host before the one that has signed."""
         plain = self.server.plain
+        if self.restarts and not plain.exists(incarnation_key(RUN)):
+            return  # the server was set back to before the run was created
         sign: Any = plain.get(prefix_of(plain, RUN) + "host")
         if sign is not None:
             if int(sign) < self._signed and not self.restarts:
