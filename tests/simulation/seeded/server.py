@@ -145,7 +145,7 @@ def be_silent() -> None:
 
 
 def _scripts_of_workers() -> Iterator[str]:
-    for file in resources.files("workers.gate.gate.lua").iterdir():
+    for file in resources.files("workers.lua").iterdir():
         if file.name.endswith(".lua"):
             yield file.read_text()
 
