@@ -17,7 +17,7 @@ COPY memory memory
 COPY tasks tasks
 COPY scheduler scheduler
 COPY workers workers
-COPY host host
+COPY hosting hosting
 COPY simulation simulation
 COPY ops ops
 RUN pip install --no-cache-dir --no-deps .

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from bench.quality.quality import SECTIONS, report
-from host import logs
+from hosting import logs
 
 
 def main() -> int:

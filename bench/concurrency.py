@@ -27,7 +27,7 @@ from redis import Redis
 
 from bench import plain_worker
 from bench.table import Row, Table
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Location, Profile
 from ops.fake_llm.server import MODEL
 from scheduler.config.settings import Settings

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import get_args
 
 from bench.table import Row, Table
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.entry import MAX_TEXT, Entry
 from memory.limits import Policy
 from memory.profile import Profile

@@ -27,8 +27,8 @@ from typing import NamedTuple
 from bench.llama_server import MODEL
 from bench.quality.memory_checks import bad_memories
 from bench.table import Row, Table
-from host import logs
-from host.tick_loop import TickLoop
+from hosting import logs
+from hosting.tick_loop import TickLoop
 from ops.drive import drive
 from scheduler.config.endpoints import Endpoint, ModelSettings
 from scheduler.config.settings import Settings

@@ -17,7 +17,7 @@ from typing import Any
 from redis import Redis
 
 from bench.table import Cell, Row, Table
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.clock import DAY
 from ops.drive import drive
 from ops.fake_llm.server import MODEL, FakeEndpoint

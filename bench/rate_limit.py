@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.table import Row, Table
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from scheduler.config.endpoints import Endpoint
 from scheduler.config.settings import Settings

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from bench.table import Row, Table
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from ops.drive import drive
 from ops.fake_llm.server import MODEL, FakeEndpoint
 from ops.formatting.axes import Axis

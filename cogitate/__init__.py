@@ -9,7 +9,7 @@ with TickLoop(run="village", owners=village.profiles, settings=Settings(), ticks
         loop.checkpoint(village.dump())            # optional; committed with the tick
 """
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.effects import (
     AdvanceCursor,
     Append,

@@ -131,6 +131,6 @@ def main() -> None:
 def complain(line: str) -> None:
     """One line on stderr."""
     if line:  # empty when help was shown instead
-        from host.terminal import visible  # here: most of what it loads is needed only where something is printed
+        from hosting.terminal import visible  # here: most of what it loads is needed only where something is printed
 
         print(f"cogitate: {visible(line)}", file=sys.stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from host.terminal import Terminal
+from hosting.terminal import Terminal
 from memory.unreadable import LeftOut
 
 MOST = 20  # that are named

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.clock import DAY, clock_time, day_of
 from memory.effects import Append, Tell
 from memory.entry import Entry

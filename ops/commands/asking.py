@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from host.terminal import Terminal
+from hosting.terminal import Terminal
 from ops.options import read_settings
 from ops.state import open_state
 from scheduler.config.controls import Control

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 from redis import Redis
 
-from host import logs
-from host.terminal import Terminal
-from host.tick_loop import TickLoop
+from hosting import logs
+from hosting.terminal import Terminal
+from hosting.tick_loop import TickLoop
 from memory.errors import CogitateError
 from ops.left_out import tell_left_out
 from ops.options import AsJson, DataDir, Verbose, read_settings

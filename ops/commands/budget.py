@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import msgspec
 import typer
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from ops.commands.asking import NoWait, RunName, ask_run
 from ops.formatting.budget import budget_table, limit_lines
 from ops.options import AsJson, DataDir, EveryOwner, Verbose, read_settings

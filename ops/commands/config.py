@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 from rich.table import Table
 
-from host.terminal import Terminal
+from hosting.terminal import Terminal
 from ops.options import AsJson, DataDir, read_settings
 from scheduler.config.settings import Settings
 from scheduler.config.settings_faults import SECRET

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state
 from scheduler.config.settings import ConfigurationError

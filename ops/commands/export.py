@@ -12,8 +12,8 @@ import msgspec
 import typer
 from redis import Redis
 
-from host import logs
-from host.terminal import Terminal, visible_json
+from hosting import logs
+from hosting.terminal import Terminal, visible_json
 from memory.snapshot import dump
 from memory.unreadable import leave_out, unreadable
 from ops.commands.job import job_json

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from host import logs
-from host.shortfall_words import format_failure
-from host.terminal import Terminal
+from hosting import logs
+from hosting.shortfall_words import format_failure
+from hosting.terminal import Terminal
 from ops.formatting.amounts import by_unit, format_cost
 from ops.formatting.effects import format_effects
 from ops.formatting.run import MEANING

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from ops.commands.job import format_given_up, job_json
 from ops.formatting.amounts import format_cost
 from ops.options import AsJson, DataDir, Verbose, read_settings

@@ -11,8 +11,8 @@ import msgspec
 import typer
 from rich.table import Table
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from memory.clock import clock_time, day_and_time
 from memory.entry import INTO_SUMMARY, Entry
 from memory.retrieval.retrieval import DEFAULT, Scored

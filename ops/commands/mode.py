@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from host import logs
+from hosting import logs
 from ops.commands.asking import NoWait, RunName, ask_run
 from ops.options import AsJson, DataDir, Verbose
 from scheduler.config.controls import SetMode

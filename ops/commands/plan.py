@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from memory.clock import clock_time, day_and_time
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 from redis import Redis
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from ops.left_out import tell_left_out
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state

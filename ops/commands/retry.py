@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from host import logs
+from hosting import logs
 from ops.commands.asking import NoWait, ask_run
 from ops.options import AsJson, DataDir, Verbose, read_settings
 from ops.state import open_state

@@ -12,10 +12,10 @@ import msgspec
 import typer
 from redis.exceptions import RedisError
 
-from host import logs
-from host.pace_fit import paced_lines, usual_seconds
-from host.terminal import Terminal
-from host.tick_loop import TickLoop
+from hosting import logs
+from hosting.pace_fit import paced_lines, usual_seconds
+from hosting.terminal import Terminal
+from hosting.tick_loop import TickLoop
 from ops.commands.audit import audit_whole, auditing
 from ops.commands.progress import RunProgress
 from ops.commands.run_choice import RunChoice, new_run, resumed_run

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 from redis import Redis
 
-from host.opening import description_of
+from hosting.opening import description_of
 from ops.estimate.demand import demand_of
 from ops.estimate.estimates import estimate
 from ops.report.estimate_section import KEPT

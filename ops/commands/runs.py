@@ -8,8 +8,8 @@ from typing import Any
 from redis import Redis
 from rich.table import Table
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from memory.clock import day_and_time
 from ops.doctor.redis_trouble import trouble
 from ops.formatting.amounts import by_unit, format_cost

@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from ops.commands.runs import show_runs
 from ops.commands.watch import watch_run
 from ops.doctor.redis_trouble import trouble

@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from ops.commands.asking import NoWait, RunName, ask_run
 from ops.formatting.steering import format_cadence
 from ops.options import AsJson, DataDir, Verbose, read_settings

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from host import logs
+from hosting import logs
 from ops.options import DataDir, read_settings
 from ops.signals import interruptible
 from scheduler.ledger.connect import check, connect

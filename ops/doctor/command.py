@@ -10,10 +10,10 @@ from redis.exceptions import RedisError
 from rich.table import Table
 from rich.text import Text
 
-from host import logs
-from host.finding import Finding, failed, ok, warning
-from host.pace_fit import examine_pace
-from host.terminal import Terminal
+from hosting import logs
+from hosting.finding import Finding, failed, ok, warning
+from hosting.pace_fit import examine_pace
+from hosting.terminal import Terminal
 from ops.doctor.endpoints import examine_endpoints
 from ops.doctor.redis import examine_redis
 from ops.doctor.workers import examine_workers

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from redis import Redis
 
-from host.finding import Finding, failed, ok, warning
+from hosting.finding import Finding, failed, ok, warning
 from scheduler.config.endpoints import Endpoint, Model
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals

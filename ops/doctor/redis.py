@@ -10,7 +10,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from host.finding import Finding, failed, ok, warning
+from hosting.finding import Finding, failed, ok, warning
 from ops.doctor.redis_trouble import trouble
 
 OLDEST = (6, 2)  # of Redis; Valkey began above it

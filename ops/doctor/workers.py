@@ -10,7 +10,7 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
-from host.finding import Finding, failed, ok, warning
+from hosting.finding import Finding, failed, ok, warning
 from scheduler.config.versions import SCHEMA
 
 ANSWER_WITHIN = 2.0  # seconds

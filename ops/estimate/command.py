@@ -10,9 +10,9 @@ import msgspec
 import typer
 from rich.table import Table
 
-from host import logs
-from host.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, usual_seconds
-from host.terminal import Terminal
+from hosting import logs
+from hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, usual_seconds
+from hosting.terminal import Terminal
 from ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
 from ops.estimate.estimates import KindDay, RunEstimate, estimate
 from ops.formatting.axes import figure

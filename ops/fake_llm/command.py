@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from ops.fake_llm.faults import FAULTS, parse_faults
 from ops.fake_llm.server import MOST_TAIL, Options, serve
 from ops.options import Verbose, program

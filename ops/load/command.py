@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from host import logs
-from host.pace_fit import fit_lines, known_before, pace_fit
-from host.terminal import Terminal
+from hosting import logs
+from hosting.pace_fit import fit_lines, known_before, pace_fit
+from hosting.terminal import Terminal
 from ops.load.asserts import check_names, failures, numbers, parse
 from ops.load.figures import LoadRecorder, figures
 from ops.load.page import load_page

@@ -10,7 +10,7 @@ from typing import Any
 
 from redis import Redis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.errors import CogitateError
 from ops.drive import drive
 from ops.fake_llm.server import MODEL

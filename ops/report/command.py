@@ -10,8 +10,8 @@ import msgspec
 import typer
 from redis import Redis
 
-from host import logs
-from host.terminal import Terminal
+from hosting import logs
+from hosting.terminal import Terminal
 from memory.clock import day_and_time
 from ops.formatting.amounts import by_unit, format_cost
 from ops.formatting.run import degraded, ended_jobs

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from host.opening import description_of
+from hosting.opening import description_of
 from memory.clock import DAY
 from ops.estimate.demand import DEFAULTS, Range
 from ops.estimate.estimates import KindDay, RunEstimate, estimate

@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from host.terminal import visible
+from hosting.terminal import visible
 from ops.formatting.axes import figure
 from ops.formatting.charts import HATCHES, STYLE
 

@@ -16,7 +16,7 @@ from typing import Any
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.entry import Entry
 from ops.drive import drive
 from ops.fake_llm.server import FakeEndpoint

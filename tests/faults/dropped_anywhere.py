@@ -13,7 +13,7 @@ from typing import Any
 from redis import Redis
 from redis.connection import ConnectionPool, UnixDomainSocketConnection
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from scheduler.config.settings import Settings
 from scheduler.ledger.keys import incarnation_key
 from simulation.town.town import Town

@@ -13,7 +13,7 @@ import pytest
 from fakeredis import FakeRedis
 from redis import Redis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from ops.drive import drive
 from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit

@@ -10,7 +10,7 @@ from typing import Any
 
 from redis import Redis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.clock import DAY, clock_time, day_of
 from memory.effects import Append
 from memory.entry import Entry

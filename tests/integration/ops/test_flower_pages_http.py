@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from pydantic import SecretStr
 
-from host.metrics import _Ledger
+from hosting.metrics import _Ledger
 from ops.fake_llm.server import FakeEndpoint
 from ops.flower.readings import Readings
 from scheduler.config.settings import Settings

@@ -10,7 +10,7 @@ import pytest
 from fakeredis import FakeRedis
 from pydantic import SecretStr
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from ops.report.command import run_page

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cogitate import Append, Case, Effect, Entry, Moment, Profile, Prompt, Request, Settings, TickLoop
-from host import logs
-from host.terminal import Terminal, visible, visible_json
+from hosting import logs
+from hosting.terminal import Terminal, visible, visible_json
 from scheduler.ledger.run_names import prefix_of
 from tasks import registry
 from tests.integration.command import typed
@@ -167,7 +167,7 @@ def test_a_log_shows_names_of_owners_as_text(capsys: pytest.CaptureFixture[str])
 
 def test_every_command_prints_with_this_console() -> None:
     """rich's own would take markup, and let everything through."""
-    modules = [path for package in ("host", "ops") for path in sorted((ROOT / package).glob("**/*.py"))]
+    modules = [path for package in ("hosting", "ops") for path in sorted((ROOT / package).glob("**/*.py"))]
     assert len(modules) > 70
     direct = [path.name for path in modules if " Console(" in path.read_text()]
     assert direct == []

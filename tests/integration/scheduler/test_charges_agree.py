@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from ops.fake_llm.stats import Stats

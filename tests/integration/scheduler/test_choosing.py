@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.effects import MarkAccessed, SetPlanStatus, Tell
 from ops.drive import drive
 from ops.fake_llm.server import FakeEndpoint

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakeredis import FakeRedis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.clock import DAY
 from memory.entry import Entry, Marks
 from memory.profile import Profile

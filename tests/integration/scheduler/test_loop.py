@@ -9,7 +9,7 @@ import pytest
 from fakeredis import FakeRedis
 from redis.exceptions import ConnectionError as Disconnected
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.effects import Append, Archive, SetPlanStatus
 from memory.entry import Entry
 from memory.profile import Profile

@@ -12,7 +12,7 @@ from redis import Redis
 from structlog.testing import capture_logs
 
 import workers.jobs.inline
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.settings import ConfigurationError, Settings

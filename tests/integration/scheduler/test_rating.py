@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.effects import Rate, SetCounter
 from memory.entry import Entry
 from memory.profile import Profile

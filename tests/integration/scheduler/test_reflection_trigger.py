@@ -8,7 +8,7 @@ from pathlib import Path
 from fakeredis import FakeRedis
 
 from bench.quality.recordings import seconds
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from ops.drive import drive
 from scheduler.config.settings import Settings
 from scheduler.journal.history import read_journal

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.entry import Entry
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint

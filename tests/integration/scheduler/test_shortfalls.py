@@ -12,7 +12,7 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from ops.formatting.run import degraded_lines

@@ -12,7 +12,7 @@ import pytest
 from fakeredis import FakeRedis
 from redis import Redis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.entry import Entry
 from memory.profile import Profile
 from ops.commands.watch import one_line

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fakeredis import FakeRedis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from ops.drive import drive
 from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit

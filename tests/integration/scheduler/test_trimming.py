@@ -12,7 +12,7 @@ import structlog
 from fakeredis import FakeRedis
 from redis import Redis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from ops.drive import drive
 from ops.worlds import WorldChoice
 from scheduler.config.settings import Settings

@@ -15,7 +15,7 @@ from redis import Redis
 from structlog.testing import capture_logs
 
 from cogitate import Profile, Settings, TickLoop
-from host import logs
+from hosting import logs
 from memory.routing.scopes import WORLD
 from scheduler.budget.budget_lines import budget_lines
 from scheduler.config.endpoints import Endpoint, ModelSettings

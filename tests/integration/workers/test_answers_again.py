@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 
 import workers.jobs.inline
 import workers.jobs.shared_calls
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Location, Profile
 from ops.cli import main
 from ops.fake_llm.server import FakeEndpoint

@@ -16,7 +16,7 @@ import pytest
 from redis import Redis
 from structlog.testing import capture_logs
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from ops.formatting.endpoints import format_breaker

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import pytest
 
-from host.endpoint_watch import AT_ONCE
+from hosting.endpoint_watch import AT_ONCE
 from ops.fake_llm.faults import FAULTS, status_of
 from ops.fake_llm.server import FakeEndpoint, Stats
 from tasks.kind import Kind

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.endpoints import Endpoint

@@ -161,7 +161,7 @@ def test_a_kind_that_no_worker_of_ones_own_knows_is_named(
     tmp_path: Path, registered: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
     eventually: Callable[..., None], tick_rate: float | None,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("host.tick_loop.PATIENT", 2.0)
+    monkeypatch.setattr("hosting.tick_loop.PATIENT", 2.0)
     known = {hint.key for hint in trial_hints("night", kind_names())}
     registered("dream")
     settings = Settings(data_dir=tmp_path, workers=1, tick_rate=tick_rate, wait=3.0 if tick_rate is None else None)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.settings import Settings

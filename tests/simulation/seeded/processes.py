@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from scheduler.config.versions import SCHEMA
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.answers import Collected

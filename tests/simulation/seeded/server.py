@@ -25,7 +25,7 @@ from redis import Redis
 from redis.connection import UnixDomainSocketConnection
 from redis.exceptions import ResponseError
 
-import host.tick_loop
+import hosting.tick_loop
 import scheduler.config.kept_settings
 import scheduler.ledger.claims
 import scheduler.ledger.ledger
@@ -120,14 +120,14 @@ def simulating() -> Iterator[Server]:
         undo.enter_context(patch.object(workers.jobs.calls, "SharedCalls", _Alone))
         undo.enter_context(patch.object(workers.jobs.inline, "Heartbeat", _Still))
         undo.enter_context(patch.object(workers.jobs.inline, "InlinePublisher", _publisher))
-        undo.enter_context(patch.object(host.tick_loop, "_check_model", lambda settings: None))
+        undo.enter_context(patch.object(hosting.tick_loop, "_check_model", lambda settings: None))
         # Reading the environment is slow, and so is reading a script anew for each worker.
         undo.enter_context(patch.object(scheduler.config.kept_settings, "Settings", cache(Settings)))
         for module in (workers.gate.gate, workers.jobs.kept_texts):
             undo.enter_context(patch.object(module.resources, "files", cache(resources.files)))
         for module in (scheduler.ledger.claims, scheduler.ledger.ledger):
             undo.enter_context(patch.object(module, "new_nonce", _nonce))
-        undo.enter_context(patch.object(host.tick_loop, "logs", SimpleNamespace(quiet=lambda: None)))
+        undo.enter_context(patch.object(hosting.tick_loop, "logs", SimpleNamespace(quiet=lambda: None)))
         # What redis-py does for its own measurements, and for a command that is not used here.
         undo.enter_context(patch.object(redis.client, "record_operation_duration", lambda **measured: None))
         undo.enter_context(patch.object(redis.client, "parse_himport_set_args", lambda args: None))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 from redis import Redis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from scheduler.journal.history import Change
 from scheduler.journal.lines import ReadLine
 from scheduler.ledger.answer_times import Timed

@@ -16,7 +16,7 @@ from tests.repository import ROOT
 
 OUTPUT = (ROOT / "docs" / "reference" / "output.md").read_text()
 STATES = (ROOT / "docs" / "explanation" / "state-machine.md").read_text()
-PACKAGES = ("memory", "tasks", "scheduler", "workers", "host", "simulation", "ops")
+PACKAGES = ("memory", "tasks", "scheduler", "workers", "hosting", "simulation", "ops")
 DOTTED = re.compile(r"[a-z_]+\.[a-z_]+")
 
 
@@ -43,7 +43,7 @@ def texts(levels: tuple[str, ...]) -> Iterator[str]:
 def counted() -> set[str]:
     """Names of the warnings that a run counts, and of losses of memory."""
     found = set()
-    for file in (ROOT / "scheduler" / "mind.py", ROOT / "scheduler" / "unused.py", ROOT / "memory" / "effects.py"):
+    for file in (file for package in ("memory", "scheduler") for file in (ROOT / package).rglob("*.py")):
         found |= set(re.findall(r'(?:warnings\[|Loss\()"([a-z_.]+)"', file.read_text()))
     return found
 

@@ -8,7 +8,7 @@ import pytest
 from fakeredis import FakeRedis, FakeServer
 from redis import Redis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.journal.history import read_journal

@@ -8,7 +8,7 @@ from pathlib import Path
 from fakeredis import FakeRedis
 from redis import Redis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from scheduler.config.controls import SetMode
 from scheduler.config.settings import Settings

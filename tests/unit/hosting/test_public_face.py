@@ -143,7 +143,7 @@ def test_a_loop_refuses_a_name_that_no_run_can_have(cogitate_loop: Callable[...,
 
 
 def test_a_run_remembers_what_its_host_said_of_it(cogitate_loop: Callable[..., TickLoop]) -> None:
-    from host.opening import description_of
+    from hosting.opening import description_of
 
     loop = cogitate_loop(describe={"world": "mine", "size": "3"})
     assert description_of(loop.ledger.client, "test") == {"world": "mine", "size": "3"}

@@ -18,7 +18,7 @@ import pytest
 from pydantic import SecretStr
 from redis import Redis
 
-from host.tick_loop import TickLoop
+from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.doctor.command import examine_runs
 from ops.drive import drive

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from host.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, paced_lines
+from hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, paced_lines
 from scheduler.config.settings import Settings
 from scheduler.latency.latencies import Latencies
 from scheduler.ledger.answer_times import Timed

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from redis import Redis
 
-from host import logs
-from host.opening import Exist, RunOpening, check_opening, description_of, open_run, prior_now
+from hosting import logs
+from hosting.opening import Exist, RunOpening, check_opening, description_of, open_run, prior_now
 from memory.profile import Location, Profile
 from memory.routing.routing import EventRule, Strategy
 from scheduler.budget.briefs import Brief
@@ -41,7 +41,7 @@ from scheduler.tick.unused_arguments import tell_ignored, tell_strangers, unused
 from tasks.registry import kind_names, kinds
 
 if TYPE_CHECKING:
-    from host.endpoint_watch import EndpointWatch
+    from hosting.endpoint_watch import EndpointWatch
 
 PATIENT = 15.0  # seconds that a boundary waits for results, from which on it may wait for workers to start as well
 
@@ -129,7 +129,7 @@ class TickLoop(NarratedLoop):
                 self._resources.callback(publisher.close)
                 publish, pool = publisher.publish, None
             else:
-                from host.services import open_processes
+                from hosting.services import open_processes
 
                 client, publish, settings, pool = open_processes(settings, self._resources)
             ledger, resumed = open_run(
@@ -184,7 +184,7 @@ class TickLoop(NarratedLoop):
             if settings.metrics_port is not None:
                 self._serve_metrics(client)
             if settings.llm == "openai":
-                from host.endpoint_watch import EndpointWatch
+                from hosting.endpoint_watch import EndpointWatch
 
                 endpoints = {model.name: model.endpoint for model in settings.asked_models()}
                 said = readiness.unreachable if readiness is not None else set()
@@ -207,14 +207,14 @@ class TickLoop(NarratedLoop):
         return ticks
 
     def _tell_pace(self) -> None:
-        from host.pace_fit import is_paced, tell_pace, usual_seconds
+        from hosting.pace_fit import is_paced, tell_pace, usual_seconds
 
         if is_paced(self.settings):
             usual = usual_seconds(self.ledger.client)
             tell_pace(self.ledger.run, self.settings, self.mind.latencies, len(self.mind.streams), usual)
 
     def _serve_metrics(self, client: Redis) -> None:
-        from host.metrics import HostMetrics
+        from hosting.metrics import HostMetrics
         from workers.jobs.metrics import serve
 
         metrics = HostMetrics(client, self.ledger.run)

@@ -8,7 +8,7 @@ import sys
 import structlog
 from structlog.typing import EventDict
 
-from host.terminal import visible
+from hosting.terminal import visible
 
 
 def quiet() -> None:

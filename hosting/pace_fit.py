@@ -9,7 +9,7 @@ import msgspec
 import structlog
 from redis import Redis
 
-from host.finding import Finding, ok, warning
+from hosting.finding import Finding, ok, warning
 from scheduler.budget.rules import rules_of
 from scheduler.config.settings import Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
