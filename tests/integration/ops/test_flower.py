@@ -108,7 +108,7 @@ def test_the_broker_page_reads_the_database_of_the_url(valkey: EmbeddedServer) -
     code = """
 import asyncio, sys
 import flower.utils.broker as broker
-from workers import flower_broker
+from workers.transport import flower_broker
 flower_broker.register()
 found = broker.Broker(sys.argv[1], broker_options={"global_keyprefix": "cogitate:"})
 print(asyncio.run(found.queues(["unread"]))[0]["messages"])

@@ -53,7 +53,7 @@ def test_a_town_is_a_world() -> None:
 def in_new_process(code: str, hash_seed: str, given: bytes = b"") -> str:
     """What a fresh interpreter prints when it runs `code` with `given` as its input."""
     done = subprocess.run(
-        [sys.executable, "-c", f"import sys; from tests.unit.test_town import Town, digest, live; {code}"],
+        [sys.executable, "-c", f"import sys; from tests.unit.simulation.test_town import Town, digest, live; {code}"],
         input=given,
         capture_output=True,
         check=True,
