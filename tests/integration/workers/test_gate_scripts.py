@@ -83,6 +83,15 @@ def test_the_first_request_goes_and_the_next_waits_for_its_place(client: Redis) 
     assert counters(client) == {"waits": 2}
 
 
+def test_the_least_cost_is_kept_too(client: Redis) -> None:
+    given(client, requests__next=NOW + 9_000, tokens__next=NOW + 8_000)
+    assert enter(client, pace=1, cost=1) == ["wait", 9_000, str(NOW + 9_000), str(NOW + 8_000)]
+    assert (gate(client)["requests.next"], gate(client)["tokens.next"]) == (str(NOW + 9_001), str(NOW + 8_001))
+    client.flushall()
+    enter(client, pace=1, cost=1)
+    assert (gate(client)["requests.free"], gate(client)["tokens.free"]) == (str(NOW + 1), str(NOW + 1))
+
+
 def test_what_may_come_ahead_shortens_what_a_request_has_to_pay(client: Redis) -> None:
     enter(client, pace=SECOND, cost=2 * SECOND, ahead=300)
     assert gate(client) == {
@@ -191,6 +200,7 @@ def test_who_has_to_wait_for_its_place_asks_for_no_slot(client: Redis) -> None:
 @pytest.mark.parametrize(
     ("fields", "fresh", "answer"),
     [
+        ({"probe_at": NOW + 1}, 0, ["open", 1, "timeout"]),
         ({"probe_at": NOW + 3}, 0, ["open", 3, "timeout"]),
         ({"probe_at": NOW + 3}, 1, ["open", 3, "timeout"]),
         ({"probe_at": NOW + 3, "lasting": 1}, 0, ["open", 3, "timeout"]),
@@ -449,6 +459,7 @@ def test_an_endpoint_is_tried_only_while_its_breaker_is_open(client: Redis) -> N
         ({"probe": "x", "probe_until": NOW}, 0, ["go"]),
         ({"probe": "", "probe_until": NOW + 7}, 0, ["go"]),
         ({"probe": ""}, 1, ["done"]),
+        ({"probe_until": NOW + 7}, 0, ["go"]),
     ],
 )
 def test_one_tries_at_a_time_and_its_failure_counts_for_all(
@@ -462,6 +473,7 @@ def test_who_tries_keeps_the_pace(client: Redis) -> None:
     given(client, state="open", requests__free=NOW + 9)
     assert begin(client, pace=100) == ["paced", 9]
     assert "probe" not in gate(client)
+    assert begin(client, pace=1) == ["paced", 9]
     given(client, requests__free=NOW)
     assert begin(client, pace=100) == ["go"]
     assert gate(client)["requests.free"] == str(NOW + 100)

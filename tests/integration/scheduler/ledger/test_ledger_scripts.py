@@ -526,8 +526,12 @@ def test_of_a_dead_job_the_first_answer_is_kept(run: Redis) -> None:
 @pytest.mark.parametrize(
     ("result", "awaited", "answer"),
     [
-        (ANSWER, True, "offered"), ('{"source":"cached"}', True, "offered"),
-        ('{"source":"heuristic"}', True, "accounted"), ("3", True, "accounted"), ("", True, "accounted"), (ANSWER, False, "accounted"),
+        (ANSWER, True, "offered"),
+        ('{"source":"cached"}', True, "offered"),
+        ('{"source":"heuristic"}', True, "accounted"),
+        ("3", True, "accounted"),
+        ("", True, "accounted"),
+        (ANSWER, False, "accounted"),
     ],
 )  # fmt: skip
 def test_an_answer_after_the_end_is_offered_if_it_is_awaited(
