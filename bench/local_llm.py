@@ -29,7 +29,7 @@ from bench.quality.memory_checks import bad_memories
 from bench.table import Row, Table
 from hosting import logs
 from hosting.tick_loop import TickLoop
-from ops.drive import drive
+from ops.world_driver import drive
 from scheduler.config.endpoints import Endpoint, ModelSettings
 from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit

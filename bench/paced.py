@@ -19,9 +19,9 @@ from redis import Redis
 from bench.table import Cell, Row, Table
 from hosting.tick_loop import TickLoop
 from memory.clock import DAY
-from ops.drive import drive
 from ops.fake_llm.server import MODEL, FakeEndpoint
 from ops.load.run import wait_for_workers
+from ops.world_driver import drive
 from scheduler.config.settings import Settings
 from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.replay import replay

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 from bench.table import Row, Table
 from hosting.tick_loop import TickLoop
-from ops.drive import drive
 from ops.fake_llm.server import MODEL, FakeEndpoint
 from ops.formatting.axes import Axis
 from ops.formatting.charts import Series, document, line_chart
+from ops.world_driver import drive
 from scheduler.config.controls import FULL, SetCadence
 from scheduler.config.settings import Settings
 from scheduler.journal.history import read_journal

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from hosting.shortfall_words import shortfall_lines
+from hosting.shortfall_lines import shortfall_lines
 from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.summary import lines_of_shortfalls
 from scheduler.journal.shortfalls import Shortfalls, note_shortfall

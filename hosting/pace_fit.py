@@ -127,7 +127,7 @@ def paced_lines(settings: Settings, known: Latencies, agents: int, usual: Mappin
     return fit_lines(_fit_of_run(settings, known, agents, usual), settings.tick_rate or 0)
 
 
-def tell_pace(run: str, settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> None:
+def log_unfit_kinds(run: str, settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> None:
     """Warn of each kind whose results do not come in time in a paced run; arguments as those of `paced_lines`."""
     for one in _fit_of_run(settings, known, agents, usual):
         if one.verdict in UNFIT:

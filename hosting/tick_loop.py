@@ -207,11 +207,11 @@ class TickLoop(NarratedLoop):
         return ticks
 
     def _tell_pace(self) -> None:
-        from hosting.pace_fit import is_paced, tell_pace, usual_seconds
+        from hosting.pace_fit import is_paced, log_unfit_kinds, usual_seconds
 
         if is_paced(self.settings):
             usual = usual_seconds(self.ledger.client)
-            tell_pace(self.ledger.run, self.settings, self.mind.latencies, len(self.mind.streams), usual)
+            log_unfit_kinds(self.ledger.run, self.settings, self.mind.latencies, len(self.mind.streams), usual)
 
     def _serve_metrics(self, client: Redis) -> None:
         from hosting.metrics import HostMetrics

@@ -116,19 +116,21 @@ def main() -> None:
         from memory.errors import text_of
         from ops.error_messages import FAILED, error_message  # here: it loads much, to know what may go wrong
 
-        complaint = error_message(error)
-        if complaint is None:
-            complain(f"this is a fault in cogitate: {type(error).__name__}: {text_of(error)}; with -v it shows where")
+        message = error_message(error)
+        if message is None:
+            print_error(
+                f"this is a fault in cogitate: {type(error).__name__}: {text_of(error)}; with -v it shows where"
+            )
             if {"-v", "-vv", "--verbose"} & set(sys.argv):
                 raise
             code = FAILED
         else:
-            complain(complaint.line)
-            code = complaint.exit_code
+            print_error(message.line)
+            code = message.exit_code
     sys.exit(code or 0)
 
 
-def complain(line: str) -> None:
+def print_error(line: str) -> None:
     """One line on stderr."""
     if line:  # empty when help was shown instead
         from hosting.terminal import visible  # here: most of what it loads is needed only where something is printed

@@ -16,7 +16,7 @@ from hosting.tick_loop import TickLoop
 from memory.clock import DAY, clock_time, day_of
 from memory.effects import Append, Tell
 from memory.entry import Entry
-from ops.drive import drive
+from ops.world_driver import drive
 from scheduler.config.settings import Settings
 from scheduler.journal.history import read_journal
 from simulation.town.town import Town

@@ -14,9 +14,9 @@ from hosting import logs
 from hosting.terminal import Terminal
 from hosting.tick_loop import TickLoop
 from memory.errors import CogitateError
-from ops.left_out import tell_left_out
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.state import open_state
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.formatting.unreadable_entries import print_left_out
+from ops.open_state import open_state
 from scheduler.inspection.audit.audit import audit, audit_budget
 from scheduler.journal.left_out import left_out_of
 from scheduler.ledger.ledger import HostLedger
@@ -44,7 +44,7 @@ def audit_run(
     with open_state(read_settings(data_dir=data_dir)) as client:
         findings = audit(client, run)
         left_out = left_out_of(client, run)
-    tell_left_out(left_out)
+    print_left_out(left_out)
     console = Terminal(stderr=as_json)
     for finding in findings:
         console.print(finding, highlight=False, soft_wrap=True)
@@ -55,7 +55,7 @@ def audit_run(
     return 1 if findings else 0
 
 
-def auditing(loop: TickLoop) -> Callable[[Tick], None]:
+def tick_auditor(loop: TickLoop) -> Callable[[Tick], None]:
     """What to call in each turn of the world: reads every budget window as the tick before has left it.
 
     Raises (when called):
@@ -70,12 +70,12 @@ def auditing(loop: TickLoop) -> Callable[[Tick], None]:
 
     def check(tick: Tick) -> None:
         if not loop.ledger.away:
-            refuse(read(loop.ledger) or [], f"after tick {tick.number - 1}")
+            raise_findings(read(loop.ledger) or [], f"after tick {tick.number - 1}")
 
     return check
 
 
-def audit_whole(client: Redis, run: str, wait: float) -> None:
+def audit_at_end(client: Redis, run: str, wait: float) -> None:
     """Check everything once a run is left.
 
     Args:
@@ -85,10 +85,10 @@ def audit_whole(client: Redis, run: str, wait: float) -> None:
         AuditFailed: naming the first finding.
         LedgerAway: when the server was not back in time.
     """
-    refuse(Pause(run, wait).read(lambda: audit(client, run)), "at the end")
+    raise_findings(Pause(run, wait).read(lambda: audit(client, run)), "at the end")
 
 
-def refuse(findings: list[str], when: str) -> None:
+def raise_findings(findings: list[str], when: str) -> None:
     """Raises AuditFailed when there are findings."""
     if findings:
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""

@@ -10,10 +10,10 @@ import typer
 
 from hosting import logs
 from hosting.terminal import Terminal
-from ops.commands.asking import NoWait, RunName, ask_run
+from ops.command_options import AsJson, DataDir, EveryOwner, Verbose, read_settings
+from ops.commands.control_requests import NoWait, RunName, request_controls
 from ops.formatting.budget import budget_table, limit_lines
-from ops.options import AsJson, DataDir, EveryOwner, Verbose, read_settings
-from ops.state import open_state
+from ops.open_state import open_state
 from scheduler.budget.budget import format_limit
 from scheduler.budget.budget_lines import budget_lines, limits_in_force, pools_of
 from scheduler.budget.limit_history import normal_name
@@ -69,7 +69,7 @@ def budget(
         pools = pools_of(client, prefix)
     words = "lifted" if value is None else format_limit(value, pools.of(limited.unit, value))
     named = f"limit {control.name} {words}"
-    return ask_run(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
+    return request_controls(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
 
 
 def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> int:

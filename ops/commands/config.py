@@ -12,7 +12,7 @@ from pydantic import BaseModel, SecretStr
 from rich.table import Table
 
 from hosting.terminal import Terminal
-from ops.options import AsJson, DataDir, read_settings
+from ops.command_options import AsJson, DataDir, read_settings
 from scheduler.config.settings import Settings
 from scheduler.config.settings_faults import SECRET
 from scheduler.ledger.connect import redact_url
@@ -25,7 +25,10 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
     """Show the settings in force: flags go before COGITATE_* variables, these before cogitate.toml."""
     settings = read_settings(data_dir=data_dir)
     flags = {"data_dir"} if data_dir is not None else set()
-    rows = {name: (masked(name, getattr(settings, name)), origin(name, flags)) for name in Settings.model_fields}
+    rows = {
+        name: (mask_secrets(name, getattr(settings, name)), setting_origin(name, flags))
+        for name in Settings.model_fields
+    }
     if as_json:
         print(json.dumps({name: {"value": value, "from": where} for name, (value, where) in rows.items()}))
         return 0
@@ -36,12 +39,12 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
     return 0
 
 
-def masked(name: str, value: Any) -> Any:
+def mask_secrets(name: str, value: Any) -> Any:
     """A value as it may be shown, as JSON: no key, no password."""
     if isinstance(value, BaseModel):
-        return {key: masked(key, part) for key, part in value if part is not None}
+        return {key: mask_secrets(key, part) for key, part in value if part is not None}
     if isinstance(value, dict):
-        return {key: masked(key, part) for key, part in value.items()}
+        return {key: mask_secrets(key, part) for key, part in value.items()}
     if isinstance(value, SecretStr):
         return redact_url(value.get_secret_value()) if name in SECRET and name.endswith("_url") else "********"
     if name == "base_url" and value is not None:
@@ -49,7 +52,7 @@ def masked(name: str, value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def origin(name: str, flags: set[str]) -> str:
+def setting_origin(name: str, flags: set[str]) -> str:
     """Where a setting comes from."""
     variable = f"COGITATE_{name.upper()}"
     for given in os.environ:

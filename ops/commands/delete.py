@@ -10,8 +10,8 @@ import typer
 
 from hosting import logs
 from hosting.terminal import Terminal
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.state import open_state
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.open_state import open_state
 from scheduler.config.settings import ConfigurationError
 from scheduler.journal.exported import remove_exported
 from scheduler.ledger.deletion import delete_run

@@ -16,10 +16,10 @@ from hosting import logs
 from hosting.terminal import Terminal, visible_json
 from memory.snapshot import dump
 from memory.unreadable import leave_out, unreadable
+from ops.command_options import DataDir, Verbose, read_settings
 from ops.commands.job import job_json
-from ops.left_out import tell_left_out
-from ops.options import DataDir, Verbose, read_settings
-from ops.state import open_state
+from ops.formatting.unreadable_entries import print_left_out
+from ops.open_state import open_state
 from scheduler.inspection.job_history import JobHistory
 from scheduler.journal.exported import all_lines
 from scheduler.ledger.run_names import prefix_of
@@ -79,7 +79,7 @@ def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
     for owner in sorted(name.decode() for name in names):
         stream = load_streams(client, prefix, [owner])[owner]
         found = list(unreadable([stream]))
-        tell_left_out(found)
+        print_left_out(found)
         leave_out(stream, (one.number for one in found), stream.head.last_number)
         yield dump(stream)
 

@@ -10,13 +10,13 @@ import msgspec
 import typer
 
 from hosting import logs
-from hosting.shortfall_words import format_failure
+from hosting.shortfall_lines import format_failure
 from hosting.terminal import Terminal
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
 from ops.formatting.amounts import by_unit, format_cost
 from ops.formatting.effects import format_effects
 from ops.formatting.run import MEANING
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.state import open_state
+from ops.open_state import open_state
 from scheduler.budget.budget import format_cell, format_empty_pool, format_refusal
 from scheduler.budget.budget_lines import pools_of
 from scheduler.inspection.job_history import JobHistory, JobRecord, LateAnswer
@@ -122,10 +122,10 @@ def format_reason(one: JobRecord) -> str:
     """Why a job got less than was asked for; "" where the reason says it all."""
     if one.reason == "failed":
         return format_failure(one.failure)
-    return format_given_up(one) if one.reason == "dead" else MEANING.get(one.reason, "")
+    return format_dead(one) if one.reason == "dead" else MEANING.get(one.reason, "")
 
 
-def format_given_up(one: JobRecord) -> str:
+def format_dead(one: JobRecord) -> str:
     """Why a dead job was not tried again."""
     if one.empty:
         return format_empty_pool(one.empty)

@@ -16,9 +16,9 @@ from hosting.terminal import Terminal
 from memory.clock import clock_time, day_and_time
 from memory.entry import INTO_SUMMARY, Entry
 from memory.retrieval.retrieval import DEFAULT, Scored
-from ops.left_out import tell_left_out
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.state import open_state
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.formatting.unreadable_entries import print_left_out
+from ops.open_state import open_state
 from scheduler.inspection.memory_view import MemoryView, read_memory
 
 EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at the market?'"
@@ -47,7 +47,7 @@ def memory(
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
         view = read_memory(client, run, owner, tick)
-    tell_left_out(view.left_out)
+    print_left_out(view.left_out)
     found = view.search(query, top, profile) if query is not None else None
     salience = view.salience(profile)
     console = Terminal(stderr=as_json)

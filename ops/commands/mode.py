@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hosting import logs
-from ops.commands.asking import NoWait, RunName, ask_run
-from ops.options import AsJson, DataDir, Verbose
+from ops.command_options import AsJson, DataDir, Verbose
+from ops.commands.control_requests import NoWait, RunName, request_controls
 from scheduler.config.controls import SetMode
 
 PAUSE = "Example: cogitate pause town-1"
@@ -49,4 +49,6 @@ def cancel(
 
 def _set(run: str, control: SetMode, verb: str, no_wait: bool, data_dir: DataDir, as_json: bool, verbose: int) -> int:
     logs.configure(verbose)
-    return ask_run(run, [control], named=[f"{verb} {run}"], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
+    return request_controls(
+        run, [control], named=[f"{verb} {run}"], data_dir=data_dir, as_json=as_json, no_wait=no_wait
+    )

@@ -11,8 +11,8 @@ from rich.table import Table
 from hosting import logs
 from hosting.terminal import Terminal
 from memory.clock import clock_time, day_and_time
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.state import open_state
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.open_state import open_state
 from scheduler.inspection.memory_view import read_memory
 
 EXAMPLE = "Example: cogitate plan town-1 agent:isabella"

@@ -34,7 +34,7 @@ class RunProgress:
         self._said = -1
 
     @contextmanager
-    def shown(self) -> Iterator[RunProgress]:
+    def drawn(self) -> Iterator[RunProgress]:
         """Draw within the block."""
         if not self._console.is_terminal:
             yield self

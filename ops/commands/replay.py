@@ -14,9 +14,9 @@ from redis import Redis
 
 from hosting import logs
 from hosting.terminal import Terminal
-from ops.left_out import tell_left_out
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.state import open_state
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.formatting.unreadable_entries import print_left_out
+from ops.open_state import open_state
 from scheduler.inspection.replay import replay
 from scheduler.journal.exported import exported_journal
 from scheduler.journal.left_out import left_out_of
@@ -44,7 +44,7 @@ def replay_run(
     with open_state(settings) as client, scratch() as empty:
         rebuilt = replay(client, run, empty, exported_journal(client, settings.data_dir, run))
         left_out = left_out_of(client, run)
-    tell_left_out(left_out)
+    print_left_out(left_out)
     before = f" from the checkpoint of tick {rebuilt.first - 1:,} on" if rebuilt.first > 1 else ""
     Terminal(stderr=as_json).print(
         f"Run {run}: {rebuilt.ticks - rebuilt.first + 1:,} ticks replayed{before}; {rebuilt.entries:,} "

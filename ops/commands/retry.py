@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from hosting import logs
-from ops.commands.asking import NoWait, ask_run
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.state import open_state
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.commands.control_requests import NoWait, request_controls
+from ops.open_state import open_state
 from scheduler.config.controls import Retry
 from scheduler.inspection.job_history import JobHistory, JobRecord
 from scheduler.intake.checks import InputError
@@ -43,8 +43,8 @@ def retry(
     with open_state(read_settings(data_dir=data_dir)) as client:
         history = JobHistory(client, runs[0])
         controls = [_retry(history.find(key)) for _, key in keys]
-    return ask_run(runs[0], controls, named=[f"retry {one}" for one in ids], data_dir=data_dir, as_json=as_json,
-                   no_wait=no_wait)  # fmt: skip
+    names = [f"retry {one}" for one in ids]
+    return request_controls(runs[0], controls, named=names, data_dir=data_dir, as_json=as_json, no_wait=no_wait)
 
 
 def _retry(job: JobRecord) -> Retry:

@@ -16,16 +16,16 @@ from hosting import logs
 from hosting.pace_fit import paced_lines, usual_seconds
 from hosting.terminal import Terminal
 from hosting.tick_loop import TickLoop
-from ops.commands.audit import audit_whole, auditing
+from ops.command_options import AsJson, DataDir, Verbose, check_limited, data_dir_option, program_name, read_settings
+from ops.commands.audit import audit_at_end, tick_auditor
 from ops.commands.progress import RunProgress
 from ops.commands.run_choice import RunChoice, new_run, resumed_run
-from ops.drive import drive
 from ops.formatting.real_day import real_day_line
 from ops.formatting.run import Took, print_summary, report_json
-from ops.options import AsJson, DataDir, Verbose, again, check_limited, program, read_settings
+from ops.open_state import open_state
 from ops.signals import Interruption, interruptible
-from ops.state import open_state
-from ops.worlds import DEFAULT_AGENTS, WorldChoice, warnings_of
+from ops.world_choice import DEFAULT_AGENTS, WorldChoice, warnings_of
+from ops.world_driver import drive
 from prompts.render import check_templates
 from scheduler.config.settings import ConfigurationError, Settings, check_run_name
 from scheduler.inspection.summary import RunSummary, summarise_run
@@ -113,12 +113,12 @@ def run(
                     else:
                         made = resumed_run(client, name or "", days, ticks, take_over)
                     try:
-                        loop = _live(made, settings, interruption, err, audit)
+                        loop = _host_run(made, settings, interruption, err, audit)
                     except RunExists:
                         if name is not None:
                             raise  # otherwise another process was given the same free name: take the next
                 if audit:
-                    audit_whole(client, made.name, settings.outage_wait)
+                    audit_at_end(client, made.name, settings.outage_wait)
                 summary = _with_warnings(summarise_run(client, made.name), made.world)
                 day = RealDay(client, loop.settings).spending()
         except KeyboardInterrupt as stopped:
@@ -134,13 +134,13 @@ def run(
         print_summary(out, summary, took, servers_of(loop.settings))
         if day.limited and any(line.failure == "real_day_spent" for line in summary.shortfalls):
             out.print(real_day_line(day), highlight=False, soft_wrap=True)
-        _say_next(out.print, summary, loop.settings)
+        _print_next_steps(out.print, summary, loop.settings)
         if as_json:
             print(json.dumps(report_json(summary, took)), flush=True)
         return interruption.exit_code if loop.stopping and summary.status == "stopped" else 0  # drained: as asked
 
 
-def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: Terminal, audit: bool) -> TickLoop:
+def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, err: Terminal, audit: bool) -> TickLoop:
     """Run to the end, or until interrupted; the loop is closed on every way out."""
     try:
         with TickLoop(
@@ -155,8 +155,8 @@ def _live(made: RunChoice, settings: Settings, interruption: Interruption, err: 
             ):
                 err.print(line, highlight=False, soft_wrap=True)
             progress = RunProgress(loop, made.ticks, err)
-            with interruption.softened(loop.stop), progress.shown():
-                check = auditing(loop) if audit else None
+            with interruption.softened(loop.stop), progress.drawn():
+                check = tick_auditor(loop) if audit else None
 
                 def watch(tick: Tick) -> None:
                     progress.update(tick)
@@ -178,20 +178,20 @@ def _with_warnings(summary: RunSummary, world: World) -> RunSummary:
 
 
 def _resume_command(name: str, settings: Settings) -> str:
-    return f"{program()} run --run {name} --resume{again(settings)}"
+    return f"{program_name()} run --run {name} --resume{data_dir_option(settings)}"
 
 
 def _go_on(name: str, settings: Settings) -> str:
     return f"go on with: {_resume_command(name, settings)}"
 
 
-def _say_next(say: Callable[..., Any], summary: RunSummary, settings: Settings) -> None:
+def _print_next_steps(say: Callable[..., Any], summary: RunSummary, settings: Settings) -> None:
     """How to go on."""
-    name = program()
+    name = program_name()
     lines = []
     if summary.status == "stopped":
         lines.append(("go on with it", _resume_command(summary.run, settings)))
-    lines.append(("prove it", f"{name} replay {summary.run} --verify{again(settings)}"))
+    lines.append(("prove it", f"{name} replay {summary.run} --verify{data_dir_option(settings)}"))
     if settings.llm == "heuristic":
         lines.append(("let a model think", f"OPENAI_API_KEY=… {name} run --llm openai --limit-usd 0.50"))
         lines.append(

@@ -12,7 +12,7 @@ from hosting.opening import description_of
 from ops.estimate.demand import demand_of
 from ops.estimate.estimates import estimate
 from ops.report.estimate_section import KEPT
-from ops.worlds import WorldChoice, default_days
+from ops.world_choice import WorldChoice, default_days
 from scheduler.config.settings import Settings
 from scheduler.ledger.errors import RunExists, RunMissing
 from scheduler.ledger.presence import check_unheld

@@ -11,11 +11,11 @@ from rich.table import Table
 from hosting import logs
 from hosting.terminal import Terminal
 from memory.clock import day_and_time
-from ops.doctor.redis_trouble import trouble
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.doctor.redis_problems import redis_problems
 from ops.formatting.amounts import by_unit, format_cost
 from ops.formatting.run import ended_jobs
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.state import open_state
+from ops.open_state import open_state
 from scheduler.inspection.summary import RunSummary, summarise_run
 from scheduler.inspection.vitals import UNREADABLE
 from scheduler.journal.lines import JournalError
@@ -48,7 +48,7 @@ def show_runs(client: Redis, as_json: bool) -> None:
         console.print("no runs yet; make one with: cogitate run", highlight=False)
     for why in damaged.values():
         console.print(why, highlight=False, soft_wrap=True, style="yellow")
-    wrong = trouble(client)
+    wrong = redis_problems(client)
     for what in wrong:
         console.print(f"Redis {what}", highlight=False, soft_wrap=True, style="yellow")
     if as_json:

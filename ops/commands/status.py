@@ -10,14 +10,14 @@ import typer
 
 from hosting import logs
 from hosting.terminal import Terminal
+from ops.command_options import AsJson, DataDir, EveryOwner, Verbose, read_settings
 from ops.commands.runs import show_runs
 from ops.commands.watch import watch_run
-from ops.doctor.redis_trouble import trouble
+from ops.doctor.redis_problems import redis_problems
 from ops.formatting.endpoints import endpoints_table
 from ops.formatting.real_day import real_day_json, real_day_line
 from ops.formatting.run import print_summary
-from ops.options import AsJson, DataDir, EveryOwner, Verbose, read_settings
-from ops.state import open_state
+from ops.open_state import open_state
 from scheduler.config.settings import ConfigurationError
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.summary import summarise_run
@@ -56,7 +56,7 @@ def status(
         summary = watch_run(client, run, console) if watch else summarise_run(client, run)
         day = RealDay(client, settings).spending()
         endpoints = endpoint_vitals(client)
-        wrong = trouble(client)
+        wrong = redis_problems(client)
     print_summary(console, summary, servers=servers_of(settings), every_owner=every_owner)
     if endpoints:
         console.print(endpoints_table(endpoints))

@@ -10,10 +10,10 @@ import typer
 
 from hosting import logs
 from hosting.terminal import Terminal
-from ops.commands.asking import NoWait, RunName, ask_run
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.commands.control_requests import NoWait, RunName, request_controls
 from ops.formatting.steering import format_cadence
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.state import open_state
+from ops.open_state import open_state
 from scheduler.config.controls import FULL, SetCadence
 from scheduler.config.settings import ConfigurationError
 from scheduler.inspection.steering_vitals import steering_of
@@ -69,4 +69,4 @@ def throttle(
     )
     named = " ".join(["throttle", kind, *([] if factor is None else [f"{factor:g}"]), *(["pinned"] if pin else []),
                       *(["auto"] if auto else [])])  # fmt: skip
-    return ask_run(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
+    return request_controls(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)

@@ -9,7 +9,7 @@ import sys
 import typer
 
 from hosting import logs
-from ops.options import DataDir, read_settings
+from ops.command_options import DataDir, read_settings
 from ops.signals import interruptible
 from scheduler.ledger.connect import check, connect
 from workers.processes.supervisor import WorkerPool, worker_command, worker_environment

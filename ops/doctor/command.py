@@ -14,12 +14,12 @@ from hosting import logs
 from hosting.finding import Finding, failed, ok, warning
 from hosting.pace_fit import examine_pace
 from hosting.terminal import Terminal
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
 from ops.doctor.endpoints import examine_endpoints
 from ops.doctor.redis import examine_redis
 from ops.doctor.workers import examine_workers
-from ops.options import AsJson, DataDir, Verbose, read_settings
-from ops.state import open_state
-from ops.worlds import DEFAULT_AGENTS
+from ops.open_state import open_state
+from ops.world_choice import DEFAULT_AGENTS
 from prompts.render import TemplateError, check_templates
 from scheduler.budget.rules import check_limits, check_models, check_spending
 from scheduler.config.kind_modules import load_kinds

@@ -11,7 +11,7 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from hosting.finding import Finding, failed, ok, warning
-from ops.doctor.redis_trouble import trouble
+from ops.doctor.redis_problems import redis_problems
 
 OLDEST = (6, 2)  # of Redis; Valkey began above it
 PINGS = 20
@@ -26,7 +26,7 @@ def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
     Args:
         name: what it is for, "state" or "broker".
     """
-    wrong = trouble(client)
+    wrong = redis_problems(client)
     if any("does not answer" in what for what in wrong):
         yield failed(name, wrong[0], "start it, or correct redis_url and broker_url (`cogitate config` shows them)")
         return

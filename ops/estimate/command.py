@@ -13,12 +13,12 @@ from rich.table import Table
 from hosting import logs
 from hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, usual_seconds
 from hosting.terminal import Terminal
+from ops.command_options import AsJson, DataDir, Verbose, check_limited, read_settings
 from ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
 from ops.estimate.estimates import KindDay, RunEstimate, estimate
 from ops.formatting.axes import figure
-from ops.options import AsJson, DataDir, Verbose, check_limited, read_settings
-from ops.state import open_state
-from ops.worlds import DEFAULT_AGENTS
+from ops.open_state import open_state
+from ops.world_choice import DEFAULT_AGENTS
 from scheduler.budget.budget import format_limit, retry_pool
 from scheduler.budget.rules import check_limits, check_models
 from scheduler.config.kind_modules import load_kinds
@@ -73,7 +73,7 @@ def estimate_run(
     console.print(f"{agents} agents, {days} game day{'s' * (days > 1)}, thinking by {_thinker(settings)}")
     for title, rows in [("The first day", found.first), ("Each further day", found.later)][: min(days, 2)]:
         console.print(_table(title, rows))
-    for line in words(found, settings):
+    for line in format_estimate(found, settings):
         console.print(line, highlight=False, soft_wrap=True)
     for line in fit_lines(fits, settings.tick_rate or 0):
         console.print(line, highlight=False, soft_wrap=True)
@@ -89,7 +89,7 @@ def estimate_json(found: RunEstimate) -> dict[str, Any]:
     return facts | {"total": msgspec.to_builtins(totals)}
 
 
-def words(found: RunEstimate, settings: Settings) -> list[str]:
+def format_estimate(found: RunEstimate, settings: Settings) -> list[str]:
     """Say the whole run, what budgets refuse, and where the figures are from."""
     jobs, calls, tokens, money = (found.total(what) for what in ("jobs", "calls", "tokens", "usd_micros"))
     lines = [f"In all {_span(jobs)} jobs"]

@@ -121,14 +121,14 @@ class AnswerWriter:
 
     def _clock(self, turn: tuple[int, int]) -> str:
         """The time of the n-th of so many items, ascending from the time that the prompt tells to the evening."""
-        now, end = self._told(_NOW, 7 * 60), self._told(_END, 24 * 60)
+        now, end = self._time_in_prompt(_NOW, 7 * 60), self._time_in_prompt(_END, 24 * 60)
         end += 24 * 60 if end <= now else 0
         place, count = turn
         step = max(1, (min(end, max(_EVENING, now + _LEAST_SPAN)) - now) // count)
         at = min(now + place * step + self._random.randrange(step), end - 1) % (24 * 60)
         return f"{(at // 60 + 11) % 12 + 1}:{at % 60:02d} {'AM' if at < 720 else 'PM'}"
 
-    def _told(self, pattern: re.Pattern[str], otherwise: int) -> int:
+    def _time_in_prompt(self, pattern: re.Pattern[str], otherwise: int) -> int:
         """A time in the prompt's own words, in minutes after midnight."""
         found = pattern.search(self._prompt.partition("<memories>")[0])
         if not found:

@@ -38,7 +38,7 @@ class StampedSocket(socket.socket):
         return data
 
 
-def listening(host: str, port: int, backlog: int) -> StampedSocket:
+def listening_socket(host: str, port: int, backlog: int) -> StampedSocket:
     """Return a socket that listens there."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = StampedSocket(fileno=socket.create_server((host, port), family=family, backlog=backlog).detach())

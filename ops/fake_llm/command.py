@@ -9,9 +9,9 @@ import typer
 
 from hosting import logs
 from hosting.terminal import Terminal
+from ops.command_options import Verbose, program_name
 from ops.fake_llm.faults import FAULTS, parse_faults
 from ops.fake_llm.server import MOST_TAIL, Options, serve
-from ops.options import Verbose, program
 from ops.signals import interruptible
 from scheduler.config.settings import ConfigurationError
 
@@ -71,7 +71,7 @@ def fake_llm(
         print(url, flush=True)
         said.print(
             f"Counts: {url.removesuffix('/v1')}/stats. Ctrl-C ends it. Point a run at it with:\n"
-            f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program()} run --llm openai --limit-tokens 1000000",
+            f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program_name()} run --llm openai --limit-tokens 1000000",
             highlight=False, soft_wrap=True,
         )  # fmt: skip
 

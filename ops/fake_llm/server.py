@@ -23,7 +23,7 @@ from statistics import NormalDist
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from ops.fake_llm.arrival import arrival, listening
+from ops.fake_llm.arrival import arrival, listening_socket
 from ops.fake_llm.completions import FakeResponse, complete, content_digest, error
 from ops.fake_llm.faults import check_faults, draw, pick
 from ops.fake_llm.http import HttpRequest, deliver, head_of, read_request
@@ -90,7 +90,7 @@ class _Server:
             self._limit = RequestLimit(options.requests_per_minute, options.burst)
 
     async def listen(self, host: str, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._serve, sock=listening(host, port, _BACKLOG))
+        return await asyncio.start_server(self._serve, sock=listening_socket(host, port, _BACKLOG))
 
     async def close(self) -> None:
         """End every connection."""

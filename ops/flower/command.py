@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from ops.options import DataDir, read_settings
+from ops.command_options import DataDir, read_settings
 from scheduler.ledger.connect import check, connect
 from workers.processes.supervisor import worker_environment
 

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from tornado import web
 from tornado.ioloop import IOLoop
 
-from ops.flower import listening, looking_on
+from ops.flower import patches
 from ops.flower.loader import PagesLoader
 from ops.flower.readings import Readings
 from scheduler.config.settings import ConfigurationError, Settings
@@ -115,5 +115,4 @@ def register() -> None:
     ]
     options.tasks_columns = COLUMNS  # Flower's own list leaves the arguments out; --tasks-columns goes before it
     urls.handlers[-1:-1] = ours  # before the last, which answers 404 to everything
-    looking_on.register()
-    listening.register()
+    patches.apply()

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hosting.shortfall_words import shortfall_lines
+from hosting.shortfall_lines import shortfall_lines
 from memory.clock import day_and_time
 from ops.formatting.budget import budget_table, format_refusals
 from ops.formatting.steering import format_cadence, format_mode, format_pace

@@ -14,13 +14,13 @@ import typer
 from hosting import logs
 from hosting.pace_fit import fit_lines, known_before, pace_fit
 from hosting.terminal import Terminal
+from ops.command_options import AsJson, DataDir, Verbose
 from ops.load.asserts import check_names, failures, numbers, parse
 from ops.load.figures import LoadRecorder, figures
 from ops.load.page import load_page
 from ops.load.profiles import PROFILES, LoadProfile, profile_of, recorded_profile
 from ops.load.run import LoadTest, load_settings
 from ops.load.view import LoadView
-from ops.options import AsJson, DataDir, Verbose
 from ops.signals import interruptible
 from scheduler.config.endpoints import DEFAULT
 from scheduler.config.settings import ConfigurationError, Settings
@@ -103,7 +103,7 @@ def load(
         for line in _fit(chosen, settings):
             console.print(line, highlight=False, soft_wrap=True)
         try:
-            with interruption.softened(test.stop), view.shown():
+            with interruption.softened(test.stop), view.drawn():
                 found = test.run()
         except KeyboardInterrupt:
             return interruption.exit_code

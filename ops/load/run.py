@@ -12,11 +12,11 @@ from redis import Redis
 
 from hosting.tick_loop import TickLoop
 from memory.errors import CogitateError
-from ops.drive import drive
 from ops.fake_llm.server import MODEL
 from ops.load.endpoint import LoadEndpoint
 from ops.load.figures import LoadRecorder, TickFigures, figures
 from ops.load.profiles import Demanded, LoadProfile, Phase
+from ops.world_driver import drive
 from scheduler.config.controls import FULL, SetCadence
 from scheduler.config.settings import Settings
 from scheduler.engine.turn import FinishedTick

@@ -29,7 +29,7 @@ class LoadView:
         self._phase: Phase | None = None
 
     @contextmanager
-    def shown(self) -> Iterator[LoadView]:
+    def drawn(self) -> Iterator[LoadView]:
         """Draw within the block."""
         if not self._console.is_terminal:
             yield self

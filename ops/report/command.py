@@ -13,10 +13,11 @@ from redis import Redis
 from hosting import logs
 from hosting.terminal import Terminal
 from memory.clock import day_and_time
+from ops.command_options import AsJson, DataDir, Verbose, read_settings
 from ops.formatting.amounts import by_unit, format_cost
 from ops.formatting.run import degraded, ended_jobs
-from ops.left_out import tell_left_out
-from ops.options import AsJson, DataDir, Verbose, read_settings
+from ops.formatting.unreadable_entries import print_left_out
+from ops.open_state import open_state
 from ops.report.estimate_section import Compared, compare, estimate_of, estimate_section
 from ops.report.page import Page, Section
 from ops.report.run_figures import RunFigures, run_figures
@@ -29,7 +30,6 @@ from ops.report.sections import (
     results_section,
     warnings_section,
 )
-from ops.state import open_state
 from scheduler.config.kind_modules import load_kinds
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.summary import RunSummary, summarise_run
@@ -64,7 +64,7 @@ def report(
     with open_state(settings) as client:
         page, figures, compared = run_page(client, run, settings.data_dir)
         left_out = left_out_of(client, run)
-    tell_left_out(left_out)
+    print_left_out(left_out)
     page.write(path)
     console = Terminal(stderr=as_json)
     console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)", highlight=False, soft_wrap=True)

@@ -18,9 +18,9 @@ from pydantic import SecretStr
 
 from hosting.tick_loop import TickLoop
 from memory.entry import Entry
-from ops.drive import drive
 from ops.fake_llm.server import FakeEndpoint
-from ops.worlds import WorldChoice
+from ops.world_choice import WorldChoice
+from ops.world_driver import drive
 from scheduler.config.settings import SERVER_FILE, Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.replay import replay

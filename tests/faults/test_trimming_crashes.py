@@ -14,7 +14,7 @@ from fakeredis import FakeRedis
 from redis import Redis
 
 from hosting.tick_loop import TickLoop
-from ops.drive import drive
+from ops.world_driver import drive
 from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.replay import replay

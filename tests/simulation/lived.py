@@ -17,7 +17,7 @@ from memory.entry import Entry
 from memory.policies.compaction import rating
 from memory.stream import Stream
 from memory.summaries.conversations import conversations
-from ops.drive import drive
+from ops.world_driver import drive
 from scheduler.config.settings import Settings
 from scheduler.engine.turn import FinishedTick
 from scheduler.inspection.audit.audit import audit, audit_budget

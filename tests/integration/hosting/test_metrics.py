@@ -21,9 +21,9 @@ from redis import Redis
 from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.doctor.command import examine_runs
-from ops.drive import drive
 from ops.fake_llm.server import FakeEndpoint
-from ops.worlds import WorldChoice
+from ops.world_choice import WorldChoice
+from ops.world_driver import drive
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.summary import summarise_run
 from scheduler.inspection.vitals import run_heads

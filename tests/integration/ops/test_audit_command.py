@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from cogitate import Observation, Profile, Settings, TickLoop
-from ops.commands.audit import audit_whole, auditing
+from ops.commands.audit import audit_at_end, tick_auditor
 from scheduler.inspection.audit.audit import audit
 from scheduler.ledger.outage import outage_of
 from scheduler.ledger.run_names import prefix_of
@@ -58,7 +58,7 @@ def test_an_audited_run_outlasts_an_outage_as_any_other(tmp_path: Path, policy: 
             run="r", owners={"agent:ada": Profile(name="Ada")}, settings=settings, ticks=20, inline=True, client=client
         ) as loop, ServerKeeper(server):  # fmt: skip
             outage = loop.ledger.outage = outage_of(settings, "r", client.ping)
-            check = auditing(loop)
+            check = tick_auditor(loop)
             for tick in loop:
                 loop.observe("agent:ada", Observation(text=f"It is {tick.number} now.", minute=tick.minute))
                 if tick.number == 8:
@@ -68,5 +68,5 @@ def test_an_audited_run_outlasts_an_outage_as_any_other(tmp_path: Path, policy: 
         assert outage.lost > 0 or policy == "carry_on"
         with ServerKeeper(server):
             kill(server)
-            audit_whole(client, "r", settings.outage_wait)
+            audit_at_end(client, "r", settings.outage_wait)
         assert audit(client, "r") == []

@@ -19,7 +19,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from cogitate import Settings, TickLoop
-from ops.doctor.redis_trouble import PROBE, trouble
+from ops.doctor.redis_problems import PROBE, redis_problems
 from tests.integration.command import typed
 from workers.processes.embedded import EmbeddedServer
 
@@ -110,7 +110,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="limits the files of 
 def test_a_server_that_can_be_read(
     server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Break, said: str
 ) -> None:
-    monkeypatch.setattr("ops.doctor.redis_trouble.PATIENCE", 0.3)
+    monkeypatch.setattr("ops.doctor.redis_problems.PATIENCE", 0.3)
     with server.client() as client:
         harm(client, server)
         try:
@@ -165,5 +165,5 @@ def test_a_server_that_is_slow(server: EmbeddedServer, tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_well_is_not_touched(server: EmbeddedServer, client: Redis) -> None:
-    assert trouble(client) == []
+    assert redis_problems(client) == []
     assert not client.exists(PROBE)

@@ -12,8 +12,8 @@ from fakeredis import FakeRedis
 
 from hosting.tick_loop import TickLoop
 from memory.effects import MarkAccessed, SetPlanStatus, Tell
-from ops.drive import drive
 from ops.fake_llm.server import FakeEndpoint
+from ops.world_driver import drive
 from scheduler.config.settings import Settings
 from scheduler.inspection.replay import replay
 from scheduler.journal.history import read_journal

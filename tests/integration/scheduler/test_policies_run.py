@@ -18,8 +18,8 @@ from memory.entry import INTO_SUMMARY
 from memory.policies.cells import cells, most_waiting
 from memory.policies.window import total_tokens
 from memory.stream import Stream
-from ops.drive import drive
 from ops.fake_llm.server import FakeEndpoint
+from ops.world_driver import drive
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.replay import replay
 from scheduler.inspection.summary import summarise_run, usage_by_owner

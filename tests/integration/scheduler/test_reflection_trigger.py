@@ -9,7 +9,7 @@ from fakeredis import FakeRedis
 
 from bench.quality.recordings import seconds
 from hosting.tick_loop import TickLoop
-from ops.drive import drive
+from ops.world_driver import drive
 from scheduler.config.settings import Settings
 from scheduler.journal.history import read_journal
 from scheduler.ledger.run_names import prefix_of

@@ -9,7 +9,7 @@ import pytest
 from fakeredis import FakeRedis
 
 from hosting.tick_loop import TickLoop
-from ops.drive import drive
+from ops.world_driver import drive
 from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.replay import replay

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ops.commands.config import masked
+from ops.commands.config import mask_secrets
 from ops.error_messages import error_message
 from scheduler.budget.rules import facts_of
 from scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
@@ -107,7 +107,9 @@ def test_a_run_keeps_its_models_and_tiers_and_no_endpoint() -> None:
 def test_workers_are_given_keys_that_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(**TWO)
     environment = worker_environment(settings)
-    shown = json.dumps({name: masked(name, getattr(settings, name)) for name in Settings.model_fields}, default=str)
+    shown = json.dumps(
+        {name: mask_secrets(name, getattr(settings, name)) for name in Settings.model_fields}, default=str
+    )
     assert KEY not in shown + repr(settings)
     assert "word-88" not in shown
     for name, value in environment.items():

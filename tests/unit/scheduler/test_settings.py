@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from ops.commands.config import masked, origin
+from ops.commands.config import mask_secrets, setting_origin
 from scheduler.budget.rules import check_limits, check_spending
 from scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
 from scheduler.config.settings import ConfigurationError, Settings, check_run_name
@@ -35,7 +35,7 @@ def test_flags_go_before_variables_and_variables_before_the_file(monkeypatch: py
     monkeypatch.setenv("COGITATE_CONCURRENCY", "4")
     settings = Settings(workers=5)
     assert (settings.workers, settings.concurrency, settings.model) == (5, 4, "three")
-    assert [origin(name, {"workers"}) for name in ("workers", "concurrency", "model", "seed")] == [
+    assert [setting_origin(name, {"workers"}) for name in ("workers", "concurrency", "model", "seed")] == [
         "flag", "COGITATE_CONCURRENCY", "cogitate.toml", "default"
     ]  # fmt: skip
 
@@ -84,7 +84,7 @@ def test_a_password_is_in_no_message_and_no_listing() -> None:
         Settings(redis_url=SecretStr("http://me:secret@example.org/0"))
     assert "secret" not in str(refused.value)
     settings = Settings(redis_url=SecretStr("redis://me:secret@example.org/0"), api_key=SecretStr("sk-secret"))
-    shown = [masked(name, getattr(settings, name)) for name in Settings.model_fields]
+    shown = [mask_secrets(name, getattr(settings, name)) for name in Settings.model_fields]
     assert "redis://me:***@example.org/0" in shown
     assert not any("secret" in str(value) for value in shown)
     assert "secret" not in repr(settings)

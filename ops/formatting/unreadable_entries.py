@@ -10,7 +10,7 @@ from memory.unreadable import LeftOut
 MOST = 20  # that are named
 
 
-def tell_left_out(found: Sequence[LeftOut]) -> None:
+def print_left_out(found: Sequence[LeftOut]) -> None:
     """Print on stderr which entries were left out, and why."""
     terminal = Terminal(stderr=True)
     for one in found[:MOST]:

@@ -8,7 +8,7 @@ import pytest
 from redis import Redis
 
 from cogitate import InputError, Tick, TickLoop
-from ops.drive import drive
+from ops.world_driver import drive
 from simulation.town.town import Town
 
 Loops = Callable[..., TickLoop]

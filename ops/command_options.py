@@ -49,7 +49,7 @@ def check_limited(settings: Settings) -> None:
         raise
 
 
-def program() -> str:
+def program_name() -> str:
     """How the user would type this program's name again."""
     called = Path(sys.argv[0])
     if called.name != "cogitate":
@@ -61,6 +61,6 @@ def program() -> str:
     return here if not here.startswith("..") else str(called)
 
 
-def again(settings: Settings) -> str:
+def data_dir_option(settings: Settings) -> str:
     """The option that names a data folder other than the default, for a command that is shown to the user."""
     return "" if settings.data_dir == Settings.model_fields["data_dir"].default else f" --data-dir {settings.data_dir}"

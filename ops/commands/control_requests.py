@@ -10,8 +10,8 @@ import msgspec
 import typer
 
 from hosting.terminal import Terminal
-from ops.options import read_settings
-from ops.state import open_state
+from ops.command_options import read_settings
+from ops.open_state import open_state
 from scheduler.config.controls import Control
 from scheduler.steering.operators import ControlOutcome, ask
 
@@ -22,7 +22,7 @@ NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the r
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]
 
 
-def ask_run(
+def request_controls(
     run: str, controls: Sequence[Control], *, named: Sequence[str], data_dir: Any, as_json: bool, no_wait: bool
 ) -> int:
     """Ask, say what became of it, and return the command's exit code.

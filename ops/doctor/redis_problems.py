@@ -24,7 +24,7 @@ _REFUSALS = {
 }
 
 
-def trouble(client: Redis) -> list[str]:
+def redis_problems(client: Redis) -> list[str]:
     """Return what is wrong with a server, in words that go on after its name; changes nothing.
 
     Takes a few times `PATIENCE` at most, however long the client's own calls wait.
@@ -39,7 +39,7 @@ def trouble(client: Redis) -> list[str]:
         except RedisTimeoutError:
             return [f"does not answer within {PATIENCE:g} s: it is paused, stopped or busy, or the way there is slow"]
         except RedisError as error:
-            return [_said(error)]
+            return [_format_error(error)]
         found = [f"is slow: {1000 * median(took):,.0f} ms a round trip"] if median(took) > SLOW else []
         return [*found, *filter(None, [refused_writes(probing)])]
 
@@ -53,11 +53,11 @@ def refused_writes(client: Redis) -> str:
     except RedisTimeoutError:
         return f"takes no writes within {PATIENCE:g} s: they are paused (CLIENT PAUSE), or its disk is slow"
     except RedisError as error:
-        return _said(error)
+        return _format_error(error)
     return ""
 
 
-def _said(error: RedisError) -> str:
+def _format_error(error: RedisError) -> str:
     if isinstance(error, OutOfMemoryError):
         return "is full and refuses writes: raise maxmemory, delete finished runs, or set journal_keep"
     if isinstance(error, ReadOnlyError):

@@ -1,0 +1,55 @@
+"""Two changes to flower 2.2.0 itself, which has no hook for either.
+
+Without the first, a user of Redis that may read and subscribe but send workers nothing gets no events: Flower asks
+workers to show themselves before it listens, and starts over for ever when it may not ask. With it Flower listens all
+the same, since workers send heartbeats by themselves. What Flower can only ask for (a worker's own page: pool,
+settings, queues) stays empty, and Redis refuses its buttons.
+
+Without the second, Flower ends in a traceback where its address is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+from celery.events import EventReceiver
+from flower import events
+from flower.app import Flower
+from kombu.exceptions import OperationalError
+from redis.exceptions import NoPermissionError
+
+log = structlog.get_logger()
+
+_start_http_server = Flower.start_http_server
+
+
+class ReadOnlyReceiver(EventReceiver):  # type: ignore[misc]  # celery is untyped
+    """An event receiver that works whether or not it may ask workers for their events."""
+
+    def wakeup_workers(self, channel: Any = None) -> None:
+        """Ask workers to show themselves, if Redis allows it."""
+        try:
+            super().wakeup_workers(channel=channel)
+        except (NoPermissionError, OperationalError) as error:
+            if not isinstance(error, NoPermissionError) and not isinstance(error.__cause__, NoPermissionError):
+                raise
+            log.info("flower.looks_on", why=str(error)[:200])
+
+
+def _start_or_exit(self: Any) -> Any:
+    """Start Flower's HTTP server, or exit with one line that names the address."""
+    try:
+        return _start_http_server(self)
+    except OSError as error:
+        where = self.options.unix_socket or f"{self.options.address or '*'}:{self.options.port}"
+        raise SystemExit(
+            f"cogitate: Flower cannot listen at {where} ({error.strerror or error}): stop the process that does, or "
+            "choose another port with --port=N"
+        ) from None
+
+
+def apply() -> None:
+    """Patch Flower in this process."""
+    events.EventReceiver = ReadOnlyReceiver
+    Flower.start_http_server = _start_or_exit
