@@ -7,8 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memory.entry import Entry
+from memory.entry import Entry, EntryType
 from memory.importance import _MAX_TEXTS, Ratings, RatingState, rate_by_rule
+from memory.language.leanings import leaning
+from memory.language.text import stems
 
 OWNER = "agent:Maria Lopez"
 
@@ -115,9 +117,9 @@ def test_what_is_kept_is_bounded() -> None:
     assert max(len(t.ratings) for t in ratings.state.texts.values()) <= 16
     assert ratings.known(OWNER, seen("Thing 0 happened at stall 0")) is None
     assert ratings.known(OWNER, seen(f"Thing {_MAX_TEXTS} happened at stall {_MAX_TEXTS}")) == 3
-    stems = {stem for key in ratings._index for stem in [key.split(" ", 1)[1]]}
+    indexed = {stem for key in ratings._index for stem in [key.split(" ", 1)[1]]}
     kept = {stem for text in ratings.state.texts.values() for stem in text.stems}
-    assert stems == kept
+    assert indexed == kept
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.4, 1.0])
@@ -141,6 +143,93 @@ def test_dirty_ratings_are_clamped() -> None:
     assert ratings.known(OWNER, seen("A dragon")) == 10
     assert ratings.known(OWNER, seen("A mouse")) == 1
     assert 1 <= ratings.estimate(OWNER, seen("")).rating <= 10
+
+
+@pytest.mark.parametrize(
+    ("words", "lean"),
+    [
+        ("table", 2.9), ("lamp", 2.0), ("teeth", 1.5), ("dinner", 2.4), ("sleep dinner", 1.0), ("friend", 3.5),
+        ("friend party", 4.1), ("friend party guest", 4.1), ("idea", 3.5), ("idea music poem", 4.1), ("love", 3.3),
+        ("love death", 3.7), ("love death fire", 3.7), ("sleep friend idea love", 3.1),
+    ],
+)  # fmt: skip
+def test_words_lean_a_text_towards_the_mundane_or_the_memorable(words: str, lean: float) -> None:
+    assert leaning(frozenset(stems(words)), of_itself=False) == pytest.approx(lean)
+    assert leaning(frozenset(stems(words)), of_itself=True) == pytest.approx(lean + 0.5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "rating", "error"),
+    [
+        ("observation", "Ann sleeps", 2, 0.56),
+        ("observation", "Maria Lopez sleeps", 2, 0.736394),
+        ("observation", "Ann eats dinner", 2, 0.736394),
+        ("observation", "Ann counts numbers", 3, 0.592621),
+        ("observation", "Maria Lopez counts numbers", 3, 0.943544),
+        ("observation", "Ann talks", 3, 0.943544),
+        ("observation", "Ann talks with a friend", 4, 1.702136),
+        ("observation", "Ann talks of research and music", 5, 1.776699),
+        ("observation", "Ann shares a talk about research, music, love and death", 6, 1.350971),
+        ("reflection", "x", 6, 1.579854),
+        ("reflection", "talk with a friend", 6, 1.412379),
+        ("plan", "talk with a friend about research", 6, 1.233495),
+        ("message", "hi", 5, 1.309951),
+        ("summary", "hi", 5, 1.309951),
+    ],
+)
+def test_what_is_usual_of_a_class_is_the_same_in_every_version(
+    kind: EntryType, text: str, rating: int, error: float
+) -> None:
+    """Which entries are rated by a model depends on it, and a run that goes on must choose as it did."""
+    estimate = Ratings().estimate(OWNER, Entry(type=kind, text=text, minute=0))
+    assert estimate.rating == rating
+    assert estimate.error == pytest.approx(error, abs=1e-6)
+
+
+TEXTS = [
+    "Maria brushes her teeth", "Ann sleeps in", "Ann eats her dinner", "Ann counts numbers", "Maria counts numbers",
+    "Ann talks with a friend", "Ann talks of research and music",
+    "Klaus loves his friend and their research on music",
+]  # fmt: skip
+
+
+def session(share: float) -> tuple[str, str, float]:
+    """What is asked and estimated of 120 entries, ratings modulo 10, and the sum of errors."""
+    ratings, asked, estimated, errors = Ratings(), "", "", 0.0
+    kinds: tuple[EntryType, ...] = ("observation", "observation", "reflection", "message", "plan")
+    for n in range(120):
+        text = TEXTS[n * 5 % len(TEXTS)] + ("" if n % 3 else f" at stall {n % 7}")
+        owner, entry = ("agent:Klaus" if n % 4 else "agent:Maria"), Entry(type=kinds[n % 5], text=text, minute=n)
+        estimate = ratings.estimate(owner, entry)
+        estimated += str(estimate.rating % 10)
+        errors += round(estimate.error, 4)
+        called = ratings.deserves_call(estimate, share)
+        asked += "01"[called]
+        if called:
+            ratings.learn(owner, entry, n * 7 % 10 + 1)
+    assert (ratings.state.considered, ratings.state.called) == (120, asked.count("1"))
+    return asked, estimated, errors
+
+
+def test_a_session_learns_the_same_in_every_version() -> None:
+    asked, estimated, errors = session(1.0)
+    assert asked == "1" * 120
+    assert estimated == (
+        "246562565626756315573395681556538558343736629330702692681574"
+        "367358247636735615603692563676369256147736626614703692581579"
+    )
+    assert errors == pytest.approx(214.575, abs=0.01)
+    asked, estimated, errors = session(0.3)
+    assert asked == (
+        "001000100000100000000001110011101001001000010010100101000010"
+        "000100000100110000100100000101000100000000100100100000000101"
+    )
+    assert estimated == (
+        "246562565626656326563265532655337556345526555235562655632656"
+        "326456267533565634652552523576365363247632625526643352563477"
+    )
+    assert errors == pytest.approx(142.73, abs=0.01)
+    assert [n for n, sign in enumerate(session(0.05)[0]) if sign == "1"] == [24, 25, 32, 72]
 
 
 def test_recorded_days_are_predicted_better_than_by_a_median_per_type(recordings: Path) -> None:

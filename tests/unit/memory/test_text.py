@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.language.text import FUNCTION_WORDS, STOP_WORDS, extract_keywords, normal, stem, stems, words
+from memory.language.text import FUNCTION_WORDS, STOP_WORDS, extract_keywords, normal, normalized, stem, stems, words
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,14 @@ def test_any_text_is_read(text: str) -> None:
 def test_exact_repeats_share_a_key() -> None:
     assert normal("  The Bed\tis idle ") == normal("the bed is\nIDLE")
     assert normal("the bed is idle") != normal("the bed is not idle")
+
+
+@pytest.mark.parametrize("marks", [29, 30, 31, 32, 100])
+@pytest.mark.parametrize("form", ["NFC", "NFKD"])
+def test_text_with_many_marks_has_its_usual_normal_form(marks: int, form: Literal["NFC", "NFKD"]) -> None:
+    for odd in range(0xF70, 0xF85):  # some of these come apart into two marks
+        for text in (f"e{chr(odd)}{chr(0x323) + chr(0x301)}", f"{chr(0x301)}{chr(odd)}{chr(0x323)}"):
+            text = f"a{text * marks}b{text}"
+            assert normalized(text, form) == unicodedata.normalize(form, text)
+            long = f"a{(chr(0x301) + chr(odd) + chr(0x323)) * marks}b"
+            assert normalized(long, form) == unicodedata.normalize(form, long)
