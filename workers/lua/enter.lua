@@ -24,86 +24,92 @@
 -- place + drift. `free` is when the latest call sent has paid for itself, whatever the line says.
 
 local EARLY = 5000  -- who comes so little too early is let through, to leave when its time has come
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local token, patience, cap, fresh, model = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[5]), ARGV[9] == '1', ARGV[10]
-local gate = redis.call('HMGET', KEYS[1], 'state', 'why', 'probe_at', 'lasting', 'probe', 'probe_until',
-  'missing:' .. model, 'hold', 'usual', 'requests.next', 'requests.drift', 'requests.free',
-  'tokens.next', 'tokens.drift', 'tokens.free')
-local function number(at) return tonumber(gate[at] or 0) or 0 end
+local gate, slots, counters = unpack(KEYS)
+local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, pause, ahead = unpack(ARGV)
+patience, cap = tonumber(patience), tonumber(cap)
+local fresh = first == '1'
+local seconds, microseconds = unpack(redis.call('TIME'))
+local now = seconds * 1000000 + microseconds
+local missing = 'missing:' .. model
+
+local state, why, probe_at, lasting, probe, probe_until, missing_until, hold, usual =
+  unpack(redis.call('HMGET', gate, 'state', 'why', 'probe_at', 'lasting', 'probe', 'probe_until', missing, 'hold', 'usual'))
+local function number(text) return tonumber(text or 0) or 0 end
 
 local function refuse(answer, count)
-  redis.call('HINCRBY', KEYS[3], 'refused:' .. count, 1)
+  redis.call('HINCRBY', counters, 'refused:' .. count, 1)
   return answer
 end
 
-local probing = gate[1] == 'open'
+local probing = state == 'open'
 if probing then
-  local left = number(3) - now
-  if gate[5] and gate[5] ~= '' and now < number(6) then
-    return refuse({'open', math.max(0, left), gate[2]}, 'breaker_open')
+  local left = number(probe_at) - now
+  if probe and probe ~= '' and now < number(probe_until) then
+    return refuse({'open', math.max(0, left), why}, 'breaker_open')
   end
-  if left > 0 and not (fresh and gate[4] == '1') then return refuse({'open', left, gate[2]}, 'breaker_open') end
+  if left > 0 and not (fresh and lasting == '1') then return refuse({'open', left, why}, 'breaker_open') end
 end
-local retrying = gate[7] ~= false
-if retrying and now < number(7) and not fresh then
-  return refuse({'open', number(7) - now, 'model_missing'}, 'breaker_open')
+local retrying = missing_until ~= false
+if retrying and now < number(missing_until) and not fresh then
+  return refuse({'open', number(missing_until) - now, 'model_missing'}, 'breaker_open')
 end
 
 local clocks = {
-  {name = 'requests', cost = tonumber(ARGV[3]), ahead = tonumber(ARGV[12]), place = tonumber(ARGV[6]), at = 10},
-  {name = 'tokens', cost = tonumber(ARGV[4]), ahead = 0, place = tonumber(ARGV[7]), at = 13},
+  {name = 'requests', cost = tonumber(pace), ahead = tonumber(ahead), place = tonumber(request_place)},
+  {name = 'tokens', cost = tonumber(tokens), ahead = 0, place = tonumber(token_place)},
 }
-local due = math.max(now, number(8))
+local due = math.max(now, number(hold))
 for _, clock in ipairs(clocks) do
   if clock.cost > 0 then
-    clock.drift = number(clock.at + 1)
-    clock.due = clock.place and clock.place + clock.drift or math.max(now, number(clock.at) + clock.drift)
-    due = math.max(due, clock.due, number(clock.at + 2))
+    local next_arrival, drift, free =
+      unpack(redis.call('HMGET', gate, clock.name .. '.next', clock.name .. '.drift', clock.name .. '.free'))
+    clock.drift = number(drift)
+    clock.due = clock.place and clock.place + clock.drift or math.max(now, number(next_arrival) + clock.drift)
+    due = math.max(due, clock.due, number(free))
   end
 end
 
 local wait, waits_for = due - now, 'requests'
 if wait <= EARLY and cap > 0 then
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-  if redis.call('ZCARD', KEYS[2]) >= cap then
+  redis.call('ZREMRANGEBYSCORE', slots, '-inf', now)
+  if redis.call('ZCARD', slots) >= cap then
     -- Those who wait come again one after the other, four for each call that ends.
-    local poll = math.max(now, tonumber(redis.call('HGET', KEYS[1], 'poll') or 0))
-    poll = poll + math.max(500, (gate[9] and number(9) or 100000) / (4 * cap))
-    redis.call('HSET', KEYS[1], 'poll', poll)
+    local poll = math.max(now, tonumber(redis.call('HGET', gate, 'poll') or 0))
+    poll = poll + math.max(500, (usual and number(usual) or 100000) / (4 * cap))
+    redis.call('HSET', gate, 'poll', poll)
     wait, waits_for = poll - now, 'slot'
   end
 end
 
 if wait > EARLY or waits_for == 'slot' then
-  if probing then return refuse({'open', wait, gate[2]}, 'breaker_open') end
-  if wait + 2 * number(9) > patience then
+  if probing then return refuse({'open', wait, why}, 'breaker_open') end
+  if wait + 2 * number(usual) > patience then
     return refuse({'late', wait, waits_for}, waits_for == 'slot' and 'no_slot' or 'rate_limited_here')
   end
-  if ARGV[8] == '0' then redis.call('HINCRBY', KEYS[3], 'waits', 1) end
-  local places = {ARGV[6], ARGV[7]}
-  for i, clock in ipairs(clocks) do
+  if waited == '0' then redis.call('HINCRBY', counters, 'waits', 1) end
+  local places = {requests = request_place, tokens = token_place}
+  for _, clock in ipairs(clocks) do
     if clock.cost > 0 and not clock.place and waits_for == 'requests' then
       clock.place = clock.due - clock.drift
-      redis.call('HSET', KEYS[1], clock.name .. '.next', clock.place + clock.cost)
-      places[i] = string.format('%.0f', clock.place)
+      redis.call('HSET', gate, clock.name .. '.next', clock.place + clock.cost)
+      places[clock.name] = string.format('%.0f', clock.place)
     end
   end
-  return {'wait', math.ceil(wait), places[1], places[2]}
+  return {'wait', math.ceil(wait), places.requests, places.tokens}
 end
 
 for _, clock in ipairs(clocks) do
   if clock.cost > 0 then
     if clock.place then
-      redis.call('HSET', KEYS[1], clock.name .. '.drift', math.max(clock.drift, due - clock.place - clock.ahead))
+      redis.call('HSET', gate, clock.name .. '.drift', math.max(clock.drift, due - clock.place - clock.ahead))
     else
-      redis.call('HSET', KEYS[1], clock.name .. '.next', due - clock.drift + clock.cost)
+      redis.call('HSET', gate, clock.name .. '.next', due - clock.drift + clock.cost)
     end
-    redis.call('HSET', KEYS[1], clock.name .. '.free', due + clock.cost - clock.ahead)
+    redis.call('HSET', gate, clock.name .. '.free', due + clock.cost - clock.ahead)
   end
 end
-if cap > 0 then redis.call('ZADD', KEYS[2], now + patience + 1000000, token) end
-if probing then redis.call('HSET', KEYS[1], 'probe', token, 'probe_until', now + patience + 1000000) end
-if retrying then redis.call('HSET', KEYS[1], 'missing:' .. model, now + tonumber(ARGV[11])) end
-if ARGV[8] ~= '0' then redis.call('HINCRBY', KEYS[3], 'waited_ms', math.floor(ARGV[8] / 1000)) end
+if cap > 0 then redis.call('ZADD', slots, now + patience + 1000000, token) end
+if probing then redis.call('HSET', gate, 'probe', token, 'probe_until', now + patience + 1000000) end
+if retrying then redis.call('HSET', gate, missing, now + tonumber(pause)) end
+if waited ~= '0' then redis.call('HINCRBY', counters, 'waited_ms', math.floor(waited / 1000)) end
 return {'go', due, math.ceil(math.max(0, due - now)), retrying and '1' or '0', probing and '1' or '0'}

@@ -6,29 +6,33 @@
 -- ARGV  1 field  2 text  3 bytes that all may have  4 milliseconds that each is kept  5 incarnation
 -- Answers 1 when the text is kept.
 
-if KEYS[4] and redis.call('GET', KEYS[4]) ~= ARGV[5] then return 0 end
-local most, lifetime = tonumber(ARGV[3]), tonumber(ARGV[4])
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local texts, times, size, present = unpack(KEYS)
+local field, text, bound, milliseconds, incarnation = unpack(ARGV)
+local most, lifetime = tonumber(bound), tonumber(milliseconds)
 
-local function drop(field)
-  redis.call('DECRBY', KEYS[3], redis.call('HSTRLEN', KEYS[1], field))
-  redis.call('HDEL', KEYS[1], field)
-  redis.call('ZREM', KEYS[2], field)
+if present and redis.call('GET', present) ~= incarnation then return 0 end
+local seconds, microseconds = unpack(redis.call('TIME'))
+local now = tonumber(seconds) * 1000 + math.floor(tonumber(microseconds) / 1000)
+
+local function drop(name)
+  redis.call('DECRBY', size, redis.call('HSTRLEN', texts, name))
+  redis.call('HDEL', texts, name)
+  redis.call('ZREM', times, name)
 end
 
-drop(ARGV[1])
-for _, field in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', string.format('%d', now - lifetime))) do drop(field) end
+drop(field)
+for _, old in ipairs(redis.call('ZRANGEBYSCORE', times, '-inf', string.format('%d', now - lifetime))) do drop(old) end
 local kept = 0
-if #ARGV[2] <= most then
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-  redis.call('ZADD', KEYS[2], string.format('%d', now), ARGV[1])
-  local bytes = redis.call('INCRBY', KEYS[3], #ARGV[2])
+if #text <= most then
+  redis.call('HSET', texts, field, text)
+  redis.call('ZADD', times, string.format('%d', now), field)
+  local bytes = redis.call('INCRBY', size, #text)
   while bytes > most do
-    drop(redis.call('ZRANGE', KEYS[2], 0, 0)[1])
-    bytes = tonumber(redis.call('GET', KEYS[3]))
+    local oldest = unpack(redis.call('ZRANGE', times, 0, 0))
+    drop(oldest)
+    bytes = tonumber(redis.call('GET', size))
   end
   kept = 1
 end
-for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ARGV[4]) end
+for _, key in ipairs({texts, times, size}) do redis.call('PEXPIRE', key, milliseconds) end
 return kept

@@ -13,91 +13,96 @@
 --       18 longest pause  19 by how much a request may come ahead of the pace  20 of the tokens, what is an estimate
 -- Answers {''} | {'opened', why, pause} | {'closed', time that it was open}.
 
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local token, verdict, failure, model = ARGV[1], ARGV[2], ARGV[3], ARGV[12]
-local calls, took, pace = tonumber(ARGV[4]), tonumber(ARGV[7]), tonumber(ARGV[10])
-local gate = redis.call('HMGET', KEYS[1], 'state', 'since', 'probe', 'streak', 'latest', 'openings', 'usual', 'fastest',
-  'why')
+local gate, slots, counters = unpack(KEYS)
+local token, verdict, failure, calls, requests, tokens, took, excess, retry_after, pace = unpack(ARGV, 1, 10)
+local fresh, model, tried_missing, most_in_row, share, most_latest, first_pause, longest_pause, ahead, estimated =
+  unpack(ARGV, 11, 20)
+calls, took, pace, longest_pause = tonumber(calls), tonumber(took), tonumber(pace), tonumber(longest_pause)
+local seconds, microseconds = unpack(redis.call('TIME'))
+local now = seconds * 1000000 + microseconds
+local missing = 'missing:' .. model
+
+local state, since, probe, in_row, latest, openings_before, usual, fastest, known_why = unpack(redis.call(
+  'HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings', 'usual', 'fastest', 'why'))
 local answer = {''}
 
-redis.call('HINCRBY', KEYS[3], 'calls', calls)
-redis.call('HINCRBY', KEYS[3], 'requests', ARGV[5])
-redis.call('HINCRBY', KEYS[3], 'tokens', ARGV[6])
-if ARGV[20] ~= '0' then redis.call('HINCRBY', KEYS[3], 'estimated', ARGV[20]) end
-if failure ~= '' then redis.call('HINCRBY', KEYS[3], 'failures:' .. failure, calls) end
-if token ~= '' then redis.call('ZREM', KEYS[2], token) end
+redis.call('HINCRBY', counters, 'calls', calls)
+redis.call('HINCRBY', counters, 'requests', requests)
+redis.call('HINCRBY', counters, 'tokens', tokens)
+if estimated ~= '0' then redis.call('HINCRBY', counters, 'estimated', estimated) end
+if failure ~= '' then redis.call('HINCRBY', counters, 'failures:' .. failure, calls) end
+if token ~= '' then redis.call('ZREM', slots, token) end
 
-if tonumber(ARGV[8]) ~= 0 then
-  redis.call('HINCRBYFLOAT', KEYS[1], 'tokens.drift', -ARGV[8])
-  redis.call('HINCRBYFLOAT', KEYS[1], 'tokens.free', -ARGV[8])
+if tonumber(excess) ~= 0 then
+  redis.call('HINCRBYFLOAT', gate, 'tokens.drift', -excess)
+  redis.call('HINCRBYFLOAT', gate, 'tokens.free', -excess)
 end
 
-local usual = tonumber(gate[7])
+usual = tonumber(usual)
 if verdict == 'fine' and failure == '' then
   -- Smoothed as round-trip times are (RFC 6298, 2.3).
-  redis.call('HSET', KEYS[1], 'usual', usual and usual + (took - usual) / 8 or took)
-  local fastest = math.min(took, tonumber(gate[8] or took))
-  redis.call('HSET', KEYS[1], 'fastest', fastest)
+  redis.call('HSET', gate, 'usual', usual and usual + (took - usual) / 8 or took)
+  fastest = math.min(took, tonumber(fastest or took))
+  redis.call('HSET', gate, 'fastest', fastest)
   if pace > 0 and token ~= '' then
     -- A request whose answer was slow may have left or been counted late, and the next ones must not come too soon
     -- after it. As a slow model looks the same, this costs at most one part in fifty of the rate; but the first call of
     -- a process is late for certain, as it opens a connection.
-    local first = ARGV[11] == '1'
-    local slack = tonumber(redis.call('HGET', KEYS[1], 'requests.slack') or pace / 2)
-    local late = math.max(0, took - (first and 0 or fastest) - ARGV[19])
+    local first = fresh == '1'
+    local slack = tonumber(redis.call('HGET', gate, 'requests.slack') or pace / 2)
+    local late = math.max(0, took - (first and 0 or fastest) - ahead)
     local extra = math.min(late, first and pace or slack)
-    redis.call('HSET', KEYS[1], 'requests.slack', math.max(0, math.min(pace, slack - extra + pace / 50)))
-    redis.call('HINCRBYFLOAT', KEYS[1], 'requests.free', extra)
-    redis.call('HINCRBYFLOAT', KEYS[1], 'requests.drift', extra)
+    redis.call('HSET', gate, 'requests.slack', math.max(0, math.min(pace, slack - extra + pace / 50)))
+    redis.call('HINCRBYFLOAT', gate, 'requests.free', extra)
+    redis.call('HINCRBYFLOAT', gate, 'requests.drift', extra)
   end
 elseif failure == 'timeout' and usual and took < 2 * usual then
   verdict = 'silent'  -- it was given too little time to say anything about the endpoint
 end
 
-if tonumber(ARGV[9]) >= 0 then
-  local hold = tonumber(redis.call('HGET', KEYS[1], 'hold') or 0)
-  redis.call('HSET', KEYS[1], 'hold', math.max(hold, now + ARGV[9]))
+if tonumber(retry_after) >= 0 then
+  local hold = tonumber(redis.call('HGET', gate, 'hold') or 0)
+  redis.call('HSET', gate, 'hold', math.max(hold, now + retry_after))
 end
 
 if failure == 'model_missing' then  -- the affair of one model; others of the endpoint go on
-  if redis.call('HSET', KEYS[1], 'missing:' .. model, now + ARGV[18]) == 1 then
-    redis.call('HINCRBY', KEYS[3], 'openings', 1)
-    answer = {'opened', failure, tonumber(ARGV[18])}
+  if redis.call('HSET', gate, missing, now + longest_pause) == 1 then
+    redis.call('HINCRBY', counters, 'openings', 1)
+    answer = {'opened', failure, longest_pause}
   end
-elseif ARGV[13] == '1' and verdict == 'fine' then
-  redis.call('HDEL', KEYS[1], 'missing:' .. model)
+elseif tried_missing == '1' and verdict == 'fine' then
+  redis.call('HDEL', gate, missing)
 end
 
 local function open(openings)
-  local pause = math.min(ARGV[17] * 2 ^ math.min(openings, 30), tonumber(ARGV[18]))
-  if verdict == 'hopeless' then pause = tonumber(ARGV[18]) end
-  local why = failure ~= '' and failure or gate[9]
-  redis.call('HSET', KEYS[1], 'state', 'open', 'why', why, 'probe', '', 'probe_at', now + pause,
+  local pause = math.min(first_pause * 2 ^ math.min(openings, 30), longest_pause)
+  if verdict == 'hopeless' then pause = longest_pause end
+  local why = failure ~= '' and failure or known_why
+  redis.call('HSET', gate, 'state', 'open', 'why', why, 'probe', '', 'probe_at', now + pause,
     'openings', openings + 1, 'lasting', verdict == 'hopeless' and 1 or 0)
-  if openings == 0 then redis.call('HSET', KEYS[1], 'since', now) end
-  redis.call('HINCRBY', KEYS[3], 'openings', 1)
+  if openings == 0 then redis.call('HSET', gate, 'since', now) end
+  redis.call('HINCRBY', counters, 'openings', 1)
   answer = {'opened', why, math.ceil(pause)}
 end
 
 local bad = verdict == 'failing' or verdict == 'hopeless'
-if gate[1] == 'open' then
-  if token ~= '' and gate[3] == token then  -- the probe decides; of calls from before the opening nothing more is learned
+if state == 'open' then
+  if token ~= '' and probe == token then  -- the probe decides; of calls from before the opening nothing more is learned
     if bad or (verdict == 'silent' and failure ~= 'rate_limited') then
-      open(tonumber(gate[6]))
+      open(tonumber(openings_before))
     else
-      redis.call('HSET', KEYS[1], 'state', '', 'since', now, 'why', '', 'probe', '', 'streak', 0, 'latest', '', 'openings', 0)
-      answer = {'closed', now - gate[2]}
+      redis.call('HSET', gate, 'state', '', 'since', now, 'why', '', 'probe', '', 'streak', 0, 'latest', '', 'openings', 0)
+      answer = {'closed', now - since}
     end
   end
 elseif verdict ~= 'silent' then
-  local window = tonumber(ARGV[16])
-  local latest = string.sub((gate[5] or '') .. string.rep(bad and '1' or '0', math.min(calls, window)), -window)
-  local streak = bad and tonumber(gate[4] or 0) + calls or 0
-  redis.call('HSET', KEYS[1], 'streak', streak, 'latest', latest)
+  local window = tonumber(most_latest)
+  latest = string.sub((latest or '') .. string.rep(bad and '1' or '0', math.min(calls, window)), -window)
+  local streak = bad and tonumber(in_row or 0) + calls or 0
+  redis.call('HSET', gate, 'streak', streak, 'latest', latest)
   local _, failures = string.gsub(latest, '1', '')
-  if verdict == 'hopeless' or streak >= tonumber(ARGV[14])
-    or (bad and #latest >= window and failures >= ARGV[15] * window) then
+  if verdict == 'hopeless' or streak >= tonumber(most_in_row)
+    or (bad and #latest >= window and failures >= share * window) then
     open(0)
   end
 end

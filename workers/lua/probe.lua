@@ -5,35 +5,39 @@
 --   Answers {'go'} | {'done'}, there is nothing to try | {'busy', time until it may have ended} | {'paced', time}.
 -- ARGV  1 'end'  2 token  3 verdict: fine, silent, failing, hopeless  4 failure, '' for none  5 failures in a row that open
 --   Answers {'closed', time that it was open} | {'tries'}, the next call does | {'open', why} | {'overtaken'}.
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local gate = redis.call('HMGET', KEYS[1], 'state', 'why', 'since', 'probe', 'probe_until', 'hold', 'requests.free')
-local function number(at) return tonumber(gate[at] or 0) or 0 end
+local gate = unpack(KEYS)
+local verb, token = unpack(ARGV, 1, 2)
+local seconds, microseconds = unpack(redis.call('TIME'))
+local now = seconds * 1000000 + microseconds
+local state, why, since, probe, probe_until, hold, free =
+  unpack(redis.call('HMGET', gate, 'state', 'why', 'since', 'probe', 'probe_until', 'hold', 'requests.free'))
+local function number(text) return tonumber(text or 0) or 0 end
 
-if ARGV[1] == 'begin' then
-  if gate[1] ~= 'open' or now < number(6) then return {'done'} end
-  if gate[4] and gate[4] ~= '' and now < number(5) then return {'busy', number(5) - now} end
-  if ARGV[5] == '1' then return {'done'} end
-  local pace = tonumber(ARGV[4])
-  if pace > 0 then
-    if now < number(7) then return {'paced', number(7) - now} end
-    redis.call('HSET', KEYS[1], 'requests.free', now + pace)
+if verb == 'begin' then
+  local patience, pace, shared = unpack(ARGV, 3, 5)
+  if state ~= 'open' or now < number(hold) then return {'done'} end
+  if probe and probe ~= '' and now < number(probe_until) then return {'busy', number(probe_until) - now} end
+  if shared == '1' then return {'done'} end
+  if tonumber(pace) > 0 then
+    if now < number(free) then return {'paced', number(free) - now} end
+    redis.call('HSET', gate, 'requests.free', now + pace)
   end
-  redis.call('HSET', KEYS[1], 'probe', ARGV[2], 'probe_until', now + ARGV[3])
+  redis.call('HSET', gate, 'probe', token, 'probe_until', now + patience)
   return {'go'}
 end
 
-if gate[1] ~= 'open' or gate[4] ~= ARGV[2] then return {'overtaken'} end
-if ARGV[3] ~= 'fine' then
-  local why = ARGV[3] == 'hopeless' and ARGV[4] or gate[2]
-  redis.call('HSET', KEYS[1], 'probe', '', 'why', why)
+local verdict, failure, streak = unpack(ARGV, 3, 5)
+if state ~= 'open' or probe ~= token then return {'overtaken'} end
+if verdict ~= 'fine' then
+  why = verdict == 'hopeless' and failure or why
+  redis.call('HSET', gate, 'probe', '', 'why', why)
   return {'open', why}
 end
-if gate[2] == 'quota_exhausted' then  -- only a call can tell whether the account has something again
-  redis.call('HSET', KEYS[1], 'probe', '', 'probe_at', now)
+if why == 'quota_exhausted' then  -- only a call shows whether the account has quota again
+  redis.call('HSET', gate, 'probe', '', 'probe_at', now)
   return {'tries'}
 end
--- The server is there; whether its models answer, calls will show: the first that fails opens the breaker again.
-redis.call('HSET', KEYS[1], 'state', '', 'since', now, 'why', '', 'probe', '', 'openings', 0, 'latest', '',
-  'streak', tonumber(ARGV[5]) - 1)
-return {'closed', now - number(3)}
+-- The server is there; calls will show whether its models answer: the first that fails opens the breaker again.
+redis.call('HSET', gate, 'state', '', 'since', now, 'why', '', 'probe', '', 'openings', 0, 'latest', '',
+  'streak', tonumber(streak) - 1)
+return {'closed', now - number(since)}

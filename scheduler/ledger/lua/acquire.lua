@@ -6,26 +6,30 @@
 --       5 schema version  6 who the host is, for people  7… fields of a new state
 -- Answers {'ok', incarnation, epoch, seq} | {'exists'} | {'none'} | {'newer', schema} | {'unreadable'}.
 
-local incarnation = redis.call('GET', KEYS[1])
-if ARGV[2] == 'create' then
-  if incarnation and incarnation ~= ARGV[3] then return {'exists'} end
+local present = KEYS[1]
+local base, mode, nonce, holder, known, host = unpack(ARGV, 1, 6)
+local FIELDS = 7  -- where those of a new state begin
+
+local incarnation = redis.call('GET', present)
+if mode == 'create' then
+  if incarnation and incarnation ~= nonce then return {'exists'} end
   if not incarnation then
-    incarnation = ARGV[3]
-    redis.call('SET', KEYS[1], incarnation)
-    redis.call('HSET', ARGV[1] .. incarnation .. ':state', 'schema', ARGV[5], 'created', ARGV[5], 'epoch', 0, 'seq', 0, 'step', '', 'tick', 0,
-      'digest', '', 'chain', '', unpack(ARGV, 7))
+    incarnation = nonce
+    redis.call('SET', present, incarnation)
+    redis.call('HSET', base .. incarnation .. ':state', 'schema', known, 'created', known, 'epoch', 0, 'seq', 0, 'step', '',
+      'tick', 0, 'digest', '', 'chain', '', unpack(ARGV, FIELDS))
   end
 elseif not incarnation then
   return {'none'}
 end
-local state = ARGV[1] .. incarnation .. ':state'
+local state = base .. incarnation .. ':state'
 local schema = redis.call('HGET', state, 'schema')
 if not schema or not tonumber(schema) then return {'unreadable'} end
-if tonumber(schema) > tonumber(ARGV[5]) then return {'newer', schema} end
-if tonumber(schema) < tonumber(ARGV[5]) then redis.call('HSET', state, 'schema', ARGV[5]) end
-if redis.call('HGET', state, 'holder') ~= ARGV[4] then
+if tonumber(schema) > tonumber(known) then return {'newer', schema} end
+if tonumber(schema) < tonumber(known) then redis.call('HSET', state, 'schema', known) end
+if redis.call('HGET', state, 'holder') ~= holder then
   redis.call('HINCRBY', state, 'epoch', 1)
-  redis.call('HSET', state, 'holder', ARGV[4], 'host', ARGV[6], 'status',
+  redis.call('HSET', state, 'holder', holder, 'host', host, 'status',
     redis.call('HGET', state, 'waits') == '1' and 'paused' or 'running')
 end
 return {'ok', incarnation, redis.call('HGET', state, 'epoch'), redis.call('HGET', state, 'seq')}

@@ -16,73 +16,77 @@
 -- Answers {'ok', rows due at the next tick, windows deleted, asked as in rows.lua, offered as in late.lua, corrections as
 -- in corrections.lua, timed as in rows.lua, retries as in retries.lua} or an answer of fence.lua.
 
-local run = ARGV[1]
-local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
-if stop then return stop end
-local tick = tonumber(ARGV[6])
-local at = tonumber(redis.call('HGET', run .. 'state', 'tick'))
-if at ~= tick - 1 then return {'fenced', ARGV[2], tostring(at)} end
+local run, epoch, holder, seq, step, number, line, digest, chain, mode = unpack(ARGV, 1, 10)
+local tick = tonumber(number)
+local read = 10  -- arguments read so far
 
-local i = 11
-local awaited = tonumber(ARGV[i])
+-- The next `count` arguments.
+local function take(count)
+  read = read + count
+  return unpack(ARGV, read - count + 1, read)
+end
+
+local stop = fence(run, epoch, holder, seq, step)
+if stop then return stop end
+local at = tonumber(redis.call('HGET', run .. 'state', 'tick'))
+if at ~= tick - 1 then return {'fenced', epoch, tostring(at)} end
+
+local awaited = tonumber(take(1))
 for _ = 1, awaited do
-  local key = ARGV[i + 1]
-  redis.call('HSET', run .. 'awaited', key, ARGV[i + 2])
+  local key, record = take(2)
+  redis.call('HSET', run .. 'awaited', key, record)
   local result = redis.call('HGET', run .. 'job:' .. key, 'result')
   if result then offer(run, key, result) end  -- it came after the host had looked
-  i = i + 2
 end
 
-i = i + 1
-local charged = tonumber(ARGV[i])
+local charged = tonumber(take(1))
 for _ = 1, charged do
-  local key = ARGV[i + 1]
-  redis.call('HSET', run .. 'charged', key, ARGV[i + 2])
-  local job = redis.call('HMGET', run .. 'job:' .. key, 'claims', 'latest', 'last', 'state', 'result')
-  local readable, last = pcall(cjson.decode, job[3] or '')
-  if tonumber(job[1] or '') == 0 then
+  local key, record = take(2)
+  redis.call('HSET', run .. 'charged', key, record)
+  local claims, latest, usage, state, result =
+    unpack(redis.call('HMGET', run .. 'job:' .. key, 'claims', 'latest', 'last', 'state', 'result'))
+  latest = latest or ''
+  local readable, last = pcall(cjson.decode, usage or '')
+  if tonumber(claims or '') == 0 then
     correct(run, key, {0, 0, 0}, '', tick)
-  elseif redis.call('HEXISTS', run .. 'attempts', job[2] or '') == 1 or redis.call('HEXISTS', run .. 'lost', job[2] or '') == 1 then
-    redis.call('HSET', run .. 'unsettled', key, job[2])
+  elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or redis.call('HEXISTS', run .. 'lost', latest) == 1 then
+    redis.call('HSET', run .. 'unsettled', key, latest)
   elseif readable and type(last) == 'table' then
-    correct(run, key, last, job[4] == 'staged' and job[5] or '', tick)
+    correct(run, key, last, state == 'staged' and result or '', tick)
   end  -- otherwise somebody has removed or changed its record
-  i = i + 2
 end
 
-i = i + 1
-local closed = tonumber(ARGV[i])
+local closed = tonumber(take(1))
 for _ = 1, closed do
-  i = i + 1
-  local key = ARGV[i]
+  local key = take(1)
   local name = run .. 'job:' .. key
-  local job = redis.call('HMGET', name, 'state', 'claims', 'due', 'tick', 'calls', 'tokens', 'usd_micros', 'cells')
-  if job[1] then
-    if job[1] == 'open' and tonumber(job[3]) > tick then arrived(run, job[3]) end
-    if job[1] ~= 'held' then
-      if tonumber(job[2]) == 0 then  -- never claimed: what was reserved for it is free again
-        book(run, cjson.decode(job[8]), 'reserved', {-tonumber(job[5]), -tonumber(job[6]), -tonumber(job[7])})
+  local state, claims, due, enqueued, calls, tokens, usd_micros, cells =
+    unpack(redis.call('HMGET', name, 'state', 'claims', 'due', 'tick', 'calls', 'tokens', 'usd_micros', 'cells'))
+  if state then
+    if state == 'open' and tonumber(due) > tick then arrived(run, due) end
+    if state ~= 'held' then
+      if tonumber(claims) == 0 then  -- never claimed: what was reserved for it is free again
+        book(run, cjson.decode(cells), 'reserved', {-tonumber(calls), -tonumber(tokens), -tonumber(usd_micros)})
       end
-      release_window(run, job[4])
+      release_window(run, enqueued)
     end
     redis.call('SREM', run .. 'unclaimed', key)
     redis.call('SREM', run .. 'staged', key)
-    redis.call('SREM', run .. 'due:' .. job[3], key)
+    redis.call('SREM', run .. 'due:' .. due, key)
     redis.call('SREM', run .. 'jobs', key)
     redis.call('DEL', name)
   end
 end
-redis.call('HDEL', run .. 'waiting', ARGV[6])
-redis.call('DEL', run .. 'ready:' .. ARGV[6], run .. 'due:' .. ARGV[6])
+redis.call('HDEL', run .. 'waiting', number)
+redis.call('DEL', run .. 'ready:' .. number, run .. 'due:' .. number)
 
-i = i + 1
-local windows, deleted = tonumber(ARGV[i]), {}
+local windows, deleted = tonumber(take(1)), {}
 for _ = 1, windows do
-  local window, first, last = ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
-  i = i + 3
+  local window, opens, closes = take(3)
+  local first, last = tonumber(opens), tonumber(closes)
   local named = false
   if first == last then
-    named = redis.call('HEXISTS', run .. 'open', ARGV[i]) == 1
+    named = redis.call('HEXISTS', run .. 'open', closes) == 1
   else
     for _, open in ipairs(redis.call('HKEYS', run .. 'open')) do
       if tonumber(open) >= first and tonumber(open) <= last then named = true end
@@ -95,10 +99,11 @@ for _ = 1, windows do
     if first ~= last then
       local lost = redis.call('HGETALL', run .. 'lost')
       for l = 1, #lost, 2 do
-        local attempt = cjson.decode(lost[l + 1])
+        local token, raw = unpack(lost, l, l + 1)
+        local attempt = cjson.decode(raw)
         if attempt.tick >= first and attempt.tick <= last then
-          redis.call('HDEL', run .. 'lost', lost[l])
-          if redis.call('HGET', run .. 'unsettled', attempt.job) == lost[l] then
+          redis.call('HDEL', run .. 'lost', token)
+          if redis.call('HGET', run .. 'unsettled', attempt.job) == token then
             redis.call('HDEL', run .. 'unsettled', attempt.job)  -- it stays counted in full
           end
         end
@@ -107,21 +112,18 @@ for _ = 1, windows do
   end
 end
 
-i = i + 1
-while i <= #ARGV do
-  if ARGV[i + 2] == 'numbers' then
-    local numbers = {}
-    for number in ARGV[i + 3]:gmatch('%S+') do numbers[#numbers + 1] = number end
-    redis.call(ARGV[i], run .. ARGV[i + 1], unpack(numbers))
-    i = i + 4
+while read < #ARGV do
+  local command, key, count = take(3)
+  if count == 'numbers' then
+    local arguments = {}
+    for argument in take(1):gmatch('%S+') do arguments[#arguments + 1] = argument end
+    redis.call(command, run .. key, unpack(arguments))
   else
-    local count = tonumber(ARGV[i + 2])
-    redis.call(ARGV[i], run .. ARGV[i + 1], unpack(ARGV, i + 3, i + 2 + count))
-    i = i + 3 + count
+    redis.call(command, run .. key, take(tonumber(count)))
   end
 end
 
-redis.call('RPUSH', run .. 'journal', ARGV[7])
-redis.call('HSET', run .. 'state', 'tick', ARGV[6], 'digest', ARGV[8], 'chain', ARGV[9])
-return {'ok', rows_due(run, string.format('%d', tick + 1), ARGV[10]), deleted, asked(run), offered(run),
+redis.call('RPUSH', run .. 'journal', line)
+redis.call('HSET', run .. 'state', 'tick', number, 'digest', digest, 'chain', chain)
+return {'ok', rows_due(run, string.format('%d', tick + 1), mode), deleted, asked(run), offered(run),
   corrections(run), timed(run), retries(run)}

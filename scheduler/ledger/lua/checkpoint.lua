@@ -8,20 +8,25 @@
 --       8 chain after it  9… owner, its stream, …
 -- Answers {'ok'} or an answer of fence.lua.
 
-local run = ARGV[1]
-local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
+local state = KEYS[1]
+local run, epoch, holder, seq, step, tick, entry, chain = unpack(ARGV, 1, 8)
+local STREAMS = 9  -- where owners and their streams begin
+local streams = run .. 'journal_checkpoint:'
+
+local stop = fence(run, epoch, holder, seq, step)
 if stop then return stop end
-local state = redis.call('HMGET', KEYS[1], 'tick', 'checkpointing')
-if state[1] ~= ARGV[6] then return {'fenced', ARGV[2], state[1]} end
-if state[2] and state[2] ~= ARGV[6] then redis.call('DEL', run .. 'journal_checkpoint:' .. state[2]) end
-for i = 9, #ARGV, 2 do
-  redis.call('HSET', run .. 'journal_checkpoint:' .. ARGV[6], ARGV[i], ARGV[i + 1])
+local committed, unfinished = unpack(redis.call('HMGET', state, 'tick', 'checkpointing'))
+if committed ~= tick then return {'fenced', epoch, committed} end
+if unfinished and unfinished ~= tick then redis.call('DEL', streams .. unfinished) end
+for i = STREAMS, #ARGV, 2 do
+  local owner, packed = unpack(ARGV, i, i + 1)
+  redis.call('HSET', streams .. tick, owner, packed)
 end
-if ARGV[7] == '' then
-  redis.call('HSET', KEYS[1], 'checkpointing', ARGV[6])
+if entry == '' then
+  redis.call('HSET', state, 'checkpointing', tick)
 else
-  redis.call('HSET', run .. 'journal_checkpoints', ARGV[6], ARGV[7])
-  redis.call('HSET', KEYS[1], 'chain', ARGV[8])
-  redis.call('HDEL', KEYS[1], 'checkpointing')
+  redis.call('HSET', run .. 'journal_checkpoints', tick, entry)
+  redis.call('HSET', state, 'chain', chain)
+  redis.call('HDEL', state, 'checkpointing')
 end
 return {'ok'}

@@ -16,45 +16,50 @@
 
 local SUSPECT = 2
 
-local incarnation = redis.call('GET', KEYS[1])
+local present = KEYS[1]
+local base, key, worker, token, schema = unpack(ARGV)
+local known = tonumber(schema)
+
+local incarnation = redis.call('GET', present)
 if not incarnation then return {'gone'} end
-local run = ARGV[1] .. incarnation .. ':'
-local key, worker, token = ARGV[2], ARGV[3], ARGV[4]
-local state = redis.call('HMGET', run .. 'state', 'tick', 'status', 'schema')
-if not state[1] then return {'gone'} end
-if state[2] ~= 'running' then return {'paused'} end
-local known = tonumber(ARGV[5])
-if tonumber(state[3]) > known then return {'newer'} end
+local run = base .. incarnation .. ':'
+local committed, status, run_schema = unpack(redis.call('HMGET', run .. 'state', 'tick', 'status', 'schema'))
+if not committed then return {'gone'} end
+if status ~= 'running' then return {'paused'} end
+if tonumber(run_schema) > known then return {'newer'} end
 
 local name = run .. 'job:' .. key
-local job = redis.call('HMGET', name, 'state', 'token', 'claims', 'due', 'job', 'owner', 'calls', 'tokens', 'usd_micros',
-  'cells', 'pools', 'last', 'latest', 'tick', 'reads', 'schema', 'losses')
-if not job[1] or job[1] ~= 'open' then return {'closed'} end
-if tonumber(job[16] or '1') > known then return {'newer'} end  -- of before jobs said it: 1
-if tonumber(job[4]) <= tonumber(state[1]) then return {'late'} end
-local claims, cap = tonumber(job[3]), claim_cap(run)
-local suspect = tonumber(job[17] or 0) >= math.max(1, math.min(SUSPECT, cap - 1))
+local state, running, claimed, due, tick, job_schema, losses =
+  unpack(redis.call('HMGET', name, 'state', 'token', 'claims', 'due', 'tick', 'schema', 'losses'))
+local job, owner, reads, calls, tokens, usd_micros, booked, pools, usage, latest = unpack(redis.call(
+  'HMGET', name, 'job', 'owner', 'reads', 'calls', 'tokens', 'usd_micros', 'cells', 'pools', 'last', 'latest'))
+if state ~= 'open' then return {'closed'} end
+if tonumber(job_schema or '1') > known then return {'newer'} end  -- a job from before schemas names none
+if tonumber(due) <= tonumber(committed) then return {'late'} end
+local claims, cap = tonumber(claimed), claim_cap(run)
+local suspect = tonumber(losses or 0) >= math.max(1, math.min(SUSPECT, cap - 1))
 
-if job[2] ~= token then  -- otherwise this very claim was made and its reply lost
-  if job[2] ~= '' then return {'claimed'} end
+if running ~= token then  -- otherwise this very claim was made and its reply lost
+  if running ~= '' then return {'claimed'} end
   if claims >= cap then
     give_up(run, key, name)
     return {'dead'}
   end
   if suspect then
-    for _, running in ipairs(redis.call('HVALS', run .. 'attempts')) do
-      if cjson.decode(running).worker == worker then return {'alone'} end
+    for _, attempt in ipairs(redis.call('HVALS', run .. 'attempts')) do
+      if cjson.decode(attempt).worker == worker then return {'alone'} end
     end
   end
   if redis.call('HEXISTS', run .. 'alone', worker) == 1 then return {'alone'} end
-  local reserved = {tonumber(job[7]), tonumber(job[8]), tonumber(job[9])}
-  local cells = cjson.decode(job[10])
+  local reserved = {tonumber(calls), tonumber(tokens), tonumber(usd_micros)}
+  local cells = cjson.decode(booked)
   if claims > 0 then
-    local last = cjson.decode(job[12])
-    for _, pool in ipairs(cjson.decode(job[11])) do  -- {window, scope, unit index, limit of the pool}
-      local held = tonumber(redis.call('HGET', run .. 'window:' .. pool[1], pool[2] .. '|' .. UNITS[pool[3]] .. '|pool') or 0)
-      if held + last[pool[3]] > pool[4] then
-        redis.call('HSET', name, 'empty', pool[1] .. ' ' .. pool[2] .. ' ' .. UNITS[pool[3]])
+    local last = cjson.decode(usage)
+    for _, pool in ipairs(cjson.decode(pools)) do
+      local window, scope, unit, limit = unpack(pool)  -- unit: its index in UNITS
+      local held = tonumber(redis.call('HGET', run .. 'window:' .. window, scope .. '|' .. UNITS[unit] .. '|pool') or 0)
+      if held + last[unit] > limit then
+        redis.call('HSET', name, 'empty', window .. ' ' .. scope .. ' ' .. UNITS[unit])
         give_up(run, key, name)
         return {'dead'}
       end
@@ -63,46 +68,47 @@ if job[2] ~= token then  -- otherwise this very claim was made and its reply los
     book(run, cells, 'reserved', reserved)
     local settled = true
     for _, record_of in ipairs({'attempts', 'lost'}) do
-      local earlier = redis.call('HGET', run .. record_of, job[13])
+      local earlier = redis.call('HGET', run .. record_of, latest)
       if earlier then
         settled = false
         local record = cjson.decode(earlier)
         record.pooled = 1
-        redis.call('HSET', run .. record_of, job[13], cjson.encode(record))
+        redis.call('HSET', run .. record_of, latest, cjson.encode(record))
       end
     end
-    if settled then retried(run, job[13], key, last) end
+    if settled then retried(run, latest, key, last) end
   end
   claims = claims + 1
   redis.call('HSET', name, 'token', token, 'latest', token, 'claims', claims, 'last', cjson.encode(reserved))
   redis.call('SREM', run .. 'unclaimed', key)
   redis.call('HSET', run .. 'attempts', token, cjson.encode({
-    job = key, worker = worker, tick = tonumber(job[14]), cells = cells, reserved = reserved, pooled = 0}))
-  redis.call('HINCRBY', run .. 'open', job[14], 1)
+    job = key, worker = worker, tick = tonumber(tick), cells = cells, reserved = reserved, pooled = 0}))
+  redis.call('HINCRBY', run .. 'open', tick, 1)
   redis.call('HSETNX', run .. 'beats', worker, 0)
   if suspect then redis.call('HSET', run .. 'alone', worker, token) end
 end
 
 local memories = {}
-for _, reads in ipairs(cjson.decode(job[15])) do
-  local owner, found = reads.owner, {}
+for _, read in ipairs(cjson.decode(reads)) do
+  local memory, found = read.owner, {}
   local function take(values)
     for _, value in ipairs(values) do
       if value then found[#found + 1] = value end
     end
   end
-  if reads.numbers and reads.numbers ~= cjson.null then
-    for _, n in ipairs(reads.numbers) do
+  local live, archive = run .. 'entries:' .. memory, run .. 'archive:' .. memory
+  if read.numbers and read.numbers ~= cjson.null then
+    for _, n in ipairs(read.numbers) do
       local number = string.format('%d', n)
-      take({redis.call('HGET', run .. 'entries:' .. owner, number) or redis.call('HGET', run .. 'archive:' .. owner, number)})
+      take({redis.call('HGET', live, number) or redis.call('HGET', archive, number)})
     end
   else
-    take(redis.call('HVALS', run .. 'entries:' .. owner))
-    for _, number in ipairs(redis.call('ZRANGEBYSCORE', run .. 'archived:' .. owner, '(' .. job[14], '+inf')) do
-      take({redis.call('HGET', run .. 'archive:' .. owner, number)})
+    take(redis.call('HVALS', live))
+    for _, number in ipairs(redis.call('ZRANGEBYSCORE', run .. 'archived:' .. memory, '(' .. tick, '+inf')) do
+      take({redis.call('HGET', archive, number)})
     end
   end
-  memories[#memories + 1] = owner
+  memories[#memories + 1] = memory
   memories[#memories + 1] = found
 end
-return {'ok', incarnation, claims, cap, job[5], redis.call('HGET', run .. 'owners', job[6]) or '', memories}
+return {'ok', incarnation, claims, cap, job, redis.call('HGET', run .. 'owners', owner) or '', memories}

@@ -10,12 +10,15 @@
 -- all unsettled ones; beats = {worker, counter, …}; asked and timed as in rows.lua, offered as in late.lua,
 -- corrections as in corrections.lua, retries as in retries.lua.
 
-local run = ARGV[1]
-local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
-if stop and stop[1] ~= 'already' then return stop end
+local run, epoch, holder, seq, step, tick, mode = unpack(ARGV, 1, 7)
+local TOKENS = 8  -- where those whose lease has run out begin
 
-if not stop then
-  for i = 8, #ARGV do
+local stop = fence(run, epoch, holder, seq, step)
+local already = stop and stop[1] == 'already'
+if stop and not already then return stop end
+
+if not already then
+  for i = TOKENS, #ARGV do
     local token = ARGV[i]
     local raw = redis.call('HGET', run .. 'attempts', token)
     if raw then
@@ -27,8 +30,8 @@ if not stop then
       release_window(run, attempt.tick)
       leaves_worker(run, token, attempt)
       local name = run .. 'job:' .. attempt.job
-      local job = redis.call('HMGET', name, 'state', 'token')
-      if job[1] == 'open' and job[2] == token then
+      local state, running = unpack(redis.call('HMGET', name, 'state', 'token'))
+      if state == 'open' and running == token then
         redis.call('HINCRBY', name, 'losses', 1)
         free_or_give_up(run, attempt.job, name)
       end
@@ -36,6 +39,6 @@ if not stop then
   end
 end
 
-return {'ok', rows_due(run, ARGV[6], ARGV[7]), redis.call('HGETALL', run .. 'attempts'), redis.call('HGETALL', run .. 'beats'),
+return {'ok', rows_due(run, tick, mode), redis.call('HGETALL', run .. 'attempts'), redis.call('HGETALL', run .. 'beats'),
   redis.call('SMEMBERS', run .. 'unclaimed'), asked(run), offered(run), corrections(run), timed(run),
   retries(run)}

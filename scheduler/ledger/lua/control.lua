@@ -7,15 +7,21 @@
 -- ARGV  1 prefix without nonce  2 incarnation  3 most requests that may wait  4… requests, JSON
 -- Answers {'ok', status} | {'gone'} | {'over'} | {'full'}.
 
-if redis.call('GET', KEYS[1]) ~= ARGV[2] then return {'gone'} end
-local run = ARGV[1] .. ARGV[2] .. ':'
+local present = KEYS[1]
+local base, incarnation, most = unpack(ARGV, 1, 3)
+local REQUESTS = 4  -- where they begin
+local run = base .. incarnation .. ':'
+local controls, knock = run .. 'controls', run .. 'knock'
+
+if redis.call('GET', present) ~= incarnation then return {'gone'} end
 local status = redis.call('HGET', run .. 'state', 'status')
 if not status then return {'gone'} end
 if status == 'cancelled' then return {'over'} end
-if redis.call('LLEN', run .. 'controls') + #ARGV - 3 > tonumber(ARGV[3]) then return {'full'} end
-for i = 4, #ARGV do  -- each names an id of its own: one that is there was sent before, and its reply lost
-  if not redis.call('LPOS', run .. 'controls', ARGV[i]) then redis.call('RPUSH', run .. 'controls', ARGV[i]) end
+if redis.call('LLEN', controls) + #ARGV - REQUESTS + 1 > tonumber(most) then return {'full'} end
+for i = REQUESTS, #ARGV do  -- each names an id of its own: one that is there was sent before, and its reply lost
+  local request = ARGV[i]
+  if not redis.call('LPOS', controls, request) then redis.call('RPUSH', controls, request) end
 end
-redis.call('DEL', run .. 'knock')
-redis.call('RPUSH', run .. 'knock', '1')
+redis.call('DEL', knock)
+redis.call('RPUSH', knock, '1')
 return {'ok', status}

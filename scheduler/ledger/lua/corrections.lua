@@ -6,13 +6,15 @@
 -- Only the host removes corrections, with the tick that it commits: it has moved its view by then. Attempts before the
 -- newest are the retry pool's, and in nobody's view.
 
--- A job whose call was saved counts as if it had called, also when it ends without its result.
+-- A job whose call was saved counts as if it had called, also when it ends without its result. `used` is
+-- {calls, tokens, usd_micros}.
 local function correct(run, key, used, result, tick)
   local readable, found = pcall(cjson.decode, result or '')
   local saved = readable and type(found) == 'table' and found.saved == true and type(found.usage) == 'table'
   if saved then used = {found.usage.calls, found.usage.tokens, found.usage.usd_micros} end
+  local calls, tokens, usd_micros = unpack(used, 1, 3)
   redis.call('HSET', run .. 'corrections', key, string.format('{"usage":[%d,%d,%d],"saved":%s,"at":%d}',
-    tonumber(used[1]) or 0, tonumber(used[2]) or 0, tonumber(used[3]) or 0, tostring(saved), tonumber(tick)))
+    tonumber(calls) or 0, tonumber(tokens) or 0, tonumber(usd_micros) or 0, tostring(saved), tonumber(tick)))
 end
 
 -- {key, JSON, …}

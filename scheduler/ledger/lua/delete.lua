@@ -4,8 +4,12 @@
 --   <run>state                               hash
 -- ARGV  1 run prefix  2 incarnation  3 epoch  4 seq that the host stood at when it was found to do nothing; '' for any
 -- Answers 1; 0 when a host has gone on meanwhile, or the run is another one.
-if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 0 end
-local at = redis.call('HMGET', ARGV[1] .. 'state', 'epoch', 'seq')
-if ARGV[3] ~= '' and (at[1] ~= ARGV[3] or at[2] ~= ARGV[4]) then return 0 end
-redis.call('DEL', KEYS[1], ARGV[1] .. 'state')
+local present = KEYS[1]
+local run, incarnation, epoch, seq = unpack(ARGV)
+local state = run .. 'state'
+
+if redis.call('GET', present) ~= incarnation then return 0 end
+local held_epoch, held_seq = unpack(redis.call('HMGET', state, 'epoch', 'seq'))
+if epoch ~= '' and (held_epoch ~= epoch or held_seq ~= seq) then return 0 end
+redis.call('DEL', present, state)
 return 1

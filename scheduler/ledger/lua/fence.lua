@@ -7,13 +7,13 @@
 -- nil: go on. Otherwise the answer for the host: {'already'} | {'fenced', epoch, seq} | {'gone'}.
 local function fence(run, epoch, holder, seq, step)
   local state = run .. 'state'
-  local at = redis.call('HMGET', state, 'epoch', 'holder', 'seq', 'step')
-  if not at[1] then return {'gone'} end
-  if at[1] ~= epoch or at[2] ~= holder then return {'fenced', at[1], at[3]} end
-  if at[3] == seq then
+  local held_epoch, held_holder, held_seq, last_step = unpack(redis.call('HMGET', state, 'epoch', 'holder', 'seq', 'step'))
+  if not held_epoch then return {'gone'} end
+  if held_epoch ~= epoch or held_holder ~= holder then return {'fenced', held_epoch, held_seq} end
+  if held_seq == seq then
     redis.call('HSET', state, 'seq', string.format('%d', tonumber(seq) + 1), 'step', step)
     return nil
   end
-  if tonumber(at[3]) == tonumber(seq) + 1 and at[4] == step then return {'already'} end
-  return {'fenced', at[1], at[3]}
+  if tonumber(held_seq) == tonumber(seq) + 1 and last_step == step then return {'already'} end
+  return {'fenced', held_epoch, held_seq}
 end

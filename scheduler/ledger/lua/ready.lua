@@ -3,9 +3,12 @@
 --   <run>readiness                           hash    key of a trial hint -> asked | taken | answered
 -- ARGV  1 prefix without nonce  2 key  3 what it must be  4 what it becomes
 -- Answers 1 if it has become so.
-local incarnation = redis.call('GET', KEYS[1])
+local present = KEYS[1]
+local base, key, was, becomes = unpack(ARGV)
+
+local incarnation = redis.call('GET', present)
 if not incarnation then return 0 end
-local readiness = ARGV[1] .. incarnation .. ':readiness'
-if redis.call('HGET', readiness, ARGV[2]) ~= ARGV[3] then return 0 end
-redis.call('HSET', readiness, ARGV[2], ARGV[4])
+local readiness = base .. incarnation .. ':readiness'
+if redis.call('HGET', readiness, key) ~= was then return 0 end
+redis.call('HSET', readiness, key, becomes)
 return 1

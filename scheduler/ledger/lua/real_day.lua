@@ -8,18 +8,21 @@
 --    or 'settle', token, tokens, micro-dollars
 -- Answers reserved | refused, or settled | unknown. Both can be sent again: a token counts once.
 
-local day, token, field = KEYS[1], ARGV[2], 'call:' .. ARGV[2]
-local units, amounts = {'tokens', 'usd_micros'}, {tonumber(ARGV[3]), tonumber(ARGV[4])}
+local day = KEYS[1]
+local verb, token, tokens, usd_micros, token_limit, usd_limit, seconds = unpack(ARGV)
+local field = 'call:' .. token
+local units, amounts = {'tokens', 'usd_micros'}, {tonumber(tokens), tonumber(usd_micros)}
+local limits = {token_limit or '', usd_limit or ''}
 
 local function book(account, amount)
   if amount ~= 0 then redis.call('HINCRBY', day, account, string.format('%d', amount)) end
 end
 
 local held = redis.call('HGET', day, field)
-if ARGV[1] == 'settle' then
+if verb == 'settle' then
   if not held then return 'unknown' end
-  local first, second = held:match('^(%d+),(%d+)$')
-  local reserved = {tonumber(first), tonumber(second)}
+  local held_tokens, held_usd_micros = held:match('^(%d+),(%d+)$')
+  local reserved = {tonumber(held_tokens), tonumber(held_usd_micros)}
   for u, unit in ipairs(units) do
     book('reserved:' .. unit, -reserved[u])
     book('spent:' .. unit, amounts[u])
@@ -31,17 +34,17 @@ end
 
 if held then return 'reserved' end
 for u, unit in ipairs(units) do
-  local limit = tonumber(ARGV[4 + u])
+  local limit = tonumber(limits[u])
   if limit then
-    local taken = redis.call('HMGET', day, 'reserved:' .. unit, 'spent:' .. unit)
-    if tonumber(taken[1] or 0) + tonumber(taken[2] or 0) + amounts[u] > limit then
+    local reserved, spent = unpack(redis.call('HMGET', day, 'reserved:' .. unit, 'spent:' .. unit))
+    if tonumber(reserved or 0) + tonumber(spent or 0) + amounts[u] > limit then
       redis.call('HINCRBY', day, 'refused', 1)
-      redis.call('EXPIRE', day, ARGV[7])
+      redis.call('EXPIRE', day, seconds)
       return 'refused'
     end
   end
 end
 for u, unit in ipairs(units) do book('reserved:' .. unit, amounts[u]) end
-redis.call('HSET', day, field, string.format('%d,%d', amounts[1], amounts[2]))
-redis.call('EXPIRE', day, ARGV[7])
+redis.call('HSET', day, field, string.format('%d,%d', tonumber(tokens), tonumber(usd_micros)))
+redis.call('EXPIRE', day, seconds)
 return 'reserved'

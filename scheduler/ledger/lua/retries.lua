@@ -2,8 +2,10 @@
 --   <run>retries  hash  token of such an attempt -> JSON: job, used
 -- Only the host removes them, with the tick that journals them: of a job that is open, with its end.
 
+-- `used` is {calls, tokens, usd_micros}.
 local function retried(run, token, key, used)
-  if used[1] + used[2] + used[3] > 0 then
+  local calls, tokens, usd_micros = unpack(used)
+  if calls + tokens + usd_micros > 0 then
     redis.call('HSET', run .. 'retries', token, cjson.encode({job = key, used = used}))
   end
 end

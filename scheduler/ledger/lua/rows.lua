@@ -10,14 +10,10 @@
 local function rows_due(run, tick, mode)
   local rows = {}
   local function add(key)
-    local job = redis.call('HMGET', run .. 'job:' .. key, 'state', 'result', 'claims', 'arrival', 'failure', 'empty')
-    rows[#rows + 1] = key
-    rows[#rows + 1] = job[1] or ''
-    rows[#rows + 1] = job[2] or ''
-    rows[#rows + 1] = job[3] or '0'
-    rows[#rows + 1] = job[4] or '0'
-    rows[#rows + 1] = job[5] or ''
-    rows[#rows + 1] = job[6] or ''
+    local state, result, claims, arrival, failure, empty =
+      unpack(redis.call('HMGET', run .. 'job:' .. key, 'state', 'result', 'claims', 'arrival', 'failure', 'empty'))
+    local row = {key, state or '', result or '', claims or '0', arrival or '0', failure or '', empty or ''}
+    for _, value in ipairs(row) do rows[#rows + 1] = value end
   end
   for _, key in ipairs(redis.call('SMEMBERS', run .. 'due:' .. tick)) do add(key) end
   if mode == 'ready' then

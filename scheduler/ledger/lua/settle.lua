@@ -12,18 +12,19 @@
 --       10 what to note of the time of an answer, or ''
 -- Answers staged | offered | freed | accounted | already | unknown | gone.
 
-if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 'gone' end
-local run = ARGV[1] .. ARGV[2] .. ':'
-if redis.call('EXISTS', run .. 'state') == 0 then return 'gone' end
-local key, token, result = ARGV[3], ARGV[4], ARGV[5]
+local present = KEYS[1]
+local base, incarnation, key, token, result, calls, tokens, usd_micros, failure, time_note = unpack(ARGV)
+local run = base .. incarnation .. ':'
 local name = run .. 'job:' .. key
-local used = {tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])}
+local used = {tonumber(calls), tonumber(tokens), tonumber(usd_micros)}
+
+if redis.call('GET', present) ~= incarnation then return 'gone' end
+if redis.call('EXISTS', run .. 'state') == 0 then return 'gone' end
 
 local raw = redis.call('HGET', run .. 'attempts', token)
 local lost = not raw and redis.call('HGET', run .. 'lost', token)
 if not raw and not lost then
-  local job = redis.call('HMGET', name, 'latest', 'state')
-  if job[1] == token then return 'already' end
+  if redis.call('HGET', name, 'latest') == token then return 'already' end
   return 'unknown'
 end
 
@@ -49,20 +50,20 @@ if redis.call('HGET', run .. 'unsettled', key) == token then
 end
 
 local function note_time()
-  local state = redis.call('HMGET', run .. 'state', 'times', 'tick')
-  if (ARGV[10] or '') ~= '' and state[1] == '1' then redis.call('RPUSH', run .. 'timed', state[2] .. ' ' .. ARGV[10]) end
+  local wanted, tick = unpack(redis.call('HMGET', run .. 'state', 'times', 'tick'))
+  if (time_note or '') ~= '' and wanted == '1' then redis.call('RPUSH', run .. 'timed', tick .. ' ' .. time_note) end
 end
 
-local job = redis.call('HMGET', name, 'state', 'token', 'latest', 'due')
-if not job[1] then note_time() end
-if not job[1] and offer(run, key, result) then return 'offered' end
-if job[1] == 'dead' and is_answer(result) then redis.call('HSETNX', name, 'result', result) end  -- offered at its end
-if job[3] ~= token then return 'accounted' end
+local state, running, latest, due = unpack(redis.call('HMGET', name, 'state', 'token', 'latest', 'due'))
+if not state then note_time() end
+if not state and offer(run, key, result) then return 'offered' end
+if state == 'dead' and is_answer(result) then redis.call('HSETNX', name, 'result', result) end  -- offered at its end
+if latest ~= token then return 'accounted' end
 redis.call('HSET', name, 'last', cjson.encode(used))
-if job[1] ~= 'open' then return 'accounted' end
+if state ~= 'open' then return 'accounted' end
 if result == '' then
-  if job[2] ~= token then return 'accounted' end
-  if ARGV[9] ~= '' then redis.call('HSET', name, 'failure', ARGV[9]) end
+  if running ~= token then return 'accounted' end
+  if failure ~= '' then redis.call('HSET', name, 'failure', failure) end
   free_or_give_up(run, key, name)
   return 'freed'
 end
@@ -74,5 +75,5 @@ redis.call('HSET', name, 'state', 'staged', 'token', '', 'result', result,
 redis.call('SREM', run .. 'unclaimed', key)
 redis.call('SADD', run .. 'staged', key)
 note_time()
-arrived(run, job[4])
+arrived(run, due)
 return 'staged'

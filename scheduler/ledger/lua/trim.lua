@@ -7,18 +7,20 @@
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick
 -- Answers {'ok'} or an answer of fence.lua.
 
-local run = ARGV[1]
-local stop = fence(run, ARGV[2], ARGV[3], ARGV[4], ARGV[5])
-if stop then return stop end
+local state = KEYS[1]
+local run, epoch, holder, seq, step, tick = unpack(ARGV)
 local checkpoints = run .. 'journal_checkpoints'
-local trimmed, tick = tonumber(redis.call('HGET', KEYS[1], 'trimmed') or 0), tonumber(ARGV[6])
-if tick <= trimmed or redis.call('HEXISTS', checkpoints, ARGV[6]) == 0 then
-  return {'fenced', ARGV[2], string.format('%d', trimmed)}
+
+local stop = fence(run, epoch, holder, seq, step)
+if stop then return stop end
+local trimmed = tonumber(redis.call('HGET', state, 'trimmed') or 0)
+if tonumber(tick) <= trimmed or redis.call('HEXISTS', checkpoints, tick) == 0 then
+  return {'fenced', epoch, string.format('%d', trimmed)}
 end
-redis.call('LTRIM', run .. 'journal', tick - trimmed, -1)
-redis.call('HSET', KEYS[1], 'trimmed', ARGV[6])
+redis.call('LTRIM', run .. 'journal', tonumber(tick) - trimmed, -1)
+redis.call('HSET', state, 'trimmed', tick)
 for _, at in ipairs(redis.call('HKEYS', checkpoints)) do
-  if tonumber(at) < tick then
+  if tonumber(at) < tonumber(tick) then
     redis.call('HDEL', checkpoints, at)
     redis.call('DEL', run .. 'journal_checkpoint:' .. at)
   end

@@ -220,9 +220,9 @@ def corrections_of_the_attempt_before() -> Iterator[None]:
     """Of a job whose further attempt is not over, the usage of the one before is taken for what it came to."""
     with (
         in_script("claim", ("'claims', claims, 'last', cjson.encode(reserved))",
-                            "'claims', claims, 'last', claims > 1 and job[12] or cjson.encode(reserved))")),
-        in_script("advance", ("elseif redis.call('HEXISTS', run .. 'attempts', job[2] or '') == 1 or",
-                              "elseif job[1] == '1' and redis.call('HEXISTS', run .. 'attempts', job[2]) == 1 or")),
+                            "'claims', claims, 'last', claims > 1 and usage or cjson.encode(reserved))")),
+        in_script("advance", ("elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or",
+                              "elseif claims == '1' and redis.call('HEXISTS', run .. 'attempts', latest) == 1 or")),
     ):  # fmt: skip
         yield
 
@@ -269,28 +269,28 @@ def script(name: str, *changes: tuple[str, str]) -> Mutation:
 MUTATIONS: dict[str, Mutation] = {
     "host steps name no epoch": script(
         "*",
-        ("if at[1] ~= epoch or at[2] ~= holder then return {'fenced', at[1], at[3]} end", ""),
-        ("  return {'fenced', at[1], at[3]}\nend", "  return nil\nend"),
+        ("if held_epoch ~= epoch or held_holder ~= holder then return {'fenced', held_epoch, held_seq} end", ""),
+        ("  return {'fenced', held_epoch, held_seq}\nend", "  return nil\nend"),
         ("if at ~= tick - 1 then return", "if false then return"),
     ),
-    "host steps have no sequence": script("*", ("  return {'fenced', at[1], at[3]}\nend", "  return nil\nend")),
+    "host steps have no sequence": script("*", ("  return {'fenced', held_epoch, held_seq}\nend", "  return nil\nend")),
     "a lost reply is answered by doing it again": script(
         "*",
-        ("at[4] == step then return {'already'} end", "at[4] == step then return nil end"),
+        ("last_step == step then return {'already'} end", "last_step == step then return nil end"),
         ("if at ~= tick - 1 then return", "if at ~= tick - 1 and at ~= tick then return"),
     ),
     "any attempt may settle": script(
-        "settle", ("if job[3] ~= token then return 'accounted' end", "if not job[3] then return 'accounted' end")
+        "settle", ("if latest ~= token then return 'accounted' end", "if not latest then return 'accounted' end")
     ),
-    "a claimed job is handed out again": script("claim", ("if job[2] ~= '' then return {'claimed'} end", "")),
+    "a claimed job is handed out again": script("claim", ("if running ~= '' then return {'claimed'} end", "")),
     "refused claims count as attempts": script(
-        "claim", ("if job[2] ~= '' then return {'claimed'} end",
-                  "if job[2] ~= '' then redis.call('HINCRBY', name, 'claims', 1) return {'claimed'} end")
+        "claim", ("if running ~= '' then return {'claimed'} end",
+                  "if running ~= '' then redis.call('HINCRBY', name, 'claims', 1) return {'claimed'} end")
     ),
     "hints are limited": hints_without_repeat,
     "a tick is written in two steps": steps_by_two,
     "what collect saw decides what attempts hold": script(
-        "advance", ("if tonumber(job[2]) == 0 then  -- never claimed", "if job[1] == 'open' then  -- never claimed")
+        "advance", ("if tonumber(claims) == 0 then  -- never claimed", "if state == 'open' then  -- never claimed")
     ),
     "a result after collect keeps its job open": late_staging_accepted,
     "a late answer is awaited for ever": late_answers_for_ever,
@@ -298,10 +298,10 @@ MUTATIONS: dict[str, Mutation] = {
     "corrections are forgotten on resume": corrections_forgotten_on_resume,
     "a correction is of the attempt before": corrections_of_the_attempt_before,
     "earlier attempts are charged to nobody": script(
-        "claim", ("if settled then retried(run, job[13], key, last) end", "")
+        "claim", ("if settled then retried(run, latest, key, last) end", "")
     ),
     "a correction does not wait for the usage": script(
-        "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', job[2] or '') == 1 or", "elseif false and")
+        "advance", ("elseif redis.call('HEXISTS', run .. 'attempts', latest) == 1 or", "elseif false and")
     ),
     "latencies are forgotten on resume": latencies_forgotten,
     "who is answered is forgotten on resume": answered_forgotten,
@@ -314,11 +314,11 @@ MUTATIONS: dict[str, Mutation] = {
     "admission sees settlements at once": reservation_shrunk_at_settle,
     "admission sees further attempts": retries_seen_by_admission,
     "further attempts are free": script("claim", ("book(run, cells, 'reserved', reserved)", "")),
-    "further attempts have no pool": script("claim", ("if held + last[pool[3]] > pool[4] then", "if false then")),
+    "further attempts have no pool": script("claim", ("if held + last[unit] > limit then", "if false then")),
     "leases follow the wall clock": leases_by_wall_clock,
-    "a fenced host gives signs of life": script("present", ("at[1] ~= ARGV[2] or at[2] ~= ARGV[3] or ", "")),
+    "a fenced host gives signs of life": script("present", ("held_epoch ~= epoch or held_holder ~= holder or ", "")),
     "a host that is gone gives signs of life": script(
-        "present", (" or (at[3] ~= 'running' and at[3] ~= 'paused')", "")
+        "present", (" or (status ~= 'running' and status ~= 'paused')", "")
     ),
     "a lost attempt is free": script("collect", ("book(run, attempt.cells, 'spent', attempt.reserved)", "")),
 }  # fmt: skip
