@@ -9,10 +9,12 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
+from rich.box import SIMPLE
 from rich.table import Table
+from rich.text import Text
 
 from hosting import logs
-from hosting.terminal import Terminal
+from hosting.terminal import Terminal, visible
 from memory.clock import clock_time, day_and_time
 from memory.entry import INTO_SUMMARY, Entry
 from memory.retrieval.retrieval import DEFAULT, Scored
@@ -77,30 +79,39 @@ def _print_head(console: Terminal, view: MemoryView) -> None:
 
 
 def _entries_table(view: MemoryView, salience: Mapping[int, Scored], last: int) -> Table:
-    table = Table("no.", "when", "type", "imp.", "text", "why", "notes")
+    table = _table("imp.")
     entries = view.entries()
     for entry in entries[-last:] if last else entries:
         gone = view.archived(entry) is not None
+        why = "" if gone else _why(salience[entry.number])
         table.add_row(
             str(entry.number), day_and_time(entry.minute), entry.type, str(entry.importance or "-"),
-            entry.text, "" if gone else _why(salience[entry.number]), _notes(view, entry),
-            style="dim" if gone else None,
+            _text(entry, why, _notes(view, entry)), style="dim" if gone else None,
         )  # fmt: skip
     return table
 
 
 def _found_table(found: list[Scored]) -> Table:
-    table = Table("no.", "when", "type", "score", "text", "why")
+    table = _table("score")
     for one in found:
-        table.add_row(
-            str(one.entry.number),
-            day_and_time(one.entry.minute),
-            one.entry.type,
-            f"{one.score:.3f}",
-            one.entry.text,
-            _why(one),
-        )
+        entry = one.entry
+        text = _text(entry, _why(one))
+        table.add_row(str(entry.number), day_and_time(entry.minute), entry.type, f"{one.score:.3f}", text)
     return table
+
+
+def _table(figure: str) -> Table:
+    """Return an empty table of entries whose text takes the width that the other columns leave."""
+    table = Table(box=SIMPLE, pad_edge=False)
+    for name in ("no.", "when", "type", figure):
+        table.add_column(name, no_wrap=True)
+    table.add_column("text", ratio=1)
+    return table
+
+
+def _text(entry: Entry, *explanations: str) -> Text:
+    """Return an entry's text with what explains it on lines of their own."""
+    return Text.assemble(visible(entry.text), *((f"\n{line}", "dim") for line in explanations if line))
 
 
 def _why(one: Scored) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from redis import Redis
 
 from memory.clock import day_and_time
+from ops.formatting.budget import denied_requests
 from ops.formatting.endpoints import format_breaker
 from scheduler.budget.budget import format_limit
 from scheduler.budget.budget_lines import limits_in_force, pools_of
@@ -44,7 +45,8 @@ class Readings:
         return connect(self._settings.messages_url(), self._settings.socket_timeout)
 
     def budgets(self, run: str | None) -> dict[str, Any]:
-        """One run's budget: "windows" of the run and its kinds, "owners", "limits" in words, "recent".
+        """One run's budget: "windows" of the run and its kinds, "owners", "limits" in words, "recent",
+        and "denied": requests that a limit or the run's mode refused.
 
         Without a name it is the first that is running. Where there is no run at all, only "runs" is there.
 
@@ -64,6 +66,7 @@ class Readings:
                 one.name: format_limit(one.limit, one.for_retries, _figure(parse_limit_name(one.name).unit))
                 for one in limits_in_force(limits_of(self._state, prefix).now, pools_of(self._state, prefix))
             }
+            found["denied"] = denied_requests(vitals.recent.refused)
             found["windows"] = [_flat(window) for window in rest]
             found["owners"] = {"all": len(own), "fullest": [_flat(window) for window in own[:MOST_OWNERS]]}
             return found

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from scheduler.budget.budget import format_limit, format_window
 from scheduler.budget.budget_lines import BudgetLine, LimitInForce
+from scheduler.journal.lines import reason_of
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
 NAMED = 3  # owners of one limit for each of them, in one line
@@ -26,6 +27,11 @@ class BudgetRow(NamedTuple):
     limit: str
     overrun: int
     most: str = ""  # of owners that have the same limit each
+
+
+def denied_requests(refused: Mapping[str, int]) -> dict[str, int]:
+    """Return what the budget or the run's mode refused, without the requests that no model was fast enough for."""
+    return {name: count for name, count in refused.items() if reason_of(name) == "denied"}
 
 
 def format_refusals(refused: Mapping[str, int], limits: Iterable[LimitInForce]) -> list[str]:

@@ -14,10 +14,9 @@ from rich.text import Text
 
 from hosting.shortfall_lines import shortfall_lines
 from memory.clock import day_and_time
-from ops.formatting.budget import budget_table, format_refusals
+from ops.formatting.budget import budget_table, denied_requests, format_refusals
 from ops.formatting.steering import format_cadence, format_mode, format_pace
 from scheduler.inspection.summary import RunSummary
-from scheduler.latency.due_ticks import TOO_SLOW
 
 DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
 MEANING = {
@@ -90,7 +89,7 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or put off."]
     for reason, times in reasons.items():
         line = f"  {times} {reason}: {MEANING[reason]}"
-        refused = format_refusals({k: n for k, n in summary.refused.items() if k != TOO_SLOW}, summary.limits)
+        refused = format_refusals(denied_requests(summary.refused), summary.limits)
         if reason == "denied" and refused:
             line += f" ({'; '.join(refused)})"
         lines.append(line)

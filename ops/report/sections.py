@@ -10,7 +10,7 @@ from markupsafe import Markup
 from memory.clock import DAY
 from ops.formatting.axes import Axis, figure
 from ops.formatting.budget import COLUMNS as BUDGET_COLUMNS
-from ops.formatting.budget import budget_rows
+from ops.formatting.budget import budget_rows, denied_requests
 from ops.formatting.charts import Series, bar_chart, line_chart
 from ops.formatting.endpoints import format_breaker
 from ops.formatting.run import degraded_lines
@@ -184,14 +184,15 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
     if figures.failures:
         failed = [(kind, failure, count) for (kind, failure), count in figures.failures.most_common()]
         tables.append(ReportTable(("kind", "failure", "jobs"), failed, "Failures by class"))
-    if summary.refused:
+    if denied_requests(summary.refused):
         tables.append(ReportTable(("limit", "requests refused"), _refusals(summary), "What refused"))
     return Section("Warnings", [] if tables else ["There were none."], tables=tables)
 
 
 def _refusals(summary: RunSummary) -> list[Sequence[Cell]]:
     known = {one.name: format_limit(one.limit, one.for_retries) for one in summary.limits}
-    return [(f"{name} = {known[name]}" if name in known else name, count) for name, count in summary.refused.items()]
+    denied = denied_requests(summary.refused).items()
+    return [(f"{name} = {known[name]}" if name in known else name, count) for name, count in denied]
 
 
 def _by_day(

@@ -34,7 +34,10 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-default-apps", "--disable-sync", "--no-first-run",
 ]  # fmt: skip
-LIMITS = {"tick.run.calls": 8, "day.run.calls": 120, "day.run.tokens": 120_000, "day.kind:reflect.calls": 12}
+LIMITS = {
+    "tick.run.calls": 8, "day.run.calls": 120, "day.run.tokens": 120_000, "day.kind:reflect.calls": 12,
+    "day.run.jobs": 4_000,
+}  # fmt: skip
 
 FAULTS = {"503": 0.1, "refusal": 0.2}
 
@@ -170,6 +173,19 @@ def test_the_figures_are_those_of_the_status_and_change_while_the_page_is_open(p
     until(lambda: accounts(page) != standing, "the figures to change")
     assert before.keys() & accounts(page).keys()
     keep(page, "budgets")
+
+
+def test_every_column_of_the_budgets_fits_on_a_laptop_and_every_unit_has_a_name(page: Any, scene: Scene) -> None:
+    page.goto(f"{scene.address}/budgets")
+    page.wait_for_selector('#windows tr[data-key="day:0 run jobs"]')
+    cut_off = page.evaluate(
+        """() => Array.from(document.querySelectorAll("#page figure"))
+            .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.closest("[id]").id)"""
+    )
+    assert cut_off == []
+    assert "undefined" not in page.locator("#page").inner_text()
+    units = page.locator('#windows td[data-name="Unit"]').all_inner_texts()
+    assert {"jobs", "calls", "tokens", "$"} <= set(units)
 
 
 def test_cadence_shows_what_fails_and_leads_to_the_task(page: Any, scene: Scene) -> None:

@@ -1,6 +1,6 @@
 const DAY = 1440;  // minutes
 const PERIODS = ["day", "run", "tick"];
-const UNIT = {calls: "calls", tokens: "tokens", usd_micros: "$"};
+const UNIT = {calls: "calls", tokens: "tokens", usd_micros: "$", jobs: "jobs"};
 const amount = (line, value) => line.unit === "usd_micros" ? (value / 1e6).toFixed(4) : figure(value);
 const periodOf = (window) => {
   const [period, index] = window.split(":");
@@ -61,7 +61,7 @@ const columns = (scoped, minute) => [
   ...(scoped ? [["Scope", "", (line) => line.scope.startsWith("kind:") ? kindLink(line.scope.slice(5)) : line.scope.slice(6)]] : []),
   ["Unit", "minor", (line) => UNIT[line.unit]],
   ["Used", "", used],
-  ["Limit", "number minor", limit],
+  ["Limit", "number minor limit", limit],
   money("In flight", (line) => line.reserved),
   money("Held", (line) => line.held),
   money("Spent", (line) => line.spent),
@@ -92,7 +92,7 @@ function draw(reading) {
   byId("tightest-label").textContent = fullest
     ? "Fullest limit · " + periodOf(fullest.window) + (fullest.scope === "run" ? "" : ", " + fullest.scope.replace(/^\w+:/, "")) + ", " + UNIT[fullest.unit]
     : "Fullest limit";
-  byId("refused").textContent = figure(sum(Object.values(reading.recent.refused)));
+  byId("refused").textContent = figure(sum(Object.values(reading.denied)));
   const over = own.filter((line) => line.window === "run:0" && line.overrun);
   byId("overrun").textContent = over.length ? over.map((line) => amount(line, line.overrun) + " " + UNIT[line.unit]).join(", ") : "none";
 
@@ -109,7 +109,7 @@ function draw(reading) {
   table("limits", [
     ["Limit", "", ([name]) => name in reading.limits ? name + " = " + reading.limits[name] : name],
     ["Refused", "number", ([, times]) => times],
-  ], Object.entries(reading.recent.refused).sort((a, b) => b[1] - a[1]), "No request was refused.", ([name]) => name);
+  ], Object.entries(reading.denied).sort((a, b) => b[1] - a[1]), "No request was refused.", ([name]) => name);
   table("spenders", [
     ["Owner", "", ([owner]) => owner],
     ["Calls", "number", ([, cost]) => cost.calls || 0],

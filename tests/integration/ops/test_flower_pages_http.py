@@ -108,7 +108,7 @@ def test_what_was_refused_and_degraded_is_counted_as_in_the_status(server: Embed
     assert (day["limit_words"], day["for_retries"]) == ("10 + 2 for retries", 2)
     recent = found["recent"]
     assert (recent["first"], recent["last"]) == (1, 100)  # the whole run, so that the two can be compared
-    assert recent["refused"] == status["refused"] != {}
+    assert found["denied"] == recent["refused"] == status["refused"] != {}
     for kind, facts in status["jobs"].items():
         tally = recent["kinds"][kind]
         assert tally["decisions"] == facts["decision"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,13 @@ def test_people_can_read_it(lived: Path, owner: str) -> None:
     assert "relevance" not in shown, "nothing is asked for"
     found = typed("memory", RUN, owner, "--query", "work", data_dir=lived, COLUMNS="250")
     assert "importance 0.25×" in found.stdout
+
+
+def test_the_text_has_room_on_a_narrow_terminal(lived: Path, owner: str) -> None:
+    longest = max((entry["text"] for entry in remembered(lived, owner)["entries"]), key=len)
+    shown = typed("memory", RUN, owner, "--last", 0, data_dir=lived, COLUMNS="80").stdout
+    assert max(map(len, shown.splitlines()[2:])) <= 80
+    assert textwrap.wrap(longest, 30)[0] in shown
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ops.formatting.budget import BudgetRow, budget_rows, budget_table, format_refusals, limit_lines
+from ops.formatting.budget import BudgetRow, budget_rows, budget_table, denied_requests, format_refusals, limit_lines
 from scheduler.budget.budget import format_limit, format_refusal
 from scheduler.budget.budget_lines import BudgetLine, LimitInForce, Pools, limits_in_force
 from scheduler.config.limits import LimitTable
@@ -44,6 +44,11 @@ def test_what_refused_is_said_with_its_limit() -> None:
     )
     assert format_refusal("day:0 kind:plan calls", TABLE.limit_of, POOLS.of) == "day 1 kind:plan calls", "lifted since"
     assert format_refusal("draining", TABLE.limit_of, POOLS.of) == "draining"
+
+
+def test_a_request_that_no_model_was_fast_enough_for_is_not_denied() -> None:
+    refused = {"tick.run.calls": 3, "draining": 1, "too_slow": 40}
+    assert denied_requests(refused) == {"tick.run.calls": 3, "draining": 1}
 
 
 def test_owners_with_the_same_limit_are_one_row_that_names_the_fullest() -> None:
