@@ -154,5 +154,17 @@ def test_a_seal_is_the_same_in_every_version_and_in_any_order() -> None:
     assert seal.text(Head()).split()[0] == f"{int(seal.text(Head()).split()[0], 16):x}"
 
 
+def test_a_seal_is_written_as_it_always_was() -> None:
+    """Else no stream that an earlier version kept could be read."""
+    seal = Seal()
+    seal.entry(Entry(type="observation", text="Tea.", minute=1, number=1, tick=1), -1)
+    seal.archived(1, Archived(tick=2), -1)
+    seal.marks(1, Marks(accesses=1), 1)
+    assert seal.text(Head(summary="x")) == (
+        "3c1d903d9281180951acb29248399839 3d549bcbc19c12dc5a83debe321ee031 451d2ae2eeb08bcbc8e2ba326c972a72 "
+        "f8baab5ee57aa37ce419ee373f1a5144"
+    )
+
+
 def test_the_longest_text_is_one_of_4000_characters() -> None:
     assert MAX_TEXT == 4_000

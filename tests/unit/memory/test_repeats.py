@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from memory.entry import Entry
-from memory.routing.repeats import RepeatIndex, find_repeat, repeat_key
+from memory.entry import Entry, Marks
+from memory.routing.repeats import RepeatIndex, count_repeat, find_repeat, repeat_key
 from memory.stream import Stream
 
 
@@ -95,3 +95,41 @@ def test_an_index_does_not_grow_with_what_was_archived() -> None:
             stream.archive(n - 9, n)
     assert len(index._numbers) < 120
     assert index.find(seen("Event 499")) == 500
+
+
+@pytest.mark.parametrize(
+    ("minute", "importance", "number"),
+    [(600, 3, 1), (1_439, 3, 1), (0, 3, 1), (1_440, 3, None), (600, 2, 1), (600, 4, None)],
+)
+def test_a_repeat_is_counted_on_its_own_day_unless_it_matters_more(
+    minute: int, importance: int, number: int | None
+) -> None:
+    stream = Stream("agent:a")
+    earlier = Entry(type="observation", text="Tom sings", minute=600, importance=3)
+    stream.append(earlier, 1)
+    again = msgspec.structs.replace(earlier, minute=minute, importance=importance)
+    assert RepeatIndex(stream).repeated(again) == number
+    assert RepeatIndex(stream).repeated(msgspec.structs.replace(earlier, text="Ann sings")) is None
+
+
+def test_what_is_counted_is_how_often_when_last_and_how_much_it_mattered() -> None:
+    stream = Stream("agent:a")
+    stream.append(seen("Tom sings"), 1)
+    stream.mark(1, Marks(accesses=5, last_accessed=7))
+    for minute, importance in ((8, 3), (9, 4)):
+        count_repeat(stream, 1, minute, importance)
+    assert stream.marks[1] == Marks(accesses=5, last_accessed=7, repeats=2, last_repeat=9)
+    assert stream.head.counters == {"repeated": 7}
+
+
+def test_an_event_that_is_to_be_integrated_is_never_a_repeat() -> None:
+    assert repeat_key(msgspec.structs.replace(seen("Tom sings"), tags=("integrate",))) is None
+
+
+def test_a_long_text_repeats_itself_only_word_for_word() -> None:
+    for length, near in ((200, True), (201, False)):
+        text = " ".join(["walks"] * length)
+        stream = Stream("agent:a")
+        stream.append(seen(text), 1)
+        assert find_repeat(stream, seen(text.upper())) == 1
+        assert find_repeat(stream, seen(text.replace("walks", "walking"))) == (1 if near else None)

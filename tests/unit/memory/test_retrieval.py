@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -274,3 +275,52 @@ def test_questions_of_time_favour_lines_of_time() -> None:
     assert times("When did Ann run?") == {1: 1, 2: 0}
     assert times("In which month did Ann run?") == {1: 1, 2: 0}
     assert times("Where did Ann run?") == {1: 0, 2: 0}
+
+
+def told_of(number: int, text: str, **fields: Any) -> Entry:
+    values = {"type": "observation", "subjects": ("agent:ann",), "importance": number} | fields
+    return Entry(text=text, minute=100 * number, number=number, **values)
+
+
+PARTY = [
+    told_of(1, "Ann bakes bread for the party", tags=("feast",)),
+    told_of(2, "When is the party?", type="message", source_id="s", subjects=("agent:bo", "agent:ann")),
+    told_of(3, "On Friday at noon", type="message", source_id="s"),
+    told_of(4, "Bring your dog to the party", type="message", source_id="s", keywords=("puppy",)),
+    told_of(5, "The dog slept", type="summary"),
+    told_of(6, "Parties make me glad", type="reflection", evidence=(1, 5)),
+    told_of(7, "Plan a party", type="plan"),
+    told_of(8, "Nice weather", type="message", source_id="t"),
+]
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        (SPEC, {7: 0.61458, 6: 0.5791, 8: 0.57353, 5: 0.36426, 4: 0.25749, 3: 0.19657, 2: 0.19049, 1: 0.15506}),
+        (DEFAULT, {1: 0.93384, 5: 0.66687, 4: 0.62949, 7: 0.40633, 6: 0.34686, 8: 0.3, 2: 0.23421, 3: 0.07979}),
+        (DIALOGUE, {4: 1.77551, 1: 1.4936, 3: 1.45653, 5: 1.27353, 7: 0.7694, 6: 0.75056, 2: 0.6802, 8: 0.5259}),
+    ],
+    ids=["spec", "default", "dialogue"],
+)
+def test_a_query_finds_the_same_in_every_version(profile: RetrievalProfile, expected: dict[int, float]) -> None:
+    """What a prompt shows depends on it: a change of a weight is a change of behaviour."""
+    query = Query(minute=1_000, text="When is the party of Ann with her dog?", limit=9, similarity={1: 0.5, 4: 0.1})
+    found = retrieve(PARTY, query, profile)
+    assert [one.entry.number for one in found] == list(expected)
+    assert {one.entry.number: one.score for one in found} == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        (SPEC, {6: 0.5791, 7: 0.57458, 8: 0.57353, 5: 0.32426}),
+        (DEFAULT, {8: 0.3, 7: 0.25083, 1: 0.2136, 6: 0.20555}),
+        (DIALOGUE, {4: 1.69237, 1: 1.49264, 3: 1.12105, 5: 0.67148}),  # keywords, subjects and tags are searched too
+    ],
+    ids=["spec", "default", "dialogue"],
+)
+def test_words_beside_the_text_are_searched_in_dialogue(profile: RetrievalProfile, expected: dict[int, float]) -> None:
+    found = retrieve(PARTY, Query(minute=1_000, text="ann puppy feast", limit=4), profile)
+    assert [one.entry.number for one in found] == list(expected)
+    assert {one.entry.number: one.score for one in found} == pytest.approx(expected, abs=1e-5)

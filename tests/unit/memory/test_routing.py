@@ -148,3 +148,48 @@ def test_routing_is_pure_and_unicode_safe() -> None:
     text = route(event, minute=1).entry.text
     assert text.startswith("Зоя discussed пол: Мы должны")
     assert len(text) < MAX_TEXT
+
+
+@pytest.mark.parametrize(
+    ("field", "most"),
+    [
+        ("kind", "x" * 100), ("text", "x" * 20_000), ("speaker", "x" * 200), ("name", "x" * 200), ("topic", "x" * 500),
+        ("reasoning", "x" * 20_000), ("certainty", "x" * 100), ("earnings", "x" * 200),
+        ("round", 10**15), ("location", "x" * 500), ("group", "x" * 200), ("subjects", ["x"] * 1_000),
+        ("subjects", ["x" * 200]), ("counterfactuals", {str(n): 1 for n in range(100)}),
+        ("counterfactuals", {"x" * 200: 1}),
+    ],
+)  # fmt: skip
+def test_an_event_is_as_long_as_it_may_be_and_no_longer(field: str, most: Any) -> None:
+    Event(**{"kind": "sneeze", field: most})
+    match most:
+        case str():
+            more: Any = most + "x"
+        case int():
+            more = most + 1
+        case list():
+            more = [*most, "x"] if len(most) > 1 else [most[0] + "x"]
+        case dict() if len(most) > 1:
+            more = most | {"x": 1}
+        case _:
+            more = {key + "x": 1 for key in most}
+    with pytest.raises(InputError, match=field):
+        Event(**{"kind": "sneeze", field: more})
+
+
+def test_amounts_are_whole_as_long_as_they_are_not_huge() -> None:
+    amounts = (10**15, 10**15 + 1, -(10**15), -(10**15) - 1)
+    assert [type(Event(kind="x", earnings=amount).earnings) for amount in amounts] == [int, float, int, float]
+
+
+def test_the_least_of_an_event() -> None:
+    assert Event(kind="x", round=0).round == 0
+    for wrong in ({"kind": ""}, {"kind": "x", "round": -1}):
+        with pytest.raises(InputError):
+            Event(**wrong)
+    event = Event(kind="x")
+    assert event.model_dump() == {
+        "kind": "x", "text": "", "speaker": "", "name": "", "topic": "", "reasoning": "", "certainty": "",
+        "consensus": None, "earnings": None, "counterfactuals": {}, "round": None, "location": "", "subjects": (),
+        "group": "",
+    }  # fmt: skip

@@ -27,9 +27,7 @@ def test_recency_halves_with_every_half_life() -> None:
     assert recency(1000, 1720) == 0.25
     assert recency(1000, 2440, half_life=1440) == 0.5
     assert recency(1000, 900) == 1, "the future counts as now"
-    assert HALF_LIFE["observation"] == 360
-    assert HALF_LIFE["plan"] == 720
-    assert HALF_LIFE["reflection"] == 1440
+    assert HALF_LIFE == {"observation": 360, "message": 360, "summary": 360, "plan": 720, "reflection": 1440}
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))

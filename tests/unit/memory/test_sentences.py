@@ -149,3 +149,98 @@ def test_the_closing_sentence_names_who_did_what() -> None:
     assert tell_acts(both, ["Jon", "Gina"]) == "Jon and Gina praised each other; Jon thanked Gina."
     assert tell_acts(counts, ["Jon", "Gina", "Ann"]) == ""
     assert tell_acts({}, ["Jon", "Gina"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I came at 5 p.m. on foot.", ["I came at 5 p.m. on foot."]),
+        ("I came at 5 p.m. On foot.", ["I came at 5 p.m.", "On foot."]),
+        ("I came at 5 p.m.", ["I came at 5 p.m."]),
+        ("I came at 5 p.m. 7 stayed.", ["I came at 5 p.m.", "7 stayed."]),
+        ("J. R. Hobbs came.", ["J. R. Hobbs came."]),
+        ("It was I. He left.", ["It was I.", "He left."]),
+        ("(Mr. Hobbs) came.", ["(Mr. Hobbs) came."]),
+        ("Wait... what?! Yes.", ["Wait...", "what?!", "Yes."]),
+        ("He said (yes.) He left.", ["He said (yes.)", "He left."]),
+        ("One\n\nTwo", ["One", "Two"]),
+        ("\n\nOne.", ["One."]),
+        ("Version 1.5.2 works.", ["Version 1.5.2 works."]),
+        ("好。」再见", ["好。」", "再见"]),
+        ("Dr.", ["Dr."]),
+    ],
+)
+def test_full_stops_that_end_no_sentence_are_known(text: str, expected: list[str]) -> None:
+    assert split_sentences(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "clauses"),
+    [
+        (" , ", []),
+        ("I sing; I dance", ["I sing.", "I dance."]),
+        ("I sing; I dance?", ["I sing?", "I dance?"]),
+        ("I sing!; I dance.", ["I sing!", "I dance."]),
+        ("I sing — I dance.", ["I sing.", "I dance."]),
+        ("I sing and I dance well.", ["I sing.", "I dance well."]),
+        ("I sing and I dance.", ["I sing and I dance."]),
+        ("I sing, but they dance well.", ["I sing.", "they dance well."]),
+        ("Tea, sugar and milk.", ["Tea, sugar and milk."]),
+        ("我来；你走。", ["我来；你走。"]),
+    ],
+)
+def test_clauses_end_as_their_sentence_does(sentence: str, clauses: list[str]) -> None:
+    assert split_clauses(sentence) == clauses
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Hey, Mel, how is it?", "how is it?"),
+        ("How is it, Mel?", "How is it?"),
+        ("How is it, Melanie Smith?", "How is it?"),
+        ("How is it, Melanie, today?", "How is it, today?"),
+        ("Thanks Melanie for it", "for it"),
+        ("I saw Mel.", "I saw Mel."),
+        ("It is fun, lol!", "It is fun!"),
+        ("It is  so \n fun", "It is so fun"),
+        ("Yes, wow! Totally, I sing.", "I sing."),
+        ("Totally fun", "Totally fun"),
+        ("Melon, fresh", "Melon, fresh"),
+        ("🎉", ""),
+        ("Haha, lol", "lol"),
+    ],
+)
+def test_a_long_name_is_known_by_its_first_word_and_syllable(said: str, left: str) -> None:
+    assert clean(said, ["Melanie Smith"]) == left
+
+
+def test_short_names_have_no_short_form() -> None:
+    assert clean("How is it, Anna?", ["Anna"]) == "How is it?"
+    assert clean("How is it, Ann?", ["Anna"]) == "How is it, Ann?"
+    assert clean("How is it, Bra?", ["Brian"]) == "How is it, Bra?"
+    assert clean("How is it, Bri?", ["Brian"]) == "How is it?"
+    assert clean("How is it, ann?", ["Anna"]) == "How is it, ann?"
+
+
+@pytest.mark.parametrize(
+    ("sentences", "names"),
+    [
+        (["We met Sadly there."], set()),  # an adverb
+        (["We met I'm there."], set()),
+        (["We met TV's there."], set()),
+        (["We met Ann’s dog."], {"Ann"}),
+        (["Ann and Bo sing."], {"Ann", "Bo"}),
+        (["Ann and the dog sing.", "ann"], set()),  # it is written small elsewhere
+        (["The and Bo sing."], {"Bo"}),
+        (["Paris."], {"Paris"}),
+        (["Paris is big."], set()),
+        (["A B C d"], {"B", "C"}),
+        (["My Big Red Dog"], set()),  # in title case
+        (["My Big red Dog sings"], {"Big", "Dog"}),
+        (["NASA sings.", "X sings."], {"NASA"}),
+        ([""], set()),
+    ],
+)
+def test_names_are_told_from_other_words_with_capitals(sentences: list[str], names: set[str]) -> None:
+    assert name_words(sentences) == names

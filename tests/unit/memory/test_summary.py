@@ -54,6 +54,28 @@ def test_courtesies_are_told_in_one_sentence() -> None:
     assert text.endswith("Gina consoled, praised and encouraged Jon, who thanked her.")
 
 
+def test_the_sentence_on_courtesies_takes_at_most_a_fourth_of_the_room() -> None:
+    talk = [ToldLine("Jon", "Thanks! I sold 7 goats.", 1), ToldLine("Gina", "I met Zoe.", 2)]
+    told = "Jon sold 7 goats. Gina met Zoe."
+    for room, text in ((7, told), (11, told), (12, f"{told} Jon thanked Gina.")):
+        assert summarise(talk, max_words=room) == text
+        assert summarise(talk, max_words=room + 2, header="At noon.") == f"At noon. {text}"
+
+
+def test_a_further_clause_of_a_line_that_is_told_counts_less() -> None:
+    talk = [ToldLine("", "Zoe met Max. Zoe met Kim.", 1), ToldLine("", "Zoe met Lou.", 2)]
+    assert summarise(talk, max_words=3) == "Zoe met Max."
+    assert summarise(talk, max_words=6) == "Zoe met Max. Zoe met Lou."
+    assert summarise(talk, max_words=8) == "Zoe met Max. Zoe met Lou."
+    assert summarise(talk, max_words=9) == "Zoe met Max. Zoe met Kim. Zoe met Lou."
+    assert summarise(talk, max_words=2) == ""
+
+
+def test_what_is_told_already_is_worth_nothing() -> None:
+    talk = [ToldLine("", "Zoe met Max.", n) for n in range(3)] + [ToldLine("", "the cat slept.", 4)]
+    assert summarise(talk, max_words=50) == "Zoe met Max. The cat slept."
+
+
 def test_a_talk_of_two_townspeople_reads_well() -> None:
     talk = [
         ToldLine("Ann Lee", "Nice to meet you at last, Bo.", 1),
