@@ -31,12 +31,23 @@ from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.intake.observations import Observation
 from scheduler.journal.history import Change
 from scheduler.journal.lines import JournalError
-from scheduler.ledger.errors import Fenced, LedgerError, NewerSchema, RunExists, RunHeld, RunMissing
+from scheduler.ledger.errors import (
+    Fenced,
+    LedgerError,
+    LedgerUnavailable,
+    NewerSchema,
+    RunAltered,
+    RunExists,
+    RunHeld,
+    RunMissing,
+    RunRolledBack,
+    RunUnreadable,
+)
 from scheduler.tick.loop import Tick, WorldDiverged
 from tasks.job import Request
 from tasks.kind import Case, Kind, Moment, Prompt
 from tasks.kind_check import KindError
-from tasks.registry import register
+from tasks.registry import UnknownKind, register
 
 __all__ = [
     "AdvanceCursor",
@@ -57,6 +68,7 @@ __all__ = [
     "Kind",
     "KindError",
     "LedgerError",
+    "LedgerUnavailable",
     "Location",
     "MarkAccessed",
     "Moment",
@@ -67,9 +79,12 @@ __all__ = [
     "Prompt",
     "ReplaceSummary",
     "Request",
+    "RunAltered",
     "RunExists",
     "RunHeld",
     "RunMissing",
+    "RunRolledBack",
+    "RunUnreadable",
     "SetCharacter",
     "SetCounter",
     "SetPlanStatus",
@@ -78,6 +93,7 @@ __all__ = [
     "TemplateError",
     "Tick",
     "TickLoop",
+    "UnknownKind",
     "UsageError",
     "WorldDiverged",
     "register",

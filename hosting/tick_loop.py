@@ -29,7 +29,7 @@ from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.config.tiers import TierRule
 from scheduler.inspection.endpoint_vitals import unreachable_endpoints
 from scheduler.journal.exported import ExportedJournal, journal_folder
-from scheduler.ledger.errors import Forgotten
+from scheduler.ledger.errors import RunRolledBack
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.outage import outage_of
 from scheduler.ledger.presence import Presence
@@ -73,9 +73,12 @@ class TickLoop(NarratedLoop):
         client: inline only: a Redis to use instead of one in memory.
 
     Raises:
-        ConfigurationError: when the settings cannot be used, saying which value and what to do.
-        prompts.render.TemplateError: when a template is missing or broken.
-        RunExists, RunMissing, NewerSchema: from the ledger; while the loop lives also Fenced, Forgotten, LedgerAway.
+        ConfigurationError: when a setting cannot be used or the embedded server cannot be started.
+        TemplateError: when a template is missing or broken.
+        RunExists, RunMissing, NewerSchema: from the ledger.
+        RunUnreadable, RunAltered: when somebody has damaged or changed the run that is to be resumed.
+        Fenced, RunRolledBack, LedgerUnavailable: from the ledger, also while the loop lives.
+        UnknownKind: when the run has jobs of a kind that is not registered.
         RunHeld: when a host is at work on the run that is to be resumed or replaced, and `take_over` is not given.
     """
 
@@ -144,7 +147,9 @@ class TickLoop(NarratedLoop):
             if resumed:
                 kept: Any = client.hget(ledger.prefix + "state", "settings")
                 if kept is None:
-                    raise Forgotten(f"run {run!r}: the ledger has forgotten it since this host took it; start it anew")
+                    raise RunRolledBack(
+                        f"run {run!r}: the ledger has forgotten it since this host took it; start it anew"
+                    )
                 unused = unused_settings(kept, settings)
                 settings = kept_settings(kept, settings)
                 if asks_here:
@@ -236,7 +241,7 @@ class TickLoop(NarratedLoop):
         came up in the body is being handled, it is not; then it never happened, as after an error in the `with` block.
 
         Raises:
-            Fenced, LedgerAway: when the open tick cannot be committed; what this loop started is stopped all the same.
+            Fenced, LedgerUnavailable: when the open tick cannot be committed; its processes stop all the same.
         """
         if self.forked:
             self._resources.pop_all()  # they are the parent's: its server and its workers go on

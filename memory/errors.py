@@ -1,4 +1,4 @@
-"""The class that every error derives from which a host may meet; it stands below all that raises one."""
+"""The root of all errors that a host may catch, and functions that write their messages."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ _LONGEST = 80  # characters of a value
 
 
 class CogitateError(Exception):
-    """Something cannot be used or was refused; the message says what, with which value, and what to do."""
+    """The root of all errors of Cogitate. The message says what failed, with which value, and what to do."""
 
 
 class InputError(CogitateError, ValueError):
-    """Something a host passed in cannot be used; the message names the value and what would be right."""
+    """A value that the host passed in cannot be used; the message names it and says what to pass instead."""
 
 
 class UsageError(CogitateError, RuntimeError):
-    """A loop is used where it cannot be: outside of its body, in a fork of its process, as a pickle."""
+    """The host called a loop where that is not possible: outside its body, in a forked process, or as a pickle or copy.
+
+    Call it in the body of its `for` statement, in the process that opened it.
+    """
 
 
 def quoted(value: object) -> str:

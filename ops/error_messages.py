@@ -20,7 +20,7 @@ from scheduler.config.settings import ConfigurationError
 from scheduler.config.settings_faults import Fault, SettingsRefused, called
 from scheduler.intake.checks import InputError
 from scheduler.ledger.errors import NewerSchema, RunExists, RunHeld, RunMissing
-from scheduler.steering.operators import RunOver, TooManyAsked
+from scheduler.steering.operators import RunCancelled, TooManyRequests
 from simulation.recorded.recording import RecordingError
 
 USAGE, FAILED = 2, 1
@@ -33,8 +33,8 @@ _REFUSED = (
     RunExists,
     RunMissing,
     RunHeld,
-    RunOver,
-    TooManyAsked,
+    RunCancelled,
+    TooManyRequests,
     NewerSchema,
     FaultError,
 )

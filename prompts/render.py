@@ -51,7 +51,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc
 
 
 class TemplateError(CogitateError):
-    """A prompt template is missing or broken; the message names the file and what is wrong with it."""
+    """A prompt template is missing or broken; the message names the file and the fault. Correct the file."""
 
 
 class Rendered(NamedTuple):

@@ -41,7 +41,7 @@ _MISSING = object()
 
 
 class KindError(CogitateError, ValueError):
-    """A kind of job is declared wrongly, or does what no kind may; the message names it and says what to do."""
+    """A kind of job is declared wrongly or breaks a rule for kinds; the message names it and says what to correct."""
 
 
 def check_kind(kind: object) -> None:

@@ -19,7 +19,7 @@ from tasks.summarise import Summarise
 
 
 class UnknownKind(CogitateError, LookupError):
-    """A job names a kind that is not registered; the message names those that are."""
+    """A job or a run names a kind that this process has not registered; register it before the run is opened."""
 
 
 _kinds: dict[str, Kind] = {}
@@ -45,7 +45,7 @@ def register_builtin(prompts: Path | None = None) -> None:
     """Register the built-in kinds; a file in `prompts` goes before our template of the same name.
 
     Raises:
-        prompts.render.TemplateError: when a template is missing or broken.
+        TemplateError: when a template is missing or broken.
     """
     check_templates(prompts)
     _register_with(Templates(prompts))

@@ -60,8 +60,8 @@ def tick_auditor(loop: TickLoop) -> Callable[[Tick], None]:
 
     Raises (when called):
         AuditFailed: when a window holds more than its limit.
-        LedgerAway: when the ledger is away for longer than the host waits for it. One that goes on without it looks
-            again once it is back.
+        LedgerUnavailable: when the ledger is away for longer than the host waits for it. A host that goes on without
+            the ledger reads again once it is back.
     """
 
     def read(ledger: HostLedger) -> list[str] | None:
@@ -83,7 +83,7 @@ def audit_at_end(client: Redis, run: str, wait: float) -> None:
 
     Raises:
         AuditFailed: naming the first finding.
-        LedgerAway: when the server was not back in time.
+        LedgerUnavailable: when the server was not back in time.
     """
     raise_findings(Pause(run, wait).read(lambda: audit(client, run)), "at the end")
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from memory.clock import DAY, day_of
 from memory.effects import SetCounter
 from memory.entry import Entry
+from memory.errors import CogitateError
 from memory.policies.compaction import rating
 from memory.stream import Stream
 from scheduler.budget.admission import Decided, first_fitting, hold
@@ -35,8 +36,8 @@ MOST = 300  # observations that a reflection's repair may read
 _PRIORITY = -1
 
 
-class NotPossible(ValueError):
-    """There is no repair of that; the message says why."""
+class RepairRefused(CogitateError, ValueError):
+    """An operator's retry cannot be admitted; the message says why, and the operator gets it as the answer."""
 
 
 def is_time(minute: int, before: int, start: int) -> bool:
@@ -109,29 +110,29 @@ def admit_retry(
     """The repair of one of these entries that an operator asked for, held in `view`. Arguments as in `admit_repairs`.
 
     Raises:
-        NotPossible: saying why there is none.
+        RepairRefused: saying why there is none.
     """
     if owner not in streams:
-        raise NotPossible(f"{owner} has left the run")
+        raise RepairRefused(f"{owner} has left the run")
     stream = streams[owner]
     waiting = {entry.number: entry for entry in stream.provisional()}
     found = [waiting[number] for number in numbers if number in waiting]
     if not found:
-        raise NotPossible("nothing that it made is provisional any more: it was repaired or archived meanwhile")
+        raise RepairRefused("nothing that it made is provisional any more: it was repaired or archived meanwhile")
     request = _repair(stream, found[0], minute)
     if request is None:
-        raise NotPossible(f"there is too little left for a repair of the {found[0].type} {found[0].number}")
+        raise RepairRefused(f"there is too little left for a repair of the {found[0].type} {found[0].number}")
     kind = rules.kind_of(request.kind)
     if not rules.model_of(kind):
-        raise NotPossible(f"no model is asked about {kind.name} in this run, so that it would say the same again")
+        raise RepairRefused(f"no model is asked about {kind.name} in this run, so that it would say the same again")
     if busy(request.kind, owner):
-        raise NotPossible(f"another {request.kind} of {owner} is open: try again once it has ended")
+        raise RepairRefused(f"another {request.kind} of {owner} is open: try again once it has ended")
     key = JobKey(tick, request.kind, owner, 0, 0)
     fit = first_fitting(view, key, minute, request, offers_of(request), due)
     if fit.refused == TOO_SLOW:
-        raise NotPossible(f"the model takes too long for a {request.kind} at present: try again when it is faster")
+        raise RepairRefused(f"the model takes too long for a {request.kind} at present: try again when it is faster")
     if fit.refused:
-        raise NotPossible(f"the limit {view.describe_limit(fit.refused)} has no room for it")
+        raise RepairRefused(f"the limit {view.describe_limit(fit.refused)} has no room for it")
     return hold(view, key, minute, request, fit, due)
 
 

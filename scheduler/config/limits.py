@@ -43,7 +43,7 @@ class LimitName(NamedTuple):
 
 
 class LimitError(CogitateError, ValueError):
-    """A limit that cannot be read, with the name or the value that is wrong and what would be right."""
+    """A limit has a name or a value that cannot be used; the message shows it and what would be right."""
 
 
 def parse_limit_name(text: str) -> LimitName:

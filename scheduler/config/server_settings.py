@@ -20,7 +20,7 @@ SERVER_FILE = "server.json"  # in the data folder: where its embedded server lis
 
 
 class ConfigurationError(CogitateError, ValueError):
-    """The configuration cannot be used; the message says which value and what to do."""
+    """The configuration cannot be used; the message names the setting, its value and what to give instead."""
 
 
 class ServerSettings(BaseSettings):

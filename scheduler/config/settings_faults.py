@@ -53,7 +53,7 @@ class Fault(NamedTuple):
 
 
 class SettingsRefused(ConfigurationError):
-    """Settings cannot be used."""
+    """Some settings cannot be used; `faults` holds each with its name, and the message says what to give instead."""
 
     def __init__(self, faults: Collection[Fault]) -> None:
         self.faults = tuple(faults)

@@ -21,7 +21,7 @@ from scheduler.config.settings import Settings
 from scheduler.inspection.recent import Recent, recent_ticks
 from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from scheduler.inspection.summary import limits_of
-from scheduler.ledger.errors import NewerSchema, RunMissing, Unreadable
+from scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
 from scheduler.ledger.presence import HELD, format_state, host_of
 from scheduler.ledger.run_names import prefix_of, run_names
 from tasks.job import JobKey
@@ -104,7 +104,7 @@ def run_heads(client: Redis) -> list[RunHead]:
             held = host_of(client, prefix) is not None
         except (RunMissing, NewerSchema):
             continue  # deleted since, or not for this version to show
-        except (Unreadable, ValueError, RecursionError):
+        except (RunUnreadable, ValueError, RecursionError):
             status, held = UNREADABLE.encode(), False
         heads.append(RunHead(run, (status or b"").decode(), held))
     return sorted(heads, key=lambda head: (not head.held, head.status not in HELD, head.status == UNREADABLE, head.run))

@@ -38,7 +38,7 @@ PAGE = 50  # lines a round trip: a busy hour of a town of hundreds takes 40 KB e
 
 
 class JournalTrimmed(JournalError):
-    """Lines that were asked for are no longer in the ledger."""
+    """The journal was trimmed, so the requested lines are no longer in Redis; read the exported files instead."""
 
     def __init__(self, tick: int, trimmed: int) -> None:
         super().__init__(

@@ -204,7 +204,10 @@ class Versioned(msgspec.Struct, frozen=True):
 
 
 class JournalError(CogitateError, ValueError):
-    """A line of the journal is not what was written; the message names its tick."""
+    """A line of the journal is not what its host wrote; the message names its tick.
+
+    Restore the data of the Redis server from a copy, or begin the run anew: a damaged history cannot be replayed.
+    """
 
 
 _CORE = msgspec.json.Decoder(Core)

@@ -1,4 +1,4 @@
-"""Why a step of a host, or a look at a run, was refused. Each message says what to do."""
+"""The errors with which the ledger refuses a step of a host or the reading of a run."""
 
 from __future__ import annotations
 
@@ -7,46 +7,61 @@ from collections.abc import Sequence
 from memory.errors import CogitateError
 from scheduler.config.versions import SCHEMA
 
-NAMED = 5  # parts of a run that a message names
+NAMED = 5  # at most so many parts of a run in one message
 
 
 class LedgerError(CogitateError, RuntimeError):
-    """A step of the host was refused; the message says what to do."""
+    """The ledger refused a step of the host, or cannot hand over a run; the message says what to do.
+
+    The run stays as it was committed last. Open a new loop with `resume=True` once the cause is removed.
+    """
 
 
 class Fenced(LedgerError):
-    """Another host has taken this run: this one must stop and change nothing more."""
+    """Another host has taken over this run. Stop: this loop can change nothing any more, and the other one goes on."""
 
 
-class Forgotten(LedgerError):
-    """The ledger has lost steps that it had taken, as after a power loss: this host is ahead of it and must stop."""
+class RunRolledBack(LedgerError):
+    """The ledger has lost steps that it had committed, as after a power loss, so this host is ahead of it.
+
+    Stop, and resume the run from where the ledger stands; start it anew where the ledger has lost all of it.
+    """
 
 
-class LedgerAway(LedgerError):
-    """The ledger did not come back in time, or too much was kept for it; the run can be resumed."""
+class LedgerUnavailable(LedgerError):
+    """Redis did not come back within `outage_wait`, or the host buffered more than `outage_buffer` bytes for it.
+
+    Resume the run when Redis is back: it goes on from the last committed tick.
+    """
 
 
 class RunExists(LedgerError):
-    """A run of this name exists already."""
+    """A run of this name exists already. Choose another name, or pass `resume=True` or `exist="replace"`."""
 
 
 class RunHeld(LedgerError):
-    """A host is at work on this run."""
+    """Another host is at work on this run. Wait until it has left, or pass `take_over=True`, which fences it."""
 
 
 class RunMissing(LedgerError):
-    """There is no run of this name."""
+    """There is no run of this name. Correct the name, or create the run by opening it without `resume`."""
 
 
-class Unreadable(LedgerError):
-    """What the ledger holds of a run is not what any version writes."""
+class RunUnreadable(LedgerError):
+    """The ledger holds values for this run that no version writes.
+
+    `cogitate audit` names them. Restore the data of the Redis server from a copy, or begin the run anew.
+    """
 
     def __init__(self, run: str, why: str) -> None:
         super().__init__(f"the ledger of run {run!r} cannot be read: {why[:200]}; `cogitate audit {run}` says more")
 
 
-class Altered(Unreadable):
-    """What Redis holds of a run's memory is not what its host wrote: somebody has changed or removed it."""
+class RunAltered(RunUnreadable):
+    """Somebody has changed or removed memories of this run in Redis: they are not what its host wrote.
+
+    `cogitate audit` names them. Restore the data of the Redis server from a copy, or begin the run anew.
+    """
 
     def __init__(self, run: str, tick: int, parts: Sequence[str]) -> None:
         more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""
@@ -59,7 +74,7 @@ class Altered(Unreadable):
 
 
 class NewerSchema(LedgerError):
-    """The run was written by a newer version of Cogitate."""
+    """A newer version of Cogitate wrote this run. Upgrade Cogitate to open it."""
 
     def __init__(self, run: str, found: int) -> None:
         super().__init__(f"run {run!r} has schema {found}, this version knows {SCHEMA}: upgrade Cogitate")

@@ -32,12 +32,12 @@ from scheduler.ledger.answers import (
 )
 from scheduler.ledger.errors import (
     Fenced,
-    Forgotten,
     LedgerError,
     NewerSchema,
     RunExists,
     RunMissing,
-    Unreadable,
+    RunRolledBack,
+    RunUnreadable,
 )
 from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefix
 from scheduler.ledger.scripts import script
@@ -142,7 +142,7 @@ class HostLedger:
             case b"none":
                 raise RunMissing(f"there is no run {run!r} to resume; `cogitate runs` lists the runs there are")
             case b"unreadable":
-                raise Unreadable(run, "its schema is no number")
+                raise RunUnreadable(run, "its schema is no number")
             case b"newer":
                 raise NewerSchema(run, int(answer[1]))
         client.sadd(RUNS, run)
@@ -225,7 +225,7 @@ class HostLedger:
 
         Raises:
             Fenced: when another host has taken the run meanwhile.
-            LedgerAway: when not all of its ticks could be written.
+            LedgerUnavailable: when not all of its ticks could be written.
         """
         if self.outage is not None:
             self.outage.settle()
@@ -337,7 +337,7 @@ class HostLedger:
     def _refused(self, answer: list[bytes], seq: int) -> LedgerError:
         if answer[0] == b"fenced" and int(answer[1]) == self.epoch and int(answer[2]) < seq:
             tick: Any = self.client.hget(self.prefix + "state", "tick")
-            return Forgotten(
+            return RunRolledBack(
                 f"run {self.run!r}: the ledger has forgotten what it had taken: it stands at tick {int(tick or 0)}, "
                 f"this host had come to tick {self._tick}; it stops, the world goes back to where the ledger stands"
             )

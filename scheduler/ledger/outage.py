@@ -24,7 +24,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from scheduler.config.settings import Settings
-from scheduler.ledger.errors import LedgerAway, LedgerError
+from scheduler.ledger.errors import LedgerError, LedgerUnavailable
 
 log = structlog.get_logger()
 
@@ -44,14 +44,14 @@ class Outage(Protocol):
         """The answer to a step of `size` bytes; None: it is kept for later. Called again, `step` sends the same bytes.
 
         Raises:
-            LedgerAway: when the host has to stop.
+            LedgerUnavailable: when the host has to stop.
         """
 
     def read(self, look: Callable[[], T]) -> T | None:
         """Return what a look at the ledger that changes nothing says; None: it is away, and nobody waits.
 
         Raises:
-            LedgerAway: when the host has to stop.
+            LedgerUnavailable: when the host has to stop.
         """
 
     def back(self) -> bool:
@@ -64,7 +64,7 @@ class Outage(Protocol):
         """Have everything written, before a host says that it is done.
 
         Raises:
-            LedgerAway: when it cannot be.
+            LedgerUnavailable: when it cannot be.
         """
 
 
@@ -112,7 +112,7 @@ class Pause:
                     raise
                 waited, tries = self._clock() - began, tries + 1
                 if waited >= self._wait:
-                    raise LedgerAway(
+                    raise LedgerUnavailable(
                         f"run {self._run!r}: Redis stopped answering and was not back within {self._wait:g} s "
                         f"(outage_wait): {_words(error)}; nothing is lost up to the last tick that it has taken"
                     ) from error
@@ -224,8 +224,8 @@ class CarryOn:
                 raise self._gives_up(f"Redis was not back within {self._wait:g} s of the end (outage_wait)")
             self._answers.wait(min(left, LONGEST_PAUSE))
 
-    def _gives_up(self, why: str) -> LedgerAway:
-        return LedgerAway(
+    def _gives_up(self, why: str) -> LedgerUnavailable:
+        return LedgerUnavailable(
             f"run {self._run!r}: {why}; {len(self._kept)} steps are not written, the world goes back to the last tick "
             "that the ledger has taken"
         )

@@ -7,7 +7,7 @@ from typing import Any
 from redis import Redis
 
 from scheduler.config.versions import SCHEMA
-from scheduler.ledger.errors import NewerSchema, RunMissing, Unreadable
+from scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
 from scheduler.ledger.keys import RUNS, incarnation_key, run_prefix
 
 
@@ -38,6 +38,6 @@ def _check_schema(run: str, found: bytes | None) -> None:
     if found is None:
         return
     if not found.isdigit():
-        raise Unreadable(run, "its schema is no number")
+        raise RunUnreadable(run, "its schema is no number")
     if int(found) > SCHEMA:
         raise NewerSchema(run, int(found))

@@ -1,4 +1,4 @@
-"""The operator's side of steering: asking something of a run, and waiting until its host has answered."""
+"""The operator's side of steering: requests to a run, and the wait for its host's answers."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from scheduler.ledger.keys import incarnation_key, new_nonce, run_base, run_pref
 from scheduler.ledger.run_names import prefix_of
 from scheduler.ledger.scripts import script
 
-MOST_WAITING = 100  # requests of one run that no host has taken yet
-_LOOK = 0.05  # seconds between two looks for an answer
+MOST_WAITING = 100  # requests to one run that no host has taken yet
+_POLL = 0.05  # seconds between two reads of the answers
 _ANSWER = msgspec.json.Decoder(ControlAnswer)
 
 
-class RunOver(LedgerError):
-    """Nothing can be asked of a run that is cancelled."""
+class RunCancelled(LedgerError):
+    """The run is cancelled or was deleted, so it takes no requests. Begin a new run instead."""
 
 
-class TooManyAsked(LedgerError):
-    """More requests wait for a host than a run keeps."""
+class TooManyRequests(LedgerError):
+    """Too many requests wait for a host of this run already. Start a host or lift the pause, so that it takes them."""
 
 
 class ControlOutcome(NamedTuple):
-    """What became of a request so far."""
+    """The state of a request so far."""
 
     control: Control
     state: Literal["applied", "refused", "waits"]
-    tick: int = 0  # that applied or refused it
-    detail: str = ""  # why it was refused or waits; of a retry that was applied: the key of the new job
+    tick: int = 0  # in which a host applied or refused it
+    detail: str = ""  # why it was refused or waits; for a retry that was applied: the key of the new job
 
 
 def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) -> list[ControlOutcome]:
-    """Ask something of a run, in this order, and wait for at most `wait` seconds until its host has answered.
+    """Send requests to a run, in this order, and wait up to `wait` seconds for its host's answers.
 
-    What is not answered by then is not lost: it waits for the next host, and `detail` says so.
+    A request without an answer by then is not lost: it waits for the next host, and `detail` says so.
 
     Raises:
         RunMissing: when there is no such run.
-        RunOver: when it is cancelled.
-        TooManyAsked: when too many requests wait already.
+        RunCancelled: when it is cancelled.
+        TooManyRequests: when too many requests wait already.
     """
-    prefix_of(client, run)  # says which runs there are
+    prefix_of(client, run)  # raises RunMissing, naming the runs that exist
     nonce: Any = client.get(incarnation_key(run))
     asked = [ControlRequest(new_nonce(), control) for control in controls]
     lines = [msgspec.json.encode(item) for item in asked]
@@ -56,11 +56,11 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
     )
     match answer[0]:
         case b"gone":
-            raise RunOver(f"run {run!r} was deleted meanwhile")
+            raise RunCancelled(f"run {run!r} was deleted meanwhile")
         case b"over":
-            raise RunOver(f"run {run!r} is cancelled: nothing can be asked of it any more")
+            raise RunCancelled(f"run {run!r} is cancelled: nothing can be asked of it any more")
         case b"full":
-            raise TooManyAsked(
+            raise TooManyRequests(
                 f"{MOST_WAITING} requests wait for a host of run {run!r} already: go on with it "
                 f"(cogitate run --run {run} --resume), or lift its pause (cogitate resume {run})"
             )
@@ -72,7 +72,7 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
 def _wait(
     client: Redis, prefix: str, asked: Sequence[ControlRequest], wait: float, status: str
 ) -> tuple[Mapping[str, ControlAnswer], str]:
-    """The answers there are, and why there are no more."""
+    """Return the answers that have come, and why no others have."""
     ids = {item.id for item in asked}
     wakes = any(isinstance(item.control, SetMode) and item.control.mode != "paused" for item in asked)
     deadline, began = time.monotonic() + wait, _step(client, prefix)
@@ -93,7 +93,7 @@ def _wait(
             moved = _step(client, prefix) != began
             slow = "its host has not come to the end of a tick yet" if moved else "no host has taken it"
             return found, f"{slow}: it is applied with the run's next tick"
-        time.sleep(_LOOK)  # between two looks: the host answers with its next tick
+        time.sleep(_POLL)  # the host answers with its next tick
 
 
 def _step(client: Redis, prefix: str) -> Any:

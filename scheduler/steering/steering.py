@@ -17,7 +17,7 @@ from memory.stream import Stream
 from scheduler.budget.admission import Decided
 from scheduler.budget.budget import BudgetView
 from scheduler.budget.limit_history import LimitChange, LimitHistory, kind_of_limit, normal_name
-from scheduler.budget.repairs import NotPossible, admit_retry
+from scheduler.budget.repairs import RepairRefused, admit_retry
 from scheduler.budget.rules import Rules
 from scheduler.config.controls import Control, ControlAnswer, ControlRequest, Mode, Retry, SetCadence, SetLimit, SetMode
 from scheduler.config.limits import MAX_LIMIT, LimitError, LimitTable
@@ -117,7 +117,7 @@ class Steering:
                     streams, wanted.owner, wanted.numbers, tick=tick, minute=minute, view=self._view, rules=self._rules,
                     offers_of=offers_of, busy=taken_or_busy, due=due,
                 )  # fmt: skip
-            except NotPossible as error:
+            except RepairRefused as error:
                 self._answers.append(ControlAnswer(item.id, tick, wanted, refused=str(error)))
             else:
                 found.append(decided)

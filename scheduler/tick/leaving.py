@@ -39,7 +39,7 @@ class LeavableLoop(TickLoop):
         The run can be resumed, unless that was its last tick. After an error of the loop's own this is `abandon`.
 
         Raises:
-            Fenced, LedgerAway: as when a tick is committed.
+            Fenced, LedgerUnavailable: as when a tick is committed.
             LedgerError: when it is called while the loop itself is at work, as by the handler of a signal.
         """
         self._check_process()

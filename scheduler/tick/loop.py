@@ -49,7 +49,10 @@ TIMED_TICKS = 14_400  # ten days of a run whose ticks are minutes
 
 
 class WorldDiverged(CogitateError, RuntimeError):
-    """A resumed world did something else than before: it is not deterministic from its checkpoint."""
+    """A resumed world repeated its last tick differently, so it is not deterministic from its checkpoint.
+
+    Put all of the world's state, random generators included, into the checkpoint, and restore it before the loop.
+    """
 
 
 class Tick(NamedTuple):

@@ -17,7 +17,7 @@ from scheduler.engine.open_jobs import load_open_jobs
 from scheduler.engine.triggers import ScopeTrigger
 from scheduler.engine.turn import Deferred
 from scheduler.journal.left_out import check_kind_wrote
-from scheduler.ledger.errors import LedgerError, Unreadable
+from scheduler.ledger.errors import LedgerError, RunUnreadable
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.streams import load_streams
 from scheduler.ledger.world_state import load_world
@@ -53,14 +53,14 @@ def restore(ledger: HostLedger, mind: RunEngine) -> Restored:
     """Fill `mind` with what the ledger holds; a new run is empty.
 
     Raises:
-        Unreadable: when somebody has damaged it; Altered, when it can be read and is not what its host wrote.
+        RunUnreadable: when somebody has damaged it; RunAltered, when it can be read and is not what its host wrote.
     """
     try:
         return _restore(ledger, mind)
     except LedgerError:
         raise
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError) as error:
-        raise Unreadable(ledger.run, f"{type(error).__name__}: {error}") from error
+        raise RunUnreadable(ledger.run, f"{type(error).__name__}: {error}") from error
 
 
 def _restore(ledger: HostLedger, mind: RunEngine) -> Restored:

@@ -22,7 +22,7 @@ from scheduler.engine.run_state import RunState
 from scheduler.journal.checkpoint import load_base, load_checkpoint_streams
 from scheduler.journal.history import pass_journal, redo
 from scheduler.journal.run_totals import RunTotals, wrong_facts
-from scheduler.ledger.errors import Altered
+from scheduler.ledger.errors import RunAltered
 from scheduler.ledger.ledger import Value, Write
 from scheduler.ledger.streams import chunked, differences
 
@@ -56,7 +56,7 @@ class Seals:
         """Check what was read back, as it is before anything is left out of it.
 
         Raises:
-            Altered: when it is not what the run's host wrote.
+            RunAltered: when it is not what the run's host wrote.
             JournalError: when there are no seals of it, and the journal cannot be read either.
         """
         sealed: Any = client.hget(prefix + "state", "sealed")
@@ -68,7 +68,7 @@ class Seals:
             self._kept = {name.decode(): text.decode() for name, text in kept.items()}
             wrong = list(self._broken(state))
         if wrong:
-            raise Altered(state.run, tick, wrong)
+            raise RunAltered(state.run, tick, wrong)
 
     def _broken(self, state: RunState) -> Iterator[str]:
         if self._kept.get(FACTS) != _seal_of_facts(state):

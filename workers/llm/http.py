@@ -24,7 +24,10 @@ _OWN = ("host", "connection", "content-length")  # headers of one exchange
 
 
 class NoResponse(Exception):
-    """There is none, or it was given up: it is larger than the cap, or compressed although that was ruled out."""
+    """A call ended without a usable response: none came, or it was larger than the cap or compressed against our wish.
+
+    The client turns it into a `Failure`; it never leaves this package.
+    """
 
     def __init__(self, kind: Literal["connection", "too_large", "not_json"], detail: str) -> None:
         super().__init__(detail)

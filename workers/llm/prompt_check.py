@@ -18,7 +18,7 @@ MAX_NUMBER = 2**53 - 1  # what every reader of JSON holds exactly
 
 
 class WrongPrompt(InputError):
-    """What a kind's `prompt` returned is no prompt. The message shows nothing of its text, so a log may have it."""
+    """A kind's `prompt` returned no usable prompt. The message shows none of its text, so a log may hold it."""
 
 
 def check_prompt(prompt: object) -> Prompt:

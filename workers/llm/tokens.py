@@ -24,6 +24,7 @@ from functools import cache, lru_cache
 
 from pydantic import BaseModel
 
+from memory.errors import CogitateError
 from prompts.render import Rendered
 from tasks.kind import Case, Kind, Prompt
 from workers.llm.dialect import schema_instruction
@@ -79,8 +80,8 @@ _SCRIPTS: tuple[tuple[int, int], ...] = (
 _STARTS = [start for start, _ in _SCRIPTS]
 
 
-class PromptDoesNotFit(ValueError):
-    """Even without any memories the prompt is longer than its cap; raise the kind's cap or shorten its template."""
+class PromptDoesNotFit(CogitateError, ValueError):
+    """The prompt exceeds its cap even without memories; raise the kind's cap or shorten its template."""
 
 
 class _WordTokens(dict[str, int]):

@@ -56,7 +56,7 @@ _children: dict[Path, subprocess.Popen[bytes]] = {}  # servers this process star
 
 
 class EmbeddedServerError(ConfigurationError):
-    """The embedded server cannot be started; the message says why and what to do."""
+    """The embedded Valkey cannot be started; the message says why. Remove the cause, or set `redis_url` to a server."""
 
 
 class EmbeddedServer:

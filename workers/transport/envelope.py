@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from memory.errors import CogitateError
 from scheduler.config.settings import check_run_name
 from tasks.job import split_job_id
 
@@ -70,8 +71,8 @@ class _Embedded(msgspec.Struct):
 _BODY = msgspec.json.Decoder(tuple[tuple[str], dict[str, None], _Embedded])
 
 
-class MessageRefused(ValueError):
-    """The message is not what it must be to be handled here; the text says why."""
+class MessageRefused(CogitateError, ValueError):
+    """A message on the broker is not a hint for a job of its kind; the worker drops it and logs why."""
 
 
 def check_hint(message: object, kind: str) -> str:

@@ -11,7 +11,7 @@ from redis import Redis
 
 from cogitate import Observation, Profile, Settings, TickLoop
 from scheduler.inspection.audit.audit import audit
-from scheduler.ledger.errors import Altered
+from scheduler.ledger.errors import RunAltered
 from scheduler.ledger.run_names import prefix_of
 from workers.processes.embedded import EmbeddedServer
 
@@ -136,7 +136,9 @@ ENTRY = {"type": "observation", "text": "I was never seen.", "minute": 7, "numbe
 def test_no_host_goes_on_with_what_was_altered(run: tuple[Redis, str], harm: Harm, part: str) -> None:
     client, prefix = run
     harm(client, prefix)
-    with pytest.raises(Altered, match=rf"run 'town' cannot go on: .*up to tick {TICKS}.*{part}.*cogitate audit town"):
+    with pytest.raises(
+        RunAltered, match=rf"run 'town' cannot go on: .*up to tick {TICKS}.*{part}.*cogitate audit town"
+    ):
         live(client, TICKS + MORE, resume=True)
     assert audit(client, "town") != []
 
@@ -144,7 +146,7 @@ def test_no_host_goes_on_with_what_was_altered(run: tuple[Redis, str], harm: Har
 def test_an_altered_owner_is_named(run: tuple[Redis, str]) -> None:
     client, prefix = run
     change(f"entries:{BEN}", text="It never was.")(client, prefix)
-    with pytest.raises(Altered, match=BEN) as refused:
+    with pytest.raises(RunAltered, match=BEN) as refused:
         live(client, TICKS + MORE, resume=True)
     assert ADA not in str(refused.value)
 
@@ -162,14 +164,14 @@ def test_seals_that_were_removed_or_changed_hide_nothing(run: tuple[Redis, str])
     live(client, TICKS + 1, resume=True)
     assert client.hexists(prefix + "seals", ADA), "a host that goes on with a run of before seals writes them"
     client.hset(prefix + "seals", ADA, "0 0 0 0")
-    with pytest.raises(Altered, match=f"entries of {ADA}"):
+    with pytest.raises(RunAltered, match=f"entries of {ADA}"):
         live(client, TICKS + MORE, resume=True)
     client.hdel(prefix + "seals", ADA)
-    with pytest.raises(Altered, match=f"entries of {ADA}"):
+    with pytest.raises(RunAltered, match=f"entries of {ADA}"):
         live(client, TICKS + MORE, resume=True)
     client.delete(prefix + "seals")
     change(f"entries:{ADA}", text="It never was.")(client, prefix)
-    with pytest.raises(Altered, match=f"{ADA}: entries"):
+    with pytest.raises(RunAltered, match=f"{ADA}: entries"):
         live(client, TICKS + MORE, resume=True)
 
 

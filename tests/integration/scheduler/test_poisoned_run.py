@@ -18,7 +18,7 @@ from memory.entry import Entry, PlanItem
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
-from scheduler.ledger.errors import Unreadable
+from scheduler.ledger.errors import RunUnreadable
 from scheduler.ledger.run_names import prefix_of
 from tasks import registry
 from tasks.job import Request
@@ -186,7 +186,7 @@ def test_what_a_kind_did_not_write_is_still_refused(poisoned: tuple[Path, Redis]
     number = next(number for number in left_out(client) if client.hexists(key, str(number)))
     kept: Any = client.hget(key, str(number))
     client.hset(key, str(number), json.dumps(json.loads(kept) | damage))
-    with pytest.raises(Unreadable, match=r"cannot be read: |cannot go on: .*entries of agent:ada"):
+    with pytest.raises(RunUnreadable, match=r"cannot be read: |cannot go on: .*entries of agent:ada"):
         live(client, data_dir, corrected(), ALL, resume=True)
     assert audit(client, "town") != []
 

@@ -30,7 +30,7 @@ from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.keys import incarnation_key, run_base
 from scheduler.ledger.run_names import prefix_of
 from scheduler.ledger.scripts import script
-from scheduler.steering.operators import RunOver, TooManyAsked, ask
+from scheduler.steering.operators import RunCancelled, TooManyRequests, ask
 from tests.conftest import Eventually
 
 OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben", "cid", "dora")}
@@ -194,7 +194,7 @@ def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_goo
         "four plans before"
     )
     proven(client, loop)
-    with pytest.raises(RunOver, match="is cancelled"):
+    with pytest.raises(RunCancelled, match="is cancelled"):
         ask(client, RUN, [SetMode("running")], wait=0)
     again = live(tmp_path, client, {}, resume=True)
     assert (again.tick, summarise_run(client, RUN).status) == (loop.tick, "cancelled")
@@ -274,7 +274,7 @@ def test_requests_wait_for_a_host_but_not_without_bound(tmp_path: Path) -> None:
     with pytest.raises(RunMissing):
         ask(client, RUN, [SetMode("paused")], wait=0)
     live(tmp_path, client, {}, until=2)
-    with pytest.raises(TooManyAsked, match="100 requests wait"):
+    with pytest.raises(TooManyRequests, match="100 requests wait"):
         ask(client, RUN, [SetCadence("reflect", 500)] * 101, wait=0)
     ask(client, RUN, [SetCadence("reflect", 500)] * 100, wait=0)
     live(tmp_path, client, {}, resume=True)

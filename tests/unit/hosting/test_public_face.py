@@ -20,9 +20,11 @@ from tests.repository import ROOT
 NAMES = [
     "AdvanceCursor", "Append", "Archive", "Case", "Change", "Character", "CogitateError", "ConfigurationError",
     "Effect", "Entry", "Event", "EventRule", "Fenced", "InputError", "JournalError", "Kind", "KindError", "LedgerError",
+    "LedgerUnavailable",
     "Location", "MarkAccessed", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",
-    "ReplaceSummary", "Request", "RunExists", "RunHeld", "RunMissing", "SetCharacter", "SetCounter", "SetPlanStatus",
-    "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "UsageError", "WorldDiverged", "register",
+    "ReplaceSummary", "Request", "RunAltered", "RunExists", "RunHeld", "RunMissing", "RunRolledBack", "RunUnreadable",
+    "SetCharacter", "SetCounter", "SetPlanStatus",
+    "Settings", "Tell", "TemplateError", "Tick", "TickLoop", "UnknownKind", "UsageError", "WorldDiverged", "register",
 ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from scheduler.ledger.errors import Fenced, Forgotten, RunExists, RunMissing
+from scheduler.ledger.errors import Fenced, RunExists, RunMissing, RunRolledBack
 from scheduler.ledger.ledger import HostLedger
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, everything, sound, worker
 
@@ -67,7 +67,7 @@ def test_a_host_that_was_forgotten_stops(client: Redis) -> None:
     remembered: Any = client.hgetall(state)
     host.turn()
     client.hset(state, mapping=remembered)
-    with pytest.raises(Forgotten, match=r"stands at tick 1, this host had come to tick 2"):
+    with pytest.raises(RunRolledBack, match=r"stands at tick 1, this host had come to tick 2"):
         host.turn()
 
 

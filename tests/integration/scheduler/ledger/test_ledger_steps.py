@@ -9,7 +9,7 @@ import pytest
 from redis import Redis
 
 from scheduler.config.versions import SCHEMA
-from scheduler.ledger.errors import Fenced, LedgerError, NewerSchema, RunMissing, Unreadable
+from scheduler.ledger.errors import Fenced, LedgerError, NewerSchema, RunMissing, RunUnreadable
 from scheduler.ledger.keys import incarnation_key, run_base
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.scripts import script
@@ -240,10 +240,10 @@ def test_whoever_takes_a_run_says_what_it_can_read(client: Redis) -> None:
         HostLedger.resume(client, "r")
     for damaged in ("many", ""):
         client.hset(state, "schema", damaged)
-        with pytest.raises(Unreadable):
+        with pytest.raises(RunUnreadable):
             HostLedger.resume(client, "r")
     client.hdel(state, "schema")
-    with pytest.raises(Unreadable):
+    with pytest.raises(RunUnreadable):
         HostLedger.resume(client, "r")
 
 

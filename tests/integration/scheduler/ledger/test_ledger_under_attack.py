@@ -13,7 +13,7 @@ from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.summary import summarise_run
 from scheduler.ledger.claims import Refusal, Settled
-from scheduler.ledger.errors import Unreadable
+from scheduler.ledger.errors import RunUnreadable
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.runner import Runner
@@ -118,7 +118,7 @@ def test_a_schema_that_is_no_number_is_refused(client: Redis) -> None:
     host = Host(client)
     client.hset(host.ledger.prefix + "state", "schema", "one")
     for read in (lambda: Host(client, resume=True), lambda: audit(client, "r"), lambda: summarise_run(client, "r")):
-        with pytest.raises(Unreadable, match="'r' cannot be read: its schema"):
+        with pytest.raises(RunUnreadable, match="'r' cannot be read: its schema"):
             read()
     assert worker(client).claim("r/1/think/agent:ann/0/0") == "unreadable"
 
@@ -141,6 +141,6 @@ def test_a_host_does_not_resume_what_it_cannot_read(client: Redis, damage: Damag
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     damage(client, host.ledger.prefix, f"{host.ledger.prefix}job:{job.key.text()}")
-    with pytest.raises(Unreadable, match=r"ledger of run 'r' cannot be read.*cogitate audit r"):
+    with pytest.raises(RunUnreadable, match=r"ledger of run 'r' cannot be read.*cogitate audit r"):
         Host(client, resume=True)
     assert audit(client, "r") != []

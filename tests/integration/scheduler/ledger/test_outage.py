@@ -13,7 +13,7 @@ from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import ReadLine
-from scheduler.ledger.errors import Fenced, Forgotten, LedgerAway
+from scheduler.ledger.errors import Fenced, LedgerUnavailable, RunRolledBack
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.outage import CarryOn, Pause
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, settle, worker
@@ -100,7 +100,7 @@ def test_a_full_buffer_stops_the_host(flaky: Flaky) -> None:
     host = flaky.host
     flaky.carry_on(buffer=2_000)
     flaky.away()
-    with pytest.raises(LedgerAway, match=r"more than 2000 bytes \(outage_buffer\)"):
+    with pytest.raises(LedgerUnavailable, match=r"more than 2000 bytes \(outage_buffer\)"):
         host.until(100)
 
 
@@ -109,7 +109,7 @@ def test_the_end_of_a_run_waits_for_the_ledger(flaky: Flaky) -> None:
     flaky.carry_on()
     flaky.away()
     host.turn()
-    with pytest.raises(LedgerAway, match="1 steps are not written"):
+    with pytest.raises(LedgerUnavailable, match="1 steps are not written"):
         host.ledger.finish("stopped")
 
 
@@ -123,7 +123,7 @@ def test_a_host_that_waits_gives_up_after_its_time(flaky: Flaky) -> None:
     host.ledger.outage = Pause("r", 60.0, clock=lambda: now[0], sleep=sleep)
     host.turn()
     flaky.away()
-    with pytest.raises(LedgerAway, match=r"not back within 60 s \(outage_wait\)"):
+    with pytest.raises(LedgerUnavailable, match=r"not back within 60 s \(outage_wait\)"):
         host.turn()
     assert now[0] == 60.0
 
@@ -152,5 +152,5 @@ def test_a_run_that_is_forgotten_while_it_is_taken_over(tmp_path: Path, monkeypa
         return ledger
 
     monkeypatch.setattr(HostLedger, "resume", forgetful)
-    with pytest.raises(Forgotten, match="'r': the ledger has forgotten it"):
+    with pytest.raises(RunRolledBack, match="'r': the ledger has forgotten it"):
         TickLoop(run="r", owners={}, settings=settings, inline=True, client=client, resume=True)
