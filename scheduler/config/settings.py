@@ -1,15 +1,17 @@
-"""Every setting, from flags, `COGITATE_*` variables and `cogitate.toml`, in that order.
+"""The class of all settings, read from arguments, `COGITATE_*` variables and `cogitate.toml`, in that order.
 
-Precedence and validation are pydantic-settings'; the command line passes its flags as keyword arguments.
+pydantic-settings does precedence and validation; the command line passes its flags as keyword arguments.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from memory.entry import MAX_TEXT
@@ -19,56 +21,101 @@ from memory.language.truncation import LEAST, Truncation
 from memory.limits import Cause, MemoryLimits, Policy
 from memory.routing.routing import Routing, Style
 from memory.trigger import DEFAULT_TRIGGER
-from scheduler.config.limits import LimitName, LimitTable
-from scheduler.config.model_choice import ModelChoice
-from scheduler.config.server_settings import SERVER_FILE as SERVER_FILE
-from scheduler.config.server_settings import ConfigurationError as ConfigurationError
+from scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
+from scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
+from scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
 from scheduler.config.settings_faults import UNREADABLE, check_file, refusal
+from scheduler.config.settings_faults import ConfigurationError as ConfigurationError
+from scheduler.config.tiers import Tier
 from scheduler.intake.checks import check_owner
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
+SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+Named = TypeVar("Named", Endpoint, ModelSettings)
 
 
 def check_run_name(name: object) -> str:
-    """The name, if a run can be called so.
+    """Return the name of a run, checked.
 
     Raises:
-        ConfigurationError: when it cannot.
+        ConfigurationError: when no run can have that name.
     """
     if not isinstance(name, str) or not RUN_NAME.fullmatch(name):
         raise ConfigurationError(
-            f"{quoted(name)} is not a run name: use 1 to 64 letters, digits, '.', '_' or '-', the first no sign"
+            f"{quoted(name)} is not a run name: use 1 to 64 letters, digits, '.', '_' or '-', not a sign first"
         )
     return str.__str__(name)
 
 
-class Settings(ModelChoice):
-    """What a run, its workers and its operators need to know. Every field has a working default."""
+class Settings(BaseSettings):
+    """The settings of a run, its workers and its operators. Every field has a working default."""
 
     model_config = SettingsConfigDict(
         env_prefix="COGITATE_", env_nested_delimiter="__", toml_file="cogitate.toml", extra="forbid", frozen=True
     )
 
+    # Folders and servers
+    data_dir: Path = Path(".cogitate")
+    redis_url: SecretStr | None = None  # state; unset: a Valkey embedded in the data folder
+    broker_url: SecretStr | None = None  # messages; unset: database 1 of the state's server
+    socket_timeout: float = Field(5.0, gt=0)  # seconds, for every Redis client
+
+    prompts: Annotated[Path, AfterValidator(Path.absolute)] | None = None  # replace built-in templates
+
+    kinds: tuple[str, ...] = ()  # modules of the host's own that register kinds when they are imported
+
+    # Workers
+    workers: int = Field(2, ge=0, le=64)  # processes started by `cogitate run`; 0: they are started by hand
+    concurrency: int = Field(16, ge=1, le=1000)  # jobs in flight in each
+
+    # Metrics for Prometheus. Worker processes that a host starts serve theirs at the ports after its own.
+    metrics_port: int | None = Field(None, ge=1, le=65_000)  # None: not served
+    metrics_address: str = "127.0.0.1"
+
+    # Models. The first five give the endpoint and the model called "default", unless the tables name one.
+    llm: Literal["heuristic", "openai"] = "heuristic"
+    model: str = "gpt-4o-mini"
+    base_url: str | None = None  # None: the client's own default endpoint
+    api_key: SecretStr | None = None  # None: OPENAI_API_KEY
+    input_price: int = Field(150_000, ge=0)  # micro-dollars per million tokens
+    output_price: int = Field(600_000, ge=0)
+    endpoints: dict[str, Endpoint] = Field(default_factory=dict)  # by name
+    models: dict[str, ModelSettings] = Field(default_factory=dict)  # by name
+    tiers: dict[Tier, str] = Field(default_factory=dict)  # models by tier; strong: as routine; routine: "default"
+    kind_tiers: dict[str, dict[Tier, str]] = Field(default_factory=dict)  # the same for a kind, where it differs
+    job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
+
+    # Stored texts
+    response_cache: bool = False  # reuse the answers that an earlier run got to the same prompts
+    response_cache_days: float = Field(30.0, gt=0)  # real days that an answer is kept
+    response_cache_bytes: int = Field(100_000_000, ge=1)  # of all answers
+    capture: bool = False  # store prompts and answers for `cogitate job ID --prompt`
+    capture_hours: float = Field(24.0, gt=0)  # real hours that they are kept
+    capture_bytes: int = Field(20_000_000, ge=1)  # of a run
+
     # Time
     minutes_per_tick: int = Field(1, ge=1, le=60)
     morning: int = Field(360, ge=0, lt=1440)  # minutes after 00:00
     apply: Literal["due", "ready"] = "due"
-    wait: float | None = Field(None, ge=0)  # seconds a boundary waits for what is due; None: 60 unpaced, 0 paced
+    wait: float | None = Field(None, ge=0)  # seconds a boundary waits for due results; None: 60 unpaced, 0 paced
     tick_rate: Annotated[float | None, BeforeValidator(lambda given: None if given == "max" else given)] = Field(
         None, gt=0
-    )  # ticks per second; None or "max": as fast as they can
+    )  # ticks per second; None or "max": no pace
     latency: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)  # ticks to due, fixed, by kind
     adaptive_latency: bool | None = None  # due ticks follow the models' latencies; None: where ticks do not wait
 
-    disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused when they are asked for
+    disable: tuple[str, ...] = ()  # kinds of job that are switched off: never due, refused on request
 
-    # Budgets. The default is of each owner, so that it grows with a town; without a model it binds nobody.
+    # Budgets. The default limits each owner, so that it grows with a town; it binds nobody without a model.
     limits: dict[str, int] = Field(default_factory=lambda: {"day.owner:*.calls": 40})
     limit_tokens: int | None = Field(None, ge=1)  # the run's limit in tokens
     limit_usd: float | None = Field(None, gt=0)  # the run's limit in dollars
     real_day_tokens: int | None = Field(None, ge=1)  # limit of all runs together, per real day in UTC
     real_day_usd: float | None = Field(None, gt=0)
-    retry_share: float = Field(0.2, ge=0, lt=1)  # part of each limit kept for further attempts
+    retry_share: float = Field(0.2, ge=0, lt=1)  # share of each limit kept for further attempts
     guarantees: dict[str, Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]] = Field(
         default_factory=lambda: {"plan": 0.15, "reflect": 0.15}
     )  # share of run limits
@@ -76,14 +123,14 @@ class Settings(ModelChoice):
         default_factory=lambda: {"plan": 720}
     )  # minute of the day a guarantee ends
 
-    # Choosing actions: for agents that their host calls free, each at ticks of its own
-    act_interval: int = Field(120, ge=0)  # ticks between two choices of an agent; 0: none are made
+    # Choice of actions, for agents that their host reports as free, each at ticks of its own
+    act_interval: int = Field(120, ge=0)  # ticks between two choices of an agent; 0: no choices
     act_per_tick: int = Field(5, ge=1)  # calls a tick for all of them, further attempts included
 
-    # What is left of a day's budget repairs what had to be made by heuristic, from this minute after 00:00; 1440: never
+    # The rest of a day's budget repairs results of heuristics from this minute after 00:00; 1440: never
     repair_from: int = Field(1200, ge=0, le=1440)
 
-    # Throttling: reflections come more rarely while results are late, calls fail or the day's budget runs short
+    # Throttling: reflections become rarer while results are late, calls fail or the day's budget runs short
     throttle_auto: bool = True  # otherwise only `cogitate throttle` changes their cadence
     throttle_interval: int = Field(60, ge=1, le=1440)  # game minutes between two steps
     throttle_least: float = Field(0.125, ge=0.001, le=1)  # share of the usual cadence that the controller keeps
@@ -95,36 +142,36 @@ class Settings(ModelChoice):
 
     # When Redis is away
     on_outage: Literal["pause", "carry_on"] = "pause"
-    outage_wait: float = Field(60.0, ge=0)  # seconds that a host waits for it, with "carry_on" only at the end
-    outage_buffer: int = Field(64_000_000, ge=1)  # bytes of ticks that a host which carries on may keep
+    outage_wait: float = Field(60.0, ge=0)  # seconds that a host waits for it; with "carry_on" it waits only at the end
+    outage_buffer: int = Field(64_000_000, ge=1)  # bytes of ticks that a host may buffer with "carry_on"
     # The circuit breaker before each endpoint
     breaker_failures: int = Field(10, ge=1)  # in a row, after which it opens
     breaker_share: float = Field(0.6, gt=0, le=1)  # of the latest calls that failed, at which it opens
-    breaker_window: int = Field(50, ge=1, le=10_000)  # how many calls these are
+    breaker_window: int = Field(50, ge=1, le=10_000)  # number of these calls
     breaker_pause: float = Field(5.0, gt=0)  # seconds until one call tries the endpoint; doubles with each that fails
     breaker_longest_pause: float = Field(300.0, gt=0)  # seconds
 
     # Journal
-    journal_keep: int | None = Field(None, ge=1)  # whole game days kept in Redis; None: all
-    journal_export: bool = True  # write what is removed to files in the data folder first
+    journal_keep: int | None = Field(None, ge=1)  # full game days kept in Redis; None: all
+    journal_export: bool = True  # write removed lines to files in the data folder first
 
     # Memory
-    max_text: int = Field(MAX_TEXT, ge=100, le=MAX_TEXT)  # characters of what is observed; longer text is refused
+    max_text: int = Field(MAX_TEXT, ge=100, le=MAX_TEXT)  # characters of an observation; longer text is refused
     max_observations: int = Field(200, ge=1)
     max_reflections: int = Field(50, ge=1)
     max_plans: int = Field(7, ge=1)
     importance_threshold: int = Field(5, ge=1, le=10)
     reflection_interval: int = Field(720, ge=1)  # game minutes
     reflection_trigger: Cause = "interval"  # or "importance": when enough has happened; or "either"
-    reflection_trigger_max: int = Field(DEFAULT_TRIGGER, ge=1)  # accumulated importance that is enough
+    reflection_trigger_max: int = Field(DEFAULT_TRIGGER, ge=1)  # accumulated importance that triggers a reflection
     summary_threshold: int = Field(5, ge=2)
-    rate_share: float = Field(0.2, ge=0, le=1)  # of the entries that a host leaves unrated: a model is asked about them
-    coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
+    rate_share: float = Field(0.2, ge=0, le=1)  # share of the host's unrated entries that a model rates
+    coalesce: bool = True  # count a repeated observation on the first entry instead of storing it
     retention_days: int = Field(2, ge=0)
     max_archived: int | None = Field(None, ge=0)  # entries; None: all of the retention
     policy: Policy = "stream"  # how memories are kept within bounds: streams, cells or window
     policies: dict[str, Policy] = Field(default_factory=dict)  # of an owner ("npc:smith") or a scope ("npc")
-    on_failure: Literal["heuristic", "unchanged"] = "heuristic"  # what is remembered where a model failed to sum up
+    on_failure: Literal["heuristic", "unchanged"] = "heuristic"  # where a model failed to summarise memories
     cells: int = Field(5, ge=1, le=1_000)
     token_limit: int = Field(4_000, ge=1)  # of long-term summary, buffer and character together, per owner
     compress_at: float = Field(0.8, gt=0, le=1)  # share of the token limit
@@ -142,7 +189,7 @@ class Settings(ModelChoice):
 
     if not TYPE_CHECKING:  # mypy knows the arguments from the fields
 
-        def __init__(self, /, **given: Any) -> None:
+        def __init__(self, /, **given: object) -> None:
             """Read the settings.
 
             Raises:
@@ -152,6 +199,72 @@ class Settings(ModelChoice):
                 super().__init__(**given)
             except UNREADABLE as error:
                 raise refusal(error, given, type(self).model_fields) from None
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _what_it_is(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse text with surrogates, and booleans where a number is expected."""
+        wanted = str(cls.model_fields[info.field_name or ""].annotation)
+        for one in (value, *value.values()) if isinstance(value, dict) else (value,):
+            if isinstance(one, bool) and "bool" not in wanted:
+                raise ValueError("true and false are no numbers")
+            text = one.get_secret_value() if isinstance(one, SecretStr) else one
+            if isinstance(text, str) and "Path" not in wanted and not text.isascii() and SURROGATES.search(text):
+                raise ValueError("it holds what is no character: a byte that is not UTF-8, or half of a surrogate pair")
+        return value
+
+    @field_validator("*")
+    @classmethod
+    def _within_bounds(cls, value: object) -> object:
+        """Refuse numbers beyond what clocks, sockets and the ledger's scripts can hold."""
+        if isinstance(value, float) and not abs(value) <= MAX_FLOAT:
+            raise ValueError(f"{value:g} is not between 0 and {MAX_FLOAT:g}")
+        if isinstance(value, int) and abs(value) > MAX_LIMIT:
+            raise ValueError(f"an integer of {value.bit_length()} bits is above {MAX_LIMIT}")
+        return value
+
+    @field_validator("data_dir", "prompts")
+    @classmethod
+    def _folder(cls, value: Path | None) -> Path | None:
+        """Refuse names that no file system can hold."""
+        if value is not None and (b"\0" in os.fsencode(value)):
+            raise ValueError(f"{quoted(str(value))} names no folder")
+        return value
+
+    @field_validator("redis_url", "broker_url")
+    @classmethod
+    def _url(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            check_redis_url(value.get_secret_value())
+        return value
+
+    @field_validator("endpoints", "models")
+    @classmethod
+    def _names(cls, value: dict[str, Named]) -> dict[str, Named]:
+        return {check_name(name): value[name] for name in sorted(value)}
+
+    @model_validator(mode="after")
+    def _endpoints(self) -> Settings:
+        known = self.endpoint_table()
+        for name, model in self.models.items():
+            if model.endpoint not in known:
+                raise ValueError(
+                    f"model {name!r} is at the endpoint {model.endpoint!r}, which is not configured; "
+                    f"there are {', '.join(known)}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _tiers(self) -> Settings:
+        known = self.model_table()
+        for where, tiers in [("tiers", self.tiers), *(("kind_tiers", t) for _, t in sorted(self.kind_tiers.items()))]:
+            for tier, name in sorted(tiers.items()):
+                if name not in known:
+                    raise ValueError(
+                        f"{where}: the {tier} tier names the model {name!r}, which is not configured; "
+                        f"there are {', '.join(known)}"
+                    )
+        return self
 
     @field_validator("limits")
     @classmethod
@@ -197,12 +310,47 @@ class Settings(ModelChoice):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, then environment, then `cogitate.toml`."""
+        """Return the sources in their order of precedence: arguments, environment, `cogitate.toml`."""
         check_file()
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
+    def state_url(self) -> str:
+        """Return the URL of the state: the one given, or that of the embedded server of the data folder.
+
+        Raises:
+            ConfigurationError: when neither is there.
+        """
+        return embedded_url(self.data_dir) if self.redis_url is None else self.redis_url.get_secret_value()
+
+    def messages_url(self) -> str:
+        """Return the URL of the broker: the one given, or the next database of the state's server."""
+        return next_database(self.state_url()) if self.broker_url is None else self.broker_url.get_secret_value()
+
+    def endpoint_table(self) -> dict[str, Endpoint]:
+        """Return the endpoints by name, sorted; the short settings give "default" unless the table has it."""
+        short = Endpoint(base_url=self.base_url, api_key=self.api_key)
+        return dict(sorted(({DEFAULT: short} | self.endpoints).items()))
+
+    def model_table(self) -> dict[str, Model]:
+        """Return the models by name, sorted, as a run keeps them; "default" as with endpoints."""
+        short = ModelSettings(model=self.model, input_price=self.input_price, output_price=self.output_price)
+        return {name: model.kept_as(name) for name, model in sorted(({DEFAULT: short} | self.models).items())}
+
+    def tier_models(self, kind: str) -> dict[Tier, str]:
+        """Return the names of a kind's two models, which may be the same."""
+        named = self.tiers | self.kind_tiers.get(kind, {})
+        routine = named.get("routine", DEFAULT)
+        return {"routine": routine, "strong": named.get("strong", routine)}
+
+    def asked_models(self) -> tuple[Model, ...]:
+        """Return the models that jobs of a run may get, sorted by name; none when jobs use heuristics only."""
+        if self.llm != "openai":
+            return ()
+        named = {model for kind in ["", *self.kind_tiers] for model in self.tier_models(kind).values()}
+        return tuple(model for name, model in self.model_table().items() if name in named)
+
     def limit_table(self) -> LimitTable:
-        """The limits in force, the run's limits in tokens and dollars included."""
+        """Return the limits in force, the run's limits in tokens and dollars included."""
         limits = {"tick.kind:act.calls": self.act_per_tick} if self.act_interval else {}
         limits |= self.limits
         if self.limit_tokens is not None:
@@ -212,7 +360,7 @@ class Settings(ModelChoice):
         return LimitTable(limits)
 
     def memory_limits(self) -> MemoryLimits:
-        """The limits of every owner's memory."""
+        """Return the limits of every owner's memory."""
         return MemoryLimits(
             max_observations=self.max_observations,
             max_reflections=self.max_reflections,
@@ -238,7 +386,7 @@ class Settings(ModelChoice):
         )
 
     def routing(self) -> Routing:
-        """What becomes of events, with the event types of the routing design."""
+        """Return the routing of events, with the event types of the routing design."""
         truncation = Truncation(
             statement=self.statement_max_length, reasoning=self.reasoning_max_length, enabled=self.enable_truncation
         )
@@ -251,14 +399,14 @@ class Settings(ModelChoice):
         return self.llm == "openai" and self.tick_rate is not None and self.wait_seconds() == 0
 
     def wait_seconds(self) -> float:
-        """How long a boundary waits in real time for what is due."""
+        """Return how many real seconds a boundary waits for due results."""
         if self.wait is not None:
             return self.wait
         return 60.0 if self.tick_rate is None else 0.0
 
 
 class PinnedSettings(Settings):
-    """Settings as they are given, otherwise the defaults: neither the environment nor `cogitate.toml` is read."""
+    """Settings from arguments and defaults only: neither the environment nor `cogitate.toml` is read."""
 
     model_config = SettingsConfigDict(toml_file=None)
 
@@ -271,15 +419,15 @@ class PinnedSettings(Settings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return nothing but what is given."""
+        """Return the arguments as the only source."""
         return (init_settings,)
 
 
 def check_owners(limits: Iterable[LimitName]) -> None:
-    """Check the owners that limits name. A run that has others already goes on with them.
+    """Check the owners that limits name; a run that already keeps other names goes on with them.
 
     Raises:
-        InputError: for one that nobody can be called.
+        InputError: for a name that no owner can have.
     """
     for name in limits:
         if name.owner:

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
-from memory.errors import quoted
-from scheduler.config.server_settings import ConfigurationError
+from memory.errors import CogitateError, quoted
 
 TOML = "cogitate.toml"
 #: What reading settings may raise besides what their own checks do.
@@ -23,6 +22,10 @@ SECRET = ("redis_url", "broker_url", "api_key", "endpoints")  # their values are
 
 LARGEST = 1_000_000  # bytes of the file
 NAMED = 5  # faults that are said; of the rest their number
+
+
+class ConfigurationError(CogitateError, ValueError):
+    """The configuration cannot be used; the message names the setting, its value and what to give instead."""
 
 
 def check_file() -> None:

@@ -21,7 +21,8 @@ from memory.entry import Entry
 from ops.fake_llm.server import FakeEndpoint
 from ops.world_choice import WorldChoice
 from ops.world_driver import drive
-from scheduler.config.settings import SERVER_FILE, Settings
+from scheduler.config.redis_urls import SERVER_FILE
+from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.replay import replay
 from scheduler.inspection.summary import summarise_run

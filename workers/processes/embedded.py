@@ -32,9 +32,10 @@ from redis.exceptions import BusyLoadingError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
-from scheduler.config.settings import SERVER_FILE, ConfigurationError
+from scheduler.config.redis_urls import SERVER_FILE
+from scheduler.config.settings import ConfigurationError
 from workers.processes import server_guard
-from workers.processes.last_words import last_words
+from workers.processes.log_tail import log_tail
 
 LOG_FILE = "server.log"
 LOCK_FILE = "server.lock"  # held while a server is being started or stopped
@@ -132,9 +133,9 @@ class EmbeddedServer:
             self.pid = self._read_pid()
             self._record()
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         """What the server logged last."""
-        return last_words(self.data_dir / LOG_FILE, 0) or SILENT
+        return log_tail(self.data_dir / LOG_FILE, 0) or SILENT
 
     def __enter__(self) -> EmbeddedServer:
         return self.start()
@@ -267,7 +268,7 @@ class EmbeddedServer:
             if process is not None and process.poll() is not None:
                 raise EmbeddedServerError(
                     f"the embedded server ended with code {process.returncode} in {self.data_dir}: "
-                    f"{last_words(self.data_dir / LOG_FILE, log_start) or SILENT}; see {LOG_FILE} there, or set "
+                    f"{log_tail(self.data_dir / LOG_FILE, log_start) or SILENT}; see {LOG_FILE} there, or set "
                     "COGITATE_REDIS_URL to use a server of your own"
                 )
             if state == "loading":

@@ -43,7 +43,7 @@ class ServerKeeper:
         while not self._stopping.wait(LOOK_EVERY):
             if self._server.alive():
                 continue
-            said, folder = self._server.last_words(), str(self._server.data_dir)
+            said, folder = self._server.log_tail(), str(self._server.data_dir)
             quick_deaths = 1 if time.monotonic() - born > QUICK_DEATH else quick_deaths + 1
             if quick_deaths >= GIVE_UP:
                 log.error("server.given_up", said=said, data_dir=folder)

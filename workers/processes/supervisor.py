@@ -24,8 +24,8 @@ from pydantic import SecretStr
 
 from scheduler.config.settings import Settings
 from workers.processes import import_paths
-from workers.processes.last_words import last_words, without_secrets
 from workers.processes.lifeline import CANNOT_START, PARENT_VARIABLE
+from workers.processes.log_tail import log_tail, redact_secrets
 
 FIRST_DELAY = 0.2  # seconds until a dead worker is restarted; doubles with each quick death
 LONGEST_DELAY = 10.0
@@ -182,7 +182,7 @@ class WorkerPool:
     def _last_words(self, number: int) -> str:
         if self._shown:
             return ""
-        return without_secrets(last_words(self.log_file(number), self._log_begins[number]), self._settings)
+        return redact_secrets(log_tail(self.log_file(number), self._log_begins[number]), self._settings)
 
     def _stops_within(self, seconds: float) -> bool:
         """Whether the pool stops while this waits."""

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from scheduler.config.settings import SERVER_FILE, Settings
+from scheduler.config.redis_urls import SERVER_FILE
+from scheduler.config.settings import Settings
 from tests.integration.command import left_behind
 from workers.processes import embedded
 from workers.processes.embedded import EmbeddedServer, EmbeddedServerError

@@ -27,7 +27,7 @@ class Dead:
     def alive(self) -> bool:
         return self.lives
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         return "none"
 
     def revive(self) -> None:

@@ -13,7 +13,7 @@ READ = 20_000  # bytes at the end of a log that are looked at
 SHORTEST = 4  # characters; what is shorter is no secret and may be part of any word
 
 
-def last_words(path: Path, start: int, count: int = 3) -> str:
+def log_tail(path: Path, start: int, count: int = 3) -> str:
     """Return the last lines that a process logged after `start` bytes, in one line."""
     with path.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
@@ -22,7 +22,7 @@ def last_words(path: Path, start: int, count: int = 3) -> str:
     return " / ".join(lines[-count:])
 
 
-def without_secrets(text: str, settings: Settings) -> str:
+def redact_secrets(text: str, settings: Settings) -> str:
     """Return the text with "***" in the place of each key and password that these settings hold."""
     for secret in sorted(set(_secrets(settings)), key=len, reverse=True):
         if len(secret) >= SHORTEST:

@@ -1,0 +1,56 @@
+"""URLs of Redis servers: the check of one that is given, the embedded server's, and the database beside another."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from scheduler.config.settings_faults import ConfigurationError
+
+SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
+
+
+def check_redis_url(url: str) -> None:
+    """Check that a URL has a scheme of Redis.
+
+    Raises:
+        ValueError: showing the URL without its password.
+    """
+    if not url.startswith(("redis://", "rediss://", "unix://")):
+        shown = url.partition("@")[2] or url
+        raise ValueError(f"{shown[:80]!r} is not a Redis URL: it must begin with redis://, rediss:// or unix://")
+
+
+def embedded_url(data_dir: Path) -> str:
+    """Return the URL of the embedded server that runs in a data folder.
+
+    Raises:
+        ConfigurationError: when none runs there.
+    """
+    try:
+        record = json.loads((data_dir / SERVER_FILE).read_text())
+        return f"unix://{record['socket']}?db=0"
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigurationError(
+            f"no Redis: COGITATE_REDIS_URL is not set and no embedded server runs in {data_dir}; "
+            "start one with `cogitate run`, or set the URL"
+        ) from error
+
+
+def next_database(url: str) -> str:
+    """Return the URL of the next database of the same server.
+
+    Raises:
+        ConfigurationError: when the URL does not show which database it names.
+    """
+    if url.startswith("unix://"):
+        base, _, query = url.partition("?")
+        found = re.search(r"(?:^|&)db=(\d+)", query)
+        return f"{base}?db={int(found[1]) + 1 if found else 1}"
+    found = re.fullmatch(r"(rediss?://[^/?]+)(?:/(\d*))?(\?.*)?", url)
+    if not found:
+        raise ConfigurationError(
+            f"cannot tell the database of {url.partition('@')[2] or url!r}; set COGITATE_BROKER_URL"
+        )
+    return f"{found[1]}/{int(found[2] or 0) + 1}{found[3] or ''}"
