@@ -226,3 +226,66 @@ def test_requests_survive_json_and_structured_style_is_integrated_too() -> None:
     assert request is not None
     assert msgspec.json.decode(msgspec.json.encode(request), type=Request) == request
     assert "Earnings: $24,000 | Counterfactuals:" in INTEGRATE.prompt(case(stream, 3)).user
+
+
+def test_a_job_takes_exactly_the_characters_there_is_room_for() -> None:
+    for lengths, taken in (((3_000, 3_000), 2), ((3_000, 3_001), 1), ((6_001, 1), 1), ((5_999, 1, 1), 2)):
+        stream = stream_of()
+        for tick, length in enumerate(lengths, start=3):
+            stream.append(observation("x" * length, tick, tags=("integrate",)), tick)
+        apply({KLAUS: stream}, [asks_for_integration(KLAUS, 9)], 9)
+        request = requested(stream, 9)
+        assert request is not None
+        assert request.params["end"] == taken
+        assert request.params["done"] == (9 if taken == len(lengths) else 3 + taken - 1)
+
+
+def test_what_waits_for_a_cell_is_not_done_with_this_job() -> None:
+    stream = stream_of(observation("x", 1, tags=("integrate",)))
+    apply({KLAUS: stream}, [asks_for_integration(KLAUS, 7)], 7)
+    stream.wait(observation("y", 2))
+    request = requested(stream, 9)
+    assert request is not None
+    assert request.params == {"start": 0, "end": 1, "done": 9}
+    stream.wait(observation("z", 2, tags=("integrate",)))
+    request = requested(stream, 9)
+    assert request is not None
+    assert request.params == {"start": 0, "end": 1, "done": 6}
+
+
+@pytest.mark.parametrize(
+    ("asked", "done", "due"), [(3, 2, True), (3, 3, False), (3, None, True), (0, None, True), (2, 3, False)]
+)
+def test_it_is_due_while_more_was_asked_for_than_is_done(asked: int, done: int | None, due: bool) -> None:
+    stream = stream_of(observation("x", 1, tags=("integrate",)))
+    stream.set_counter(ASKED, asked)
+    if done is not None:
+        stream.set_counter(DONE, done)
+    assert (requested(stream, 9) is not None) is due
+    assert requested(stream_of(observation("x", 1, tags=("integrate",))), 9) is None
+
+
+def test_only_histories_of_others_are_read_each_once() -> None:
+    stream = stream_of(
+        *(observation("x", 1, tags=("integrate",), source_id=source)
+          for source in ("group:b", "group:a", "group:b", "agent:c", "", "world"))
+    )  # fmt: skip
+    apply({KLAUS: stream}, [asks_for_integration(KLAUS, 7)], 7)
+    request = requested(stream, 9)
+    assert request is not None
+    assert [(reads.owner, reads.upto) for reads in request.reads] == [("group:a", 0), ("group:b", 0), ("world", 0)]
+    assert (request.priority, request.owner, request.kind) == (3, KLAUS, "integrate")
+
+
+def test_what_is_new_is_kept_in_full_up_to_160_tokens_of_250() -> None:
+    def words(count: int) -> str:
+        return " ".join(["so"] * (count - 1)) + " Zoe."
+
+    fits, long = observation(words(123), 1), observation(words(124), 1)  # 160 and 162 tokens
+    assert merged("", [fits], {}) == fits.text
+    assert merged("", [long], {}) == ""
+    old = " ".join(["Ann"] * 69)  # 90 tokens
+    assert merged(old, [fits], {}) == f"{old} {fits.text}"
+    assert merged(f"{old} sang", [fits], {}) == fits.text
+    assert merged("", [], {}) == ""
+    assert merged(old, [], {}) == old

@@ -1,0 +1,77 @@
+"""Jobs as they are named and kept: what is left out of a journal means the same in every version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tasks.job import Cost, Job, JobKey, Reads, Request, added, split_job_id
+
+LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
+    (Reads, {"owner": "a", "upto": 3}, {"numbers": None}),
+    (
+        Request,
+        {"kind": "plan", "owner": "a"},
+        {"priority": 0, "params": {}, "numbers": None, "reads": [], "trial": 0, "at": 0, "within": 0},
+    ),
+    (
+        Job,
+        {"run": "r", "key": [1, "plan", "a", 0, 0], "minute": 3, "due": 4, "reads": []},
+        {
+            "params": {}, "priority": 0, "model": "", "prompt_cap": 0, "output_cap": 0, "correction": 1_000, "facts": 0,
+            "summary": "", "summary_version": 0, "character": {}, "reserved": {}, "ahead": 0, "at": 0,
+            "refused": "",
+        },
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("struct", "given", "rest"), LEFT_OUT, ids=[struct.__name__ for struct, _, _ in LEFT_OUT])
+def test_what_is_left_out_has_the_value_that_it_always_had(
+    struct: type[Any], given: dict[str, Any], rest: dict[str, Any]
+) -> None:
+    read = msgspec.json.decode(msgspec.json.encode(given), type=struct)
+    assert {name: msgspec.json.decode(msgspec.json.encode(getattr(read, name))) for name in rest} == rest
+    assert {*struct.__struct_fields__} == {*given, *rest}
+    assert msgspec.json.decode(msgspec.json.encode(read)).keys() == given.keys()
+
+
+def test_a_cost_is_nothing_at_first_and_adds_up_unit_by_unit() -> None:
+    assert msgspec.structs.astuple(Cost()) == (0, 0, 0)
+    assert added(Cost(1, 20, 300), Cost(4, 50, 600)) == Cost(5, 70, 900)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (JobKey(3, "plan", "agent:ann", 1, 2), "3/plan/agent:ann/1/2"),
+        (JobKey(3, "plan", "agent:a/b//c", 0, 0), "3/plan/agent:a/b//c/0/0"),
+        (JobKey(0, "x", "", 0, 0), "0/x//0/0"),
+    ],
+)
+def test_a_key_is_read_as_it_is_written_whatever_its_owner_is_called(key: JobKey, text: str) -> None:
+    assert key.text() == text
+    assert JobKey.parse(text) == key
+    assert split_job_id(f"run/{text}") == ("run", key)
+    assert Job(run="run", key=key, minute=0, due=1, reads=()).id == f"run/{text}"
+
+
+@pytest.mark.parametrize("text", ["", "x", "1/plan/a", "1/plan/a/0", "x/plan/a/0/0", "1/plan/a/x/0", "1/plan/a/0/x"])
+def test_what_is_no_key_is_refused_by_name(text: str) -> None:
+    with pytest.raises(ValueError, match=f"^'{text}' is not a job key: expected"):
+        JobKey.parse(text)
+
+
+def test_a_long_text_that_is_no_key_is_told_cut() -> None:
+    with pytest.raises(ValueError, match=rf"^'{'x' * 200}' is"):
+        JobKey.parse("x" * 300)
+    with pytest.raises(ValueError, match=rf"^'/{'x' * 199}' is not a job id"):
+        split_job_id("/" + "x" * 300)
+
+
+@pytest.mark.parametrize("text", ["", "run", "/1/plan/a/0/0"])
+def test_what_is_no_job_id_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a job id"):
+        split_job_id(text)

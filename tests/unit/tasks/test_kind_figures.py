@@ -1,0 +1,66 @@
+"""What the built-in kinds declare: who is admitted first, how long an answer is waited for, and what it may cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from prompts.render import Templates
+from tasks.act import Act, ActParams
+from tasks.integrate import Integrate
+from tasks.kind import Kind, WorldFacts, bounds
+from tasks.plan import Plan, PlanParams
+from tasks.prune import Prune
+from tasks.rate import RateImportance
+from tasks.recount import Recount
+from tasks.reflect import Reflect, ReflectParams
+from tasks.summarise import Summarise
+from tests.unit.tasks.kind_cases import KLAUS, moment_of, stream_of
+
+TEMPLATES = Templates()
+#: Kind: order, latency in minutes, bounds of it, what is done when denied, tokens of prompt and answer.
+FIGURES: list[tuple[Kind, tuple[Any, ...]]] = [
+    (RateImportance(TEMPLATES), ("rate", 5, 5, (2, 180), "heuristic", 2_500, 400)),
+    (Plan(TEMPLATES), ("plan", 10, 5, (2, 480), "heuristic", 2_500, 800)),
+    (Act(TEMPLATES), ("act", 15, 3, (2, 60), "drop", 2_000, 200)),
+    (Reflect(TEMPLATES), ("reflect", 20, 10, (2, 360), "heuristic", 2_500, 600)),
+    (Integrate(TEMPLATES), ("integrate", 25, 10, (2, 120), "heuristic", 5_000, 700)),
+    (Summarise(TEMPLATES), ("summarise", 30, 20, (2, 480), "heuristic", 3_000, 400)),
+    (Recount(TEMPLATES), ("recount", 35, 10, (2, 120), "defer", 3_500, 400)),
+    (Prune(), ("prune", 40, 5, (1, 60), "heuristic", 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("kind", "figures"), FIGURES, ids=[figures[0] for _, figures in FIGURES])
+def test_a_kind_declares_what_runs_were_made_with(kind: Kind, figures: tuple[Any, ...]) -> None:
+    """Admission, due ticks and budgets follow from it: a run goes on as it began only while it stays."""
+    assert figures == (
+        kind.name, kind.order, kind.latency, bounds(kind), kind.on_denied, kind.prompt_cap, kind.output_cap,
+    )  # fmt: skip
+
+
+def test_what_a_host_leaves_out_of_a_request_is_nothing() -> None:
+    assert msgspec.json.decode("{}", type=ActParams) == ActParams(location="", activity="", status={})
+    assert msgspec.json.decode("{}", type=PlanParams) == PlanParams(status={}, unfinished=())
+    assert msgspec.json.decode("{}", type=ReflectParams) == ReflectParams(since=0)
+    assert msgspec.json.decode(b'{"since":9007199254740991}', type=ReflectParams).since == 2**53 - 1
+    for since in (b"-1", b"9007199254740992"):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.json.decode(b'{"since":%s}' % since, type=ReflectParams)
+
+
+@pytest.mark.parametrize(("struct", "field", "most"), [(ActParams, "location", 500), (ActParams, "activity", 4_000)])
+def test_what_a_host_says_of_a_situation_is_bounded(struct: Any, field: str, most: int) -> None:
+    msgspec.convert({field: "x" * most}, struct)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({field: "x" * (most + 1)}, struct)
+
+
+def test_a_world_of_which_nothing_is_said() -> None:
+    world = WorldFacts()
+    assert (world.locations, world.minutes_per_tick, world.morning, world.act_interval) == ((), 1, 360, 0)
+    assert world.names == {}
+    moment = moment_of(stream_of(), 3)
+    assert (moment.owner, moment.last, moment.lead("plan")) == (KLAUS, None, 0)

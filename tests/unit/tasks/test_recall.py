@@ -1,0 +1,125 @@
+"""What a job shows of memories and places, and how an answer names a place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from memory.effects import MarkAccessed
+from memory.profile import Location
+from tasks.job import Job, JobKey
+from tasks.kind import Case, WorldFacts
+from tasks.places import MOST, place_meant, places_shown
+from tasks.recall import MAX_SHOWN, accessed, brief, dated, display_names, replaced, share_of, shown, without_repeats
+from tests.unit.tasks.kind_cases import KLAUS, PROFILE, WORLD, observation, stream_of
+
+
+def job(**params: Any) -> Job:
+    return Job(run="r", key=JobKey(1, "plan", KLAUS, 0, 0), minute=700, due=9, reads=(), params=params)
+
+
+def case_in(*places: Location) -> Case:
+    return Case(job=job(), profile=PROFILE, world=WorldFacts(locations=places), memories={KLAUS: []})
+
+
+def test_a_long_text_is_cut_at_a_word() -> None:
+    assert brief("x" * MAX_SHOWN) == "x" * MAX_SHOWN
+    assert brief("x" * (MAX_SHOWN + 1)) == "x" * MAX_SHOWN + "…"
+    assert brief("tea " * 200) == ("tea " * 125)[:-1] + "…"
+    assert brief("y" * 300 + " " + "x" * 300) == "y" * 300 + "…"
+    assert shown(observation("Tea.", 1_500)) == {"when": "day 2, 1:00 AM", "text": "Tea."}
+
+
+@pytest.mark.parametrize(
+    ("share", "kept"), [(1.0, 4), (0.76, 4), (0.75, 3), (0.5, 2), (0.26, 2), (0.25, 1), (0.01, 1), (0.0, 1)]
+)
+def test_of_memories_a_share_is_shown_and_at_least_one(share: float, kept: int) -> None:
+    entries = [observation(str(n), n) for n in range(4)]
+    assert share_of(entries, share) == entries[:kept]
+    assert share_of([], share) == []
+
+
+def test_of_equal_texts_the_first_is_shown() -> None:
+    entries = stream_of(observation("Tea.", 1), observation("Cake.", 2), observation("TEA. ", 3)).live()
+    assert [entry.number for entry in without_repeats(entries)] == [1, 2]
+
+
+def test_each_entry_that_was_used_is_marked_once_and_in_order() -> None:
+    case = case_in()
+    assert accessed(case, ()) == ()
+    assert accessed(case, (3, 1, 3)) == (MarkAccessed(owner=KLAUS, numbers=(1, 3), minute=700),)
+
+
+@pytest.mark.parametrize(
+    ("params", "number", "minute"),
+    [
+        ({}, 0, 700),
+        ({"minute": 5}, 0, 700),
+        ({"replaces": 3}, 3, 700),
+        ({"replaces": 3, "minute": 5}, 3, 5),
+        ({"replaces": 3, "minute": "noon"}, 3, 700),
+        ({"replaces": "x", "minute": 5}, 0, 700),
+    ],
+)
+def test_a_repair_is_dated_as_what_it_repairs(params: dict[str, Any], number: int, minute: int) -> None:
+    assert (replaced(job(**params)), dated(job(**params))) == (number, minute)
+
+
+def test_names_of_owners_go_before_those_of_places() -> None:
+    assert display_names(WORLD) == {
+        "cafe": "Hobbs Cafe", "library": "Oak Hill Library", "dorm": "Dorm", KLAUS: "Klaus Mueller",
+        "agent:maria": "Maria Lopez", "agent:isabella": "Isabella Rodriguez",
+    }  # fmt: skip
+    world = WorldFacts(locations=(Location(id="x", name="Place"),), names={"x": "Owner"})
+    assert display_names(world) == {"x": "Owner"}
+
+
+def test_of_many_places_ones_own_are_listed_in_the_order_of_the_world() -> None:
+    many = [Location(id=f"p{n}", name=f"P{n}") for n in range(MOST + 5)]
+    case = case_in(*many, Location(id="dorm", name="Dorm"), Location(id="library", name="Library"))
+    listed = [place.id for place in places_shown(case, [observation("Tea.", 1, location=f"p{MOST + 2}")])]
+    assert listed == [*(f"p{n}" for n in range(MOST - 3)), f"p{MOST + 2}", "dorm", "library"]
+    assert places_shown(case_in(), []) == []
+    assert [place.id for place in places_shown(case_in(*many[:MOST]), [])] == [place.id for place in many[:MOST]]
+
+
+CAFE, LIBRARY, ROOM = (
+    Location(id="cafe", name="Hobbs Cafe"), Location(id="lib1", name="Oak Hill Library"),
+    Location(id="room", name="Oak Hill Room"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        (" cafe ", "cafe"),
+        ("HOBBS CAFE", "cafe"),
+        ("the Hobbs Cafe, please", "cafe"),
+        ("the library", "lib1"),
+        ("Library", "lib1"),
+        ("Home", "dorm"),
+        ("work", "library"),
+        ("", None),
+        ("None", None),
+        ("anywhere", None),
+        ("N/A", None),
+    ],
+)
+def test_a_place_is_meant_by_id_name_part_or_as_ones_own(said: str, place: str | None) -> None:
+    assert place_meant(said, case_in(CAFE, LIBRARY, ROOM)) == place
+
+
+@pytest.mark.parametrize("said", ["the moon", "Oak Hill", "ib", "the of"])
+def test_a_place_that_is_unknown_or_several_is_refused(said: str) -> None:
+    with pytest.raises(ValueError, match="known are cafe, lib1, room"):
+        place_meant(said, case_in(CAFE, LIBRARY, ROOM))
+    assert place_meant(said, case_in()) is None, "a world without places"
+
+
+def test_who_has_no_home_means_a_place_by_that_name() -> None:
+    homeless = msgspec.structs.replace(PROFILE, home="")
+    case = Case(job=job(), profile=homeless, world=WorldFacts(locations=(CAFE,)), memories={KLAUS: []})
+    with pytest.raises(ValueError, match="no place is called 'home'"):
+        place_meant("home", case)
