@@ -115,3 +115,28 @@ def test_a_long_memory_stays_one_short_line_and_other_entries_are_no_memories() 
     assert len(memory_line(entry("long story " * 100, 5))) <= 330
     assert latest([entry("Hello.", 1, type="message"), entry("Over.", 2, type="summary")])[0].text == "Over."
     assert latest([entry("Over.", 2, type="summary")], 0) == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "texts"), [(None, ["one", "two", "three"]), (11, ["one", "two", "three"]), (10, ["two", "three"]),
+                         (8, ["two", "three"]), (7, ["three"]), (5, ["three"]), (4, []), (0, []), (-1, [])]
+)  # fmt: skip
+def test_entries_fill_what_the_limit_leaves_to_the_last_character(limit: int | None, texts: list[str]) -> None:
+    entries = [
+        Entry(type="observation", text=text, minute=n, number=n) for n, text in enumerate(("one", "two", "three"))
+    ]
+    found = context_window(memories=entries, limit=limit)
+    assert [entry.text for entry in found.memories] == texts
+    summary = context_window(summary="past", memories=entries, limit=None if limit is None else limit + 4)
+    assert [entry.text for entry in summary.memories] == texts
+
+
+@pytest.mark.parametrize(("share", "kept"), [(2.0, 4), (1.0, 4), (0.76, 4), (0.75, 3), (0.01, 1), (0.0, 0), (-1.0, 0)])
+def test_of_all_entries_a_share_is_shown_the_newest(share: float, kept: int) -> None:
+    own = [Entry(type="observation", text=f"own {n}", minute=n, number=n) for n in (1, 3)]
+    of_all = [Entry(type="message", text=f"all {n}", minute=n, number=n) for n in (1, 2)]
+    found = context_window(memories=own, history=of_all, share=share)
+    ordered = ["own 1", "all 1", "all 2", "own 3"][4 - kept :]
+    assert [entry.text for entry in found.memories] == [text for text in ordered if text.startswith("own")]
+    assert [entry.text for entry in found.history] == [text for text in ordered if text.startswith("all")]
+    assert found.characters == 5 * kept

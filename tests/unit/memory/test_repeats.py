@@ -133,3 +133,11 @@ def test_a_long_text_repeats_itself_only_word_for_word() -> None:
         stream.append(seen(text), 1)
         assert find_repeat(stream, seen(text.upper())) == 1
         assert find_repeat(stream, seen(text.replace("walks", "walking"))) == (1 if near else None)
+
+
+def test_a_text_of_small_words_alone_repeats_itself() -> None:
+    stream = Stream("agent:a")
+    stream.append(seen("His is the."), 1)
+    assert find_repeat(stream, seen("his  IS the.")) == 1
+    assert find_repeat(stream, seen("Hers is an.")) is None
+    assert find_repeat(stream, Entry(type="message", text="His is the.", minute=1)) is None

@@ -324,3 +324,24 @@ def test_words_beside_the_text_are_searched_in_dialogue(profile: RetrievalProfil
     found = retrieve(PARTY, Query(minute=1_000, text="ann puppy feast", limit=4), profile)
     assert [one.entry.number for one in found] == list(expected)
     assert {one.entry.number: one.score for one in found} == pytest.approx(expected, abs=1e-5)
+
+
+def test_what_is_chosen_for_diversity_weighs_score_against_overlap() -> None:
+    entries = [
+        told_of(1, "tea cake tea cake", importance=5), told_of(2, "tea cake", importance=5),
+        told_of(3, "tea party", importance=5), told_of(4, "rain storm", importance=5), told_of(5, "", importance=5),
+    ]  # fmt: skip
+    query = Query(minute=1_000, text="tea cake party", limit=5)
+
+    def order(diversity: float) -> list[int]:
+        profile = diverse(diversity)
+        return [one.entry.number for one in retrieve(entries, query, profile)]
+
+    assert order(0.0) == [3, 1, 2, 5, 4]
+    assert order(0.3) == [3, 1, 2, 5, 4]
+    assert order(0.7) == [3, 5, 4, 1, 2]
+    assert order(1.0) == [3, 5, 4, 1, 2]
+
+
+def diverse(diversity: float) -> RetrievalProfile:
+    return RetrievalProfile(name="x", components=DEFAULT.components, matching=DEFAULT.matching, diversity=diversity)

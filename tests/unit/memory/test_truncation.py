@@ -130,3 +130,32 @@ def test_never_above_the_limit_and_never_within_a_word(text: str, limit: int) ->
         assert set(kept.split()[:-1]) <= set(words)
         last = kept.split()[-1]
         assert any(word.rstrip(".,") == last.rstrip(".,") for word in words)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "kept"),
+    [
+        ("one two three", 13, "one two three"),
+        ("one two three", 12, "one two..."),
+        ("one two three", 10, "one two..."),
+        ("one, two; three", 12, "one, two..."),
+        ("one twothreefour", 12, "one..."),  # twelve letters: the word alone would fit
+        ("one twothreefours", 12, "one twoth..."),
+        ("       one two three four", 10, "       ..."),
+        ("a" * 20, 10, "aaaaaaa..."),
+        ("." * 20, 10, ".........."),
+        ("日本語日本語日本語日本語", 10, "日本語日本語日..."),
+        ("abc 日本語日本語日本", 10, "abc 日本語..."),
+        ("が\u3099" * 7, 10, "が\u3099" * 3 + "..."),
+        ("e\u0301" * 12, 10, "e\u0301" * 3 + "..."),
+        ("e\u0489" * 12, 10, "e\u0489" * 3 + "..."),
+        ("क\u093e" * 12, 10, "क\u093e" * 3 + "..."),
+        ("\u0301" * 30, 10, "\u0301" * 7 + "..."),
+        ("🇩🇪🇫🇷🇩🇪🇫🇷🇩🇪🇫🇷", 10, "🇩🇪🇫🇷🇩🇪..."),
+        ("x🇩🇪🇫🇷🇩🇪🇫🇷🇩🇪🇫🇷", 10, "x🇩🇪🇫🇷🇩🇪..."),
+        ("👍🏽" * 6, 10, "👍🏽" * 3 + "..."),
+        ("👨\u200d👩\u200d👧" * 3, 10, "👨\u200d👩\u200d👧..."),
+    ],
+)
+def test_what_is_kept_of_a_text(text: str, limit: int, kept: str) -> None:
+    assert shorten(text, limit) == kept
