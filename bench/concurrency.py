@@ -136,7 +136,7 @@ class _Bench:
                             loop.request(KIND, owner)
                 else:
                     break
-            opened = [item for item in loop.mind.open.values() if item.job.key.kind == KIND]
+            opened = [item for item in loop.state.open.values() if item.job.key.kind == KIND]
             self._keep_request(loop, opened[0])
             self._messages.flushdb()
             # Round by round over the owners, so that no two equal requests are in flight.
@@ -164,7 +164,7 @@ class _Bench:
 
     def _keep_request(self, loop: TickLoop, item: OpenJob) -> None:
         """What the plain ways ask: the same that the product asks for one of its jobs."""
-        case = loop.mind.case_of(item)
+        case = loop.state.case_of(item)
         prompt = kind_of(KIND).prompt(case)
         body = Dialect().parameters(
             prompt.system, prompt.user, prompt.answer.__name__, plain_schema(prompt.answer), item.job.output_cap

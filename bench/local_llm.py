@@ -109,7 +109,7 @@ def live(server: str, url: str, calls: int, folder: Path) -> LocalRun:
             for note in line.notes.ended
         )
         wrong = audit(client, "town")
-        for owner, stream in loop.mind.streams.items():
+        for owner, stream in loop.state.streams.items():
             wrong += [f"{owner}: {what}" for what in bad_memories(stream, town.locations)]
         vitals = endpoint_vitals(client)
     return LocalRun(server, time.monotonic() - began, jobs, vitals, wrong)

@@ -98,7 +98,7 @@ def _live(folder: Path, evidence: dict[str, set[str]], cadence: float, url: str 
                 ticks=world.ticks_per_day, start_minute=world.start_minute, inline=True, client=client,
             ) as loop,
         ):  # fmt: skip
-            loop.mind.steering.throttle.set(SetCadence(kind=KIND, factor=round(cadence * FULL), pinned=True))
+            loop.state.steering.throttle.set(SetCadence(kind=KIND, factor=round(cadence * FULL), pinned=True))
             drive(loop, world)
             label = f"cadence {cadence:g}" if url else "heuristics only"
             return _measured(label, loop, evidence)
@@ -113,8 +113,8 @@ def _measured(label: str, loop: TickLoop, evidence: dict[str, set[str]]) -> Thro
                 calls += note.usage.calls if note.source == "llm" else 0
                 tokens += note.usage.tokens
                 reflections += len(note.appended)
-    for owner, stream in loop.mind.streams.items():
-        name = loop.mind.profiles[owner].name
+    for owner, stream in loop.state.streams.items():
+        name = loop.state.profiles[owner].name
         for entry in stream.entries.values():
             if entry.type == "reflection":
                 looked_at[name] |= {stream.entries[n].text for n in entry.evidence if n in stream.entries}

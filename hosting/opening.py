@@ -22,7 +22,7 @@ from scheduler.ledger.ledger import HostLedger, Value
 from scheduler.ledger.presence import check_unheld
 from scheduler.ledger.run_names import prefix_of
 from scheduler.tick.arguments import check_flag
-from scheduler.tick.leaving import let_go
+from scheduler.tick.loop import let_go
 
 Exist = Literal["refuse", "resume", "replace"]
 

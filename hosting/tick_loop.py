@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from redis import Redis
 
 from hosting import logs
 from hosting.opening import Exist, RunOpening, check_opening, description_of, open_run, prior_now
+from memory.effects import Effect
+from memory.entry import Entry
+from memory.errors import UsageError
 from memory.profile import Location, Profile
-from memory.routing.routing import EventRule, Strategy
+from memory.routing.routing import Event, EventRule, Strategy
+from memory.routing.scope_context import MAX_ENTRIES
 from scheduler.budget.briefs import Brief
 from scheduler.budget.rules import (
     check_limits,
@@ -27,17 +32,19 @@ from scheduler.config.kept_settings import kept_settings
 from scheduler.config.kind_modules import load_kinds
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.config.tiers import TierRule
+from scheduler.engine.run_state import RunState
 from scheduler.inspection.endpoint_vitals import unreachable_endpoints
+from scheduler.intake.observations import Observation
 from scheduler.journal.exported import ExportedJournal, journal_folder
 from scheduler.ledger.errors import RunRolledBack
 from scheduler.ledger.ledger import HostLedger
 from scheduler.ledger.outage import outage_of
 from scheduler.ledger.presence import Presence
 from scheduler.tick.arguments import check_arguments
-from scheduler.tick.loop import Tick
-from scheduler.tick.narration import NarratedLoop
+from scheduler.tick.loop import RunLoop, Tick, Watcher
 from scheduler.tick.result_collector import Publish
 from scheduler.tick.unused_arguments import tell_ignored, tell_strangers, unused_arguments, unused_settings
+from tasks.job import Reads
 from tasks.registry import kind_names, kinds
 
 if TYPE_CHECKING:
@@ -46,7 +53,7 @@ if TYPE_CHECKING:
 PATIENT = 15.0  # seconds that a boundary waits for results, from which on it may wait for workers to start as well
 
 
-class TickLoop(NarratedLoop):
+class TickLoop:
     """One run, ready to be iterated.
 
     Without a Redis URL in the settings an embedded Valkey is started in the data folder, and worker processes beside
@@ -160,7 +167,7 @@ class TickLoop(NarratedLoop):
                 from workers.processes.readiness import Readiness
 
                 readiness = Readiness(ledger, publish, kinds=kind_names(), endpoints=doubtful, pool=pool)
-            super().__init__(
+            self._loop = RunLoop(
                 ledger,
                 owners=given.owners,
                 facts=facts_of(settings, given.locations, given.start_minute),
@@ -179,13 +186,13 @@ class TickLoop(NarratedLoop):
             )
             if resumed and settings.adapts():
                 prior = prior_now(client, settings)
-                if prior.tick_rate != self.mind.latencies.prior.tick_rate:
-                    self.mind.latencies.begin_anew(prior)
+                if prior.tick_rate != self.state.latencies.prior.tick_rate:
+                    self.state.latencies.begin_anew(prior)
             self.settings = settings
-            self.routing = settings.routing().with_types(given.event_types)
+            self._loop.calls.routing = settings.routing().with_types(given.event_types)
             if resumed:
-                tell_ignored(self.mind, [*unused, *unused_arguments(self.mind, given, description_of(client, run))])
-            tell_strangers(self.mind, settings, given.owners)
+                tell_ignored(self.state, [*unused, *unused_arguments(self.state, given, description_of(client, run))])
+            tell_strangers(self.state, settings, given.owners)
             if settings.metrics_port is not None:
                 self._serve_metrics(client)
             if settings.llm == "openai":
@@ -194,7 +201,7 @@ class TickLoop(NarratedLoop):
                 endpoints = {model.name: model.endpoint for model in settings.asked_models()}
                 said = readiness.unreachable if readiness is not None else set()
                 watch = EndpointWatch(run, endpoints, said)
-                self.watchers.append(watch.committed)
+                self._loop.watchers.append(watch.committed)
                 self._resources.callback(self._tell_shortfalls, watch)
             self._readiness = readiness
             self._begins_without_workers = inline or settings.wait_seconds() >= PATIENT
@@ -204,35 +211,192 @@ class TickLoop(NarratedLoop):
             self._resources = self._resources.pop_all()
 
     def __iter__(self) -> Iterator[Tick]:
-        ticks = super().__iter__()
+        """Hand over the ticks. Whoever breaks off and iterates again goes on with the next one.
+
+        Raises:
+            LedgerError: when an error has ended this loop, or it is closed.
+        """
+        ticks = iter(self._loop)
         if self.tells:
             self._tell_pace()
         if self._readiness is not None:
             self._readiness.wait(lambda: self.stopping, for_workers=not self._begins_without_workers)
         return ticks
 
-    def _tell_pace(self) -> None:
-        from hosting.pace_fit import is_paced, log_unfit_kinds, usual_seconds
+    # -- the world's turn ----------------------------------------------------------------------------
 
-        if is_paced(self.settings):
-            usual = usual_seconds(self.ledger.client)
-            log_unfit_kinds(self.ledger.run, self.settings, self.mind.latencies, len(self.mind.streams), usual)
+    def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
+        """An owner perceived something; it is appended to its stream with this tick.
 
-    def _serve_metrics(self, client: Redis) -> None:
-        from hosting.metrics import HostMetrics
-        from workers.jobs.metrics import serve
+        Its game time is at most a day after the tick's and thirty days before it.
 
-        metrics = HostMetrics(client, self.ledger.run)
-        server = serve(self.settings, metrics.registry)
-        self._resources.callback(server.server_close)
-        self._resources.callback(server.shutdown)
-        self.watchers.append(metrics.committed)
+        Raises:
+            InputError: for an unknown owner, a malformed entry or one that is too long; nothing else is affected.
+            UsageError: outside of the loop's body, as for each of these calls.
+        """
+        self._loop.calls.observe(owner, entry)
 
-    def _tell_shortfalls(self, watch: EndpointWatch) -> None:
-        from workers.llm.address import servers_of
+    def event(self, owner: str, event: Event | Mapping[str, Any]) -> Strategy:
+        """Something happened that an owner is to remember.
 
-        if self.tells:
-            watch.tell_shortfalls(servers_of(self.settings))
+        It is appended to the owner's stream with this tick, in the style and within the limits of the run's routing;
+        what is worth it is worked into the owner's long-term summary later. Returns which of the two will happen.
+
+        Raises:
+            InputError: for an unknown owner or group, a malformed event, or a type of event without a rule.
+        """
+        return self._loop.calls.event(owner, event)
+
+    def left_location(self, location: str, present: Iterable[str] = ()) -> None:
+        """The players leave a location (its id): it recounts the visit, and so does each NPC that was spoken of.
+
+        What was said is taken from the stream of the owner "world", where the host appends it with its location.
+
+        Args:
+            present: owners of the NPCs that are there.
+
+        Raises:
+            InputError: for an empty location, or when the location, an NPC or the world is no owner of this run.
+        """
+        self._loop.calls.left_location(location, present)
+
+    def story_event(
+        self, kind: str, tags: Sequence[str] = (), related: Mapping[str, str | Sequence[str]] | None = None
+    ) -> None:
+        """The story went on: the world recounts what has happened since its last memory.
+
+        Args:
+            kind: "objective_completed", "quest_completed", "act_progressed", "location_cleared",
+                "encounter_completed", or any other.
+            related: ids of what it concerns: "quest_id", "encounter_id", "location_id", "npc_ids", or any other.
+
+        Raises:
+            InputError: for an empty kind, or when the world is no owner of this run.
+        """
+        self._loop.calls.story_event(kind, tags, related)
+
+    def request(
+        self,
+        kind: str,
+        owner: str,
+        *,
+        numbers: tuple[int, ...] | None = None,
+        reads: tuple[Reads, ...] = (),
+        priority: int = 0,
+        params: Mapping[str, Any] | None = None,
+        within: int | None = None,
+    ) -> None:
+        """Ask for a job outright, beyond what its cadence would do.
+
+        Args:
+            numbers: read just these entries of the owner; None: all live ones.
+            reads: what to read of other owners' streams as well.
+            params: what the kind takes: `act` "location", "activity" and "status", `plan` "status" and "unfinished",
+                `reflect` "since", other built-in kinds nothing; a kind of the host's own whatever it likes.
+            within: ticks after which the result is of no use any more; None: as the kind says. No model is asked whose
+                answer would come later: the kind's heuristic applies by then.
+
+        Raises:
+            InputError: for an unknown kind or owner, or parameters that are no JSON or that the kind does not take.
+        """
+        self._loop.calls.request(
+            kind, owner, numbers=numbers, reads=reads, priority=priority, params=params, within=within
+        )
+
+    def ask(self, effect: Effect) -> None:
+        """Apply an effect of the world's own with this tick, such as a plan item's status.
+
+        One whose precondition does not hold then is left out and counted as a warning.
+
+        Raises:
+            InputError: for a malformed effect.
+        """
+        self._loop.calls.ask(effect)
+
+    def join(self, owner: str, profile: Profile) -> None:
+        """An owner joins with this tick.
+
+        Raises:
+            InputError: for a name that is no owner's, is taken, or belonged to an owner that has left.
+        """
+        self._loop.calls.join(owner, profile)
+
+    def leave(self, owner: str) -> None:
+        """An owner leaves with this tick: its open jobs are cancelled, its stream is retired.
+
+        Raises:
+            InputError: for an unknown owner.
+        """
+        self._loop.calls.leave(owner)
+
+    def checkpoint(self, data: bytes) -> None:
+        """Keep the world's state with this tick; on resume the world is restored from the last one.
+
+        Raises:
+            InputError: for anything but bytes.
+        """
+        self._loop.calls.checkpoint(data)
+
+    def scope_context(self, location: str, present: Sequence[str] = (), count: int = MAX_ENTRIES) -> str:
+        """The latest memories of a location, of the NPCs that are there and of the world, as lines of a prompt.
+
+        Raises:
+            InputError: for a location, an NPC or a number of lines that is none.
+        """
+        return self._loop.calls.scope_context(location, present, count)
+
+    # -- where the run stands ------------------------------------------------------------------------
+
+    @property
+    def tick(self) -> int:
+        """The last tick that is committed."""
+        return self._loop.tick
+
+    @property
+    def digest(self) -> str:
+        """The digest of the run at that tick."""
+        return self._loop.digest
+
+    @property
+    def restored(self) -> bytes | None:
+        """The world's last checkpoint; None: there is none."""
+        return self._loop.restored
+
+    @property
+    def ended(self) -> Counter[tuple[str, str, str]]:
+        """Kind, source and reason of the jobs that ended in this process."""
+        return self._loop.ended
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the present tick is the last one of this host."""
+        return self._loop.stopping
+
+    @property
+    def tick_seconds(self) -> Sequence[float]:
+        """The seconds that each of the newest ticks cost the host, waiting and the world's turn excluded."""
+        return self._loop.tick_seconds
+
+    @property
+    def watchers(self) -> list[Watcher]:
+        """Functions that are called after each commit."""
+        return self._loop.watchers
+
+    @property
+    def ledger(self) -> HostLedger:
+        """The ledger of the run."""
+        return self._loop.ledger
+
+    @property
+    def state(self) -> RunState:
+        """The state of the run in memory, to be read only."""
+        return self._loop.state
+
+    # -- leaving -------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
+        self._loop.stop()
 
     def close(self, *, commit: bool = True) -> None:
         """Leave the run, and stop what this loop started. The run stays in the data folder, to be resumed or replayed.
@@ -243,14 +407,14 @@ class TickLoop(NarratedLoop):
         Raises:
             Fenced, LedgerUnavailable: when the open tick cannot be committed; its processes stop all the same.
         """
-        if self.forked:
+        if self._loop.calls.forked:
             self._resources.pop_all()  # they are the parent's: its server and its workers go on
             return
         with self._resources:
-            if commit and not self.body_failed:
-                self.finish()
+            if commit and not self._loop.body_failed:
+                self._loop.finish()
             else:
-                self.abandon()
+                self._loop.abandon()
 
     def __enter__(self) -> Self:
         return self
@@ -258,14 +422,45 @@ class TickLoop(NarratedLoop):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None or self.forked:
+        if error is None or self._loop.calls.forked:
             self.close()
             return
         try:
-            self.abandon()
+            self._loop.abandon()
         finally:
             # An error does not wait for jobs in flight; what they spent and cannot report stays charged in full.
             self._resources.__exit__(kind, error, trace)
+
+    def __reduce__(self) -> NoReturn:
+        raise UsageError(
+            f"the loop of run {self.state.run!r} cannot be pickled or copied, with connections and processes of its "
+            "own: use it where it was opened"
+        )
+
+    # -- its parts -----------------------------------------------------------------------------------
+
+    def _tell_pace(self) -> None:
+        from hosting.pace_fit import is_paced, log_unfit_kinds, usual_seconds
+
+        if is_paced(self.settings):
+            usual = usual_seconds(self.ledger.client)
+            log_unfit_kinds(self.ledger.run, self.settings, self.state.latencies, len(self.state.streams), usual)
+
+    def _serve_metrics(self, client: Redis) -> None:
+        from hosting.metrics import HostMetrics
+        from workers.jobs.metrics import serve
+
+        metrics = HostMetrics(client, self.ledger.run)
+        server = serve(self.settings, metrics.registry)
+        self._resources.callback(server.server_close)
+        self._resources.callback(server.shutdown)
+        self._loop.watchers.append(metrics.committed)
+
+    def _tell_shortfalls(self, watch: EndpointWatch) -> None:
+        from workers.llm.address import servers_of
+
+        if self.tells:
+            watch.tell_shortfalls(servers_of(self.settings))
 
 
 def _check_model(settings: Settings) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scheduler.tick.loop import Tick, TickLoop
+from hosting.tick_loop import TickLoop
+from scheduler.tick.loop import Tick
 from simulation.world import World
 
 CHECKPOINT_EVERY = 60  # ticks

@@ -81,7 +81,7 @@ def _live(agent: str, settings: dict[str, Any]) -> Iterator[Thought]:
                 note = notes[ended.key]
                 why = f", for the model failed: {note.failure}" if note.failure else ""
                 maker = "model" if note.source == "llm" else f"heuristic{why}"
-                asked_at = loop.mind.facts.minute(ended.key.tick)
+                asked_at = loop.state.facts.minute(ended.key.tick)
                 for effect in ended.effects:
                     if isinstance(effect, Append):
                         yield Thought(ended.key.kind, *_told(effect.entry), maker)

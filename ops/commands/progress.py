@@ -11,9 +11,10 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from hosting.tick_loop import TickLoop
 from memory.clock import clock_time, day_number
 from scheduler.budget.budget import BudgetView, Cell, format_limit, window_of
-from scheduler.tick.loop import Tick, TickLoop
+from scheduler.tick.loop import Tick
 
 PLAIN_EVERY = 240  # game minutes between two lines where no bar can be drawn
 
@@ -58,7 +59,7 @@ class RunProgress:
             return self._bar
         self._bar.update(self._task, completed=tick.number, description=_moment(tick))
         lines = [f"jobs    {jobs_line(self._loop.ended)}"]
-        lines += [f"budget  {line}" for line in budget_left(self._loop.mind.view, tick)]
+        lines += [f"budget  {line}" for line in budget_left(self._loop.state.view, tick)]
         return Group(self._bar, *(Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in lines))
 
 

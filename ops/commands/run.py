@@ -151,7 +151,7 @@ def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, e
         ) as loop:  # fmt: skip
             loop.tells = False
             for line in paced_lines(
-                loop.settings, loop.mind.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
+                loop.settings, loop.state.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
             ):
                 err.print(line, highlight=False, soft_wrap=True)
             progress = RunProgress(loop, made.ticks, err)

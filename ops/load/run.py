@@ -94,8 +94,8 @@ class LoadTest:
             return figures(
                 profile,
                 self.recorder,
-                open_reflections=sum(key.kind == KIND for key in loop.mind.open),
-                waiting=loop.mind.steering.throttle.postponing.waiting,
+                open_reflections=sum(key.kind == KIND for key in loop.state.open),
+                waiting=loop.state.steering.throttle.postponing.waiting,
                 interval=settings.throttle_interval,
             )
 

@@ -12,13 +12,10 @@ from memory.effects import Effect, losses
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.budget.admission import DEFER_TICKS, Decided, admit
-from scheduler.budget.budget import BudgetView
 from scheduler.budget.repairs import admit_repairs, is_time
-from scheduler.budget.rules import Rules
 from scheduler.config.controls import Control, ControlRequest
-from scheduler.config.facts import Facts
 from scheduler.config.tiers import ModelOption
-from scheduler.engine import retention as upkeep
+from scheduler.engine import retention
 from scheduler.engine.boundary import Closing, cancelled, close_due
 from scheduler.engine.job_factory import job_of, line_of
 from scheduler.engine.open_jobs import OpenJob, counted, open_job
@@ -29,7 +26,7 @@ from scheduler.engine.turn import Deferred, FinishedTick, WorldTurn
 from scheduler.journal.history import Change, note_served
 from scheduler.journal.lines import Core, Correction, EndNote, Postponed, Stepped
 from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.answers import DueJob, LateAnswer, Learned, RetriedAttempt
+from scheduler.ledger.answers import BoundaryInput
 from scheduler.steering.cadence import due_now
 from tasks.job import Cost, JobKey, Request
 from tasks.recount import Recount
@@ -43,120 +40,122 @@ class Steered(NamedTuple):
     cancelled: list[Closing]
 
 
-class RunEngine(RunState):
-    """A run's state, and what one tick does to it."""
+class BegunTick(NamedTuple):
+    """The results of a boundary that the end of its tick journals."""
 
-    def __init__(self, *, run: str, rules: Rules, facts: Facts, view: BudgetView) -> None:
-        super().__init__(run=run, rules=rules, facts=facts, view=view)
-        self.away = False  # the ledger is: nothing can be admitted
-        self._remembering = Remembering(coalesce=rules.coalesce)
-        self._closings: list[Closing] = []
-        self._late: list[Closing] = []
-        self._corrected: tuple[Correction, ...] = ()
-        self._timed: tuple[Timed, ...] = ()
+    closings: tuple[Closing, ...] = ()
+    late: tuple[Closing, ...] = ()
+    corrected: tuple[Correction, ...] = ()
+    timed: tuple[Timed, ...] = ()
+
+
+class RunEngine:
+    """The steps of a tick on the state of a run: its boundary, `begin`, and what follows the world's turn, `end`."""
+
+    def __init__(self, state: RunState) -> None:
+        self.state = state
+        self._remembering = Remembering(coalesce=state.rules.coalesce)
+        self._begun = BegunTick()
 
     # -- a tick ------------------------------------------------------------------------------------
 
-    def begin(
-        self,
-        tick: int,
-        rows: Sequence[DueJob],
-        offers: Sequence[LateAnswer] = (),
-        learned: Sequence[Learned] = (),
-        timed: Sequence[Timed | None] = (),
-        retries: Sequence[RetriedAttempt] = (),
-    ) -> list[Change]:
-        """The boundary: end what is due and apply it, then what came late. Returns the changes for the world, in order.
+    def begin(self, tick: int, boundary: BoundaryInput) -> list[Change]:
+        """Pass the boundary: end the jobs that are due, apply their effects, then those of late answers.
 
-        Args:
-            offers: answers that came after their job's end.
-            learned: what ended jobs came to.
-            timed: when answers were there.
-            retries: what earlier attempts of jobs have used.
+        Returns:
+            The changes for the world, in order.
         """
-        minute, jobs = self.facts.minute(tick), {}
-        self._timed = self.latencies.take(timed, tick, self.open)
-        self.retries.see(retries)
-        self._closings = close_due(
-            rows, self.open, self.streams, tick=tick, kind_of=self.rules.kind_of, case_of=self.case_of
+        state = self.state
+        minute, jobs = state.facts.minute(tick), {}
+        timed = state.latencies.take(boundary.timed, tick, state.open)
+        state.retries.see(boundary.retries)
+        closings = close_due(
+            boundary.rows, state.open, state.streams, tick=tick, kind_of=state.rules.kind_of, case_of=state.case_of
         )
-        for closing in self._closings:
+        for closing in closings:
             key = closing.ended.key
-            item = self.open.pop(key)
+            item = state.open.pop(key)
             jobs[key] = item.job
-            self.latencies.ended(key)
-            self.view.move(item.cells, counted(item), closing.counts_as)
-            self.corrections.charge(closing, item, tick, waits=self.rules.waits)
-            self.cadence.touch(key.owner)
+            state.latencies.ended(key)
+            state.view.move(item.cells, counted(item), closing.counts_as)
+            state.corrections.charge(closing, item, tick, waits=state.rules.waits)
+            state.cadence.touch(key.owner)
             if closing.ended.end == "stale":
-                self.warnings["job.stale"] += 1
+                state.warnings["job.stale"] += 1
             else:
                 self._count_losses(closing.ended.effects)
-                self.rater.learn(self.streams, closing.ended.effects)
+                state.rater.learn(state.streams, closing.ended.effects)
             self._learn_usage(closing.note, item)
-            if closing.ended.reason == "late" and self.due.follows(key.kind, item.job.model):
-                self.latencies.overdue(key, item.job.model, item.job.ahead, tick)
+            if closing.ended.reason == "late" and state.due.follows(key.kind, item.job.model):
+                state.latencies.overdue(key, item.job.model, item.job.ahead, tick)
             if closing.note.refusal:
-                self.warnings["job.effects_refused"] += 1
+                state.warnings["job.effects_refused"] += 1
             elif closing.ended.reason != "none" and not closing.ended.effects:
-                self.warnings["job.nothing_recorded"] += 1
-        self._late = self.late.take(offers, self.streams, tick, minute)
-        late = [closing.note for closing in self._late]
-        self.retries.see_late(late, self.corrections.charged, {known.key for known in learned})
-        for closing in self._late:
-            self.cadence.touch(closing.ended.key.owner)
+                state.warnings["job.nothing_recorded"] += 1
+        late = state.late.take(boundary.late_answers, state.streams, tick, minute)
+        learned = {known.key for known in boundary.learned}
+        state.retries.see_late((closing.note for closing in late), state.corrections.charged, learned)
+        for closing in late:
+            state.cadence.touch(closing.ended.key.owner)
             if closing.ended.end != "applied":
-                self.warnings["job.late_answer_unused"] += 1
-        self.late.expect(self._closings, jobs, self.streams, minute)
-        self._corrected = self.corrections.take(learned, self.view)
-        self._count_answers()
-        return [change for closing in (*self._closings, *self._late) for change in closing.changes]
+                state.warnings["job.late_answer_unused"] += 1
+        state.late.expect(closings, jobs, state.streams, minute)
+        corrected = state.corrections.take(boundary.learned, state.view)
+        self._count_answers(timed)
+        self._begun = BegunTick(tuple(closings), tuple(late), corrected, timed)
+        return [change for closing in (*closings, *late) for change in closing.changes]
 
-    def end(self, tick: int, turn: WorldTurn) -> FinishedTick:
-        """The rest of the tick: what the world did is written, limits are made to hold, new jobs are admitted."""
-        minute = self.facts.minute(tick)
+    def end(
+        self, tick: int, turn: WorldTurn, controls: Sequence[ControlRequest | None] = (), *, away: bool = False
+    ) -> FinishedTick:
+        """End the tick: remember what the world did in its turn, enforce the limits of memory, and admit new jobs.
+
+        Args:
+            controls: requests of operators.
+            away: whether the ledger is away, so that no job can be admitted.
+        """
+        state = self.state
+        begun, self._begun = self._begun, BegunTick()
+        minute = state.facts.minute(tick)
         joins, leaves = dict(sorted(turn.joins.items())), sorted(turn.leaves)
         changed_facts = self._join(tick, joins)
         gone = self._leave(leaves, tick)
-        asked = self._ask(tick, turn.world_effects)
-        remembered = self._remembering.take_in(self.streams, turn.observed, tick, self.facts.limits)
-        changed = {effect.owner for one in (*self._closings, *self._late) for effect in one.ended.effects}
-        changed |= {effect.owner for effect in asked} | {owner for owner, _ in turn.observed}
-        here = sorted(changed & self.streams.keys())
-        rated = self.rater.rate(self.streams, here, tick)
-        names = self.display_names()
-        cuts = upkeep.cut(self.streams, here, self.facts.limits, tick=tick, minute=minute, names=names)
+        world_effects = self._apply_of_world(tick, turn.world_effects)
+        remembered = self._remembering.take_in(state.streams, turn.observed, tick, state.facts.limits)
+        changed = {effect.owner for one in (*begun.closings, *begun.late) for effect in one.ended.effects}
+        changed |= {effect.owner for effect in world_effects} | {owner for owner, _ in turn.observed}
+        here = sorted(changed & state.streams.keys())
+        rated = state.rater.rate(state.streams, here, tick)
+        names = state.display_names()
+        cuts = retention.cut(state.streams, here, state.facts.limits, tick=tick, minute=minute, names=names)
         self._count_losses(cuts)
-        deleted = upkeep.forget(self.streams, self.facts, self.open.values(), tick)
+        deleted = retention.forget(state.streams, state.facts, state.open.values(), tick)
         for owner in here:
-            self.cadence.touch(owner)
+            state.cadence.touch(owner)
         for owner in leaves:
-            self.cadence.forget(owner)
+            state.cadence.forget(owner)
             self._remembering.forget(owner)
-            self.steering.throttle.postponing.forget(owner)
-        steered = self._steer(turn.controls, tick, minute)
-        gone += steered.cancelled
+            state.steering.throttle.postponing.forget(owner)
+        steered = self._steer(controls, begun.closings, tick, minute)
         requests = [request for request in turn.requests if request.owner not in leaves]
-        decided, postponed = self._decide(tick, minute, [*requests, *self._recounts(turn.triggers)])
+        decided, postponed = self._decide(tick, minute, [*requests, *self._recounts(turn.triggers)], away=away)
         opened = self._open(minute, decided)
         if postponed:
-            self.warnings["reflect.postponed"] += len(postponed)
-        self.late.forget(self.streams, leaves, minute)
-        self.corrections.forget(tick)
-        self.steering.settle(any(item.admitted for item in self.open.values()))
-        closings, self._closings = self._closings + gone, []
-        late, self._late = self._late, []
-        corrected, self._corrected = self._corrected, ()
+            state.warnings["reflect.postponed"] += len(postponed)
+        state.late.forget(state.streams, leaves, minute)
+        state.corrections.forget(tick)
+        state.steering.settle(any(item.admitted for item in state.open.values()))
+        closings = [*begun.closings, *gone, *steered.cancelled]
         core = Core(
             tick=tick,
             minute=minute,
             unread=self._leave_out(),
             joined=tuple(joins.items()),
             left=tuple(leaves),
-            facts=self.facts if changed_facts else None,
+            facts=state.facts if changed_facts else None,
             ended=tuple(closing.ended for closing in closings),
-            late=tuple(closing.ended for closing in late),
-            world_effects=tuple(asked),
+            late=tuple(closing.ended for closing in begun.late),
+            world_effects=tuple(world_effects),
             observed=remembered.observed,
             waiting=remembered.waiting,
             repeated=remembered.repeated,
@@ -170,203 +169,219 @@ class RunEngine(RunState):
         )
         outcome = FinishedTick(
             core=core,
-            notes=self.retries.close(closing.note for closing in closings),
-            late=tuple(closing.note for closing in late),
-            corrected=corrected,
-            retried=self.retries.rest(self.open, {closing.ended.key for closing in closings}),
-            timed=self._timed,
-            closed=tuple(closing.ended.key for closing in closings),
+            notes=state.retries.close(closing.note for closing in closings),
+            late=tuple(closing.note for closing in begun.late),
+            corrected=begun.corrected,
+            retried=state.retries.rest(state.open, {closing.ended.key for closing in closings}),
+            timed=begun.timed,
+            answered=self._answered(begun.timed),
             opened=tuple(opened),
-            streams=tuple(self.streams[owner] for owner in sorted(self.streams) if self.streams[owner].changes),
+            streams=tuple(state.streams[owner] for owner in sorted(state.streams) if state.streams[owner].changes),
         )
         for owner in leaves:
-            del self.streams[owner], self.profiles[owner]
+            del state.streams[owner], state.profiles[owner]
         return outcome
 
     def _leave_out(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Say with the first tick of a resumed run what it was resumed without."""
+        state = self.state
         gone: dict[str, list[int]] = {}
-        for one in self.left_out:
+        for one in state.left_out:
             gone.setdefault(one.owner, []).append(one.number)
-            self.warnings["memory.unreadable"] += 1
-        self.left_out = []
+            state.warnings["memory.unreadable"] += 1
+        state.left_out = []
         return tuple((owner, tuple(sorted(numbers))) for owner, numbers in sorted(gone.items()))
 
     # -- its parts ---------------------------------------------------------------------------------
 
     def _join(self, tick: int, joins: Mapping[str, Profile]) -> bool:
-        if not joins and self.facts_at.get(self.facts_version) is self.facts:
+        state = self.state
+        if not joins and state.facts_at.get(state.facts_version) is state.facts:
             return False
         for owner, profile in joins.items():
-            self.streams[owner] = Stream(owner)
-            self.profiles[owner] = profile
-            self.cadence.touch(owner)
-        names = {owner: self.profiles[owner].name for owner in sorted(self.profiles) if owner.startswith("agent:")}
-        self.facts = msgspec.structs.replace(self.facts, names=names)
-        self.facts_version = tick
-        self.facts_at[tick] = self.facts
+            state.streams[owner] = Stream(owner)
+            state.profiles[owner] = profile
+            state.cadence.touch(owner)
+        names = {owner: state.profiles[owner].name for owner in sorted(state.profiles) if owner.startswith("agent:")}
+        state.facts = msgspec.structs.replace(state.facts, names=names)
+        state.facts_version = tick
+        state.facts_at[tick] = state.facts
         return True
 
     def _leave(self, leaves: Iterable[str], tick: int) -> list[Closing]:
+        state = self.state
         gone: list[Closing] = []
         for owner in leaves:
-            read = [k for k, item in self.open.items() if any(r.owner == owner for r in item.job.reads)]
+            read = [k for k, item in state.open.items() if any(r.owner == owner for r in item.job.reads)]
             gone += self._cancel(read, tick)
-            self.deferred = [waiting for waiting in self.deferred if waiting.request.owner != owner]
-            self.retired.add(owner)
+            state.deferred = [waiting for waiting in state.deferred if waiting.request.owner != owner]
+            state.retired.add(owner)
         return gone
 
     def _cancel(self, keys: Iterable[JobKey], tick: int) -> list[Closing]:
-        closings = [cancelled(self.open[key]) for key in sorted(keys)]
+        state = self.state
+        closings = [cancelled(state.open[key]) for key in sorted(keys)]
         for closing in closings:
-            item = self.open.pop(closing.ended.key)
-            self.view.move(item.cells, counted(item), closing.counts_as)
-            self.corrections.charge(closing, item, tick, waits=self.rules.waits)
-            self.latencies.ended(closing.ended.key)
-            self.cadence.touch(closing.ended.key.owner)
+            item = state.open.pop(closing.ended.key)
+            state.view.move(item.cells, counted(item), closing.counts_as)
+            state.corrections.charge(closing, item, tick, waits=state.rules.waits)
+            state.latencies.ended(closing.ended.key)
+            state.cadence.touch(closing.ended.key.owner)
         return closings
 
-    def _steer(self, asked: Sequence[ControlRequest | None], tick: int, minute: int) -> Steered:
-        """Apply what operators ask for, and let the controller of the cadence take its step."""
-        before = self.steering.mode
-        self.steering.throttle.see((closing.ended for closing in self._closings), tick)
-        controls = self.steering.take(asked, tick, minute)
-        stepped = self.steering.throttle.step(self.view, minute, self.facts.minute(tick - 1))
-        if before == "draining" and self.steering.mode in ("running", "paused"):
-            self.touch_all()
+    def _steer(
+        self, requested: Sequence[ControlRequest | None], closings: Sequence[Closing], tick: int, minute: int
+    ) -> Steered:
+        """Apply the requests of operators, and let the controller of the cadence take its step."""
+        state = self.state
+        before = state.steering.mode
+        state.steering.throttle.see((closing.ended for closing in closings), tick)
+        controls = state.steering.take(requested, tick, minute)
+        stepped = state.steering.throttle.step(state.view, minute, state.facts.minute(tick - 1))
+        if before == "draining" and state.steering.mode in ("running", "paused"):
+            state.touch_all()
         gone: list[Closing] = []
-        if self.steering.mode == "cancelled":
-            gone, self.deferred = self._cancel(self.open, tick), []
+        if state.steering.mode == "cancelled":
+            gone, state.deferred = self._cancel(state.open, tick), []
         return Steered(controls, stepped, gone)
 
-    def _count_answers(self) -> None:
-        """Count jobs whose answers wait for their due ticks as what these used."""
-        for fact in self._timed:
-            item = self.open.get(fact.key)
+    def _count_answers(self, timed: Iterable[Timed]) -> None:
+        """Count a job whose answer waits for its due tick as what its call used."""
+        state = self.state
+        for fact in timed:
+            item = state.open.get(fact.key)
             if item is not None and item.admitted and fact.used != Cost():
-                self.view.move(item.cells, counted(item), fact.used)
-                self.open[fact.key] = msgspec.structs.replace(item, answered=fact.used)
+                state.view.move(item.cells, counted(item), fact.used)
+                state.open[fact.key] = msgspec.structs.replace(item, answered=fact.used)
 
-    def answered_now(self) -> list[OpenJob]:
+    def _answered(self, timed: Iterable[Timed]) -> tuple[OpenJob, ...]:
         """Return the open jobs of which this tick's boundary has learned what their calls used."""
-        found = {fact.key: self.open[fact.key] for fact in self._timed if fact.key in self.open}
-        return [item for item in found.values() if item.answered is not None]
+        found = {fact.key: self.state.open[fact.key] for fact in timed if fact.key in self.state.open}
+        return tuple(item for item in found.values() if item.answered is not None)
 
     def _learn_usage(self, note: EndNote, item: OpenJob) -> None:
+        state = self.state
         if note.count is not None:
-            self.estimates.learn(note.model, note.count)
+            state.estimates.learn(note.model, note.count)
         if note.saved:
             return
         if note.unreported:
-            self.warnings["job.usage_unreported"] += 1
+            state.warnings["job.usage_unreported"] += 1
         if note.usage.tokens > item.job.reserved.tokens and note.model:
-            self.warnings["job.overrun"] += 1
+            state.warnings["job.overrun"] += 1
 
-    def _ask(self, tick: int, effects: Iterable[Effect]) -> list[Effect]:
-        asked = []
+    def _apply_of_world(self, tick: int, effects: Iterable[Effect]) -> list[Effect]:
+        """Apply the effects that the world requested, and return those whose preconditions hold."""
+        state = self.state
+        applied = []
         for effect in effects:
-            if unmet(self.streams, (effect,)) is not None:
-                self.warnings["world.effect_refused"] += 1
+            if unmet(state.streams, (effect,)) is not None:
+                state.warnings["world.effect_refused"] += 1
                 continue
-            apply(self.streams, (effect,), tick)
-            asked.append(effect)
-        return asked
+            apply(state.streams, (effect,), tick)
+            applied.append(effect)
+        return applied
 
     def _count_losses(self, effects: Iterable[Effect]) -> None:
         for loss in losses(effects):
-            self.warnings[loss.name] += loss.amount
+            self.state.warnings[loss.name] += loss.amount
 
     def _recounts(self, new: Iterable[ScopeTrigger]) -> list[Request]:
         """What scopes have to tell now; one that is busy tells it later."""
-        if Recount.name in self.rules.disabled:
-            self.triggers = []
+        state = self.state
+        if Recount.name in state.rules.disabled:
+            state.triggers = []
             return []
-        if not new and not self.triggers:
+        if not new and not state.triggers:
             return []
-        requests, self.triggers = recounts([*self.triggers, *new], self._staying(), self.profiles, self.busy(()))
+        requests, state.triggers = recounts([*state.triggers, *new], self._staying(), state.profiles, state.busy(()))
         return requests
 
     def _staying(self) -> Mapping[str, Stream]:
         """The streams of those who do not leave with this tick: no job may be opened for the others."""
-        return {owner: stream for owner, stream in self.streams.items() if owner not in self.retired}
+        state = self.state
+        return {owner: stream for owner, stream in state.streams.items() if owner not in state.retired}
 
     def _decide(
-        self, tick: int, minute: int, requests: Sequence[Request]
+        self, tick: int, minute: int, requests: Sequence[Request], *, away: bool
     ) -> tuple[list[Decided], tuple[Postponed, ...]]:
-        again = [waiting.request for waiting in self.deferred if waiting.at <= tick]
-        self.deferred = [waiting for waiting in self.deferred if waiting.at > tick]
-        due, postponed = self._due(tick, minute, again) if self.steering.admits else ([], ())
-        if self.steering.mode == "cancelled":
+        state = self.state
+        again = [waiting.request for waiting in state.deferred if waiting.at <= tick]
+        state.deferred = [waiting for waiting in state.deferred if waiting.at > tick]
+        due, postponed = self._due(tick, minute, again) if state.steering.admits else ([], ())
+        if state.steering.mode == "cancelled":
             return [], ()
 
         def offers_of(request: Request) -> Sequence[ModelOption]:
-            return self.rules.offers(request, lambda owner: self.moment(owner, tick, minute))
+            return state.rules.offers(request, lambda owner: state.moment(owner, tick, minute))
 
         decided = admit(
             [*again, *requests, *due],
             tick=tick,
             minute=minute,
-            view=self.view,
-            kind_of=self.rules.kind_of,
+            view=state.view,
+            kind_of=state.rules.kind_of,
             offers_of=offers_of,
-            last_served=self.last_served,
-            due=self.due,
-            closed="away" if self.away else "" if self.steering.admits else self.steering.mode,
+            last_served=state.last_served,
+            due=state.due,
+            closed="away" if away else "" if state.steering.admits else state.steering.mode,
         )
-        busy = self.busy(d.request for d in decided)
-        decided += self.steering.retry(
-            self._staying(), tick=tick, minute=minute, offers_of=offers_of, busy=busy, due=self.due
+        busy = state.busy(d.request for d in decided)
+        decided += state.steering.retry(
+            self._staying(), tick=tick, minute=minute, offers_of=offers_of, busy=busy, due=state.due
         )
-        admits = self.steering.admits and not self.away
-        if admits and is_time(minute, self.facts.minute(tick - 1), self.rules.repair_from):
-            busy = self.busy(d.request for d in decided)
+        admits = state.steering.admits and not away
+        if admits and is_time(minute, state.facts.minute(tick - 1), state.rules.repair_from):
+            busy = state.busy(d.request for d in decided)
             decided += admit_repairs(
                 self._staying(),
                 tick=tick,
                 minute=minute,
-                view=self.view,
-                rules=self.rules,
+                view=state.view,
+                rules=state.rules,
                 offers_of=offers_of,
                 busy=busy,
-                due=self.due,
+                due=state.due,
             )
         for d in decided:
             if d.successor is not None:
                 within = d.request.within and d.request.within - DEFER_TICKS
                 request = msgspec.structs.replace(d.request, trial=d.successor.trial, within=within)
-                self.deferred.append(Deferred(d.successor.tick, request))
+                state.deferred.append(Deferred(d.successor.tick, request))
             elif d.decision == "admitted":
-                note_served(self.streams, d.key)
+                note_served(state.streams, d.key)
         return decided, postponed
 
     def _due(self, tick: int, minute: int, again: Iterable[Request]) -> tuple[list[Request], tuple[Postponed, ...]]:
         """What is due by cadence, less what is throttled."""
-        busy = self.busy(again)
-        found = self.cadence.due(tick, lambda owner: self.moment(owner, tick, minute), busy)
+        state = self.state
+        busy = state.busy(again)
+        found = state.cadence.due(tick, lambda owner: state.moment(owner, tick, minute), busy)
 
         def again_due(kind: str, owner: str) -> Iterable[Request]:
-            return () if busy(kind, owner) else due_now(self.rules.kind_of(kind), self.moment(owner, tick, minute))
+            return () if busy(kind, owner) else due_now(state.rules.kind_of(kind), state.moment(owner, tick, minute))
 
-        limits = self.facts.limits
-        return self.steering.throttle.sift(
-            found, self.streams, minute=minute, interval=limits.reflection_interval, again=again_due,
+        limits = state.facts.limits
+        return state.steering.throttle.sift(
+            found, state.streams, minute=minute, interval=limits.reflection_interval, again=again_due,
             enough=None if limits.reflection_trigger == "interval" else limits.reflection_trigger_max,
         )  # fmt: skip
 
     def _open(self, minute: int, decided: Iterable[Decided]) -> list[OpenJob]:
+        state = self.state
         opened = []
         for d in decided:
             if d.decision in ("admitted", "heuristic"):
                 job = job_of(
                     d,
-                    run=self.run,
+                    run=state.run,
                     minute=minute,
-                    rules=self.rules,
-                    streams=self.streams,
-                    retired=self.retired,
-                    facts=self.facts_version,
-                    correction=self.estimates.correction(d.model),
+                    rules=state.rules,
+                    streams=state.streams,
+                    retired=state.retired,
+                    facts=state.facts_version,
+                    correction=state.estimates.correction(d.model),
                 )
                 opened.append(open_job(d, job))
-                self.open[d.key] = opened[-1]
+                state.open[d.key] = opened[-1]
         return opened

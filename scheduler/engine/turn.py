@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -11,12 +11,11 @@ from memory.effects import Effect, Loss, losses
 from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
-from scheduler.config.controls import ControlRequest
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.engine.triggers import ScopeTrigger
 from scheduler.journal.lines import Core, Correction, EndNote, Retried
 from scheduler.ledger.answer_times import Timed
-from tasks.job import JobKey, Request
+from tasks.job import Request
 
 
 class Deferred(msgspec.Struct, frozen=True):
@@ -36,7 +35,6 @@ class WorldTurn:
     observed: list[tuple[str, Entry]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     triggers: list[ScopeTrigger] = field(default_factory=list)
-    controls: Sequence[ControlRequest | None] = ()  # what operators ask for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +47,7 @@ class FinishedTick:
     corrected: tuple[Correction, ...]
     retried: tuple[Retried, ...]
     timed: tuple[Timed, ...]
-    closed: tuple[JobKey, ...]
+    answered: tuple[OpenJob, ...]  # of which the boundary has learned what their calls used
     opened: tuple[OpenJob, ...]
     streams: tuple[Stream, ...]  # those that may have changed
 

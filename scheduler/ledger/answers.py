@@ -63,30 +63,31 @@ class RetriedAttempt(NamedTuple):
     used: Cost
 
 
+class BoundaryInput(NamedTuple):
+    """Everything that the ledger shows the host for a boundary. No boundary has taken any of it yet."""
+
+    rows: list[DueJob]
+    controls: Sequence[ControlRequest | None] = ()  # requests of operators
+    late_answers: Sequence[LateAnswer] = ()  # answers that came after their jobs' ends
+    learned: Sequence[Learned] = ()  # the costs of ended jobs
+    timed: Sequence[Timed | None] = ()  # the times at which answers were there
+    retries: Sequence[RetriedAttempt] = ()  # the usage of earlier attempts, which no tick has journalled
+
+
 class Collected(NamedTuple):
     """The answer to `collect`."""
 
-    rows: list[DueJob]
+    boundary: BoundaryInput
     attempts: dict[str, Attempt]  # by token
     beats: dict[str, int]  # by worker
     unclaimed: list[str]  # job keys
-    asked: Sequence[ControlRequest | None] = ()  # what operators ask for and was not applied yet
-    offers: Sequence[LateAnswer] = ()  # answers that came after their job's end and were not taken yet
-    learned: Sequence[Learned] = ()  # what ended jobs came to and was not taken yet
-    timed: Sequence[Timed | None] = ()  # when answers were there, as far as no boundary has taken it
-    retries: Sequence[RetriedAttempt] = ()  # what earlier attempts have used and no tick has journalled
 
 
 class Advanced(NamedTuple):
     """The answer to `advance`."""
 
-    rows: list[DueJob]  # what is due at the next tick
+    boundary: BoundaryInput  # of the next tick
     deleted: list[str]  # windows
-    asked: Sequence[ControlRequest | None] = ()  # as in `Collected`
-    offers: Sequence[LateAnswer] = ()  # as in `Collected`
-    learned: Sequence[Learned] = ()  # as in `Collected`
-    timed: Sequence[Timed | None] = ()  # as in `Collected`
-    retries: Sequence[RetriedAttempt] = ()  # as in `Collected`
 
 
 MOST_FAILURE = 64  # characters of a class of failures

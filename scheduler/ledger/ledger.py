@@ -22,6 +22,7 @@ from scheduler.config.versions import SCHEMA
 from scheduler.ledger.answer_times import read_timed
 from scheduler.ledger.answers import (
     Advanced,
+    BoundaryInput,
     Collected,
     Told,
     read_attempts,
@@ -159,17 +160,12 @@ class HostLedger:
         answer = self._step(self._collect, [tick, apply, *expired])
         if answer is None:
             return None
-        rows, attempts, beats, unclaimed, asked, offers, learned, timed, retries = answer
+        rows, attempts, beats, unclaimed, *shown = answer
         return Collected(
-            rows=read_rows(rows),
+            boundary=self._boundary(rows, *shown),
             attempts=read_attempts(attempts),
             beats={beats[i].decode(): int(beats[i + 1]) for i in range(0, len(beats), 2)},
             unclaimed=sorted(key.decode() for key in unclaimed),
-            asked=read_asked(asked),
-            offers=read_offers(offers, self._unreadable),
-            learned=read_learned(learned, self._unreadable),
-            timed=read_timed(timed),
-            retries=read_retries(retries, self._unreadable),
         )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
@@ -194,10 +190,27 @@ class HostLedger:
         self._tick = commit.tick
         if not answer:
             return None
-        deleted = [raw.decode() for raw in answer[1]]
-        offers, learned = read_offers(answer[3], self._unreadable), read_learned(answer[4], self._unreadable)
-        timed, asked, retries = read_timed(answer[5]), read_asked(answer[2]), read_retries(answer[6], self._unreadable)
-        return Advanced(read_rows(answer[0]), deleted, asked, offers, learned, timed, retries)
+        rows, deleted, *shown = answer
+        return Advanced(self._boundary(rows, *shown), [raw.decode() for raw in deleted])
+
+    def _boundary(
+        self,
+        rows: list[bytes],
+        controls: list[bytes],
+        late_answers: list[bytes],
+        learned: list[bytes],
+        timed: list[bytes],
+        retries: list[bytes],
+    ) -> BoundaryInput:
+        """Read what a step's answer shows of the next boundary, in the order in which the scripts answer."""
+        return BoundaryInput(
+            rows=read_rows(rows),
+            controls=read_asked(controls),
+            late_answers=read_offers(late_answers, self._unreadable),
+            learned=read_learned(learned, self._unreadable),
+            timed=read_timed(timed),
+            retries=read_retries(retries, self._unreadable),
+        )
 
     def checkpoint(self, tick: int, streams: Mapping[str, bytes], *, entry: bytes = b"", chain: str = "") -> None:
         """Write streams of the journal's checkpoint at the committed tick; with `entry` it is complete.

@@ -9,8 +9,8 @@ import msgspec
 
 from memory.clock import DAY, day_of
 from scheduler.config.versions import SCHEMA
-from scheduler.engine.engine import RunEngine
 from scheduler.engine.open_jobs import answered_writes, job_writes
+from scheduler.engine.run_state import RunState
 from scheduler.engine.turn import FinishedTick
 from scheduler.journal.lines import OpenNote, TickNotes, write_line
 from scheduler.ledger.ledger import Commit, HostLedger, Write
@@ -32,9 +32,9 @@ class HostPace(NamedTuple):
 class Committer:
     """Turns a run's finished ticks into commits."""
 
-    def __init__(self, ledger: HostLedger, mind: RunEngine, windows: set[str], seals: Seals) -> None:
+    def __init__(self, ledger: HostLedger, state: RunState, windows: set[str], seals: Seals) -> None:
         self._ledger = ledger
-        self._mind = mind
+        self._state = state
         self.windows = windows  # that exist in the ledger
         self._seals = seals
         self._loop_written = b""
@@ -43,14 +43,14 @@ class Committer:
         self, number: int, outcome: FinishedTick, checkpoint: bytes | None, digest: str, chain: str, pace: HostPace
     ) -> Commit:
         """Everything that this tick writes. `digest` and `chain` are those of the tick before."""
-        mind, core = self._mind, outcome.core
-        writes = stream_writes(outcome.streams) + job_writes(outcome.opened, mind.view)
-        writes += answered_writes(mind.answered_now())
+        state, core = self._state, outcome.core
+        writes = stream_writes(outcome.streams) + job_writes(outcome.opened, state.view)
+        writes += answered_writes(outcome.answered)
         self.windows |= {cell.window for item in outcome.opened if item.admitted for cell in item.cells}
-        named = {key.tick for key in mind.open}
+        named = {key.tick for key in state.open}
         windows = [(window, *span) for window in sorted(self.windows) if (span := self._over(window, number, named))]
-        forgotten = [field for window, *_ in windows for field in mind.view.forget(window)]
-        view = mind.view.take_changes()
+        forgotten = [field for window, *_ in windows for field in state.view.forget(window)]
+        view = state.view.take_changes()
         writes += chunked("HSET", "view", [part for field in view for part in field], 2)
         writes += chunked("HDEL", "view", list(forgotten))
         for owner, profile in core.joined:
@@ -59,19 +59,19 @@ class Committer:
             writes += [Write("HDEL", "owners", (owner,)), Write("HSET", "retired", (owner, number))]
         if core.facts is not None:
             writes.append(Write("HSET", "facts", (number, msgspec.json.encode(core.facts))))
-            writes += chunked("HDEL", "facts", list(mind.take_stale_facts()))
+            writes += chunked("HDEL", "facts", list(state.take_stale_facts()))
         whole = core.facts is not None or bool(core.joined or core.left)
-        writes += self._seals.writes(mind, outcome.streams, number, whole=whole)
-        writes += mind.rater.writes()
-        writes += mind.estimates.writes()
-        writes += mind.late.writes()
-        writes += mind.corrections.writes()
-        writes += mind.retries.writes()
-        writes += mind.latencies.writes()
-        steered = mind.steering.written()
+        writes += self._seals.writes(state, outcome.streams, number, whole=whole)
+        writes += state.rater.writes()
+        writes += state.estimates.writes()
+        writes += state.late.writes()
+        writes += state.corrections.writes()
+        writes += state.retries.writes()
+        writes += state.latencies.writes()
+        steered = state.steering.written()
         writes += steered.writes
         writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))
-        kept = loop_state(mind)
+        kept = loop_state(state)
         if kept != self._loop_written:
             writes.append(Write("HSET", "state", ("loop", kept)))
             self._loop_written = kept
@@ -90,14 +90,15 @@ class Committer:
             ),
             answers=steered.answers,
             timed=outcome.timed,
-            warnings=dict(sorted(mind.warnings.items())),
+            warnings=dict(sorted(state.warnings.items())),
             view=tuple(view),
         )
-        mind.warnings.clear()
+        state.warnings.clear()
         line, digest, chain = write_line(core, notes, digest, chain, SCHEMA)
         return Commit(
-            tick=number, line=line, digest=digest, chain=chain, awaited=mind.late.take_new(),
-            charged=mind.corrections.take_new(), closed=outcome.closed, windows=windows, writes=writes,
+            tick=number, line=line, digest=digest, chain=chain, awaited=state.late.take_new(),
+            charged=state.corrections.take_new(), closed=[ended.key for ended in core.ended], windows=windows,
+            writes=writes,
         )  # fmt: skip
 
     def _over(self, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
@@ -106,7 +107,7 @@ class Committer:
         A tick's window is deleted when the tick is over, a day's some days later, the run's never. The ledger keeps
         it all the same while an attempt that names it is unsettled.
         """
-        facts = self._mind.facts
+        facts = self._state.facts
         period, _, index = window.partition(":")
         if period == "tick":
             first = last = int(index)

@@ -1,24 +1,20 @@
-"""The tick loop: the host's view of a run.
+"""The loop that drives a run, tick by tick: boundary, the world's turn, commit.
 
-    for tick in loop:                                    # what is due has been applied
-        for change in tick.applied: town.apply(change)
-        for owner, entry in town.step(tick.number, tick.minute): loop.observe(owner, entry)
-        loop.request("summarise", "agent:isabella", numbers=(3, 4, 5))
-        loop.checkpoint(town.dump())
-
-The body of the loop is the world's turn. When it ends, the whole tick (ends, effects, observations, admissions,
-checkpoint) is committed in one step, and hints for the new jobs are published. A body ends when the next tick is asked
-for, or when the loop is left (see `scheduler.tick.leaving`). A resumed loop first hands over again, marked `replayed`,
-the ticks since the last checkpoint; the world must do then what it did before.
+The body of a loop over the ticks is the world's turn. When it ends, the whole tick (ends, effects, observations,
+admissions, checkpoint) is committed in one step, and hints for the new jobs are published. A body ends when the next
+tick is asked for, or when the loop is left. A resumed loop first hands over again, marked `replayed`, the ticks since
+the last checkpoint; the world must do then what it did before.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
+import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 import structlog
@@ -28,13 +24,15 @@ from memory.errors import CogitateError
 from memory.profile import Profile
 from scheduler.budget.budget import BudgetView
 from scheduler.budget.rules import Rules
+from scheduler.config.controls import ControlRequest
 from scheduler.config.facts import Facts
 from scheduler.engine.engine import RunEngine
-from scheduler.engine.turn import FinishedTick, WorldTurn
+from scheduler.engine.run_state import RunState
+from scheduler.engine.turn import FinishedTick
 from scheduler.journal.exported import ExportedJournal
 from scheduler.journal.history import Change, changes_of, observed_again, read_journal
 from scheduler.journal.lines import reason_of
-from scheduler.ledger.answers import DueJob
+from scheduler.ledger.answers import BoundaryInput
 from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.ledger import Apply, HostLedger
 from scheduler.tick.commit import Committer, HostPace
@@ -46,6 +44,9 @@ from scheduler.tick.world_calls import WorldCalls
 log = structlog.get_logger()
 
 TIMED_TICKS = 14_400  # ten days of a run whose ticks are minutes
+SAID_SOON = 2.0  # seconds that a host which fails may take to tell its ledger
+
+Watcher = Callable[[int, FinishedTick, float], None]  # called after each commit with the tick and its seconds
 
 
 class WorldDiverged(CogitateError, RuntimeError):
@@ -64,16 +65,22 @@ class Tick(NamedTuple):
     replayed: bool  # handed over again on resume: already committed
 
 
-class _Open(NamedTuple):
+class _OpenTick(NamedTuple):
     """The tick that is the world's turn."""
 
     number: int
+    controls: Sequence[ControlRequest | None]  # of operators, to be applied when the turn is over
     seconds: float  # of the host's own work on it so far
-    handling: BaseException | None  # what whoever iterates was handling when it began
+    handling: BaseException | None  # the error that whoever iterates was handling when it began
 
 
-class TickLoop(WorldCalls):
-    """Drives one run. Use it as an iterator; what the world does in its turn is said through the methods."""
+class RunLoop:
+    """Driver of one run, which takes each tick through its boundary, the world's turn and its commit.
+
+    Everybody who iterates shares one iterator: who breaks off goes on where he was. The iterator cannot know that the
+    body of its last tick has ended: after `break`, a last `next` or the end of a `zip` nobody requests another tick. So
+    `finish` says that it has ended, and commits the tick; `abandon` says that it has not, and the tick never happened.
+    """
 
     def __init__(
         self,
@@ -94,68 +101,71 @@ class TickLoop(WorldCalls):
         journal_keep: int | None = None,
         exported: ExportedJournal | None = None,
     ) -> None:
-        super().__init__(RunEngine(run=ledger.run, rules=rules, facts=facts, view=view))
         self.ledger = ledger
+        self.state = RunState(run=ledger.run, rules=rules, facts=facts, view=view)
+        self.engine = RunEngine(self.state)
+        self.calls = WorldCalls(self.state)
         self._apply: Apply = apply
         self._tick_rate = tick_rate
-        self._last = self.mind.due.last = ticks
-        self._waiting = ResultCollector(
+        self._last = self.state.due.last = ticks
+        self.collector = ResultCollector(
             ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval, workers_left=workers_left
         )  # fmt: skip
-        self._rows: list[DueJob] | None = None
-        self._refused: set[str] = set()  # kinds that were told of, as their effects could not be used
-        self._open: _Open | None = None  # the tick whose body has not ended yet
-        self._ticks = self._run()  # one for all who iterate: who breaks off goes on where he was
+        self._next: BoundaryInput | None = None  # of the next tick, as the last commit's reply showed it
+        self._refused: set[str] = set()  # kinds of which the log has said that their effects could not be used
+        self._open: _OpenTick | None = None  # the tick whose body has not ended yet
         self._closed = False
-        self._left = False  # how this host left the run has been said
+        self._left = False  # the ledger knows how this host left the run
         self._lag = 0  # ticks behind the schedule of a paced run
         self.stopping = False  # the present tick is the last one of this host
         self.ended: Counter[tuple[str, str, str]] = Counter()  # kind, source, reason of jobs that ended in this process
-        self.watchers: list[Callable[[int, FinishedTick, float], None]] = []  # told each committed tick and its seconds
-        # What each of the newest ticks cost the host, waiting and the world's turn excluded.
+        self.watchers: list[Watcher] = []
+        # The seconds that each of the newest ticks cost the host, waiting and the world's turn excluded.
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
 
-        state = restore(ledger, self.mind)
-        for one in self.mind.left_out:
+        restored = restore(ledger, self.state)
+        for one in self.state.left_out:
             log.warning("memory.unreadable", run=ledger.run, owner=one.owner, number=one.number, why=one.why)
-        self.tick = state.tick  # the last tick that is committed
-        self.present = state.tick + 1  # the tick whose turn it is
-        self.digest, self.chain = state.digest, state.chain
-        self.restored = state.checkpoint  # what the world gave to its last checkpoint, or None
-        self._checkpoint_tick = state.checkpoint_tick  # of the world's last one
-        self._committer = Committer(ledger, self.mind, state.windows, state.seals)
+        self.tick = restored.tick  # the last tick that is committed
+        self.calls.present = restored.tick + 1
+        self.digest, self.chain = restored.digest, restored.chain
+        self.restored = restored.checkpoint  # the world's last checkpoint, or None
+        self._checkpoint_tick = restored.checkpoint_tick  # of the world's last one
+        self._committer = Committer(ledger, self.state, restored.windows, restored.seals)
         self._trimmer = (
-            JournalTrimmer(ledger, self.mind, keep=journal_keep, exported=exported) if journal_keep else None
+            JournalTrimmer(ledger, self.state, keep=journal_keep, exported=exported) if journal_keep else None
         )
         if self.tick == 0:
             for owner, profile in owners.items():
-                self._join(owner, profile)
+                self.calls.add_owner(owner, profile)
+        self._ticks = self._run()
 
-    # -- the loop ------------------------------------------------------------------------------------
+    # -- the ticks -----------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Tick]:
-        """Hand over the ticks. Whoever breaks off and iterates again goes on with the next one.
+        """Return the iterator of the ticks. Whoever breaks off and iterates again goes on with the next one.
 
         Raises:
             LedgerError: when an error has ended this loop, or it is closed.
         """
-        self._check_process()
-        if self.failed or self._closed:
+        self.calls.check_process()
+        if self._failed or self._closed:
             ended = "is closed" if self._closed else "was ended by an error"
             raise LedgerError(f"run {self.ledger.run!r}: this loop {ended}; open the run again with resume=True")
         return self._ticks
 
     def _run(self) -> Generator[Tick, None, None]:
-        self._check_process()
+        self.calls.check_process()
         yield from self._redeliver()
         started = time.monotonic()
         first = self.tick
-        steering = self.mind.steering
+        steering = self.state.steering
         while not self._leaving and (self._last is None or self.tick < self._last):
             if steering.mode == "paused":
                 log.warning("run.paused", run=self.ledger.run, tick=self.tick)
-                self._waiting.pause(self.tick + 1, lambda: self.stopping)
+                self.collector.pause(self.tick + 1, lambda: self.stopping)
                 started, first = time.monotonic(), self.tick  # what was missed meanwhile is not made up for
+                self._next = None  # it does not show what operators requested meanwhile
                 if self.stopping:
                     break
             if self._tick_rate is not None:
@@ -164,53 +174,74 @@ class TickLoop(WorldCalls):
                 if ahead > 0:
                     time.sleep(ahead)  # the pace that the host asked for
             self._trim()
-            number = self.tick + 1
-            rows = self._waiting.gather(number, self._rows, self.mind.open)
-            began = time.perf_counter()
-            offers, self._waiting.offers = self._waiting.offers, ()
-            learned, self._waiting.learned = self._waiting.learned, ()
-            timed, self._waiting.timed = self._waiting.timed, ()
-            retries, self._waiting.retries = self._waiting.retries, ()
-            changes = self.mind.begin(number, rows, offers, learned, timed, retries)
-            self.present = number
-            self._open = _Open(number, time.perf_counter() - began, sys.exception())
-            self._body = True
-            yield Tick(number, self.mind.facts.minute(number), tuple(changes), False)
-            self._check_process()
+            yield self._begin(self.tick + 1)
+            self.calls.check_process()
             self._commit()
-        self._finish()
+        self._leave()
+
+    def _begin(self, number: int) -> Tick:
+        """Pass the boundary of a tick, and give the world its turn."""
+        boundary = self.collector.gather(number, self._next, self.state.open)
+        began = time.perf_counter()
+        changes = self.engine.begin(number, boundary)
+        self._open = _OpenTick(number, boundary.controls, time.perf_counter() - began, sys.exception())
+        self.calls.open(number)
+        return Tick(number, self.state.facts.minute(number), tuple(changes), False)
 
     def _commit(self) -> None:
         """Commit the tick whose body has ended."""
         if self._open is None:
             return
-        (number, spent, _), self._open, self._body = self._open, None, False
+        opened, self._open, self.calls.is_open = self._open, None, False
         began = time.perf_counter()
-        outcome = self._close(number)
-        self.tick_seconds.append(spent + time.perf_counter() - began)
+        finished = self._end(opened)
+        self.tick_seconds.append(opened.seconds + time.perf_counter() - began)
         for watch in self.watchers:
-            watch(number, outcome, self.tick_seconds[-1])
+            watch(opened.number, finished, self.tick_seconds[-1])
 
-    def _finish(self) -> None:
-        status = self.ending
-        self.ledger.finish(status)
-        self._left = True
-        log.info("run.left", run=self.ledger.run, status=status, tick=self.tick, digest=self.digest)
+    def _end(self, opened: _OpenTick) -> FinishedTick:
+        """End a tick and commit it in one step, then publish hints for its new jobs."""
+        number, away = opened.number, self.ledger.away
+        turn, checkpoint = self.calls.take()
+        controls = () if away else opened.controls  # the ledger shows them again once it is back
+        finished = self.engine.end(number, turn, controls, away=away)
+        self._tell(finished)
+        commit = self._committer.commit(number, finished, checkpoint, self.digest, self.chain, self._pace())
+        advanced = self.ledger.advance(commit, self._apply)
+        if checkpoint is not None:
+            self._checkpoint_tick = number
+        self.tick, self.digest, self.chain = number, commit.digest, commit.chain
+        self._next = advanced.boundary if advanced is not None else None
+        if advanced is not None:
+            self._committer.windows.difference_update(advanced.deleted)
+        jobs = [item.job for item in finished.opened if item.admitted]
+        if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
+            self.collector.hint(jobs)
+        return finished
 
-    @property
-    def ending(self) -> Literal["finished", "stopped", "cancelled"]:
-        """How this host leaves the run where it stands."""
-        if self.mind.steering.mode == "cancelled":
-            return "cancelled"
-        return "finished" if self._last is not None and self.tick >= self._last else "stopped"
-
-    @property
-    def failed(self) -> bool:
-        """Whether an error of its own has ended the loop."""
-        return not self._left and inspect.getgeneratorstate(self._ticks) == inspect.GEN_CLOSED
+    def _tell(self, finished: FinishedTick) -> None:
+        """Count the jobs that a tick ends, and log what it lost or refused."""
+        core, notes = finished.core, finished.notes
+        self.ended.update(
+            (ended.key.kind, note.source, ended.reason) for ended, note in zip(core.ended, notes, strict=True)
+        )
+        self.ended.update(
+            (decided.key.kind, "none", reason_of(decided.refused))
+            for decided in core.decided
+            if decided.decision in ("deferred", "dropped")
+        )
+        for loss in finished.losses():
+            log.warning(loss.name, run=self.ledger.run, tick=core.tick, owner=loss.owner, amount=loss.amount)
+        for note in notes:
+            if note.refusal and note.key.kind not in self._refused:
+                self._refused.add(note.key.kind)
+                log.warning(
+                    "job.effects_refused", run=self.ledger.run, tick=core.tick, kind=note.key.kind,
+                    owner=note.key.owner, why=note.refusal,
+                )  # fmt: skip
 
     def _trim(self) -> None:
-        if self._trimmer is None or self.ledger.away or self.mind.left_out:  # a checkpoint would lack them too soon
+        if self._trimmer is None or self.ledger.away or self.state.left_out:  # a checkpoint would lack them too soon
             return
         try:
             self.chain = self._trimmer.trim(
@@ -224,72 +255,107 @@ class TickLoop(WorldCalls):
     def _pace(self) -> HostPace:
         return HostPace(self._lag, round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0)
 
-    @property
-    def _leaving(self) -> bool:
-        return self.stopping or self.mind.steering.over
-
-    def stop(self) -> None:
-        """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
-        self._check_process()
-        self.stopping = True
-
     def _redeliver(self) -> Iterator[Tick]:
         """Hand over again the ticks after the world's checkpoint."""
-        self._redelivering = True  # owners that have left since may still be seen
+        self.calls.redelivering = True  # owners that have left since may still be seen
         for line in read_journal(self.ledger.client, self.ledger.prefix, self._checkpoint_tick + 1, self.tick):
             core = line.core
-            self.present = core.tick
-            self._body = True
+            self.calls.open(core.tick)
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
-            self._check_process()
-            self._body = False
-            turn, self._turn, self._checkpoint = self._turn, WorldTurn(), None
+            self.calls.check_process()
+            self.calls.is_open = False
+            turn, _ = self.calls.take()
             if not observed_again(turn.observed, core):
                 known = len(core.observed) + len(core.waiting) + len(core.repeated)
                 raise WorldDiverged(
                     f"tick {core.tick}: the resumed world observed {len(turn.observed)} entries that differ from the "
                     f"{known} in the journal; it must be deterministic from its last checkpoint"
                 )
-        self._redelivering = False
+        self.calls.redelivering = False
         if self.tick:
-            self.mind.rewake(self.tick)
+            self.state.rewake(self.tick)
 
-    def _close(self, number: int) -> FinishedTick:
-        turn, self._turn = self._turn, WorldTurn()
-        if not self.ledger.away:  # otherwise what operators ask for is applied once it is back
-            turn.controls, self._waiting.asked = self._waiting.asked, ()
-        self.mind.away = self.ledger.away
-        outcome = self.mind.end(number, turn)
-        self.ended.update(
-            (ended.key.kind, note.source, ended.reason)
-            for ended, note in zip(outcome.core.ended, outcome.notes, strict=True)
-        )
-        self.ended.update(
-            (decided.key.kind, "none", reason_of(decided.refused))
-            for decided in outcome.core.decided
-            if decided.decision in ("deferred", "dropped")
-        )
-        for loss in outcome.losses():
-            log.warning(loss.name, run=self.ledger.run, tick=number, owner=loss.owner, amount=loss.amount)
-        for note in outcome.notes:
-            if note.refusal and note.key.kind not in self._refused:
-                self._refused.add(note.key.kind)
-                log.warning(
-                    "job.effects_refused", run=self.ledger.run, tick=number, kind=note.key.kind, owner=note.key.owner,
-                    why=note.refusal,
-                )  # fmt: skip
-        commit = self._committer.commit(number, outcome, self._checkpoint, self.digest, self.chain, self._pace())
-        advanced = self.ledger.advance(commit, self._apply)
-        if self._checkpoint is not None:
-            self._checkpoint, self._checkpoint_tick = None, number
-        self.tick, self.digest, self.chain = number, commit.digest, commit.chain
-        self._rows = advanced.rows if advanced is not None else None
-        if advanced is not None:
-            self._committer.windows.difference_update(advanced.deleted)
-            self._waiting.asked, self._waiting.offers = advanced.asked, advanced.offers
-            self._waiting.learned = advanced.learned
-            self._waiting.timed, self._waiting.retries = advanced.timed, advanced.retries
-        jobs = [item.job for item in outcome.opened if item.admitted]
-        if jobs and not self.ledger.away:  # its broker is away with it; hints are repeated
-            self._waiting.hint(jobs)
-        return outcome
+    # -- leaving -------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
+        self.calls.check_process()
+        self.stopping = True
+
+    @property
+    def _leaving(self) -> bool:
+        return self.stopping or self.state.steering.over
+
+    @property
+    def body_failed(self) -> bool:
+        """Whether an error that came up in the body of the tick that is open is being handled now."""
+        return self._open is not None and sys.exception() not in (None, self._open.handling)
+
+    def finish(self) -> None:
+        """Commit the tick that is open, whose body has ended, and say that this host has left the run.
+
+        The run can be resumed, unless that was its last tick. After an error of the loop's own this is `abandon`.
+
+        Raises:
+            Fenced, LedgerUnavailable: as when a tick is committed.
+            LedgerError: when it is called while the loop itself is at work, as by the handler of a signal.
+        """
+        self.calls.check_process()
+        if inspect.getgeneratorstate(self._ticks) == inspect.GEN_RUNNING:
+            raise LedgerError(f"run {self.ledger.run!r}: its loop is in the midst of a step; call loop.stop() instead")
+        if self._failed:
+            self.abandon()
+        self._closed = True
+        if self._left:
+            return
+        try:
+            self._commit()
+            self._leave()
+        except BaseException:
+            self.abandon()
+            raise
+        self._ticks.close()
+
+    def abandon(self) -> None:
+        """Leave after an error: the tick that is open never happened.
+
+        Only a ledger that answers soon learns that this host has left; nothing is raised, whatever it answers.
+        """
+        if self._left or self.calls.forked:
+            return
+        self._left, self._closed, self._open, self.calls.is_open = True, True, None, False
+        with suppress(ValueError):  # it is in the midst of a step, and what has interrupted that ends it
+            self._ticks.close()
+        let_go(self.ledger, self._status)
+
+    def _leave(self) -> None:
+        status = self._status
+        self.ledger.finish(status)
+        self._left = True
+        log.info("run.left", run=self.ledger.run, status=status, tick=self.tick, digest=self.digest)
+
+    @property
+    def _status(self) -> Literal["finished", "stopped", "cancelled"]:
+        """How this host leaves the run where it stands."""
+        if self.state.steering.mode == "cancelled":
+            return "cancelled"
+        return "finished" if self._last is not None and self.tick >= self._last else "stopped"
+
+    @property
+    def _failed(self) -> bool:
+        """Whether an error of its own has ended the loop."""
+        return not self._left and inspect.getgeneratorstate(self._ticks) == inspect.GEN_CLOSED
+
+
+def let_go(ledger: HostLedger, status: Literal["finished", "stopped", "cancelled"]) -> None:
+    """Tell a ledger that answers soon how a host that meets an error has left its run; raise nothing."""
+
+    def say() -> None:
+        try:
+            ledger.let_go(status)
+        except (RedisError, LedgerError, OSError) as error:  # there is an error already: this one would hide it
+            log.info("run.left_unsaid", run=ledger.run, error=f"{type(error).__name__}: {error}"[:200])
+
+    saying = threading.Thread(target=say, name="leaving", daemon=True)
+    saying.start()
+    saying.join(SAID_SOON)

@@ -12,8 +12,8 @@ from memory.unreadable import leave_out, unreadable
 from scheduler.budget.budget import least_pool
 from scheduler.config.endpoints import Model
 from scheduler.config.facts import Facts
-from scheduler.engine.engine import RunEngine
 from scheduler.engine.open_jobs import load_open_jobs
+from scheduler.engine.run_state import RunState
 from scheduler.engine.triggers import ScopeTrigger
 from scheduler.engine.turn import Deferred
 from scheduler.journal.left_out import check_kind_wrote
@@ -44,61 +44,61 @@ class Restored(NamedTuple):
     seals: Seals
 
 
-def loop_state(mind: RunEngine) -> bytes:
+def loop_state(state: RunState) -> bytes:
     """The loop's own state as it is kept with the run."""
-    return msgspec.json.encode(LoopState(mind.facts_version, tuple(mind.deferred), tuple(mind.triggers)))
+    return msgspec.json.encode(LoopState(state.facts_version, tuple(state.deferred), tuple(state.triggers)))
 
 
-def restore(ledger: HostLedger, mind: RunEngine) -> Restored:
-    """Fill `mind` with what the ledger holds; a new run is empty.
+def restore(ledger: HostLedger, state: RunState) -> Restored:
+    """Fill `state` with what the ledger holds; a new run is empty.
 
     Raises:
         RunUnreadable: when somebody has damaged it; RunAltered, when it can be read and is not what its host wrote.
     """
     try:
-        return _restore(ledger, mind)
+        return _restore(ledger, state)
     except LedgerError:
         raise
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError) as error:
         raise RunUnreadable(ledger.run, f"{type(error).__name__}: {error}") from error
 
 
-def _restore(ledger: HostLedger, mind: RunEngine) -> Restored:
+def _restore(ledger: HostLedger, state: RunState) -> Restored:
     client, prefix = ledger.client, ledger.prefix
     tick, digest, chain, kept = (_text(v) for v in client.hmget(prefix + "state", ["tick", "digest", "chain", "loop"]))
-    mind.open.clear()
-    mind.open.update(load_open_jobs(client, prefix))
-    mind.latencies.load(client, prefix, mind.open)
+    state.open.clear()
+    state.open.update(load_open_jobs(client, prefix))
+    state.latencies.load(client, prefix, state.open)
     if int(tick) == 0:
         return Restored(0, "", "", None, 0, set(), Seals())
     loop = msgspec.json.decode(kept, type=LoopState)
     owners: Any = client.hgetall(prefix + "owners")
-    mind.profiles = {o.decode(): msgspec.json.decode(raw, type=Profile) for o, raw in sorted(owners.items())}
-    mind.streams = load_streams(client, prefix, mind.profiles)
-    mind.retired = {owner.decode() for owner in client.hkeys(prefix + "retired")}  # type: ignore[union-attr]
+    state.profiles = {o.decode(): msgspec.json.decode(raw, type=Profile) for o, raw in sorted(owners.items())}
+    state.streams = load_streams(client, prefix, state.profiles)
+    state.retired = {owner.decode() for owner in client.hkeys(prefix + "retired")}  # type: ignore[union-attr]
     facts: Any = client.hgetall(prefix + "facts")
-    mind.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
+    state.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
     seals = Seals()
-    seals.check(client, prefix, mind, int(tick))
-    mind.left_out = list(unreadable(mind.streams.values()))
-    for one in mind.left_out:
+    seals.check(client, prefix, state, int(tick))
+    state.left_out = list(unreadable(state.streams.values()))
+    for one in state.left_out:
         if one.number:
-            check_kind_wrote(client, prefix, one.owner, mind.streams[one.owner].entries[one.number])
-        leave_out(mind.streams[one.owner], (one.number,), int(tick) + 1)
-    mind.facts = _with_models(mind.facts_at[loop.facts_version], mind.facts.models)
-    mind.facts_version = loop.facts_version
-    mind.deferred = list(loop.deferred)
-    mind.triggers = list(loop.triggers)
+            check_kind_wrote(client, prefix, one.owner, state.streams[one.owner].entries[one.number])
+        leave_out(state.streams[one.owner], (one.number,), int(tick) + 1)
+    state.facts = _with_models(state.facts_at[loop.facts_version], state.facts.models)
+    state.facts_version = loop.facts_version
+    state.deferred = list(loop.deferred)
+    state.triggers = list(loop.triggers)
     view: Any = client.hgetall(prefix + "view")
     created: Any = client.hget(prefix + "state", "created")
-    mind.retries.of_before = created is None
-    mind.view.least_pool = least_pool(created)  # what the pools of an older run were, they remain
-    mind.view.held = {field.decode(): int(value) for field, value in view.items()}
-    mind.rater.load(client, prefix)
-    mind.estimates.load(client, prefix)
-    mind.late.load(client, prefix, mind.streams, {(one.owner, one.number) for one in mind.left_out})
-    mind.corrections.load(client, prefix)
-    mind.steering.load(client, prefix)
+    state.retries.of_before = created is None
+    state.view.least_pool = least_pool(created)  # what the pools of an older run were, they remain
+    state.view.held = {field.decode(): int(value) for field, value in view.items()}
+    state.rater.load(client, prefix)
+    state.estimates.load(client, prefix)
+    state.late.load(client, prefix, state.streams, {(one.owner, one.number) for one in state.left_out})
+    state.corrections.load(client, prefix)
+    state.steering.load(client, prefix)
     windows: Any = client.smembers(prefix + "windows")
     world, at = load_world(client, prefix)
     return Restored(int(tick), digest, chain, world, at, {window.decode() for window in windows}, seals)

@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import structlog
 
-from scheduler.config.controls import ControlRequest, wanted_mode
+from scheduler.config.controls import wanted_mode
 from scheduler.engine.open_jobs import OpenJob
-from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.answers import Collected, DueJob, LateAnswer, Learned, RetriedAttempt
+from scheduler.ledger.answers import BoundaryInput, Collected, DueJob
 from scheduler.ledger.ledger import Apply, HostLedger
 from tasks.job import Job, JobKey
 
@@ -99,7 +98,7 @@ class SignsOfLife:
 
     def look(self, collected: Collected) -> None:
         """Take note of claims, heartbeats and results."""
-        staged = (row.key for row in collected.rows if row.state == "staged")
+        staged = (row.key for row in collected.boundary.rows if row.state == "staged")
         signs = frozenset([*collected.attempts, *collected.beats.items(), *staged])
         if not signs <= self._seen:
             self.silence = 0.0
@@ -138,55 +137,51 @@ class ResultCollector:
         self._life = SignsOfLife()
         self._hints = Hints(hint_interval)
         self._looked = clock()
-        self.asked: Sequence[ControlRequest | None] = ()  # of operators, as the ledger last showed it; not applied yet
-        self.offers: Sequence[LateAnswer] = ()  # answers that came late, the same
-        self.learned: Sequence[Learned] = ()  # what ended jobs came to, the same
-        self.retries: Sequence[RetriedAttempt] = ()  # what earlier attempts used, the same
-        self.timed: Sequence[Timed | None] = ()  # when answers were there, the same
 
     def hint(self, jobs: Sequence[Job]) -> None:
         """Publish messages for jobs that were just admitted."""
         self._publish(jobs)
         self._hints.published((job.key for job in jobs), self._clock())
 
-    def gather(self, tick: int, known: list[DueJob] | None, jobs: Mapping[JobKey, OpenJob]) -> list[DueJob]:
-        """The rows due at `tick`: all staged, or as they are when the wait is over.
+    def gather(self, tick: int, known: BoundaryInput | None, jobs: Mapping[JobKey, OpenJob]) -> BoundaryInput:
+        """Return what the boundary of `tick` is given: all results that are due, or those there when the wait is over.
 
         Args:
-            known: what the last step already said, or None.
+            known: what the last step already showed of it, or None.
+            jobs: the run's open jobs.
         """
         began, lost = self._clock(), self._ledger.lost
         stale = self._apply == "ready" or began - self._looked >= self._interval
         last = self._wait == 0 or self._deserted()  # nothing that arrives after this is seen
-        rows = self._look(tick, jobs) if known is None or stale or (last and _out(known)) else known
-        while rows is not None and _out(rows) and not self._deserted():
+        look = known is None or stale or (last and _has_open(known))
+        shown = self._look(tick, jobs) if look else known
+        while shown is not None and _has_open(shown) and not self._deserted():
             now = self._clock()
             left = began + self._wait + (self._ledger.lost - lost) - now
             if left <= 0:
                 break
             self._ledger.wait_ready(tick, min(left, self._interval))
             self._life.silence += self._clock() - now
-            rows = self._look(tick, jobs)
-        if rows is None:  # the ledger is away: whatever it has, this host can only call it late
-            rows = known if known is not None else _unseen(tick, jobs)
-        return [row for row in rows if row.key in jobs]
+            known, shown = shown, self._look(tick, jobs)
+        if shown is None:  # the ledger is away: this host goes by what it was shown last, and calls the rest late
+            shown = known if known is not None else BoundaryInput(_unseen(tick, jobs))
+        return shown._replace(rows=[row for row in shown.rows if row.key in jobs])
 
     def pause(self, tick: int, stopping: Callable[[], bool]) -> None:
         """Wait until an operator lets the run go on at `tick`, drains or cancels it, or this host is to stop."""
         while not stopping():
             collected = self._ledger.collect(tick, self._apply)
-            if collected is not None:
-                self.asked = collected.asked
-                if wanted_mode(self.asked) not in (None, "paused"):
-                    self._ledger.go_on()
-                    return
+            if collected is not None and wanted_mode(collected.boundary.controls) not in (None, "paused"):
+                self._ledger.go_on()
+                return
             self._ledger.wait_asked(ASKED_AGAIN)
 
     def _deserted(self) -> bool:
-        given_up = self._workers_left is not None and not self._workers_left()
-        return self._life.silence >= (min(self._wait, self._lease) if given_up else self._wait) > 0
+        abandoned = self._workers_left is not None and not self._workers_left()
+        return self._life.silence >= (min(self._wait, self._lease) if abandoned else self._wait) > 0
 
-    def _look(self, tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[DueJob] | None:
+    def _look(self, tick: int, jobs: Mapping[JobKey, OpenJob]) -> BoundaryInput | None:
+        """Ask the ledger once, expire leases and repeat hints; return None while the ledger is away."""
         collected = self._ledger.collect(tick, self._apply)
         if collected is None:
             return None
@@ -200,20 +195,18 @@ class ResultCollector:
             collected = self._ledger.collect(tick, self._apply, expired)
             if collected is None:
                 return None
-        self.asked, self.offers = collected.asked, collected.offers
-        self.learned, self.timed, self.retries = collected.learned, collected.timed, collected.retries
         unclaimed = [key for key in map(JobKey.parse, collected.unclaimed) if key in jobs]
         again = self._hints.repeat(unclaimed, now)
         if again:
             self._publish([jobs[key].job for key in again])
-        return collected.rows
+        return collected.boundary
 
 
 def _unseen(tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[DueJob]:
-    """What is due, as far as a host can say that cannot ask."""
+    """Return the jobs that are due, as far as a host knows that cannot ask the ledger."""
     due = sorted(key for key, item in jobs.items() if item.job.due <= tick)
     return [DueJob(key, "open" if jobs[key].admitted else "held", None, 0) for key in due]
 
 
-def _out(rows: Sequence[DueJob]) -> bool:
-    return any(row.state == "open" for row in rows)
+def _has_open(shown: BoundaryInput) -> bool:
+    return any(row.state == "open" for row in shown.rows)

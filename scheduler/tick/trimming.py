@@ -19,7 +19,7 @@ import structlog
 from memory.clock import day_of
 from memory.snapshot import dump
 from scheduler.config.versions import SCHEMA
-from scheduler.engine.engine import RunEngine
+from scheduler.engine.run_state import RunState
 from scheduler.journal.checkpoint import (
     JournalCheckpoint,
     content_hash,
@@ -48,9 +48,9 @@ class JournalTrimmer:
         exported: where removed lines go; None: nowhere.
     """
 
-    def __init__(self, ledger: HostLedger, mind: RunEngine, *, keep: int, exported: ExportedJournal | None) -> None:
+    def __init__(self, ledger: HostLedger, state: RunState, *, keep: int, exported: ExportedJournal | None) -> None:
         self._ledger = ledger
-        self._mind = mind
+        self._state = state
         self._keep = keep
         self._exported = exported
         self._trimmed = trimmed_tick(ledger.client, ledger.prefix)
@@ -81,7 +81,7 @@ class JournalTrimmer:
         return chain
 
     def _day(self, tick: int) -> int:
-        return day_of(self._mind.facts.minute(tick))
+        return day_of(self._state.facts.minute(tick))
 
     def _write_checkpoint(self, tick: int, digest: str, chain: str, windows: Collection[str]) -> str:
         client, prefix = self._ledger.client, self._ledger.prefix
@@ -91,11 +91,11 @@ class JournalTrimmer:
             standing.add(line)
         standing.forget(windows)
         retired = dict(before.retired) if before is not None else {}
-        left = sorted(self._mind.retired - retired.keys())
+        left = sorted(self._state.retired - retired.keys())
         retired |= {owner: content_hash(dump(s)) for owner, s in load_streams(client, prefix, left).items()}
         streams: dict[str, str] = {}
         part: dict[str, bytes] = {}
-        for owner, stream in sorted(self._mind.streams.items()):
+        for owner, stream in sorted(self._state.streams.items()):
             body = dump(stream)
             streams[owner], part[owner] = content_hash(body), packed(body)
             if sum(map(len, part.values())) >= STEP_BYTES:

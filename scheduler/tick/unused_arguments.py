@@ -10,7 +10,7 @@ import structlog
 from scheduler.budget.rules import strangers
 from scheduler.config.kept_settings import KEPT, keep_settings
 from scheduler.config.settings import Settings
-from scheduler.engine.engine import RunEngine
+from scheduler.engine.run_state import RunState
 from scheduler.tick.arguments import Arguments
 
 log = structlog.get_logger()
@@ -25,41 +25,41 @@ def unused_settings(kept: bytes | str, given: Settings) -> list[str]:
     return [f"settings: {name}" for name in names if began[name] != now[name]]
 
 
-def unused_arguments(mind: RunEngine, given: Arguments, described: Mapping[str, str]) -> list[str]:
+def unused_arguments(state: RunState, given: Arguments, described: Mapping[str, str]) -> list[str]:
     """Return the arguments that a run that goes on does not use, as they say something else than it began with.
 
     Args:
         described: what the host that created the run said of it.
     """
-    profiles = mind.profiles
+    profiles = state.profiles
     found = [f"owners: {owner} (join it in the loop's body)" for owner in sorted(given.owners)
-             if owner not in profiles and owner not in mind.retired]  # fmt: skip
+             if owner not in profiles and owner not in state.retired]  # fmt: skip
     found += [f"owners: profile of {owner}" for owner, profile in sorted(given.owners.items())
               if owner in profiles and profiles[owner] != profile]  # fmt: skip
-    if given.locations and given.locations != mind.facts.locations:
+    if given.locations and given.locations != state.facts.locations:
         found.append("locations")
-    if given.start_minute and given.start_minute != mind.facts.start_minute:
+    if given.start_minute and given.start_minute != state.facts.start_minute:
         found.append("start_minute")
     if given.describe and given.describe != described:
         found.append("describe")
     return found
 
 
-def tell_ignored(mind: RunEngine, ignored: Iterable[str]) -> None:
+def tell_ignored(state: RunState, ignored: Iterable[str]) -> None:
     """Say what a run that goes on does not use."""
     if names := list(ignored):
-        log.warning("resume.ignored", run=mind.run, what=_listed(names), why="a run keeps what it began with")
-        mind.warnings["resume.ignored"] += len(names)
+        log.warning("resume.ignored", run=state.run, what=_listed(names), why="a run keeps what it began with")
+        state.warnings["resume.ignored"] += len(names)
 
 
-def tell_strangers(mind: RunEngine, settings: Settings, owners: Iterable[str]) -> None:
+def tell_strangers(state: RunState, settings: Settings, owners: Iterable[str]) -> None:
     """Say which owners limits and policies name that the run does not have; they may join yet."""
-    known = {*owners, *mind.profiles, *mind.retired}
+    known = {*owners, *state.profiles, *state.retired}
     if names := strangers(settings, known):
         log.warning(
-            "settings.unknown_owner", run=mind.run, what=_listed(names), why="nobody in the run is called so yet"
+            "settings.unknown_owner", run=state.run, what=_listed(names), why="nobody in the run is called so yet"
         )
-        mind.warnings["settings.unknown_owner"] += len(names)
+        state.warnings["settings.unknown_owner"] += len(names)
 
 
 def _listed(names: list[str]) -> str:

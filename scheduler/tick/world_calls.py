@@ -1,51 +1,78 @@
-"""What a world may call in its turn. Each call is checked at once; what is wrong changes nothing."""
+"""The calls that a world makes in its turn. Each is checked at once, and one that is refused changes nothing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from memory.effects import Effect
 from memory.entry import Entry
 from memory.errors import InputError, UsageError, quoted
 from memory.profile import Profile
-from scheduler.engine.engine import RunEngine
+from memory.routing.routing import Event, Routing, Strategy, route
+from memory.routing.scope_context import MAX_ENTRIES, scope_context
+from memory.routing.scopes import WORLD, location_owner
+from scheduler.engine.run_state import RunState
+from scheduler.engine.triggers import location_left, story_event
 from scheduler.engine.turn import WorldTurn
-from scheduler.intake.checks import check_owner, check_params, check_profile, check_request, check_within
+from scheduler.intake.checks import (
+    MAX_LABEL,
+    MAX_NUMBERS,
+    MAX_OWNER,
+    check_integer,
+    check_owner,
+    check_params,
+    check_profile,
+    check_request,
+    check_text,
+    check_texts,
+    check_within,
+    reason,
+)
 from scheduler.intake.effects import check_effect
-from scheduler.intake.observations import Observation, check_entry
+from scheduler.intake.observations import Observation, check_entry, check_event
+from tasks.integrate import asks_for_integration
 from tasks.job import Reads, Request
 
 MAX_STATE = 500_000_000  # bytes of a world's state: Redis keeps no larger value
+MAX_KIND = 100  # characters of the kind of a story's event
+MAX_RELATED = 100  # keys
 
 
 class WorldCalls:
-    """The calls of a world's turn, and what they have said so far. A tick loop is one."""
+    """The calls of a world's turn: checks each, and collects them until the tick takes them.
 
-    def __init__(self, mind: RunEngine) -> None:
-        self.mind = mind
+    `hosting.tick_loop.TickLoop`, which hands them on, describes each call in full.
+    """
+
+    def __init__(self, state: RunState) -> None:
         self.present = 1  # the tick whose turn it is
+        self.routing = Routing()
+        self.is_open = False  # the world has the turn
+        self.redelivering = False  # ticks are handed over again: what an older version accepted is accepted again
+        self._state = state
         self._turn = WorldTurn()
         self._checkpoint: bytes | None = None
-        self._redelivering = False  # ticks are handed over again: what an older version took is taken again
-        self._body = False  # the world has the turn
         self._process = os.getpid()
 
+    def open(self, tick: int) -> None:
+        """Give the world its turn at a tick."""
+        self.present, self.is_open = tick, True
+
+    def take(self) -> tuple[WorldTurn, bytes | None]:
+        """Return what the world did in its turn, and its checkpoint, if it gave one; forget both."""
+        taken = self._turn, self._checkpoint
+        self._turn, self._checkpoint = WorldTurn(), None
+        return taken
+
     def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
-        """An owner perceived something; it is appended to its stream with this tick.
-
-        Its game time is at most a day after the tick's and thirty days before it.
-
-        Raises:
-            InputError: for an unknown owner, a malformed entry or one that is too long; nothing else is affected.
-            UsageError: outside of the loop's body, as for each of these calls.
-        """
+        """Note what an owner perceived."""
         self._check_turn()
         known = self._known(owner)
-        now = None if self._redelivering else self.mind.facts.minute(self.present)
+        now = None if self.redelivering else self._state.facts.minute(self.present)
         checked = check_entry(known, entry, now)
-        length, most = len(checked.text), self.mind.rules.max_text
+        length, most = len(checked.text), self._state.rules.max_text
         if length > most:
             raise InputError(
                 f"observation for {quoted(known)}: its text has {length:,} characters; this run takes at most {most:,} "
@@ -64,70 +91,40 @@ class WorldCalls:
         params: Mapping[str, Any] | None = None,
         within: int | None = None,
     ) -> None:
-        """Ask for a job outright, beyond what its cadence would do.
-
-        Args:
-            numbers: read just these entries of the owner; None: all live ones.
-            reads: what to read of other owners' streams as well.
-            params: what the kind takes: `act` "location", "activity" and "status", `plan` "status" and "unfinished",
-                `reflect` "since", other built-in kinds nothing; a kind of the host's own whatever it likes.
-            within: ticks after which the result is of no use any more; None: as the kind says. No model is asked whose
-                answer would come later: the kind's heuristic applies by then.
-
-        Raises:
-            InputError: for an unknown kind or owner, or parameters that are no JSON or that the kind does not take.
-        """
+        """Note a request for a job."""
         self._check_turn()
         known = self._known(owner)
         request = Request(
             kind=kind, owner=known, numbers=numbers, reads=reads, priority=priority, within=check_within(within),
             params={} if params is None else params,  # type: ignore[arg-type]  # checked below
         )  # fmt: skip
-        checked = check_request(request, [kind.name for kind in self.mind.rules.kinds])
-        check_params(checked, self.mind.rules.kind_of(checked.kind))
+        checked = check_request(request, [kind.name for kind in self._state.rules.kinds])
+        check_params(checked, self._state.rules.kind_of(checked.kind))
         for other in checked.reads:
             self._known(other.owner)
-        if checked.kind in self.mind.rules.disabled:
+        if checked.kind in self._state.rules.disabled:
             raise InputError(f"kind {quoted(kind)} is switched off in this run: its settings name it in `disable`")
         self._turn.requests.append(checked)
 
     def ask(self, effect: Effect) -> None:
-        """Apply an effect of the world's own with this tick, such as a plan item's status.
-
-        One whose precondition does not hold then is left out and counted as a warning.
-
-        Raises:
-            InputError: for a malformed effect.
-        """
+        """Note an effect of the world's own."""
         self._check_turn()
         self._turn.world_effects.append(check_effect(effect))
 
     def join(self, owner: str, profile: Profile) -> None:
-        """An owner joins with this tick.
-
-        Raises:
-            InputError: for a name that is no owner's, is taken, or belonged to an owner that has left.
-        """
+        """Note an owner that joins."""
         self._check_turn()
-        self._join(check_owner(owner), profile)
+        self.add_owner(check_owner(owner), profile)
 
     def leave(self, owner: str) -> None:
-        """An owner leaves with this tick: its open jobs are cancelled, its stream is retired.
-
-        Raises:
-            InputError: for an unknown owner.
-        """
+        """Note an owner that leaves."""
         self._check_turn()
         known = self._known(owner)
         if known not in self._turn.leaves:
             self._turn.leaves.append(known)
 
     def checkpoint(self, data: bytes) -> None:
-        """Keep the world's state with this tick; on resume the world is restored from the last one.
-
-        Raises:
-            InputError: for anything but bytes.
-        """
+        """Note the state of the world."""
         self._check_turn()
         if not isinstance(data, bytes | bytearray | memoryview):
             raise InputError(f"checkpoint({quoted(data)}): give bytes, such as json.dumps(state).encode()")
@@ -136,11 +133,61 @@ class WorldCalls:
             raise InputError(f"checkpoint: the state has {len(state):,} bytes, at most {MAX_STATE:,} fit")
         self._checkpoint = state
 
-    def _join(self, owner: str, profile: Profile) -> None:
-        here = owner in self.mind.streams and not self._redelivering
+    def event(self, owner: str, event: Event | Mapping[str, Any]) -> Strategy:
+        """Note an event that an owner is to remember, and return what will become of it."""
+        self._check_turn()
+        known = self._known(owner)
+        what = check_event(known, event)
+        if what.group:
+            self._known(what.group)
+        try:
+            routed = route(what, minute=self._state.facts.minute(self.present), routing=self.routing)
+        except ValueError as error:
+            raise InputError(f"event for {quoted(known)}: {reason(error)}") from error
+        self.observe(known, routed.entry)
+        if routed.strategy == "integrate":
+            self.ask(asks_for_integration(known, self.present))
+        return routed.strategy
+
+    def left_location(self, location: str, present: Iterable[str] = ()) -> None:
+        """Note that the players leave a location."""
+        self._check_turn()
+        place = check_text("location", location, MAX_OWNER)
+        npcs = check_texts("present", present, most=MAX_OWNER)
+        for owner in (WORLD, location_owner(place), *npcs):
+            self._known(owner)
+        self._turn.triggers += location_left(place, npcs, self._state.facts.minute(self.present))
+
+    def story_event(
+        self, kind: str, tags: Sequence[str] = (), related: Mapping[str, str | Sequence[str]] | None = None
+    ) -> None:
+        """Note an event of the story."""
+        self._check_turn()
+        told = check_text("kind of the story's event", kind, MAX_KIND)
+        tagged = check_texts("tags", tags)
+        concerned = _related({} if related is None else related)
+        self._known(WORLD)
+        self._turn.triggers.append(story_event(told, tagged, concerned, self._state.facts.minute(self.present)))
+
+    def scope_context(self, location: str, present: Sequence[str] = (), count: int = MAX_ENTRIES) -> str:
+        """Return the latest memories of a location, its NPCs and the world, as lines of a prompt."""
+        self.check_process()
+        place = check_text("location", location, MAX_OWNER)
+        npcs = check_texts("present", present, most=MAX_OWNER)
+        lines = check_integer("count", count, 0, MAX_NUMBERS)
+        names = {owner: profile.name for owner, profile in self._state.profiles.items()}
+        return scope_context(self._state.streams, location=place, present=npcs, names=names, count=lines)
+
+    def add_owner(self, owner: str, profile: Profile) -> None:
+        """Have an owner join with this tick, also before the world's first turn.
+
+        Raises:
+            InputError: for a name that is taken, or belonged to an owner that has left.
+        """
+        here = owner in self._state.streams and not self.redelivering
         if here or owner in self._turn.joins:
             raise InputError(f"owner {quoted(owner)} is in this run already")
-        if owner in self.mind.retired and not self._redelivering:
+        if owner in self._state.retired and not self.redelivering:
             raise InputError(f"owner {quoted(owner)} has left this run, its stream is retired; join under another name")
         self._turn.joins[owner] = check_profile(owner, profile)
 
@@ -150,8 +197,8 @@ class WorldCalls:
         Raises:
             InputError: when there is none of that name.
         """
-        there = isinstance(owner, str) and (owner in self.mind.streams or owner in self._turn.joins)
-        if not there and not (self._redelivering and isinstance(owner, str)):
+        there = isinstance(owner, str) and (owner in self._state.streams or owner in self._turn.joins)
+        if not there and not (self.redelivering and isinstance(owner, str)):
             raise InputError(
                 f"there is no owner {quoted(owner)} in this run; owners join with loop.join(owner, profile)"
             )
@@ -164,7 +211,12 @@ class WorldCalls:
         """Whether this process is a fork of the one that opened the loop."""
         return os.getpid() != self._process
 
-    def _check_process(self) -> None:
+    def check_process(self) -> None:
+        """Refuse a fork of the process that opened the loop.
+
+        Raises:
+            UsageError: naming both processes.
+        """
         if self.forked:
             raise UsageError(
                 f"process {self._process} opened this loop, and process {os.getpid()} is a fork of it: leave the loop "
@@ -172,15 +224,25 @@ class WorldCalls:
             )
 
     def _check_turn(self) -> None:
-        self._check_process()
-        if not self._body:
+        self.check_process()
+        if not self.is_open:
             raise UsageError(
-                f"run {self.mind.run!r} is not at a tick: call this in the body of `for tick in loop`, as what is said "
-                "there happens with that tick"
+                f"run {self._state.run!r} is not at a tick: call this in the body of `for tick in loop`, as what is "
+                "said there happens with that tick"
             )
 
-    def __reduce__(self) -> NoReturn:
-        raise UsageError(
-            f"the loop of run {self.mind.run!r} cannot be pickled or copied, with connections and processes of its "
-            "own: use it where it was opened"
-        )
+
+def _related(related: object) -> dict[str, str | tuple[str, ...]]:
+    """Return what an event of the story concerns.
+
+    Raises:
+        InputError: naming the key whose value is no id and no list of ids.
+    """
+    if not isinstance(related, Mapping) or len(related) > MAX_RELATED:
+        raise InputError(f"related is {quoted(related)}: give a dict of ids, such as {{'quest_id': 'q7'}}")
+    found: dict[str, str | tuple[str, ...]] = {}
+    for key, value in related.items():
+        name = check_text("related: one of its keys", key, MAX_KIND)
+        what = f"related: {quoted(name)}"
+        found[name] = check_text(what, value, MAX_LABEL) if isinstance(value, str) else check_texts(what, value)
+    return found

@@ -82,7 +82,7 @@ class Visit:
             run="town", owners=self.town.owners(), settings=SETTINGS, locations=self.town.locations,
             brief=self.town.brief, ticks=TICKS, start_minute=START, resume=resume, inline=True, client=client,
         )  # fmt: skip
-        self.publish = self.loop._waiting._publish
+        self.publish = self.loop._loop.collector._publish
         if self.loop.restored is not None:
             self.town.load(self.loop.restored)
 
@@ -104,4 +104,4 @@ class Visit:
 
     def publish_through(self, publish: Callable[[Sequence[Job]], int]) -> None:
         """Have the host publish in another way."""
-        self.loop._waiting._publish = publish
+        self.loop._loop.collector._publish = publish

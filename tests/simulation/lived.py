@@ -35,25 +35,27 @@ class CheckedLoop(TickLoop):
 
     act_prompts = 0  # that name the present plan item
 
-    def _close(self, number: int) -> FinishedTick:
-        outcome = super()._close(number)
-        minute, limits = self.mind.facts.minute(number), self.mind.facts.limits
-        for owner, stream in self.mind.streams.items():
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.watchers.append(self._check)
+
+    def _check(self, number: int, finished: FinishedTick, seconds: float) -> None:
+        minute, limits = self.state.facts.minute(number), self.state.facts.limits
+        for owner, stream in self.state.streams.items():
             counts = stream.observed(), stream.count("reflection"), stream.count("plan")
             most = limits.max_observations, limits.max_reflections, limits.max_plans
             assert all(n <= limit for n, limit in zip(counts, most, strict=True)), f"{owner}, tick {number}: {counts}"
             if minute % 60 == 0:
                 ages = [minute - talk.oldest for talk in conversations(owner, stream.live())]
                 assert max(ages, default=0) <= UNSUMMARISED, f"{owner}, tick {number}: {max(ages)} minutes"
-        for key, item in self.mind.open.items():
+        for key, item in self.state.open.items():
             if key.kind == "act" and key.tick == number:
-                prompt = kind_of("act").prompt(self.mind.case_of(item))
-                if present := present_item(self.mind.streams[key.owner], minute):
+                prompt = kind_of("act").prompt(self.state.case_of(item))
+                if present := present_item(self.state.streams[key.owner], minute):
                     assert f"Present plan item: {present}" in prompt.user
                     self.act_prompts += 1
         if minute % 60 == 0:
             assert audit_budget(self.ledger.client, self.ledger.prefix) == []
-        return outcome
 
 
 def present_item(stream: Stream, minute: int) -> str:
@@ -85,7 +87,7 @@ class Lived:
     def check(self) -> None:
         """Success criteria 1, 3 and 4 of streams, that nothing important is lost, and what the auditor says."""
         days = len(self.mornings)
-        for owner, stream in self.loop.mind.streams.items():
+        for owner, stream in self.loop.state.streams.items():
             plans = self._made("plan", owner)
             assert [plan.minute for plan in plans] == self.mornings, owner
             for plan in plans:

@@ -130,6 +130,6 @@ def test_three_days_with_a_model_that_dies_at_noon_of_the_first(
     by_kind = {kind: {(source, reason) for k, source, reason in after if k == kind} for kind in THOUGHTS}
     assert by_kind == {kind: {("heuristic", "failed")} for kind in THOUGHTS}
     assert after["plan", "heuristic", "failed"] == 2 * 3
-    provisional = [e for stream in lived.loop.mind.streams.values() for e in stream.provisional()]
+    provisional = [e for stream in lived.loop.state.streams.values() for e in stream.provisional()]
     assert {e.type for e in provisional} == {"plan", "reflection", "summary"}
     assert min(e.minute for e in provisional if e.type == "plan") >= DAY

@@ -27,10 +27,11 @@ from scheduler.budget.rules import facts_of, rules_of, view_of
 from scheduler.config.settings import Settings
 from scheduler.engine.engine import RunEngine
 from scheduler.engine.open_jobs import OpenJob
+from scheduler.engine.run_state import RunState
 from scheduler.engine.turn import WorldTurn
 from scheduler.journal.history import redo
 from scheduler.journal.lines import TickNotes, read_line, write_line
-from scheduler.ledger.answers import DueJob
+from scheduler.ledger.answers import BoundaryInput, DueJob
 from scheduler.ledger.claims import Result
 from tasks.registry import kind_of, kinds
 from tests.simulation.lived import UNSUMMARISED, lost
@@ -88,10 +89,11 @@ class Run:
     """The state of a run, what was done to it by hand, and a second one that is made of its journal."""
 
     def __init__(self) -> None:
-        self.mind = RunEngine(
+        self.state = RunState(
             run="any", rules=rules_of(SETTINGS, kinds(), lambda owner: {"free": True}), facts=facts_of(SETTINGS, (), 0),
             view=view_of(SETTINGS),
         )  # fmt: skip
+        self.engine = RunEngine(self.state)
         self.tick = 0
         self.digest = self.chain = ""
         self.redone: dict[str, Stream] = {}
@@ -104,10 +106,11 @@ class Run:
     def live(self, turn: Turn) -> None:
         """One tick."""
         self.tick += 1
-        due = [item for item in self.mind.open.values() if item.job.due <= self.tick]
+        due = [item for item in self.state.open.values() if item.job.due <= self.tick]
         fates = (turn.fates[i % len(turn.fates)] for i in range(len(due)))
-        self.mind.begin(self.tick, [self._row(item, fate) for item, fate in zip(due, fates, strict=False)])
-        minute = self.mind.facts.minute(self.tick)
+        rows = [self._row(item, fate) for item, fate in zip(due, fates, strict=False)]
+        self.engine.begin(self.tick, BoundaryInput(rows))
+        minute = self.state.facts.minute(self.tick)
         for owner, text, importance, talk in turn.written:
             source: Any = "dialogue" if talk else "perception"
             subjects = (owner, BO if owner == ANN else ANN)
@@ -115,17 +118,17 @@ class Run:
                 type="observation", text=text, minute=minute, importance=importance, source=source, subjects=subjects
             )
             self.world.observed.append((owner, entry))
-        if turn.archived is not None and (live := self.mind.streams[ANN].live("observation")):
+        if turn.archived is not None and (live := self.state.streams[ANN].live("observation")):
             number = live[turn.archived % len(live)].number
             self.by_hand.add(number)
-            self.world.asked.append(Archive(owner=ANN, numbers=(number,)))
-        core = self.mind.end(self.tick, self.world).core
+            self.world.world_effects.append(Archive(owner=ANN, numbers=(number,)))
+        core = self.engine.end(self.tick, self.world).core
         self.world = WorldTurn()
         stored, digest, chain = write_line(core, TickNotes(epoch=1), self.digest, self.chain, 1)
         line = read_line(stored, self.tick, self.digest, self.chain)
         self.digest, self.chain = digest, chain
         redo(line, self.redone)
-        for owner, stream in self.mind.streams.items():
+        for owner, stream in self.state.streams.items():
             changed = stream.take_changes()
             self._note_told(owner, stream, changed.archived)
 
@@ -135,7 +138,7 @@ class Run:
             return DueJob(key, "held", None, 0)
         if fate in ("is late", "dies"):
             return DueJob(key, "open" if fate == "is late" else "dead", None, 1)
-        kind, case = kind_of(key.kind), self.mind.case_of(item)
+        kind, case = kind_of(key.kind), self.state.case_of(item)
         effects: tuple[Effect, ...] = ()
         if fate == "answers" and key.kind in ANSWERS:
             try:
@@ -159,8 +162,8 @@ class Run:
 
 def check(run: Run) -> None:
     """What holds after every tick."""
-    limits, minute = run.mind.facts.limits, run.mind.facts.minute(run.tick)
-    for owner, stream in run.mind.streams.items():
+    limits, minute = run.state.facts.limits, run.state.facts.minute(run.tick)
+    for owner, stream in run.state.streams.items():
         assert enforce_limits(stream, limits, minute) == ()
         assert stream.count("reflection") <= limits.max_reflections
         assert stream.count("plan") <= limits.max_plans
@@ -184,8 +187,8 @@ def test_any_interleaving_over_days_keeps_what_matters(turns: Sequence[Turn]) ->
     for turn in turns:
         run.live(turn)
         check(run)
-    assert run.redone.keys() == run.mind.streams.keys()
-    for owner, stream in run.mind.streams.items():
+    assert run.redone.keys() == run.state.streams.keys()
+    for owner, stream in run.state.streams.items():
         data = dump(stream)
         assert dump(run.redone[owner]) == data
         assert dump(load(data)) == data

@@ -43,7 +43,7 @@ class EventLoopThread:
             raise
 
     def close(self) -> None:
-        """Cancel the running calls, end the thread and close the loop. It runs nothing afterwards."""
+        """Cancel what still runs, end the thread and close the loop. Nothing runs on it any more."""
         with self._lock:
             self._closed = True
             loop, thread = self._loop, self._thread

@@ -1,4 +1,4 @@
-"""URLs of the broker, translated for kombu and Flower."""
+"""A Redis URL as kombu and Flower want it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from scheduler.config.settings import ConfigurationError
 
-#: Options for certificates in a "rediss://" URL, which redis-py reads from the same URL.
+#: What a "rediss://" URL may say of certificates, as redis-py reads it from the same URL.
 FILES = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile")
 _MODES = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 _CHECKED = {"true": True, "false": False}
 
 
 def kombu_url(url: str) -> str:
-    """Return a Redis URL as kombu and Flower want it: "unix://" becomes "redis+socket://", and TLS options go.
+    """A Redis URL as kombu and Flower want it: "unix://" becomes "redis+socket://"; of TLS nothing is left but "rediss://".
 
-    kombu prefers TLS options of the URL to its arguments, so it gets them from `tls` alone.
+    kombu takes options of TLS from a URL before those that it is given, so it gets them from `tls` alone.
     """
     parts = urlsplit(url)
     if url.startswith("rediss://"):
@@ -33,12 +33,13 @@ def kombu_url(url: str) -> str:
 
 
 def tls(url: str) -> dict[str, Any] | None:
-    """Return the TLS options of a "rediss://" URL. kombu checks no certificate by default; we do.
+    """The TLS options of a "rediss://" URL. kombu's own default checks no certificate, ours does.
 
-    "?ssl_ca_certs=/path/ca.pem" names the trusted authority; "?ssl_cert_reqs=none" switches the check off.
+    "?ssl_ca_certs=/path/ca.pem" names the authority whose certificates are trusted; "?ssl_cert_reqs=none" switches the
+    check off.
 
     Raises:
-        ConfigurationError: for an unknown option or an invalid value.
+        ConfigurationError: for an option that is not known, or a value that it cannot have.
     """
     if not url.startswith("rediss://"):
         return None

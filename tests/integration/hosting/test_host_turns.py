@@ -30,15 +30,15 @@ def test_with_who_leaves_go_its_jobs_and_what_was_put_off_for_it_and_nobody_else
         kinds=(Think(name="think"), Think(name="muse", order=20, on_denied="defer")),
     )
     host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER), ("muse", OTHER))
-    mind = host.loop.mind
-    assert sorted(key.owner for key in mind.open) == [OWNER, OTHER]
-    assert sorted(waiting.request.owner for waiting in mind.deferred) == [OWNER, OTHER]
-    host.loop.leave(OWNER)
+    state = host.loop.state
+    assert sorted(key.owner for key in state.open) == [OWNER, OTHER]
+    assert sorted(waiting.request.owner for waiting in state.deferred) == [OWNER, OTHER]
+    host.loop.calls.leave(OWNER)
     host.turn()
-    assert [key.owner for key in mind.open] == [OTHER]
-    assert [waiting.request.owner for waiting in mind.deferred] == [OTHER]
-    assert mind.retired == {OWNER}
-    assert sorted(mind.streams) == sorted(mind.profiles) == [OTHER]
+    assert [key.owner for key in state.open] == [OTHER]
+    assert [waiting.request.owner for waiting in state.deferred] == [OTHER]
+    assert state.retired == {OWNER}
+    assert sorted(state.streams) == sorted(state.profiles) == [OTHER]
     assert host.ended() == {JobKey(1, "think", OWNER, 0, 0): ("cancelled", "cancelled")}
     host.until(30)
     assert {key.owner for key in host.ended() if key.kind == "muse"} == {OTHER}
@@ -56,10 +56,10 @@ def test_whose_job_was_cancelled_because_another_left_is_asked_again(client: Red
     host = Host(client, kinds=(Watch(name="watch", latency=9),))
     host.turn()
     host.turn()
-    assert [key.tick for key in host.loop.mind.open] == [1]
-    host.loop.leave(OTHER)
+    assert [key.tick for key in host.loop.state.open] == [1]
+    host.loop.calls.leave(OTHER)
     host.turn()
-    assert [(key.tick, key.owner) for key in host.loop.mind.open] == [(3, OWNER)]
+    assert [(key.tick, key.owner) for key in host.loop.state.open] == [(3, OWNER)]
     assert list(host.ended().values()) == [("cancelled", "cancelled")]
 
 
@@ -67,11 +67,11 @@ def test_what_is_put_off_has_so_much_less_time_left(client: Redis) -> None:
     host = Host(client, limits={"tick.run.calls": 0}, kinds=(Think(name="muse", on_denied="defer"),))
     host.turn(("muse", OWNER), within=25)
     host.turn(("muse", OTHER))
-    assert [(waiting.at, waiting.request.within, waiting.request.trial) for waiting in host.loop.mind.deferred] == [
+    assert [(waiting.at, waiting.request.within, waiting.request.trial) for waiting in host.loop.state.deferred] == [
         (11, 15, 1), (12, 0, 1)
     ]  # fmt: skip
     host.until(12)
-    assert [(waiting.at, waiting.request.within, waiting.request.trial) for waiting in host.loop.mind.deferred] == [
+    assert [(waiting.at, waiting.request.within, waiting.request.trial) for waiting in host.loop.state.deferred] == [
         (12, 0, 1), (21, 5, 2)
     ]  # fmt: skip
 
@@ -79,17 +79,17 @@ def test_what_is_put_off_has_so_much_less_time_left(client: Redis) -> None:
 def test_only_agents_have_names_that_others_know_and_facts_change_with_who_joins(client: Redis) -> None:
     host = Host(client, owners=(OWNER,))
     host.turn()
-    first = host.loop.mind.facts_version
+    first = host.loop.state.facts_version
     host.turn()
-    assert host.loop.mind.facts_version == first, "nobody joined"
-    host.loop.join(OTHER, Profile(name="Bob"))
-    host.loop.join("npc:smith", Profile(name="Smith"))
+    assert host.loop.state.facts_version == first, "nobody joined"
+    host.loop.calls.join(OTHER, Profile(name="Bob"))
+    host.loop.calls.join("npc:smith", Profile(name="Smith"))
     host.turn()
-    mind = host.loop.mind
-    assert mind.facts_version == 3
-    assert mind.facts.names == {OWNER: OWNER, OTHER: "Bob"}
+    state = host.loop.state
+    assert state.facts_version == 3
+    assert state.facts.names == {OWNER: OWNER, OTHER: "Bob"}
     host.turn()
-    assert sorted(mind.facts_at) == [3], "no open job was made with the earlier ones"
+    assert sorted(state.facts_at) == [3], "no open job was made with the earlier ones"
 
 
 def test_what_came_due_while_a_run_was_drained_is_asked_for_once_that_is_called_off(tmp_path: Path) -> None:

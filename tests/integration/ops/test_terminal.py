@@ -81,7 +81,7 @@ def live(folder: Path, client: Redis) -> None:
                     loop.observe(OWNER, {"text": TEXT, "minute": tick.minute, "importance": 8})
                     loop.request("shout", OWNER)
                 if tick.number == 5:
-                    loop.mind.warnings[f"host.{CLEAR}"] += 1
+                    loop.state.warnings[f"host.{CLEAR}"] += 1
     finally:
         registry._kinds.clear()
         registry._kinds.update(known)

@@ -65,7 +65,7 @@ def say(loop: TickLoop, text: str, minute: int, location: str = "inn") -> None:
 
 
 def memories(loop: TickLoop, scope: str) -> list[Entry]:
-    return loop.mind.streams[scope].live("summary")
+    return loop.state.streams[scope].live("summary")
 
 
 def recounts(loop: TickLoop) -> int:

@@ -72,7 +72,7 @@ def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> 
     host.until(job.key.tick + 7)
     assert timed(host) == [(job.key.tick + 6, Timed(job.key, MODEL, 0, 5, Cost(calls=1)))]
     assert client.llen(host.ledger.prefix + "timed") == 0
-    assert host.loop.mind.latencies.is_answered(job.key)
+    assert host.loop.state.latencies.is_answered(job.key)
     host.until(job.due + 1)
     assert host.ended()[job.key] == ("applied", "none")
     sound(client)
@@ -82,7 +82,7 @@ def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> 
 def held(host: Host) -> tuple[int, int]:
     """The tokens that admission counts: by the host, and as the ledger keeps it."""
     kept: Any = host.client.hget(host.ledger.prefix + "view", "run:0|run|tokens")
-    return host.loop.mind.view.held["run:0|run|tokens"], int(kept)
+    return host.loop.state.view.held["run:0|run|tokens"], int(kept)
 
 
 def held_by_journal(host: Host, tick: int) -> int:
@@ -138,7 +138,7 @@ def test_an_answer_that_is_not_applied_after_all_counts_in_full_again(client: Re
     host.turn()
     assert held(host)[0] == 11
     if how == "its owner leaves":
-        host.loop.leave(OWNER)
+        host.loop.calls.leave(OWNER)
     else:  # as by a server that was set back, and nobody settles again
         client.hset(f"{host.ledger.prefix}job:{job.key.text()}", mapping={"state": "dead", "result": ""})
         client.srem(host.ledger.prefix + "staged", job.key.text())
@@ -154,7 +154,7 @@ def test_the_next_job_is_due_when_its_answer_will_be_there(client: Redis) -> Non
     first = thought(host, 3)
     assert first.due == first.key.tick + BOUNDS.most
     (second,) = host.turn(("think", OWNER))
-    need = host.loop.mind.latencies.need("think", MODEL, 0)
+    need = host.loop.state.latencies.need("think", MODEL, 0)
     assert need is not None
     assert second.due == second.key.tick + need < second.key.tick + BOUNDS.most
     sound(client)
@@ -179,14 +179,14 @@ def test_a_late_answer_is_timed_and_takes_the_place_of_the_guess(client: Redis) 
     claim = claimed(worker(client), job)
     host.until(job.due + 3)
     assert host.ended()[job.key] == ("applied", "late")
-    assert [(one.ticks, one.awaited) for one in host.loop.mind.latencies.samples("think", MODEL)] == [
+    assert [(one.ticks, one.awaited) for one in host.loop.state.latencies.samples("think", MODEL)] == [
         (2 * BOUNDS.most, job.key.text())
     ]
     settle(worker(client), claim)
     host.until(job.due + 6)
     ((_, fact),) = timed(host)
     assert BOUNDS.most < fact.ticks <= BOUNDS.most + 4
-    assert [(one.ticks, one.awaited) for one in host.loop.mind.latencies.samples("think", MODEL)] == [(fact.ticks, "")]
+    assert [(one.ticks, one.awaited) for one in host.loop.state.latencies.samples("think", MODEL)] == [(fact.ticks, "")]
     sound(client)
     assert replayed(host)
 
@@ -205,11 +205,11 @@ def test_what_would_come_too_late_is_not_asked_and_nothing_is_held_for_it(client
     host = host_of(client)
     slow_model(host)
     before = host.window("run:0")
-    host.loop.request("think", OWNER)
+    host.loop.calls.request("think", OWNER)
     asked = host.tick.number
     assert host.turn() == []
-    (key,) = host.loop.mind.open
-    assert host.loop.mind.open[key].job.due == asked + BOUNDS.least
+    (key,) = host.loop.state.open
+    assert host.loop.state.open[key].job.due == asked + BOUNDS.least
     assert host.window("run:0") == before
     host.until(asked + BOUNDS.least + 1)
     assert host.ended()[key] == ("applied", "too_slow")
@@ -249,7 +249,7 @@ def test_the_world_says_within_how_many_ticks_it_needs_a_result(client: Redis) -
     (soon,) = host.turn(("think", OWNER), within=5)
     assert soon.due == soon.key.tick + 5
     assert host.turn(("think", OWNER), within=2) == []
-    refused = next(item.job for item in host.loop.mind.open.values() if not item.admitted)
+    refused = next(item.job for item in host.loop.state.open.values() if not item.admitted)
     assert refused.due == refused.key.tick + 2
 
 
@@ -267,10 +267,10 @@ def test_in_a_run_with_fixed_due_ticks_it_bounds_them_and_nothing_is_timed(clien
 def test_a_deferred_request_is_wanted_within_what_is_left(client: Redis) -> None:
     host = host_of(client, bounds=None, limits={"tick.run.calls": 0})
     host.turn(("muse", OWNER), within=12)
-    (waiting,) = host.loop.mind.deferred
+    (waiting,) = host.loop.state.deferred
     assert waiting.request.within == 2
     host.until(waiting.at + 1)
-    (item,) = host.loop.mind.open.values()
+    (item,) = host.loop.state.open.values()
     assert item.job.due == waiting.at + 2
 
 
@@ -307,8 +307,8 @@ def test_in_ready_mode_a_result_is_not_applied_before_it_is_wanted(client: Redis
     host.turn()
     assert host.ended()[job.key] == ("applied", "none")
     wanted = host.tick.number + 8
-    host.loop.request("think", OWNER)
-    asked = host.loop._turn.requests
+    host.loop.calls.request("think", OWNER)
+    asked = host.loop.calls._turn.requests
     asked[-1] = msgspec.structs.replace(asked[-1], at=wanted)
     (later,) = host.turn()
     assert later.due >= wanted
@@ -326,5 +326,5 @@ def test_what_somebody_damaged_says_nothing(client: Redis) -> None:
     assert len(timed(host)) == 1
     assert client.llen(host.ledger.prefix + "timed") == 0
     again = Latencies()
-    again.load(client, host.ledger.prefix, host.loop.mind.open)
-    assert again.samples("think", MODEL) == host.loop.mind.latencies.samples("think", MODEL)
+    again.load(client, host.ledger.prefix, host.loop.state.open)
+    assert again.samples("think", MODEL) == host.loop.state.latencies.samples("think", MODEL)

@@ -76,7 +76,7 @@ def test_actions_refer_to_plan_items_and_memories(tmp_path: Path, monkeypatch: p
     acts = [(ended, note) for ended, note in ends if ended.key.kind == "act"]
     assert {note.source for _, note in acts} == {"llm"}
     effects = [effect for ended, _ in acts for effect in ended.effects if ended.end == "applied"]
-    places = {place.id for place in loop.mind.facts.locations}
+    places = {place.id for place in loop.state.facts.locations}
     assert {e.data["location"] for e in effects if isinstance(e, Tell)} <= places
     assert any(isinstance(e, SetPlanStatus) and e.status == "completed" for e in effects)
     assert any(isinstance(e, MarkAccessed) for e in effects)
@@ -92,7 +92,7 @@ def test_choices_are_staggered_and_capped(tmp_path: Path) -> None:
     refused = [d for d in decided if d.decision != "admitted"]
     assert refused
     assert {(d.decision, d.refused.partition(" ")[2]) for d in refused} == {("dropped", "kind:act jobs")}
-    for owner in loop.mind.streams:
+    for owner in loop.state.streams:
         ticks = [d.key.tick for d in decided if d.key.owner == owner]
         assert len({tick % INTERVAL for tick in ticks}) <= 1, "each at turns of its own"
 

@@ -55,7 +55,7 @@ def told(stream: Stream, day: int) -> list[str]:
 
 def test_each_day_keeps_one_entry_of_each_text_and_counts_the_rest(tmp_path: Path) -> None:
     loop = live(tmp_path, FakeRedis())
-    stream = loop.mind.streams[BEN]
+    stream = loop.state.streams[BEN]
     for day in (0, 1, 2):
         texts = {text.lower().removeprefix("the ").replace("was", "is").rstrip(".") for text in told(stream, day)}
         assert texts == {"stove is idle", "bed is idle", "ben is checking his emails"}
@@ -69,12 +69,12 @@ def test_each_day_keeps_one_entry_of_each_text_and_counts_the_rest(tmp_path: Pat
 
 
 def test_lines_of_a_conversation_are_never_coalesced(tmp_path: Path) -> None:
-    stream = live(tmp_path, FakeRedis()).mind.streams[ANN]
+    stream = live(tmp_path, FakeRedis()).state.streams[ANN]
     assert sum(e.type == "message" for e in stream.entries.values()) == TICKS
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:
-    stream = live(tmp_path, FakeRedis(), coalesce=False).mind.streams[BEN]
+    stream = live(tmp_path, FakeRedis(), coalesce=False).state.streams[BEN]
     assert sum(e.type == "observation" for e in stream.entries.values()) == 3 * TICKS
     assert all(marks.repeats == 0 for marks in stream.marks.values())
 
@@ -86,7 +86,7 @@ def test_a_resumed_run_decides_the_same(tmp_path: Path, stopped: int) -> None:
     live(tmp_path, client, until=stopped)
     resumed = live(tmp_path, client, resume=True)
     assert resumed.digest == whole.digest
-    assert resumed.mind.streams[BEN].marks == whole.mind.streams[BEN].marks
+    assert resumed.state.streams[BEN].marks == whole.state.streams[BEN].marks
 
 
 def test_a_replay_counts_the_same_and_the_auditor_agrees(tmp_path: Path) -> None:
@@ -111,6 +111,6 @@ def test_what_matters_more_than_before_is_stored(tmp_path: Path) -> None:
     for tick in loop:
         importance = (2, 8, 5)[tick.number - 1]
         loop.observe(ANN, Entry(type="observation", text="The stove burns.", minute=tick.minute, importance=importance))
-    stream = loop.mind.streams[ANN]
+    stream = loop.state.streams[ANN]
     assert [e.importance for e in stream.entries.values()] == [2, 8]
     assert stream.marks == {2: Marks(repeats=1, last_repeat=3)}

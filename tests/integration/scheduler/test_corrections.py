@@ -59,7 +59,7 @@ def shown(host: Host) -> BudgetLine:
 
 def held(host: Host, window: str = "run:0") -> int:
     """The tokens that admission believes are held."""
-    return host.loop.mind.view.held.get(f"{window}|run|tokens", 0)
+    return host.loop.state.view.held.get(f"{window}|run|tokens", 0)
 
 
 def left(host: Host) -> list[int]:
@@ -273,7 +273,7 @@ def test_a_cancelled_job_is_corrected_where_boundaries_do_not_wait(client: Redis
     """Where they wait, how far a worker was must not matter: what was spent is said, and the view stays."""
     host, job = begun(client, waits=waits)
     claim = claimed(worker(client), job)
-    host.loop.leave(OWNER)
+    host.loop.calls.leave(OWNER)
     host.turn()
     assert held(host) == 30
     settle(worker(client), claim, used=SPENT)
@@ -362,7 +362,7 @@ def test_what_a_late_job_came_to_is_known_in_every_unit(client: Redis, used: Cos
     host.turn()
     assert corrected(host) == [(known + 2, Correction(key=job.key, usage=used, at=known))]
     for unit in ("calls", "tokens", "usd_micros"):
-        assert host.loop.mind.view.held.get(f"run:0|run|{unit}", 0) == getattr(used, unit)
+        assert host.loop.state.view.held.get(f"run:0|run|{unit}", 0) == getattr(used, unit)
     sound(host)
 
 

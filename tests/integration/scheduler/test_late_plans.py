@@ -104,7 +104,7 @@ def test_the_models_plans_take_the_place_of_the_heuristics(
     ]
     lines = {line.core.tick: line for line in read_journal(client, loop.ledger.prefix, 1, loop.tick)}
     assert [change.source for change in changes_of(lines[planned])] == ["llm"] * len(list(changes_of(lines[planned])))
-    for owner, stream in loop.mind.streams.items():
+    for owner, stream in loop.state.streams.items():
         first, second = (entry for entry in stream.entries.values() if entry.type == "plan")
         assert (first.provisional, second.provisional) == (True, False), owner
         assert stream.archived[first.number].into == second.number

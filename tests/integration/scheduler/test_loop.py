@@ -141,9 +141,9 @@ def test_a_crash_in_the_reply_of_a_commit(undisturbed: tuple[FakeRedis, str], at
 def test_hints_that_are_lost_are_repeated(undisturbed: tuple[FakeRedis, str]) -> None:
     client = FakeRedis()
     first = Visit(client, hint_interval=0.001)
-    publish = first.loop._waiting._publish
+    publish = first.loop._loop.collector._publish
     lost = iter([True, False] * 1000)
-    first.loop._waiting._publish = lambda jobs: 0 if next(lost) else publish(jobs)
+    first.loop._loop.collector._publish = lambda jobs: 0 if next(lost) else publish(jobs)
     assert first.live() == undisturbed[1]
 
 
@@ -210,10 +210,10 @@ def test_owners_join_and_leave(client: FakeRedis) -> None:
     host = Host(client)
     host.turn()
     newcomer = "agent:cy"
-    host.loop.join(newcomer, Profile(name="Cy"))
-    host.loop.observe(newcomer, Entry(type="observation", text="arrived", minute=60))
+    host.loop.calls.join(newcomer, Profile(name="Cy"))
+    host.loop.calls.observe(newcomer, Entry(type="observation", text="arrived", minute=60))
     gone, job = host.turn(("think", newcomer), ("think", OTHER))
-    host.loop.leave(OTHER)
+    host.loop.calls.leave(OTHER)
     host.turn()
     assert host.ended() == {gone.key: ("cancelled", "cancelled")}
     assert worker(client).claim(gone.id) == "closed"
@@ -225,9 +225,9 @@ def test_owners_join_and_leave(client: FakeRedis) -> None:
     settle(claims, claim)
     for name, owner in (("again", newcomer), ("retired", OTHER)):
         with pytest.raises(InputError):
-            host.loop.join(owner, Profile(name=name))
+            host.loop.calls.join(owner, Profile(name=name))
     with pytest.raises(InputError, match="no owner"):
-        host.loop.observe(OTHER, Entry(type="observation", text="late", minute=0))
+        host.loop.calls.observe(OTHER, Entry(type="observation", text="late", minute=0))
     host.until(7)
     assert host.ended()[job.key] == ("applied", "none")
     assert audit(client, "r") == []
@@ -239,13 +239,13 @@ def test_a_resumed_world_may_join_and_leave_as_it_did(client: FakeRedis) -> None
 
     def say(loop: Any, tick: Tick) -> None:
         if tick.number == 2:
-            loop.join("agent:cy", Profile(name="Cy"))
+            loop.calls.join("agent:cy", Profile(name="Cy"))
         if tick.number == 3:
-            loop.observe("agent:cy", Entry(type="observation", text="saw", minute=tick.minute))
-            loop.request("think", "agent:cy")
+            loop.calls.observe("agent:cy", Entry(type="observation", text="saw", minute=tick.minute))
+            loop.calls.request("think", "agent:cy")
         if tick.number == 5:
-            loop.leave("agent:cy")
-            loop.leave(OTHER)
+            loop.calls.leave("agent:cy")
+            loop.calls.leave(OTHER)
 
     host = Host(client)
     while host.tick.number < 7:
@@ -260,17 +260,17 @@ def test_a_resumed_world_may_join_and_leave_as_it_did(client: FakeRedis) -> None
     second = Host(client, resume=True, again=again)
     assert seen == [1, 2, 3, 4, 5, 6]
     with pytest.raises(InputError, match="no owner"):
-        second.loop.observe(OTHER, Entry(type="observation", text="late", minute=0))
+        second.loop.calls.observe(OTHER, Entry(type="observation", text="late", minute=0))
 
 
 def test_what_a_world_asks_for_keeps_the_limits(client: FakeRedis) -> None:
     host = Host(client)
     host.turn()
     for i in range(60):
-        host.loop.ask(Append(owner=OWNER, entry=Entry(type="reflection", text=f"thought {i}", minute=60)))
-    host.loop.ask(SetPlanStatus(owner=OWNER, item="1-0", status="active", expects="pending"))
+        host.loop.calls.ask(Append(owner=OWNER, entry=Entry(type="reflection", text=f"thought {i}", minute=60)))
+    host.loop.calls.ask(SetPlanStatus(owner=OWNER, item="1-0", status="active", expects="pending"))
     host.turn()
-    assert host.loop.mind.streams[OWNER].count("reflection") <= host.loop.mind.facts.limits.max_reflections
+    assert host.loop.state.streams[OWNER].count("reflection") <= host.loop.state.facts.limits.max_reflections
     assert summarise_run(client, "r").warnings == {"world.effect_refused": 1}
     assert replay(client, "r", FakeRedis()).ticks == 2
 
@@ -298,7 +298,7 @@ def test_bad_input_changes_nothing(client: FakeRedis) -> None:
     host.turn()
     for kind, owner in (("dream", OWNER), ("think", "agent:nobody")):
         with pytest.raises(InputError):
-            host.loop.request(kind, owner)
+            host.loop.calls.request(kind, owner)
     for entry in (
         {"text": "x", "minute": -1},
         {"text": "x" * 5000, "minute": 1},
@@ -306,9 +306,9 @@ def test_bad_input_changes_nothing(client: FakeRedis) -> None:
         {"text": "\ud800", "minute": 1},
     ):
         with pytest.raises(InputError):
-            host.loop.observe(OWNER, entry)
+            host.loop.calls.observe(OWNER, entry)
     with pytest.raises(InputError):
-        host.loop.ask(Archive(owner=OWNER, numbers=("one",)))  # type: ignore[arg-type]
+        host.loop.calls.ask(Archive(owner=OWNER, numbers=("one",)))  # type: ignore[arg-type]
     host.turn()
     last = next(iter(read_journal(client, host.ledger.prefix, 2, 2))).core
     assert (last.observed, last.world_effects, last.decided) == ((), (), ())

@@ -257,11 +257,11 @@ def test_such_a_run_is_resumed_without_these_values(fidgety: tuple[Path, Redis],
     kind.wrong = False
     loop = live(client, data_dir, kind, ALL, resume=True)
     assert loop.tick == ALL
-    head = loop.mind.streams[ADA].head
+    head = loop.state.streams[ADA].head
     assert head.counters["fine"] == 3
     assert not {"naps", "mood"} & head.counters.keys()
     assert head.plan_status == {}
-    assert 1 not in loop.mind.streams[ADA].marks
+    assert 1 not in loop.state.streams[ADA].marks
     (left,) = [line.core.unread for line in read_journal(client, prefix_of(client, "town"), 1, ALL) if line.core.unread]
     assert left[0][0] == ADA
     assert left[0][1][0] == 0

@@ -91,7 +91,7 @@ def check(stream: Stream, chosen: Settings) -> None:
 
 def told_or_live(loop: TickLoop) -> None:
     """Nothing is gone but what a summary tells, or what was counted as given up."""
-    for stream in loop.mind.streams.values():
+    for stream in loop.state.streams.values():
         if loop.settings.memory_limits().policy_of(stream.owner) != "stream":
             assert all(record.into == INTO_SUMMARY for record in stream.archived.values())
 
@@ -101,7 +101,7 @@ def test_the_limits_hold_after_every_tick_and_the_replay_is_exact(policy: str, t
     client = FakeRedis()
     loop = run(client, settings(tmp_path, **POLICIES[policy]), 60)
     told_or_live(loop)
-    assert any(stream.head.summary or stream.archived for stream in loop.mind.streams.values())
+    assert any(stream.head.summary or stream.archived for stream in loop.state.streams.values())
     replayed = replay(client, "heath", FakeRedis())
     assert (replayed.ticks, replayed.digest) == (60, loop.digest)
     assert audit(client, "heath") == []
@@ -114,7 +114,7 @@ def test_a_resumed_run_comes_to_the_same_digest(policy: str, tmp_path: Path) -> 
     client = FakeRedis()
     first = run(client, chosen, 40, stop=17)
     assert first.tick == 17
-    assert any(stream.head.waiting or stream.head.summary for stream in first.mind.streams.values())
+    assert any(stream.head.waiting or stream.head.summary for stream in first.state.streams.values())
     # What the environment says then does not matter: a run keeps the policy it was created with.
     resumed = run(client, settings(tmp_path), 40, resume=True)
     assert resumed.digest == whole.digest
@@ -131,7 +131,7 @@ def test_the_town_lives_within_either_policy(policy: str, tmp_path: Path) -> Non
     with loop:
         drive(loop, town)
     check_ticks(client, "town", loop)
-    assert any(stream.head.summary for stream in loop.mind.streams.values())
+    assert any(stream.head.summary for stream in loop.state.streams.values())
     assert replay(client, "town", FakeRedis()).digest == loop.digest
 
 
@@ -151,7 +151,7 @@ def test_a_model_writes_the_summaries(policy: str, tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         loop = run(client, with_model(tmp_path, endpoint, **{**POLICIES[policy], "token_limit": 300}), 30)
     assert loop.ended["summarise", "llm", "none"] > 5
-    assert "What matters" in loop.mind.streams[OGILVY].head.summary  # the stand-in's words
+    assert "What matters" in loop.state.streams[OGILVY].head.summary  # the stand-in's words
     assert replay(client, "heath", FakeRedis()).digest == loop.digest
 
 
@@ -177,7 +177,7 @@ def summarized_and_shifted(chosen: Settings) -> None:
             if tick.number < 5:
                 loop.observe(OGILVY, {"text": f"I walked {tick.number} steps around the cylinder.", "minute": 0})
     assert loop.ended["summarise", "llm", "none"] == 1
-    stream = loop.mind.streams[OGILVY]
+    stream = loop.state.streams[OGILVY]
     assert stream.head.summary
     assert [cell.text.split()[2] for cell in cells(stream)] == ["4", "3", "2"]
     assert usage_by_owner(client, "heath")[OGILVY].tokens > 0
@@ -197,7 +197,7 @@ def test_no_llm_call_when_space_available(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         loop = run(FakeRedis(), with_model(tmp_path, endpoint, policy="cells", cells=1_000), 10)
         assert endpoint.stats().requests == 0
-    assert sum(stream.observed() for stream in loop.mind.streams.values()) > 20
+    assert sum(stream.observed() for stream in loop.state.streams.values()) > 20
 
 
 def test_usage_tracked_after_summarization(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_model_that_always_fails(policy: str, on_failure: str, tmp_path: Path)
     summary = summarise_run(client, "heath")
     assert summary.jobs["summarise"]["reason"]["failed"] > 0
     forgotten = summary.warnings.get("memory.forgotten", 0)
-    ogilvy = loop.mind.streams[OGILVY]
+    ogilvy = loop.state.streams[OGILVY]
     observed = sum(1 for tick in range(1, 26) for _ in seen(OGILVY, tick))
     if on_failure == "unchanged" and policy != "tokens":
         assert forgotten > 0
@@ -242,9 +242,9 @@ def test_a_model_that_fails_half_of_the_time_forgets_only_what_it_failed_to_make
         loop = run(client, with_model(tmp_path, endpoint, on_failure="unchanged", **POLICIES["cells"]), 40)
     forgotten = summarise_run(client, "heath").warnings["memory.forgotten"]
     observed = sum(1 for owner in OWNERS for tick in range(1, 41) for _ in seen(owner, tick))
-    kept = sum(len(stream.entries) + len(stream.head.waiting) for stream in loop.mind.streams.values())
+    kept = sum(len(stream.entries) + len(stream.head.waiting) for stream in loop.state.streams.values())
     assert 0 < forgotten == observed - kept
-    assert all(stream.head.summary for stream in loop.mind.streams.values())
+    assert all(stream.head.summary for stream in loop.state.streams.values())
 
 
 def test_character_not_in_simulation_is_refused_and_nobody_else_affected(tmp_path: Path) -> None:
@@ -257,8 +257,8 @@ def test_character_not_in_simulation_is_refused_and_nobody_else_affected(tmp_pat
             loop.observe(OGILVY, {"text": f"Event {tick.number}.", "minute": tick.minute})
             with pytest.raises(InputError, match="agent:nobody"):
                 loop.observe("agent:nobody", {"text": "Who is there?", "minute": tick.minute})
-    assert loop.mind.streams[OGILVY].observed() == 3
-    assert loop.mind.streams[HENDERSON].observed() == 0  # nothing to add, nothing done
+    assert loop.state.streams[OGILVY].observed() == 3
+    assert loop.state.streams[HENDERSON].observed() == 0  # nothing to add, nothing done
 
 
 def test_more_than_can_be_kept_of_a_character_is_refused_at_the_edge(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def model() -> Iterator[dict[str, Any]]:
 def test_without_a_model_everything_is_rated_at_once(tmp_path: Path) -> None:
     client = FakeRedis()
     loop = live(tmp_path, client)
-    for stream in loop.mind.streams.values():
+    for stream in loop.state.streams.values():
         observed = [e for e in stream.entries.values() if e.type == "observation"]
         assert len(observed) >= 10
         assert all(1 <= e.importance <= 10 and e.rated == e.tick for e in observed)
@@ -96,10 +96,10 @@ def test_the_rating_of_a_text_is_reused_for_anybody(tmp_path: Path, model: dict[
         for ended in line.core.ended:
             for effect in ended.effects:
                 if isinstance(effect, Rate) and effect.paid:
-                    entries = loop.mind.streams[effect.owner].entries
+                    entries = loop.state.streams[effect.owner].entries
                     paid |= {entries[n].text: r for n, r in zip(effect.numbers, effect.ratings, strict=True)}
         for rated in line.core.rated:
-            text = loop.mind.streams[rated.owner].entries[rated.number].text
+            text = loop.state.streams[rated.owner].entries[rated.number].text
             assert text in paid, "with a share of 1 only what is known needs no call"
             reused += 1
     assert reused > 20

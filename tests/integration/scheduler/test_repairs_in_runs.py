@@ -71,7 +71,7 @@ def reflections(loop: TickLoop) -> dict[str, list[tuple[bool, bool]]]:
     """Of each owner: whether its reflections are provisional and whether they are live."""
     return {
         owner: [(e.provisional, stream.is_live(e.number)) for e in stream.entries.values() if e.type == "reflection"]
-        for owner, stream in loop.mind.streams.items()
+        for owner, stream in loop.state.streams.items()
     }
 
 
@@ -95,7 +95,7 @@ def test_what_was_denied_is_repaired_in_the_evening(tmp_path: Path, model: dict[
     assert [START + end.key.tick for end in repaired] == [EVENING, EVENING + 10, EVENING + 20], "one fits a tick"
     for end in repaired:
         (append,) = [effect for effect in end.effects if isinstance(effect, Append)]
-        stream = loop.mind.streams[end.key.owner]
+        stream = loop.state.streams[end.key.owner]
         assert append.entry.minute == stream.entries[append.replaces].minute
         assert stream.archived[append.replaces].into == stream.head.last_number
         assert stream.head.counters["reflect.minute"] == START + ASKED, "the next reflection is due when it was"
@@ -133,7 +133,7 @@ def test_a_repair_that_fails_changes_nothing_and_is_not_repeated_that_day(tmp_pa
     assert len(found) == 8, "a reflection and one try to repair it for each"
     assert [end.reason for end, _ in found] == ["failed"] * 8
     assert all(entries == [(True, True)] for entries in reflections(loop).values())
-    assert {stream.head.counters[FAILED] for stream in loop.mind.streams.values()} == {1}
+    assert {stream.head.counters[FAILED] for stream in loop.state.streams.values()} == {1}
 
 
 def test_without_a_model_there_is_nothing_to_repair(tmp_path: Path) -> None:

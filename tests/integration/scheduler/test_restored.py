@@ -1,4 +1,4 @@
-"""Who resumes a run holds what the host before it held: every part of a mind, whatever the run has been through."""
+"""Who resumes a run holds what the host before it held: every part of its state, whatever the run has been through."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.controls import SetCadence, SetLimit
 from scheduler.config.settings import Settings
-from scheduler.engine.engine import RunEngine
+from scheduler.engine.run_state import RunState
 from scheduler.steering.operators import ask
 from workers.jobs.inline import InlinePublisher
 
@@ -111,8 +111,8 @@ def test_a_resumed_host_holds_what_the_one_before_it_held(
     tmp_path: Path, url: str, lost: list[bool], stopped: int
 ) -> None:
     client = FakeRedis()
-    before = shown(live(tmp_path, client, url, stopped, lost=lost).mind)
-    after = shown(live(tmp_path, client, url, 0, lost=lost, resume=True).mind)  # it leaves the run at once
+    before = shown(live(tmp_path, client, url, stopped, lost=lost).state)
+    after = shown(live(tmp_path, client, url, 0, lost=lost, resume=True).state)  # it leaves the run at once
     assert after == before
 
 
@@ -121,16 +121,16 @@ def test_the_run_has_been_through_all_of_it(tmp_path: Path, url: str, lost: list
     client = FakeRedis()
     seen: dict[str, bool] = {}
 
-    def look(mind: RunEngine) -> None:
-        steering = mind.steering
+    def look(state: RunState) -> None:
+        steering = state.steering
         parts = {
-            "retired": mind.retired, "open": mind.open, "held": mind.view.held, "profiles": mind.profiles,
-            "learned": mind.estimates._seen, "texts": mind.rater._ratings.state.texts,
+            "retired": state.retired, "open": state.open, "held": state.view.held, "profiles": state.profiles,
+            "learned": state.estimates._seen, "texts": state.rater._ratings.state.texts,
             "postponed": steering.throttle.postponing.waiting, "pinned": steering.throttle.state.pinned,
-            "limits": steering._limits.changes, "latencies": mind.latencies._known,
+            "limits": steering._limits.changes, "latencies": state.latencies._known,
         }  # fmt: skip
         seen.update({name: seen.get(name, False) or bool(part) for name, part in parts.items()})
 
     for stopped in (9, 37, 62):
-        look(live(tmp_path, client, url, stopped, lost=lost, resume=stopped > 9).mind)
+        look(live(tmp_path, client, url, stopped, lost=lost, resume=stopped > 9).state)
     assert [name for name, there in seen.items() if not there] == []

@@ -32,7 +32,7 @@ from workers.llm.failures import Failure
 
 
 def cursor(loop: TickLoop, scope: str) -> int:
-    return loop.mind.streams[scope].head.cursors.get(CURSOR, 0)
+    return loop.state.streams[scope].head.cursors.get(CURSOR, 0)
 
 
 def visit(loop: TickLoop, tick: Tick) -> None:
@@ -86,7 +86,7 @@ def test_an_exit_while_a_job_is_open_waits_and_tells_only_what_is_new() -> None:
             loop.left_location("inn")
         if tick.number == 3:
             say(loop, "The third visit goes on.", tick.minute)
-            assert [trigger.upto for trigger in loop.mind.triggers] == [2]
+            assert [trigger.upto for trigger in loop.state.triggers] == [2]
 
     loop = played(script)
     assert [m.since_number for m in memories(loop, INN)] == [1, 2]
@@ -198,7 +198,7 @@ def test_an_owner_that_leaves_takes_its_triggers_along() -> None:
 
     loop = played(script)
     assert len(memories(loop, INN)) == 2
-    assert loop.mind.triggers == []
+    assert loop.state.triggers == []
 
 
 @pytest.mark.parametrize(
@@ -223,4 +223,4 @@ def test_a_mistake_is_an_error_at_the_edge_and_changes_nothing(
             mistake(loop)
 
     loop = played(script, ticks=2)
-    assert all(stream.head.last_number == 0 for stream in loop.mind.streams.values())
+    assert all(stream.head.last_number == 0 for stream in loop.state.streams.values())

@@ -33,7 +33,7 @@ def debate(loop: TickLoop, tick: Tick) -> None:
 
 def test_events_are_remembered_at_once_and_integrated_later() -> None:
     loop = played(debate)
-    alice = loop.mind.streams[ALICE]
+    alice = loop.state.streams[ALICE]
     assert [e.text for e in alice.live("message", "observation")] == [
         "Bo discussed the floor: It is fair.",
         "Voting initiated.",
@@ -51,7 +51,7 @@ def test_the_same_result_twice_is_integrated_twice() -> None:
             loop.event(ALICE, Event(kind="final_results", text="The floor won."))
 
     loop = played(script)
-    alice = loop.mind.streams[ALICE]
+    alice = loop.state.streams[ALICE]
     assert len(alice.live("observation")) == 3
     assert alice.head.summary_version == 3
     assert alice.head.cursors["integrate"] == 3
@@ -81,8 +81,8 @@ def test_a_failed_integration_leaves_the_event_and_a_merged_summary() -> None:
     with FakeEndpoint(faults={"503": 1.0}) as endpoint:
         loop = played(debate, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10_000_000, claim_cap=1)
     assert loop.ended["integrate", "heuristic", "failed"] == 2
-    assert len(loop.mind.streams[ALICE].live("message", "observation")) == 4
-    assert "Earnings: $24,000" in loop.mind.streams[ALICE].head.summary
+    assert len(loop.state.streams[ALICE].live("message", "observation")) == 4
+    assert "Earnings: $24,000" in loop.state.streams[ALICE].head.summary
 
 
 def test_on_context_overflow_the_call_is_tried_once_more_without_the_oldest_half(
@@ -121,13 +121,13 @@ def test_shared_history_stays_within_its_limit_at_every_tick() -> None:
 
     def script(loop: TickLoop, tick: Tick) -> None:
         if tick.number > 1:
-            lengths.append(sum(len(e.text) for e in loop.mind.streams[GROUP].live()))
+            lengths.append(sum(len(e.text) for e in loop.state.streams[GROUP].live()))
         for n in range(4):
             text = f"In round {tick.number} speaker {n} said it again. " * 8
             loop.event(GROUP, Event(kind="discussion_statement", speaker=f"Speaker {n}", text=text, round=tick.number))
 
     loop = played(script, ticks=12, public_history_max_length=5_000)
-    left = loop.mind.streams[GROUP].live()
+    left = loop.state.streams[GROUP].live()
     assert max(lengths) <= 5_000
     assert sum(len(e.text) for e in left) > 4_600
     assert [e.number for e in left] == list(range(left[0].number, 49))
@@ -138,6 +138,6 @@ def test_truncation_and_style_are_settings() -> None:
         loop.event(ALICE, Event(kind="discussion_statement", speaker="Bo", text="long words " * 60))
 
     cut = played(script, ticks=1, statement_max_length=50, guidance_style="structured")
-    assert cut.mind.streams[ALICE].live()[0].text == "Speaker: Bo | Statement: " + "long words " * 3 + "long words..."
+    assert cut.state.streams[ALICE].live()[0].text == "Speaker: Bo | Statement: " + "long words " * 3 + "long words..."
     whole = played(script, ticks=1, enable_truncation=False)
-    assert len(whole.mind.streams[ALICE].live()[0].text) > 650
+    assert len(whole.state.streams[ALICE].live()[0].text) > 650

@@ -100,7 +100,7 @@ def test_a_host_of_ones_own_is_told_at_its_end(client: Redis, tmp_path: Path, no
         for owner in OWNERS:
             next(ticks)
             loop.request("plan", owner)
-        while loop.mind.open:
+        while loop.state.open:
             next(ticks)
     (told,) = [entry for entry in logs if entry["event"] == "models.unanswered"]
     assert told["run"] == "own"
@@ -119,7 +119,7 @@ def test_the_end_of_a_host_is_told_whatever_became_of_its_ledger(client: Redis, 
             next(ticks)
             loop.request("plan", "agent:ann")
             next(ticks)
-            while loop.mind.open:
+            while loop.state.open:
                 next(ticks)
             next(ticks)  # the one before is committed
             client.lset(loop.ledger.prefix + "journal", 0, b"no line at all")

@@ -162,7 +162,7 @@ def test_draining_admits_nothing_finishes_what_is_open_and_leaves_a_run_that_goe
     client = FakeRedis()
     loop = live(tmp_path, client, {ASKED: [SetMode("draining")]})
     assert ASKED < loop.tick < TICKS
-    assert not any(item.admitted for item in loop.mind.open.values())
+    assert not any(item.admitted for item in loop.state.open.values())
     assert summarise_run(client, RUN).status == "stopped"
     last = live(tmp_path, client, {}, resume=True)
     summary = summarise_run(client, RUN)
@@ -255,7 +255,7 @@ def test_a_retry_asks_again_about_what_was_denied(tmp_path: Path, model: dict[st
     ]
     (line,) = [line for line in journal(client, loop) if line.core.tick == 56]
     assert [decided.key.text() for decided in line.core.decided] == [told[retries[0]].job]
-    stream = loop.mind.streams[denied[0].owner]
+    stream = loop.state.streams[denied[0].owner]
     assert stream.archived[denied[0].appended[0]].into, "replaced by what the model said"
     proven(client, loop)
 
@@ -330,7 +330,7 @@ def test_a_limit_that_operators_lifted_stays_lifted_for_who_resumes(tmp_path: Pa
     client = FakeRedis()
     live(tmp_path, client, {5: [SetLimit("day.run.jobs", 0)], 8: [SetLimit("day.run.jobs", None)]}, until=20)
     loop = live(tmp_path, client, {}, resume=True)
-    assert loop.mind.view.table.of("day", "run", "jobs") is None
+    assert loop.state.view.table.of("day", "run", "jobs") is None
     assert [change.tick for change in limits_of(client, prefix_of(client, RUN)).changes] == [6, 9]
     assert summarise_run(client, RUN).refused == {}
     proven(client, loop)

@@ -17,7 +17,7 @@ def test_what_is_longer_is_refused_and_changes_nothing(cogitate_loop: Callable[.
         loop.observe("agent:ada", Observation(text=f"{tick.number}" * 100, minute=tick.minute))
         with pytest.raises(InputError, match=r"101 characters.*at most 100 .*max_text"):
             loop.observe("agent:ada", {"text": "x" * 101, "minute": tick.minute})
-    assert [len(e.text) for e in loop.mind.streams["agent:ada"].live("observation")] == [100, 100]
+    assert [len(e.text) for e in loop.state.streams["agent:ada"].live("observation")] == [100, 100]
 
 
 @pytest.mark.parametrize("length", [99, 4_001])

@@ -139,7 +139,7 @@ def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
         for _ in loop:
             pass
     assert {(note.source, note.attempts) for note in notes(client).values()} == {("llm", 2)}
-    plan = loop.mind.streams["agent:ann"].latest("plan")
+    plan = loop.state.streams["agent:ann"].latest("plan")
     assert plan is not None
     assert {item.location for item in plan.items} == {"cafe"}
     assert audit(client, "town") == []
@@ -191,7 +191,7 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, monkeypatch: pyt
     assert spent(client) == {
         "calls": 1, "tokens": tokens, "usd_micros": spent(client)["usd_micros"], "jobs": 2,
     }  # fmt: skip
-    assert loop.mind.view.get(Cell("run:0", "run"), "tokens") == 2 * tokens
+    assert loop.state.view.get(Cell("run:0", "run"), "tokens") == 2 * tokens
     assert replay(client, "town", FakeRedis()).digest == loop.digest
 
 

@@ -143,16 +143,16 @@ def reservation_shrunk_at_settle() -> AbstractContextManager[Any]:
     """Admission sees what the ledger holds now, not what the journal says."""
     decide = RunEngine._decide
 
-    def changed(self: RunEngine, *rest: Any) -> Any:
+    def changed(self: RunEngine, *rest: Any, **more: Any) -> Any:
         actor = current()
         if actor is not None:
             client = actor.process._cluster.server.plain  # type: ignore[attr-defined]
-            prefix = prefix_of(client, self.run)
-            for field in list(self.view.held):
+            prefix = prefix_of(client, self.state.run)
+            for field in list(self.state.view.held):
                 window, scope, unit = field.split("|")
                 told = client.hmget(f"{prefix}window:{window}", f"{scope}|{unit}|reserved", f"{scope}|{unit}|spent")
-                self.view.held[field] = sum(int(amount or 0) for amount in told)
-        return decide(self, *rest)
+                self.state.view.held[field] = sum(int(amount or 0) for amount in told)
+        return decide(self, *rest, **more)
 
     return patch.object(RunEngine, "_decide", changed)
 

@@ -86,7 +86,7 @@ class HostProcess(Process):
             hint_interval=settings.hint_interval, clock=cluster.clock,
         )  # fmt: skip
         waiting._leases = WatchedLeases(cluster)
-        loop._waiting = waiting
+        loop._loop.collector = waiting
         self.spawn(lambda: self._be_present(loop.ledger))
         if loop.restored is not None:
             world.load(loop.restored)

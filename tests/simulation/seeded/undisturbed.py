@@ -13,7 +13,7 @@ from hosting.tick_loop import TickLoop
 from scheduler.journal.history import Change
 from scheduler.journal.lines import ReadLine
 from scheduler.ledger.answer_times import Timed
-from scheduler.ledger.answers import DueJob, LateAnswer, Learned, RetriedAttempt
+from scheduler.ledger.answers import BoundaryInput, Learned
 from scheduler.ledger.claims import Claim, Claims, Reason, Result
 from tasks.job import Cost, Job, JobKey
 from tests.simulation.seeded.model import Outcome, SimulatedModel
@@ -79,7 +79,7 @@ def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = (
         run=RUN, owners=world.owners(), settings=settings, locations=PLACES,
         brief=world.brief, ticks=scene.ticks, start_minute=START, inline=True, client=client,
     )  # fmt: skip
-    loop.mind.rules = replace(loop.mind.rules, waits=scene.settings.wait_seconds() > 0)
+    loop.state.rules = replace(loop.state.rules, waits=scene.settings.wait_seconds() > 0)
     steered = Steered(client, loop, dict(ends), times, last=scene.ticks)
     for tick in loop:
         steered.answer(before=tick.number + 1)
@@ -99,10 +99,10 @@ class Steered:
         self._client = client
         self._claims = Claims(client, worker="steered")
         self._ledger = loop.ledger
-        self._publish = loop._waiting._publish
-        loop._waiting._publish = self.publish
-        self._begin = loop.mind.begin
-        loop.mind.begin = self.begin  # type: ignore[method-assign]
+        self._publish = loop._loop.collector._publish
+        loop._loop.collector._publish = self.publish
+        self._begin = loop._loop.engine.begin
+        loop._loop.engine.begin = self.begin  # type: ignore[method-assign]
         self._ends = ends
         self._times = times
         self._last = last  # tick
@@ -123,15 +123,7 @@ class Steered:
                 self._publish([job])
         return len(jobs)
 
-    def begin(
-        self,
-        tick: int,
-        rows: Sequence[DueJob],
-        offers: Sequence[LateAnswer] = (),
-        learned: Sequence[Learned] = (),
-        timed: Sequence[Timed | None] = (),
-        retries: Sequence[RetriedAttempt] = (),
-    ) -> list[Change]:
+    def begin(self, tick: int, boundary: BoundaryInput) -> list[Change]:
         """Begin a tick with the corrections and times that the journal has of it, whatever these jobs come to here."""
         known = [
             Learned(key, end.came_to, False, tick)
@@ -139,7 +131,7 @@ class Steered:
             if end.came_to is not None and end.corrected == tick
         ]
         times = [fact for at, fact in self._times if at == tick]
-        return self._begin(tick, rows, offers, known, times)
+        return self._begin(tick, boundary._replace(learned=known, timed=times, retries=()))
 
     def answer(self, before: int) -> None:
         """Let the answers come that are taken at the next boundary."""

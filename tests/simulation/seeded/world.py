@@ -12,12 +12,12 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
+from hosting.tick_loop import TickLoop
 from memory.effects import SetPlanStatus
 from memory.entry import Entry
 from memory.profile import Location, Profile
 from scheduler.journal.history import Change
 from scheduler.tick.loop import Tick
-from scheduler.tick.narration import NarratedLoop
 from tests.simulation.seeded.actors import SimulatedTime
 from tests.simulation.seeded.scene import Scene
 
@@ -51,7 +51,7 @@ class World:
         """What is said of an owner when a job is made for it."""
         return {"location": "inn", "free": True, "status": {"energy": 50}}
 
-    def live(self, loop: NarratedLoop, tick: Tick) -> None:
+    def live(self, loop: TickLoop, tick: Tick) -> None:
         """The world's turn."""
         for change in tick.applied:
             self._take_in(change)
@@ -91,7 +91,7 @@ class World:
         if change.entry is not None and change.entry.type == "plan" and change.owner in AGENTS:
             self._plans += [(change.owner, item.id) for item in change.entry.items[:1]]
 
-    def _happen(self, loop: NarratedLoop, tick: Tick, owner: str, draw: Random) -> None:
+    def _happen(self, loop: TickLoop, tick: Tick, owner: str, draw: Random) -> None:
         kind = draw.random()
         if kind < 0.5:
             text = f"{owner.partition(':')[2].title()} {draw.choice(DEEDS)}"

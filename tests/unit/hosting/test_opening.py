@@ -41,9 +41,9 @@ def test_resume_goes_on_where_there_is_a_run_and_creates_one_where_there_is_none
     with pytest.raises(RunMissing):
         lived(cogitate_loop, client, resume=True)
     first = lived(cogitate_loop, client, exist="resume")
-    assert (first.tick, sorted(first.mind.streams)) == (3, ["agent:ada"])
+    assert (first.tick, sorted(first.state.streams)) == (3, ["agent:ada"])
     second = lived(cogitate_loop, client, upto=10, exist="resume", owners=BEN)
-    assert (second.tick, sorted(second.mind.streams)) == (10, ["agent:ada"])
+    assert (second.tick, sorted(second.state.streams)) == (10, ["agent:ada"])
     assert second.ledger.incarnation == first.ledger.incarnation
     assert second.digest == lived(cogitate_loop, FakeRedis(), upto=10).digest
 
@@ -57,7 +57,7 @@ def test_replace_begins_anew_whatever_was_there(cogitate_loop: Loops, tmp_path: 
     (folder / "000001.jsonl").write_text("{}\n")
     other = lived(cogitate_loop, client, run="other")
     second = lived(cogitate_loop, client, upto, exist="replace", owners=BEN, settings=settings)
-    assert (second.tick, sorted(second.mind.streams)) == (upto, ["agent:ben"])
+    assert (second.tick, sorted(second.state.streams)) == (upto, ["agent:ben"])
     assert not [key for key in client.scan_iter() if first.ledger.incarnation.encode() in key]
     assert not folder.exists()
     assert run_names(client) == ["other", "test"]

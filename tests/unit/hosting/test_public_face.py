@@ -179,7 +179,7 @@ def test_unknown_owners_and_kinds_are_named_and_nothing_is_lost(cogitate_loop: C
         with pytest.raises(InputError, match="'daydream'"):
             loop.request("daydream", "agent:ada")
         loop.observe("agent:ada", {"text": "Hello.", "minute": 1})
-    assert loop.mind.streams["agent:ada"].head.last_number >= 1
+    assert loop.state.streams["agent:ada"].head.last_number >= 1
     assert loop.tick == 2
 
 

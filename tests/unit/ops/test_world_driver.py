@@ -60,9 +60,9 @@ def undisturbed(loops: Loops) -> TickLoop:
 def test_who_appears_joins_and_who_disappears_leaves(cogitate_loop: Loops) -> None:
     loop = undisturbed(cogitate_loop)
     first, second, third, fourth = town().owners()
-    assert sorted(loop.mind.streams) == sorted([first, third, fourth])
-    assert loop.mind.retired == {second}
-    assert all(entry.tick > 70 for entry in loop.mind.streams[third].entries.values())
+    assert sorted(loop.state.streams) == sorted([first, third, fourth])
+    assert loop.state.retired == {second}
+    assert all(entry.tick > 70 for entry in loop.state.streams[third].entries.values())
 
 
 class Crash(Exception):

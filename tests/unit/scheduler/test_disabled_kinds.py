@@ -38,7 +38,7 @@ def test_what_is_switched_off_is_never_due(cogitate_loop: Loops) -> None:
     assert {"plan", "reflect", "prune"} <= everything
     loop, seen = lived(cogitate_loop, Settings(**HOURLY, disable=("plan", "prune")))
     assert seen == everything - {"plan", "prune"}
-    live = [e for e in loop.mind.streams["agent:ada"].live() if e.type in ("observation", "summary")]
+    live = [e for e in loop.state.streams["agent:ada"].live() if e.type in ("observation", "summary")]
     assert len(live) <= 10, "the boundary keeps the limits without prune"
     assert audit(loop.ledger.client, "test") == []
 

@@ -19,6 +19,6 @@ def test_versions_of_the_facts_that_no_open_job_was_made_with_are_removed(
         if tick.number <= joined:
             loop.join(f"agent:{tick.number}", Profile(name=f"Agent {tick.number}"))
         kept = {int(version) for version in client.hkeys(prefix_of(client, "test") + "facts")}
-        assert {item.job.facts for item in loop.mind.open.values()} <= kept | {loop.mind.facts_version}
-    assert kept == set(loop.mind.facts_at)
+        assert {item.job.facts for item in loop.state.open.values()} <= kept | {loop.state.facts_version}
+    assert kept == set(loop.state.facts_at)
     assert len(kept) < joined / 2

@@ -101,7 +101,7 @@ def test_a_body_that_ended_is_committed_and_the_run_goes_on(
         body(loop)
         client = loop.ledger.client
     assert status(loop) == ("stopped", 3)
-    assert loop.mind.streams["agent:ada"].head.last_number == 3
+    assert loop.state.streams["agent:ada"].head.last_number == 3
     with opened(cogitate_loop, client=client, owners={}, resume=True) as resumed:
         for tick in resumed:
             live(resumed, tick)

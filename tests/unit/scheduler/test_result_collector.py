@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.engine.open_jobs import OpenJob
-from scheduler.ledger.answers import Attempt, Collected, DueJob
+from scheduler.ledger.answers import Attempt, BoundaryInput, Collected, DueJob
 from scheduler.tick.result_collector import LOOKS_A_LEASE, Hints, Leases, ResultCollector, SignsOfLife
 from tasks.job import Job, JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
@@ -20,7 +20,7 @@ LEASE = 15.0
 def look(beats: dict[str, int], **attempts: str) -> Collected:
     """What a host sees: attempts by token, each with its worker, and the workers' heartbeats."""
     running = {token: Attempt(job="1/think/agent:a/0/0", worker=worker, tick=1) for token, worker in attempts.items()}
-    return Collected(rows=[], attempts=running, beats=beats, unclaimed=[])
+    return Collected(BoundaryInput([]), attempts=running, beats=beats, unclaimed=[])
 
 
 def watch(leases: Leases, collected: Collected, begin: float, end: float) -> list[float]:
@@ -112,7 +112,8 @@ class FakeLedger:
     def collect(self, tick: int, apply: str, expired: Sequence[str] = ()) -> Collected:
         self.looks.append((self.now, tuple(expired)))
         rows = [DueJob(key, "staged" if at <= self.now else "open", None, 1) for key, at in self.staged_at.items()]
-        return Collected(rows, self.attempts, self.beats, [row.key.text() for row in rows if row.state == "open"])
+        unclaimed = [row.key.text() for row in rows if row.state == "open"]
+        return Collected(BoundaryInput(rows), self.attempts, self.beats, unclaimed)
 
     def wait_ready(self, due: int, timeout: float) -> bool:
         last = max(self.staged_at.values())
@@ -152,14 +153,14 @@ def waiting(
     return built, published
 
 
-def states(rows: list[DueJob]) -> set[str]:
-    return {row.state for row in rows}
+def states(gathered: BoundaryInput) -> set[str]:
+    return {row.state for row in gathered.rows}
 
 
 def test_what_the_last_step_said_is_enough_when_nothing_is_out() -> None:
     ledger = FakeLedger({FIRST: 0.0})
-    rows = [DueJob(FIRST, "staged", None, 1)]
-    assert waiting(ledger, 60.0)[0].gather(5, rows, JOBS) == rows
+    known = BoundaryInput([DueJob(FIRST, "staged", None, 1)], controls=(None,))
+    assert waiting(ledger, 60.0)[0].gather(5, known, JOBS) == known
     assert ledger.looks == []
 
 
@@ -179,7 +180,7 @@ def test_a_boundary_waits_no_longer_than_it_may() -> None:
 
 def test_without_a_wait_it_looks_once_more() -> None:
     ledger = FakeLedger({FIRST: 0.0})
-    known = [DueJob(FIRST, "open", None, 1)]
+    known = BoundaryInput([DueJob(FIRST, "open", None, 1)])
     assert states(waiting(ledger, 0.0)[0].gather(5, known, JOBS)) == {"staged"}
     assert len(ledger.looks) == 1
 
@@ -188,13 +189,13 @@ def test_a_host_that_prefers_freshness_looks_at_every_boundary() -> None:
     ledger = FakeLedger({FIRST: 0.0})
     built, _ = waiting(ledger, 0.0, "ready")
     for _ in range(3):
-        built.gather(5, [], JOBS)
+        built.gather(5, BoundaryInput([]), JOBS)
     assert len(ledger.looks) == 3
 
 
 def test_rows_that_are_no_open_jobs_are_left_out() -> None:
     ledger = FakeLedger({OTHER: 0.0, FIRST: 0.0})
-    assert [row.key for row in waiting(ledger, 60.0)[0].gather(5, None, JOBS)] == [FIRST]
+    assert [row.key for row in waiting(ledger, 60.0)[0].gather(5, None, JOBS).rows] == [FIRST]
 
 
 def test_unclaimed_jobs_are_hinted_while_it_waits() -> None:
@@ -279,7 +280,7 @@ def test_a_host_that_cannot_ask_calls_what_is_due_late() -> None:
     ledger = FakeLedger({FIRST: 0.0})
     ledger.collect = lambda *_: None  # type: ignore[method-assign, assignment]
     due = max(item.job.due for item in JOBS.values())
-    rows = waiting(ledger, 60.0)[0].gather(due, None, JOBS)
+    rows = waiting(ledger, 60.0)[0].gather(due, None, JOBS).rows
     assert {(row.key, row.state) for row in rows} == {(FIRST, "open"), (SECOND, "open")}
     assert ledger.now == 0.0
 
@@ -314,7 +315,7 @@ def test_a_claim_a_heartbeat_and_a_result_are_signs_of_life_once() -> None:
         life.look(collected)
         return life.silence
 
-    staged = Collected(rows=[DueJob(FIRST, "staged", None, 1)], attempts={}, beats={}, unclaimed=[])
+    staged = Collected(BoundaryInput([DueJob(FIRST, "staged", None, 1)]), attempts={}, beats={}, unclaimed=[])
     seen = (
         look({"w": 3}),
         look({"w": 3}),
@@ -326,7 +327,7 @@ def test_a_claim_a_heartbeat_and_a_result_are_signs_of_life_once() -> None:
     assert [silence(one) for one in seen] == [0.0, 5.0, 0.0, 0.0, 5.0, 5.0]
     assert [silence(one) for one in (staged, staged)] == [0.0, 5.0]
     assert silence(look({"w": 4}, t="w")) == 0.0, "a claim after a while is one again"
-    open_row = Collected(rows=[DueJob(SECOND, "open", None, 1)], attempts={}, beats={}, unclaimed=[])
+    open_row = Collected(BoundaryInput([DueJob(SECOND, "open", None, 1)]), attempts={}, beats={}, unclaimed=[])
     assert silence(open_row) == 5.0
 
 
@@ -336,6 +337,6 @@ def test_without_its_ledger_a_host_knows_what_is_due_by_itself() -> None:
     jobs = {**JOBS, held.job.key: held, later.job.key: later}
     ledger = FakeLedger({})
     ledger.collect = lambda *args: None  # type: ignore[method-assign, assignment, misc]
-    rows = waiting(ledger, 0.0)[0].gather(5, None, jobs)
+    rows = waiting(ledger, 0.0)[0].gather(5, None, jobs).rows
     assert {row.key: row.state for row in rows} == {FIRST: "open", SECOND: "open", held.job.key: "held"}
     assert rows == sorted(rows, key=lambda row: row.key)

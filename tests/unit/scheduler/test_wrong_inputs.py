@@ -94,7 +94,7 @@ def observing(**fields: Any) -> Callable[[TickLoop], object]:
 
 
 def now(loop: TickLoop) -> int:
-    return loop.mind.facts.minute(loop.present)
+    return loop.state.facts.minute(loop.tick + 1)
 
 
 CALLS: Calls = [
@@ -114,7 +114,7 @@ CALLS: Calls = [
     (observing(minute=1.5), "minute 1.5"),
     (observing(importance=77), "importance 77"),
     (observing(mood="glad"), "mood 'glad'"),
-    (observing(subjects="agent:bob"), "subjects 'agent:bob': give a list"),
+    (observing(subjects="agent:bob"), "subjects 'agent:bob': a list is meant"),
     (lambda loop: loop.observe(ADA, Observation(text="", minute=1)), "observation: text is ''"),
     (lambda loop: loop.observe(ADA, Observation(text="x", minute=-1)), "observation: minute -1"),
     (lambda loop: loop.request("paln", ADA), "there is no kind 'paln'; there are rate, plan"),
@@ -297,7 +297,7 @@ def test_a_run_that_goes_on_says_what_it_does_not_use(tmp_path: Path) -> None:
         "describe"
     )
     assert summarise_run(client, "test").warnings["resume.ignored"] == 5
-    assert loop.mind.profiles[ADA].name == "Ada Smith"
+    assert loop.state.profiles[ADA].name == "Ada Smith"
 
 
 def test_owners_that_limits_name_and_nobody_is_called_are_told(tmp_path: Path) -> None:

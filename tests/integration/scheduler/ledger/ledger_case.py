@@ -22,7 +22,7 @@ from scheduler.journal.history import read_journal
 from scheduler.latency.due_ticks import Bounds
 from scheduler.ledger.claims import Claim, Claims, Result, Settled
 from scheduler.ledger.ledger import Apply, HostLedger
-from scheduler.tick.loop import Tick, TickLoop
+from scheduler.tick.loop import RunLoop, Tick
 from tasks.job import Cost, Job, JobKey, Request
 from tasks.kind import Case, Kind, Moment, OnDenied, Prompt
 
@@ -77,11 +77,11 @@ def settings_of(limits: Mapping[str, int], retry_share: float = 0.2) -> Settings
     return Settings(limits=dict(limits), retry_share=retry_share, guarantees={}, last_call={})
 
 
-def observe_again(loop: TickLoop, tick: Tick) -> None:
+def observe_again(loop: RunLoop, tick: Tick) -> None:
     """A world that observes what the journal says that it observed."""
     (line,) = read_journal(loop.ledger.client, loop.ledger.prefix, tick.number, tick.number)
     for owner, entry in line.core.observed:
-        loop.observe(owner, entry)
+        loop.calls.observe(owner, entry)
 
 
 class Host:
@@ -108,7 +108,7 @@ class Host:
         facts: Facts = HOURLY,
         waits: bool = False,  # as far as rules go: it never does
         bounds: Bounds | None = None,  # of due ticks that follow the model's latency
-        again: Callable[[TickLoop, Tick], None] = observe_again,
+        again: Callable[[RunLoop, Tick], None] = observe_again,
     ) -> None:
         settings = settings_of(limits, retry_share)
         self.client = client
@@ -119,7 +119,7 @@ class Host:
             ledger = HostLedger.create(client, run, state=state)
         self.ledger = ledger
         self.hints: list[Job] = []
-        self.loop = TickLoop(
+        self.loop = RunLoop(
             ledger,
             owners={owner: Profile(name=owner) for owner in owners},
             facts=facts,
@@ -155,10 +155,10 @@ class Host:
     def turn(self, *requests: tuple[str, str], **more: Any) -> list[Job]:
         """Ask for jobs (kind, owner), commit the present tick, begin the next; the jobs that were admitted."""
         for kind, owner in requests:
-            self.loop.request(kind, owner, **more)
-        before = set(self.loop.mind.open)
+            self.loop.calls.request(kind, owner, **more)
+        before = set(self.loop.state.open)
         self.tick = next(self._ticks)
-        now = self.loop.mind.open
+        now = self.loop.state.open
         return [item.job for key, item in sorted(now.items()) if key not in before and item.admitted]
 
     def until(self, tick: int) -> None:
@@ -214,4 +214,6 @@ def everything(client: Redis) -> dict[bytes, bytes]:
 
 def observe(host: Host, count: int, owner: str = OWNER) -> None:
     for i in range(count):
-        host.loop.observe(owner, Entry(type="observation", text=f"saw {host.tick.number}.{i}", minute=host.tick.minute))
+        host.loop.calls.observe(
+            owner, Entry(type="observation", text=f"saw {host.tick.number}.{i}", minute=host.tick.minute)
+        )

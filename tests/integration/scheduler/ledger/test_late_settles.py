@@ -51,7 +51,7 @@ def kept(host: Host) -> tuple[int, int]:
 
 
 def reflections(host: Host) -> list[tuple[str, bool]]:
-    return [(entry.text, entry.provisional) for entry in host.loop.mind.streams[OWNER].live("reflection")]
+    return [(entry.text, entry.provisional) for entry in host.loop.state.streams[OWNER].live("reflection")]
 
 
 def sound(host: Host) -> None:
@@ -78,7 +78,7 @@ def test_it_takes_the_place_of_what_the_heuristic_made(client: Redis) -> None:
     assert [(tick, ended.key, ended.end) for tick, ended in late(host)] == [(job.due + 3, job.key, "applied")]
     assert host.ended() == {job.key: ("applied", "late")}
     assert host.window("run:0", unit="tokens") == {"spent": 11}
-    assert host.loop.mind.view.held["run:0|run|tokens"] == 11
+    assert host.loop.state.view.held["run:0|run|tokens"] == 11
     assert settle(worker(client), claim, used=SPENT) == "unknown"
     host.turn()
     assert len(late(host)) == 1
@@ -150,7 +150,7 @@ def test_what_a_worker_made_without_a_model_is_not_offered(client: Redis) -> Non
 def test_it_is_not_offered_once_nothing_is_left_to_replace(client: Redis) -> None:
     host, job, claim = begun(client)
     host.until(job.due + 1)
-    host.loop.leave(OWNER)
+    host.loop.calls.leave(OWNER)
     host.turn()
     assert kept(host) == (0, 0)
     assert settle(worker(client), claim, used=SPENT) == "accounted"

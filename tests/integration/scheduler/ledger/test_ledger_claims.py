@@ -127,7 +127,7 @@ def test_the_cap_counts_claims_not_hints(client: Redis) -> None:
         answer = settle(claims, claim, None)
         assert answer == "freed"
     assert claims.claim(job.id) == "closed"
-    assert [row.state for row in host.ledger.collect(job.due, "due").rows] == ["dead"]
+    assert [row.state for row in host.ledger.collect(job.due, "due").boundary.rows] == ["dead"]
     host.until(6)
     assert host.ended() == {job.key: ("applied", "dead")}
     sound(client)
@@ -165,19 +165,19 @@ def test_a_worker_reads_what_the_host_would(client: Redis) -> None:
     host = Host(client, kinds=(Think(name="think", latency=6),))
     observe(host, 4)
     host.turn()
-    host.loop.ask(Archive(owner=OWNER, numbers=(1,)))
+    host.loop.calls.ask(Archive(owner=OWNER, numbers=(1,)))
     observe(host, 1)
     (live,) = host.turn(("think", OWNER))
-    host.loop.ask(Archive(owner=OWNER, numbers=(2,)))
+    host.loop.calls.ask(Archive(owner=OWNER, numbers=(2,)))
     observe(host, 1)
     (named,) = host.turn(("think", OWNER), numbers=(1, 2, 3, 99))
-    host.loop.ask(Archive(owner=OWNER, numbers=(3,)))
+    host.loop.calls.ask(Archive(owner=OWNER, numbers=(3,)))
     observe(host, 1)
     host.turn()
     for job, expected in ((live, [2, 3, 4, 5]), (named, [1, 2, 3])):
         case = claimed(worker(client), job).case
         assert [entry.number for entry in case.entries] == expected
-        assert case == host.loop.mind.case_of(host.loop.mind.open[job.key])
+        assert case == host.loop.state.case_of(host.loop.state.open[job.key])
 
 
 @pytest.mark.parametrize("numbers", [None, (1, 2)])
@@ -186,23 +186,23 @@ def test_a_worker_reads_no_rating_that_came_after_its_job_was_admitted(
 ) -> None:
     host = Host(client, kinds=(Think(name="think", latency=9),))
     for text in ("seen first", "seen then"):
-        host.loop.ask(Append(owner=OWNER, entry=Entry(type="observation", text=text, minute=host.tick.minute)))
-    host.loop.mind.rater.rate = lambda *args: ()  # type: ignore[method-assign]  # as if a model were to be asked
+        host.loop.calls.ask(Append(owner=OWNER, entry=Entry(type="observation", text=text, minute=host.tick.minute)))
+    host.loop.state.rater.rate = lambda *args: ()  # type: ignore[method-assign]  # as if a model were to be asked
     host.turn()
-    host.loop.ask(Rate(owner=OWNER, numbers=(1,), ratings=(3,)))
+    host.loop.calls.ask(Rate(owner=OWNER, numbers=(1,), ratings=(3,)))
     (job,) = host.turn(("think", OWNER), numbers=numbers)
-    host.loop.ask(Rate(owner=OWNER, numbers=(2,), ratings=(9,)))
+    host.loop.calls.ask(Rate(owner=OWNER, numbers=(2,), ratings=(9,)))
     host.turn()
-    assert [entry.importance for entry in host.loop.mind.streams[OWNER].live()] == [3, 9]
+    assert [entry.importance for entry in host.loop.state.streams[OWNER].live()] == [3, 9]
     case = claimed(worker(client), job).case
     assert [(entry.number, entry.importance) for entry in case.entries] == [(1, 3), (2, 0)]
-    assert case == host.loop.mind.case_of(host.loop.mind.open[job.key])
+    assert case == host.loop.state.case_of(host.loop.state.open[job.key])
 
 
 def test_owners_may_have_any_name(client: Redis) -> None:
     owner = "agent:" + "ü/|{%\"'\\ 漢字 " + "x" * 100
     host = Host(client, owners=[owner], limits={"day.owner:*.calls": 5, "tick.run.calls": 5})
-    host.loop.observe(owner, Entry(type="observation", text="saw", minute=0))
+    host.loop.calls.observe(owner, Entry(type="observation", text="saw", minute=0))
     (job,) = host.turn(("think", owner))
     claims = worker(client)
     claim = claimed(claims, job)

@@ -33,7 +33,7 @@ def test_an_archived_entry_is_kept_while_a_job_may_read_it(client: Redis) -> Non
     observe(host, 3)
     host.turn()
     (job,) = host.turn(("think", OWNER))
-    host.loop.ask(Archive(owner=OWNER, numbers=(1, 2)))
+    host.loop.calls.ask(Archive(owner=OWNER, numbers=(1, 2)))
     host.turn()
     (named,) = host.turn(("last", OWNER), numbers=(1,))
     host.until(91)
@@ -41,11 +41,11 @@ def test_an_archived_entry_is_kept_while_a_job_may_read_it(client: Redis) -> Non
     host.until(93)
     assert job.key in host.ended()
     host.until(97)
-    assert [entry.number for entry in host.loop.mind.streams[OWNER].entries.values()] == [1, 3, 4]
+    assert [entry.number for entry in host.loop.state.streams[OWNER].entries.values()] == [1, 3, 4]
     assert [entry.number for entry in claimed(worker(client), named).case.entries] == [1]
     host.until(122)
     assert named.key in host.ended()
-    assert 1 not in host.loop.mind.streams[OWNER].entries
+    assert 1 not in host.loop.state.streams[OWNER].entries
     assert client.hkeys(f"{host.ledger.prefix}archive:{OWNER}") == []
     sound(client)
 
@@ -55,21 +55,21 @@ def test_of_too_many_archived_entries_the_oldest_go_unless_a_job_may_read_them(c
     host = Host(client, kinds=(Think(name="think", latency=9),), facts=facts)
     observe(host, 6)
     host.turn()
-    host.loop.ask(Archive(owner=OWNER, numbers=(5, 3, 2)))
+    host.loop.calls.ask(Archive(owner=OWNER, numbers=(5, 3, 2)))
     host.turn()
     (job,) = host.turn(("think", OWNER))
-    host.loop.ask(Archive(owner=OWNER, numbers=(1, 6)))
+    host.loop.calls.ask(Archive(owner=OWNER, numbers=(1, 6)))
     host.turn()
-    archived = host.loop.mind.streams[OWNER].archived
-    assert job.key in host.loop.mind.open
+    archived = host.loop.state.streams[OWNER].archived
+    assert job.key in host.loop.state.open
     assert sorted(archived) == [1, 6], "what was archived before the job was made is not read by it"
-    host.loop.ask(Archive(owner=OWNER, numbers=(4,)))
+    host.loop.calls.ask(Archive(owner=OWNER, numbers=(4,)))
     host.turn()
     host.turn()
-    assert sorted(host.loop.mind.streams[OWNER].archived) == [1, 4, 6], "the job may read them"
+    assert sorted(host.loop.state.streams[OWNER].archived) == [1, 4, 6], "the job may read them"
     host.until(job.due + 3)
     assert job.key in host.ended()
-    assert sorted(host.loop.mind.streams[OWNER].archived) == [4, 6]
+    assert sorted(host.loop.state.streams[OWNER].archived) == [4, 6]
     assert sorted(client.hkeys(f"{host.ledger.prefix}archive:{OWNER}")) == [b"4", b"6"]
     sound(client)
 
@@ -79,9 +79,9 @@ def test_no_tick_leaves_more_archived_than_may_be(client: Redis) -> None:
     observe(host, 9)
     host.turn()
     for number in range(1, 10):
-        host.loop.ask(Archive(owner=OWNER, numbers=(number,)))
+        host.loop.calls.ask(Archive(owner=OWNER, numbers=(number,)))
         host.turn()
-        kept = sorted(host.loop.mind.streams[OWNER].archived)
+        kept = sorted(host.loop.state.streams[OWNER].archived)
         assert kept == list(range(1, number + 1))[-2:]
         assert client.hlen(f"{host.ledger.prefix}archive:{OWNER}") == len(kept)
     sound(client)
@@ -91,14 +91,14 @@ def test_what_is_forgotten_leaves_no_link_behind(client: Redis) -> None:
     host = Host(client, facts=Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=1)))
     observe(host, 4)
     host.turn()
-    host.loop.ask(Archive(owner=OWNER, numbers=(1, 2), into_summary=True))
+    host.loop.calls.ask(Archive(owner=OWNER, numbers=(1, 2), into_summary=True))
     host.turn()
-    host.loop.ask(Archive(owner=OWNER, numbers=(3,)))
+    host.loop.calls.ask(Archive(owner=OWNER, numbers=(3,)))
     into = f"{host.ledger.prefix}into:{OWNER}"
     assert client.hkeys(into) == [b"2"], "the first has been forgotten at once"
     host.turn()
     host.turn()
-    assert list(host.loop.mind.streams[OWNER].archived) == [3]
+    assert list(host.loop.state.streams[OWNER].archived) == [3]
     assert client.hkeys(into) == []
     sound(client)
 
@@ -110,14 +110,14 @@ def test_a_resumed_host_forgets_the_same(client: Redis) -> None:
         host = Host(client, run=f"run-{resumed}", facts=facts)
         observe(host, 13)
         host.turn()
-        host.loop.ask(Archive(owner=OWNER, numbers=(12, 9, 2, 11, 10)))
+        host.loop.calls.ask(Archive(owner=OWNER, numbers=(12, 9, 2, 11, 10)))
         host.turn()
         if resumed:
             host = Host(client, run="run-True", facts=facts, resume=True)
-        host.loop.ask(Archive(owner=OWNER, numbers=(8, 1)))
+        host.loop.calls.ask(Archive(owner=OWNER, numbers=(8, 1)))
         host.turn()
         host.turn()
-        left.append(sorted(host.loop.mind.streams[OWNER].archived))
+        left.append(sorted(host.loop.state.streams[OWNER].archived))
         sound(client, f"run-{resumed}")
     assert left == [[1, 8, 10, 11, 12]] * 2
 
@@ -126,9 +126,9 @@ def test_a_resumed_host_knows_what_the_first_knew(client: Redis) -> None:
     host = Host(client, limits={"day.run.calls": 2, "tick.run.calls": 9})
     observe(host, 2)
     host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER), ("doze", OWNER))
-    host.loop.leave(OTHER)
+    host.loop.calls.leave(OTHER)
     host.turn()
-    first, second = host.loop.mind, Host(client, resume=True).loop.mind
+    first, second = host.loop.state, Host(client, resume=True).loop.state
     assert second.streams.keys() == first.streams.keys() == {OWNER}
     assert second.streams[OWNER].entries == first.streams[OWNER].entries
     assert second.streams[OWNER].head == first.streams[OWNER].head
@@ -145,12 +145,12 @@ def test_nothing_is_left_of_jobs_that_ended(client: Redis, apply: Any) -> None:
     host.turn()
     jobs = host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER), ("think", "agent:cy"))
     settle(claims, claimed(claims, jobs[-1]))
-    host.loop.leave("agent:cy")
+    host.loop.calls.leave("agent:cy")
     for job in host.turn(("think", OWNER)):
         settle(claims, claimed(claims, job))
     host.turn(("doze", OTHER))
     host.until(12)
-    assert host.loop.mind.open == {}
+    assert host.loop.state.open == {}
     left: Any = client.keys(host.ledger.prefix + "*")
     names = {key.decode().removeprefix(host.ledger.prefix).partition(":")[0] for key in left}
     assert names.isdisjoint({"job", "jobs", "due", "ready", "waiting", "unclaimed", "staged", "attempts", "open"}), (

@@ -77,22 +77,24 @@ class Races(RuleBasedStateMachine):
 
     @rule(requests=requests, seen=st.integers(0, 3))
     def turn(self, requests: list[tuple[str, str]], seen: int) -> None:
-        here = self.host.loop.mind.streams
+        here = self.host.loop.state.streams
         for i in range(seen):
             owner = sorted(here)[0]
-            self.host.loop.observe(owner, Entry(type="observation", text=f"saw {i}", minute=self.host.tick.minute))
+            self.host.loop.calls.observe(
+                owner, Entry(type="observation", text=f"saw {i}", minute=self.host.tick.minute)
+            )
         self.jobs += self.host.turn(*[(kind, owner) for kind, owner in requests if owner in here])
 
-    @precondition(lambda self: len(self.host.loop.mind.streams) > 1)
+    @precondition(lambda self: len(self.host.loop.state.streams) > 1)
     @rule(requests=requests)
     def leave(self, requests: list[tuple[str, str]]) -> None:
-        self.host.loop.leave(sorted(self.host.loop.mind.streams)[-1])
+        self.host.loop.calls.leave(sorted(self.host.loop.state.streams)[-1])
         self.turn(requests, 1)
 
     @rule()
     def join(self) -> None:
         owner = f"npc:{self.host.tick.number}"
-        self.host.loop.join(owner, Profile(name=owner))
+        self.host.loop.calls.join(owner, Profile(name=owner))
         self.turn([], 1)
         self.jobs += self.host.turn(("think", owner))
 
@@ -108,7 +110,7 @@ class Races(RuleBasedStateMachine):
         with pytest.raises(Fenced):
             host.ledger.collect(host.tick.number, "due", list(self.attempts)[:3])
         with pytest.raises(Fenced):
-            host.turn(("think", sorted(host.loop.mind.streams)[0]))
+            host.turn(("think", sorted(host.loop.state.streams)[0]))
 
     @rule(which=index)
     def expire(self, which: int) -> None:
@@ -127,9 +129,9 @@ class Races(RuleBasedStateMachine):
         claim = self.workers[who].claim(job.id)
         if isinstance(claim, Claim):
             assert claim.token not in self.attempts
-            mind = self.host.loop.mind
-            if job.key in mind.open:  # otherwise the host has ended it, and has not committed that yet
-                assert claim.case == mind.case_of(mind.open[job.key])
+            state = self.host.loop.state
+            if job.key in state.open:  # otherwise the host has ended it, and has not committed that yet
+                assert claim.case == state.case_of(state.open[job.key])
             self.claims.append((who, claim))
             self.attempts[claim.token] = (job.reserved, None)
             self.newest[job.key] = claim.token
@@ -166,7 +168,7 @@ class Races(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "host"):
             return
-        while self.host.loop.mind.open or self.host.loop.mind.deferred:
+        while self.host.loop.state.open or self.host.loop.state.deferred:
             self.host.turn()
             self.sound()
         self.host.turn()  # commits the ends of the last
@@ -197,7 +199,7 @@ class Races(RuleBasedStateMachine):
             for key in {job.key for job in self.jobs} & self.newest.keys():
                 reserved, used = self.attempts[self.newest[key]]
                 held += amounts(reserved if used is None else used)[i]
-            assert self.host.loop.mind.view.held.get(f"run:0|run|{unit}", 0) == held
+            assert self.host.loop.state.view.held.get(f"run:0|run|{unit}", 0) == held
 
     def owners_are_charged_for_all(self) -> None:
         """Every attempt that told what it used is charged to the owner of its job, and every owner only once."""

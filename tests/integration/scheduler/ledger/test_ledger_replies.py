@@ -126,7 +126,7 @@ def test_only_identical_bytes_were_sent_already(client: Redis) -> None:
     host = Host(client)
     host.ledger.collect(1, "due")
     host.ledger._seq -= 1
-    assert host.ledger.collect(1, "due").rows == []
+    assert host.ledger.collect(1, "due").boundary.rows == []
     host.ledger._seq -= 1
     with pytest.raises(Fenced):
         host.ledger.collect(1, "ready")

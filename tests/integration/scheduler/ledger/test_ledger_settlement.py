@@ -39,7 +39,7 @@ def test_a_stale_attempt_is_charged_but_not_staged(client: Redis) -> None:
     assert settle(quick, new, "new") == "already"
     assert host.window("run:0", unit="tokens") == {"spent": 12, "overrun": 12, "pool": 7}
     host.until(6)
-    stream = host.loop.mind.streams[OWNER]
+    stream = host.loop.state.streams[OWNER]
     assert [entry.text for entry in stream.live("reflection")] == ["new"]
     sound(client)
 
@@ -97,7 +97,7 @@ def test_what_arrives_after_the_end_is_charged(client: Redis) -> None:
     host.turn()
     host.turn()
     assert not client.exists(f"{host.ledger.prefix}window:tick:{job.key.tick}")
-    assert host.loop.mind.view.held["day:0|run|tokens"] == 11, "corrected at the next boundary"
+    assert host.loop.state.view.held["day:0|run|tokens"] == 11, "corrected at the next boundary"
     sound(client)
 
 
@@ -127,8 +127,8 @@ def test_what_is_staged_after_the_host_looked_is_late(client: Redis) -> None:
     host.turn()
     assert host.ended() == {job.key: ("applied", "late")}
     assert host.window("run:0", unit="tokens") == {"spent": 9}
-    assert host.loop.mind.view.held["day:0|run|tokens"] == 9, "known at the commit"
-    assert [e.provisional for e in host.loop.mind.streams[OWNER].live("reflection")] == [True]
+    assert host.loop.state.view.held["day:0|run|tokens"] == 9, "known at the commit"
+    assert [e.provisional for e in host.loop.state.streams[OWNER].live("reflection")] == [True]
     sound(client)
 
 
@@ -140,7 +140,7 @@ def test_usage_above_a_reservation_is_overrun_and_blocks(client: Redis) -> None:
     assert host.window("day:0", unit="tokens") == {"spent": 90, "overrun": 60}
     host.until(5)
     assert host.turn(("think", OWNER)) == []
-    assert sorted(host.loop.mind.open)[0].kind == "think", "it waits for its heuristic"
+    assert sorted(host.loop.state.open)[0].kind == "think", "it waits for its heuristic"
     sound(client)
 
 
@@ -187,11 +187,11 @@ def test_one_job_that_two_effects_cannot_share(client: Redis) -> None:
     host.until(7)
     ends = {key.kind: end for key, end in host.ended().items()}
     assert ends == {"summarise": ("applied", "none"), "prune": ("stale", "none")}
-    stream = host.loop.mind.streams[OWNER]
+    stream = host.loop.state.streams[OWNER]
     assert [entry.text for entry in stream.live("reflection")] == ["summarise"]
     assert [record.into for record in stream.archived.values()] == [4, 4]
     assert host.window("run:0") == {"spent": 2}
-    assert host.loop.mind.view.held["run:0|run|calls"] == 2
+    assert host.loop.state.view.held["run:0|run|calls"] == 2
     sound(client)
 
 
@@ -200,12 +200,12 @@ def test_cancelled_jobs_keep_their_charge(client: Redis) -> None:
     (job, waiting) = host.turn(("think", OWNER), ("muse", OWNER))
     claims = worker(client)
     claim = claimed(claims, job)
-    host.loop.leave(OWNER)
-    host.loop.observe(OWNER, Entry(type="observation", text="a last look", minute=0))
-    host.loop.request("think", OWNER)
+    host.loop.calls.leave(OWNER)
+    host.loop.calls.observe(OWNER, Entry(type="observation", text="a last look", minute=0))
+    host.loop.calls.request("think", OWNER)
     host.turn()
     assert host.ended() == {job.key: ("cancelled", "cancelled"), waiting.key: ("cancelled", "cancelled")}
-    assert host.loop.mind.open == {}
+    assert host.loop.state.open == {}
     assert claims.claim(waiting.id) == "closed"
     assert settle(claims, claim, used=Cost(calls=1, tokens=9)) == "accounted"
     assert host.window("run:0", unit="tokens") == {"spent": 9}

@@ -22,8 +22,8 @@ def test_ten_thousand_jobs_in_one_tick(client: Redis) -> None:
     host.until(6)
     assert len(host.ended()) == 10_000
     assert host.window("run:0") == {"spent": 10}
-    assert host.loop.mind.view.held["run:0|run|calls"] == 10, "what nobody claimed came to nothing"
-    assert host.loop.mind.view.held["run:0|run|jobs"] == 10_000
+    assert host.loop.state.view.held["run:0|run|calls"] == 10, "what nobody claimed came to nothing"
+    assert host.loop.state.view.held["run:0|run|jobs"] == 10_000
     sound(client)
 
 
@@ -34,7 +34,7 @@ def test_twenty_thousand_entries_in_one_tick(client: Redis) -> None:
     host.turn()
     (job,) = host.turn(("think", OWNER))
     assert len(claimed(worker(client), job).case.entries) == 20_000
-    host.loop.ask(Archive(owner=OWNER, numbers=tuple(range(1, 15_001))))
+    host.loop.calls.ask(Archive(owner=OWNER, numbers=tuple(range(1, 15_001))))
     (named,) = host.turn(("think", OWNER), numbers=tuple(range(1, 9_001)))
     assert len(claimed(worker(client), named).case.entries) == 9_000
     sound(client)

@@ -53,7 +53,7 @@ def test_a_worker_survives_a_damaged_job_and_serves_others(
 @pytest.mark.parametrize("where", ["owners", "facts", "entries:agent:ann"])
 def test_a_worker_survives_damaged_memories(client: Redis, where: str) -> None:
     host = Host(client)
-    host.loop.observe(OWNER, {"text": "saw", "minute": 1})
+    host.loop.calls.observe(OWNER, {"text": "saw", "minute": 1})
     host.turn()
     (job,) = host.turn(("think", OWNER))
     key = host.ledger.prefix + where

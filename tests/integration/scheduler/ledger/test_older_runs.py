@@ -83,10 +83,10 @@ def test_an_older_run_is_audited_replayed_and_resumed(
     settings = settings_for(tmp_path, endpoint.url)
     with TickLoop(run=run, owners={}, settings=settings, inline=True, client=client, resume=True, ticks=400) as loop:
         assert (loop.tick, loop.digest, loop.restored) == (tick, written["digest"], b'{"tick": %d}' % tick)
-        assert {key.text() for key in loop.mind.open} == left
+        assert {key.text() for key in loop.state.open} == left
         live(loop, tick + MORE)
         assert loop.tick == tick + MORE
-        assert not {key.text() for key in loop.mind.open} & left
+        assert not {key.text() for key in loop.state.open} & left
     assert summarise_run(client, run).tick == tick + MORE
     assert not client.exists(prefix_of(client, run) + "offered"), "late answers were taken"
     check_charges(client, run)
