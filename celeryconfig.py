@@ -1,7 +1,7 @@
 """Every broker and worker setting, each with its reason. Values that an operator may change come from `Settings`.
 
-The message of a job is a hint that there is work; the truth is in the ledger. So nothing here tries to make messages
-reliable: everything tries to keep a lost, doubled or stalled message cheap.
+The message of a job is a hint that there is work; the truth is in the ledger. So these settings do
+not make messages reliable: they keep a lost, repeated or stalled message cheap.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from workers.transport.broker_url import kombu_url, tls
 
 
 def __getattr__(name: str) -> Any:
-    """What is looked up when it is needed, since a host has settings and kinds of its own.
+    """Return a value that depends on the host's own settings and kinds, at the time of access.
 
     One queue per kind, so that no kind waits behind another and no priority is needed (the transport's priority steps
-    would put 5 before 3). Every queue is named: a misspelt one is an error instead of a queue nobody reads.
+    would put 5 before 3). Every queue has a name here: a misspelt one is an error instead of a queue nobody reads.
     """
     if name == "task_queues":
         return [Queue(kind.name, Exchange(kind.name, type="direct"), routing_key=kind.name) for kind in kinds()]
@@ -41,7 +41,7 @@ _settings = Settings()
 import_paths.adopt()
 load_kinds(_settings)
 
-# What may travel: JSON only. Pickle would let anyone who can write to Redis run code in a worker.
+# Messages are JSON only. Pickle would let anyone who can write to Redis run code in a worker.
 task_serializer = "json"
 accept_content = ["json"]
 result_accept_content = ["json"]
@@ -72,10 +72,10 @@ broker_connection_timeout = _settings.socket_timeout
 worker_cancel_long_running_tasks_on_connection_loss = True  # concerns late acknowledgement only; unset, Celery warns
 
 broker_transport_options = {
-    # Tells our keys from others' in a shared database.
+    # Separates our keys from others' in a shared database.
     "global_keyprefix": "cogitate:",
-    # kombu would note each message that a worker has in its hands in Redis and strike it out again, two round trips a
-    # job, to offer it once more when the worker vanishes. Hints are repeated anyway, and sooner.
+    # kombu would record each message that a worker holds in Redis and delete it again, two round trips a job, to
+    # redeliver it when the worker vanishes. The host repeats hints anyway, and sooner.
     "ack_emulation": False,
     # One list a queue; the default of four makes each BRPOP four times as long.
     "priority_steps": [0],
@@ -86,12 +86,12 @@ broker_transport_options = {
     "health_check_interval": 10,  # seconds after which a half-open connection is noticed
 }
 
-# Publishing gives up soon: hints are repeated for as long as their job is open.
+# Publishing fails soon: the host repeats hints for as long as their job is open.
 task_publish_retry = True
 task_publish_retry_policy = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1}
 
-# Connections of one process. Flower asks each worker eight things at once with two connections each; with a pool that
-# is smaller its questions wait for each other and it shows no worker at all.
+# Connections of one process. Flower sends each worker eight requests at once with two connections each; with a
+# smaller pool its requests wait for each other and it shows no worker at all.
 broker_pool_limit = 64
 
 worker_disable_rate_limits = True  # a limit of Celery's is one worker's own; those of endpoints hold for all of them
@@ -106,5 +106,5 @@ enable_utc = True
 timezone = "UTC"
 
 worker_hijack_root_logger = False  # the host's and structlog's handlers stay
-worker_redirect_stdouts = False  # what is printed is printed
+worker_redirect_stdouts = False  # printed text stays as it is
 worker_enable_remote_control = True  # Flower and `celery inspect` ask workers over it

@@ -1,8 +1,10 @@
-"""The root of all errors that a host may catch, and functions that write their messages."""
+"""The root of all errors that a host may catch, the base of models that raise them, and the texts that they quote."""
 
 from __future__ import annotations
 
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ValidationError
 
 _LONGEST = 80  # characters of a value
 
@@ -22,41 +24,65 @@ class UsageError(CogitateError, RuntimeError):
     """
 
 
+class HostInput(BaseModel):
+    """Base of the models that a host creates: a wrong field raises an `InputError` instead of pydantic's own error."""
+
+    _label: ClassVar[str]  # the word for the model in an error
+
+    if not TYPE_CHECKING:  # mypy knows the arguments from the fields
+
+        def __init__(self, /, **given: Any) -> None:
+            """Check the values.
+
+            Raises:
+                InputError: naming the first that cannot be used.
+            """
+            try:
+                super().__init__(**given)
+            except ValidationError as error:
+                raise InputError(f"{self._label}: {first_fault(error)}") from None
+
+
 def quoted(value: object) -> str:
-    """Return a value as an error shows it: cut, in printable characters, whatever it is."""
+    """Return any value as an error shows it: shortened, in printable ASCII."""
     try:
         text = ascii(value if not isinstance(value, str) else value[:_LONGEST])
     except KeyboardInterrupt:
         raise
-    except BaseException:  # nested too deep, an integer of too many digits, a __repr__ of somebody's own
+    except BaseException:  # nested too deep, an integer of too many digits, a host's own __repr__
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= _LONGEST + 2 else text[: _LONGEST - 1] + "…"
 
 
-def text_of(error: BaseException) -> str:
-    """Return what an error says, without halves of characters; the name of its class where it says nothing."""
+def text_of(error: BaseException, encoding: str = "utf-8", errors: str = "replace") -> str:
+    """Return the message of an error, or the name of its class when the message is empty or cannot be read.
+
+    Args:
+        encoding: the encoding that must be able to hold the message.
+        errors: how a character outside it is replaced, lone surrogates included (see `codecs`).
+    """
     try:
         text = str(error)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # a __str__ of somebody's own
+    except BaseException:  # a host's own __str__ may raise anything
         text = ""
-    return text.encode("utf-8", "replace").decode() or type(error).__name__
+    return (text or type(error).__name__).encode(encoding, errors).decode(encoding)
 
 
 def listed(value: object) -> object:
-    """Return a value that a model is to take as a tuple; pydantic makes room for any iterable, however long.
+    """Return a collection that a model converts to a tuple; pydantic itself would consume any iterable, however long.
 
     Raises:
         ValueError: for anything but a list, a tuple or a set.
     """
     if not isinstance(value, list | tuple | set | frozenset):
-        raise ValueError("a list is meant")
+        raise ValueError("give a list")
     return value
 
 
 def first_fault(error: ValidationError) -> str:
-    """Return the first thing that is wrong with a model's fields: where, the value, and what would be right."""
+    """Return the first fault in a model's fields: the field, its value, and what would be right."""
     found = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in found["loc"])
     return f"{where} {quoted(found['input'])}: {found['msg'].removeprefix('Value error, ')}"

@@ -120,9 +120,9 @@ def read_head(raw: bytes | msgspec.Raw) -> Head:
     """
     try:
         return _HEAD.decode(raw)
-    except msgspec.ValidationError:
-        fields = msgspec.json.decode(raw)
-        wrong = {name: fields.pop(name, {}) for name in _LOOSE} if isinstance(fields, dict) else {}
+    except msgspec.ValidationError as error:
+        fields = _object(raw, error)
+        wrong = {name: fields.pop(name, {}) for name in _LOOSE}
         if not all(isinstance(values, dict) for values in wrong.values()):
             raise
         return msgspec.structs.replace(msgspec.convert(fields, Head), **wrong)
@@ -136,9 +136,9 @@ def read_marks(raw: bytes | msgspec.Raw) -> Marks:
     """
     try:
         return _MARKS.decode(raw)
-    except msgspec.ValidationError:
-        fields = msgspec.json.decode(raw)
-        if not isinstance(fields, dict) or not fields.keys() <= {*Marks.__struct_fields__}:
+    except msgspec.ValidationError as error:
+        fields = _object(raw, error)
+        if not fields.keys() <= {*Marks.__struct_fields__}:
             raise
         return Marks(**fields)
 
@@ -161,6 +161,14 @@ def effect_as_it_is(fields: Any, error: msgspec.ValidationError) -> Effect:
     except TypeError:
         raise error from None
     return read
+
+
+def _object(raw: bytes | msgspec.Raw, error: msgspec.ValidationError) -> dict[str, Any]:
+    """Return the fields of a JSON object; raise `error` for any other JSON."""
+    fields = msgspec.json.decode(raw)
+    if not isinstance(fields, dict):
+        raise error
+    return fields
 
 
 def _mend(stream: Stream) -> None:

@@ -1,4 +1,4 @@
-"""What a worker says of itself when an operator asks: `celery -A workers inspect about`."""
+"""The command with which a worker describes itself to an operator: `celery -A workers inspect about`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tasks.registry import kinds
 
 
 def register() -> None:
-    """Have workers of this process answer; to be called once."""
+    """Make workers of this process answer the command. Call it once."""
     inspect_command(help="Version, schema and kinds of this worker.")(about)
 
 
 def about(state: Any) -> dict[str, Any]:
-    """The answer: this product's version, the schema that it reads, and the kinds that it knows."""
+    """Return this product's version, the schema that it reads, and the kinds that it knows."""
     return {"version": version("cogitate"), "schema": SCHEMA, "kinds": [kind.name for kind in kinds()]}

@@ -1,8 +1,7 @@
 """The Celery app: one task per kind of job, named like the kind, whose only argument is a job's id.
 
-Settings are in `celeryconfig`. A task does nothing but hand the id to `workers.jobs.runner.run_job`, which claims the
-job from the ledger: a message is a hint, and a false one changes nothing. What is no hint at all is refused in
-`transport`.
+Settings are in `celeryconfig`. A task only passes the id to `workers.jobs.runner.run_job`, which claims the job from
+the ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not hints.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ lifeline.register()
 metrics.register()
 model_lane.register()
 
-FLOWER_PAGES = "cogitate.flower"  # entry points that complete Flower: what they load must not be imported from here
+FLOWER_PAGES = "cogitate.flower"  # entry points that extend Flower; this package must not import what they load
 
 
 def make_app(broker: str | None = None) -> Celery:
-    """A Celery app for the broker at this Redis URL, or for the one that the environment's settings name."""
+    """Return a Celery app for the broker at this Redis URL, or for the one that the environment's settings name."""
     made = Celery("cogitate", set_as_current=broker is None)
     made.steps["consumer"].add(EventBatches)
-    made.config_from_object("celeryconfig", force=True)  # now: it also loads the host's own kinds
+    made.config_from_object("celeryconfig", force=True)  # at once, as it also loads the host's own kinds
     if broker is not None:
         made.conf.update(broker_url=kombu_url(broker), broker_use_ssl=tls(broker))
     for kind in kinds():
@@ -52,7 +51,7 @@ def make_app(broker: str | None = None) -> Celery:
 
 def _task() -> Callable[[str], None]:
     def run(job_id: str) -> None:
-        from workers.jobs.runner import run_job  # here: the model's client need not load to publish or to draw Flower
+        from workers.jobs.runner import run_job  # here, as neither publishing nor Flower needs the model's client
 
         run_job(job_id)
 
@@ -60,15 +59,15 @@ def _task() -> Callable[[str], None]:
 
 
 def _make_app_for_command() -> Celery:
-    """The app, or, when the `celery` command asks and it cannot work, one line instead of a traceback.
+    """Return the app; if it cannot work for the `celery` command, exit with one line instead of a traceback.
 
-    In a worker that a host started every error ends so, the host's own kinds' included: the host says which it was.
+    In a worker that a host started every error ends so, those of the host's own kinds included: the host logs it.
     """
     try:
         made = make_app()
         context = click.get_current_context(silent=True)
         if context is not None and context.find_root().command.name == "celery":
-            made.conf.broker_url  # noqa: B018  # looked up now, see celeryconfig
+            made.conf.broker_url  # noqa: B018  # evaluated now, see celeryconfig
             if context.find_root().invoked_subcommand == "flower":
                 for pages in entry_points(group=FLOWER_PAGES):
                     pages.load()()
@@ -90,7 +89,7 @@ app = _make_app_for_command()
 
 @signals.worker_ready.connect  # type: ignore[untyped-decorator]
 def _warm_up(**_: Any) -> None:
-    """Before a worker takes its first message: what jobs need takes a second to load."""
+    """Load what jobs need, which takes a second, before a worker takes its first message."""
     from workers.jobs.runner import warm_up
 
     warm_up()
@@ -98,5 +97,5 @@ def _warm_up(**_: Any) -> None:
 
 @signals.after_setup_logger.connect  # type: ignore[untyped-decorator]
 def _set_level(loglevel: int | None = None, **_: Any) -> None:
-    """In a worker, our events follow the worker's `--loglevel`."""
+    """Make our events follow the worker's `--loglevel`."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(loglevel or logging.WARNING))

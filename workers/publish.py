@@ -1,12 +1,12 @@
-"""Hints for a whole tick in one round trip.
+"""The publisher of a tick's hints, in one round trip.
 
 `Task.apply_async` costs a host 0.6 to 0.8 ms a job, too much for a day's boundary with a thousand agents. Here kombu
 renders one message per kind, into memory, and every hint of that kind is the same text with its own id and display
 fields. The message is kombu's own, so its fields stay right when its settings or its version change, and a test
 compares them with what `apply_async` sends to a real server.
 
-Publishing counts for nothing: hints are repeated while their job is open and unclaimed. So a broker that is away costs
-at most one socket timeout and one log line, never an exception.
+Nothing depends on publishing: the host repeats hints while their job is open and unclaimed. So a broker that is away
+costs at most one socket timeout and one log line, never an exception.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = structlog.get_logger()
 
 
 def display_args(job: Job) -> str:
-    """What Flower shows as the task's arguments: who thinks, when, and for how much. Never a memory's text."""
+    """Return the task's arguments for Flower: owner, tick and upper bounds. Never a memory's text."""
     calls = job.reserved.calls
     bounds = [f"≤ {calls} call{'' if calls == 1 else 's'}"] if calls else []
     if job.reserved.tokens:
@@ -47,14 +47,14 @@ def display_args(job: Job) -> str:
 
 
 def display_kwargs(job: Job) -> str:
-    """What Flower shows as the task's keywords: the run and when the result is due."""
+    """Return the task's keywords for Flower: the run and when the result is due."""
     return f"{job.run} · due {job.due}"
 
 
 class Template:
     """One kind's message, rendered by kombu, with gaps for what differs between two hints."""
 
-    # Each stands for one value in the rendered text. Plain letters: neither JSON nor base64 changes them.
+    # Each marks one value in the rendered text. They are plain letters, which neither JSON nor base64 changes.
     _ID, _TAG, _ARGS, _KWARGS = "job-id-gap", "delivery-tag-gap", "args-gap", "kwargs-gap"
 
     def __init__(self, app: Celery, kind: str) -> None:
@@ -67,14 +67,14 @@ class Template:
         self._body = body.split(self._ID)
         message["body"] = "body-gap"
         message["properties"]["delivery_tag"] = self._TAG
-        # One %-format for the envelope: what is not a gap is literal.
+        # One %-format for the envelope: everything but the gaps is literal.
         text: str = dumps(message).replace("%", "%%")
         text = text.replace(f'"{self._ID}"', "%(id)s").replace(f'"{self._ARGS}"', "%(args)s")
         text = text.replace(f'"{self._KWARGS}"', "%(kwargs)s")
         self._envelope = text.replace("body-gap", "%(body)s").replace(self._TAG, "%(tag)s")
 
     def render(self, job: Job, tag: str) -> str:
-        """The message of one job; `tag`, a UUID, is its delivery tag and must be its own."""
+        """Return the message of one job; `tag`, a unique UUID, is its delivery tag."""
         job_id = json.dumps(job.id)
         return self._envelope % {
             "id": job_id,
@@ -86,7 +86,7 @@ class Template:
 
 
 class Publisher:
-    """Publishes hints by the host's own settings. Not for several threads at once."""
+    """A publisher of hints by the host's own settings. Use it from one thread at a time."""
 
     def __init__(self, settings: Settings) -> None:
         app = make_app(settings.messages_url())
@@ -101,14 +101,14 @@ class Publisher:
         )
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Publish one hint per job; the number that the broker has accepted, 0 if it is away.
+        """Publish one hint per job; return how many the broker has accepted, 0 if it is away.
 
-        After a timeout some may have landed all the same: a doubled hint is as good as one.
+        After a timeout some may have arrived all the same: a repeated hint does no harm.
         """
         if not jobs:
             return 0
         messages: defaultdict[str, list[str]] = defaultdict(list)
-        random = str(uuid4())[:-8]  # one for the tick, and a number for each message: asking for more costs most of all
+        random = str(uuid4())[:-8]  # one for the tick, and a number for each message: more would cost most of the time
         for number, job in enumerate(jobs):
             messages[job.key.kind].append(self._templates[job.key.kind].render(job, f"{random}{number:08x}"))
         try:
@@ -118,7 +118,7 @@ class Publisher:
                         pipe.lpush(self._prefix + kind, *texts[start : start + CHUNK])
                 pipe.execute()
         except (RedisError, OSError) as error:
-            # Once per outage: the loop repeats its hints every second or so.
+            # Warn once per outage: the loop repeats its hints every second or so.
             (log.debug if self._away else log.warning)("hint.failed", jobs=len(jobs), error=type(error).__name__)
             self._away = True
             return 0
@@ -128,5 +128,5 @@ class Publisher:
         return len(jobs)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._client.close()

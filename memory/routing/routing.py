@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from memory.entry import MAX_TEXT, UNRATED, Entry
-from memory.errors import InputError, first_fault, listed
+from memory.errors import HostInput, listed
 from memory.language.truncation import Content, Truncation
 from memory.summaries.conversations import named
 
@@ -31,23 +31,12 @@ _SEPARATOR = " | "
 Name = Annotated[str, Field(max_length=200)]
 
 
-class Event(BaseModel):
+class Event(HostInput):
     """What happened, as a host says it. `speaker` and `subjects` are owners or names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    if not TYPE_CHECKING:  # mypy knows the arguments from the fields
-
-        def __init__(self, /, **given: Any) -> None:
-            """Check the values.
-
-            Raises:
-                InputError: naming the first that cannot be used.
-            """
-            try:
-                super().__init__(**given)
-            except ValidationError as error:
-                raise InputError(f"event: {first_fault(error)}") from None
+    _label: ClassVar[str] = "event"
 
     kind: str = Field(min_length=1, max_length=100)  # "discussion_statement", …, or a type of the host's own
     text: str = Field("", max_length=5 * MAX_TEXT)  # a statement may be longer than an entry: it is cut

@@ -103,7 +103,7 @@ def apply_late(
     """Apply what an answer that came after its job's end still changes; it is `dropped` where that is nothing.
 
     Args:
-        effects: of the answer as a repair, see `tasks.late`.
+        effects: of the answer as a repair, see `scheduler.engine.late_answers`.
     """
     ended = Ended(key=key, end="applied" if effects else "dropped", effects=effects)
     return _applied(ended, _note(key, result), Cost(), streams, tick)

@@ -14,14 +14,15 @@ Keys under the run's prefix:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 from redis import Redis
 
 from memory.clock import DAY
-from memory.effects import Tell
+from memory.effects import Append, Effect, MarkAccessed, Tell
+from memory.entry import Entry, PlanItem
 from memory.stream import Stream
 from scheduler.engine.boundary import Closing, apply_late
 from scheduler.engine.ended_jobs import EndedJobs
@@ -30,7 +31,6 @@ from scheduler.ledger.claims import Reason
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.streams import chunked
 from tasks.job import Job, JobKey
-from tasks.late import as_repair
 from tasks.recall import replaced
 
 AWAITED: frozenset[Reason] = frozenset({"late", "dead"})  # reasons of jobs whose answers may still come
@@ -163,3 +163,45 @@ class LateAnswers:
             if not awaited.stands(streams):
                 raise ValueError(f"job {key.text()} is awaited, but what stands in its place is not provisional")
             self._jobs.records[key] = awaited
+
+
+def as_repair(
+    key: JobKey, effects: Iterable[Effect], made: Iterable[tuple[str, Entry]], *, told: bool, minute: int
+) -> tuple[Effect, ...]:
+    """Return the effects that a late answer still has: those of a repair of the entries that the heuristic appended.
+
+    Each entry of the answer replaces the first entry of its type that the heuristic appended for its owner. Further
+    entries and plans that are over are dropped. Cursors, counters and archives are dropped as well: the heuristic has
+    set them. Access marks are kept, and so are messages to the world, unless the heuristic has sent one. An answer that
+    replaces no entry has no effects.
+
+    Args:
+        key: key of the job.
+        made: owners and entries that the heuristic appended.
+        told: whether the heuristic has sent a message to the world.
+        minute: game time of the boundary, total minutes.
+    """
+    left = list(made)
+    kept: list[Effect] = []
+    for effect in effects:
+        match effect:
+            case Append(owner=owner, entry=entry) if entry.type != "plan" or entry.valid_until > minute:
+                stands = next((one for one in left if (one[0], one[1].type) == (owner, entry.type)), None)
+                if stands is not None:
+                    left.remove(stands)
+                    entry = msgspec.structs.replace(entry, items=_coming(key, entry.items, minute))
+                    kept.append(Append(owner=owner, entry=entry, replaces=stands[1].number))
+            case Tell() if told:
+                pass
+            case MarkAccessed() | Tell():
+                kept.append(effect)
+    return tuple(kept) if any(isinstance(effect, Append) for effect in kept) else ()
+
+
+def _coming(key: JobKey, items: Sequence[PlanItem], minute: int) -> tuple[PlanItem, ...]:
+    """Return the items of a plan from the current one on, under ids that the replaced plan does not use."""
+    begun = [index for index, item in enumerate(items) if item.minute is not None and item.minute <= minute]
+    return tuple(
+        msgspec.structs.replace(item, id=f"{key.tick}-late-{index}")
+        for index, item in enumerate(items[begun[-1] if begun else 0 :])
+    )

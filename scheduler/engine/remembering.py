@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from memory.entry import Entry
 from memory.limits import MemoryLimits
+from memory.policies.cells import receive
 from memory.policies.compaction import rating
-from memory.policies.receive import receive
 from memory.routing.history import is_shared
 from memory.routing.repeats import RepeatIndex, count_repeat
 from memory.stream import Stream

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from memory.errors import InputError as InputError
-from memory.errors import quoted
+from memory.errors import quoted, text_of
 from memory.profile import Location, Profile
 from tasks.job import Reads, Request
 from tasks.kind import Kind
@@ -122,14 +122,8 @@ def _decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
 
 
 def reason(error: BaseException) -> str:
-    """Return what an error says, in words that ASCII can hold: half a character is in no log and no terminal."""
-    try:
-        text = str(error)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # a __str__ of somebody's own
-        text = ""
-    return (text or type(error).__name__).encode("ascii", "backslashreplace").decode()[:_REASON]
+    """Return the message of an error in ASCII, shortened: logs and terminals cannot show a lone surrogate."""
+    return text_of(error, "ascii", "backslashreplace")[:_REASON]
 
 
 def depth(value: object) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from memory.clock import DAY
 from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
-from memory.errors import InputError, first_fault, listed, quoted
+from memory.errors import HostInput, InputError, first_fault, listed, quoted
 from memory.routing.routing import Event
 from scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_NAMES, as_read, check_text, reason
 from scheduler.intake.effects import wrong_entry
@@ -60,8 +60,10 @@ class _Observed(BaseModel):
         return Entry(**self.model_dump())
 
 
-class Observation(_Observed):
+class Observation(HostInput, _Observed):
     """What a host may say an owner perceived, heard or was told."""
+
+    _label: ClassVar[str] = "observation"
 
     if not TYPE_CHECKING:  # mypy knows the arguments from the fields
 
@@ -71,10 +73,7 @@ class Observation(_Observed):
             Raises:
                 InputError: naming the first that cannot be used.
             """
-            try:
-                super().__init__(**given)
-            except ValidationError as error:
-                raise InputError(f"observation: {first_fault(error)}") from None
+            super().__init__(**given)
             check_text("observation: text", self.text, MAX_TEXT)
 
 

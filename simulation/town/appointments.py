@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from memory.clock import DAY, clock_time, day_of
-from simulation.town.feelings import warm
-from simulation.town.observations import Seen, thought
+from simulation.town.perception import Seen, thought
 from simulation.town.setting import Setting
-from simulation.town.state import FULL, Meeting, State
+from simulation.town.state import FULL, Meeting, State, warm
 
 APART = 90  # minutes between two appointments that one can keep
 GRACE = 20  # minutes that people wait for each other

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from memory.clock import DAY, clock_time, day_of
 from simulation.town.action import Action, choose, is_night
-from simulation.town.observations import Seen, thought
 from simulation.town.people import Person
+from simulation.town.perception import Seen, thought
+from simulation.town.phrases import sky
 from simulation.town.setting import Setting
 from simulation.town.state import FULL, Body, Meeting, State
-from simulation.town.weather import sky
 
 SPEED = 8  # tiles per minute
 MEAL_PAUSE = 150  # minutes between two meals worth noting

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 from memory.entry import Entry
 from simulation.town.chance import Chance
-from simulation.town.feelings import warm
 from simulation.town.setting import Setting
-from simulation.town.state import Body, SpokenLine, State, Talk
+from simulation.town.state import Body, SpokenLine, State, Talk, warm
 from simulation.town.topics import TOPICS, Pair, farewell, greeting
 
 MAX_LINES = 14

@@ -8,11 +8,10 @@ from simulation.town import phrases
 from simulation.town.appointments import is_taken
 from simulation.town.chance import Chance
 from simulation.town.conversation import learn
-from simulation.town.feelings import acquaint
-from simulation.town.observations import Seen, thought
+from simulation.town.perception import Seen, thought
 from simulation.town.places import public_id
 from simulation.town.setting import Setting
-from simulation.town.state import FULL, Meeting, News, Promise, State
+from simulation.town.state import FULL, Meeting, News, Promise, State, acquaint
 from simulation.town.topics import when
 from simulation.town.trades import COMMON_EPISODES
 

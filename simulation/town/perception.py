@@ -1,4 +1,4 @@
-"""What an agent notices of others and of places (streams design, task 11).
+"""What an agent notices of others, of places and of itself (streams design, task 11).
 
 The rule is the specification's: agents within five tiles (Manhattan), each at most every 10 minutes; a place on
 arrival, at most once an hour. Two readings of ours: a first sight is never held back (a cooldown that starts at
@@ -21,6 +21,7 @@ APPEARANCE: Mapping[Condition, str] = {
     "activity": "engaged in an activity",
     "sleeping": "resting",
 }
+Seen = tuple[str, Entry]  # who observed it, and what
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,3 +101,16 @@ def appearance(body: Body, with_whom: str = "") -> str:
     if body.condition == "conversing" and with_whom:
         return f"{look} with {with_whom}"
     return look
+
+
+def thought(owner: str, text: str, minute: int, importance: int, *others: str, place: str = "") -> Seen:
+    """Return an observation that comes from the agent itself, without a number."""
+    return owner, Entry(
+        type="observation",
+        text=text,
+        minute=minute,
+        location=place,
+        subjects=(owner, *others),
+        importance=importance,
+        source="internal",
+    )

@@ -1,8 +1,10 @@
-"""What people of the town say: openings, small talk and farewells. `{me}`, `{you}` and `{place}` are filled in."""
+"""What people of the town say: openings, small talk, the weather, farewells. Callers fill in `{me}` and the like."""
 
 from __future__ import annotations
 
 import re
+
+from simulation.town.chance import Chance
 
 GREETINGS: tuple[tuple[str, str], ...] = (
     ("Good {part}, {you}!", "Good {part}, {me}. Nice to see you."),
@@ -106,6 +108,19 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
     ("a rowing race", "harbour", 1050),
     ("an evening of folk songs", "pub", 1185), ("a plant exchange", "park", 1020), ("a school concert", "school", 1065),
 )  # fmt: skip
+SKIES: tuple[tuple[str, str, str], ...] = (  # a day in words, what one says about it, the answer
+    ("a clear, cold", "My fingers are frozen, and not a cloud in the sky.", "Put your gloves on, it stays cold."),
+    ("a foggy", "You can hardly see your own feet in this fog.", "The ferry will be late, I am sure."),
+    ("a rainy", "This rain does not want to stop.", "The gardens need it, I keep telling myself."),
+    ("a warm and sunny", "What sunshine! One should be outside all day.", "I wish I could sit by the fountain."),
+    ("a windy", "The wind almost carried off my hat.", "Hold on to it, there is a storm coming."),
+    ("a mild and cloudy", "Not warm, not cold, what kind of weather is this?", "The kind one forgets, I suppose."),
+)
+
+
+def sky(seed: int, day: int) -> tuple[str, str, str]:
+    """Return the weather of a day: in words ("a foggy"), a remark about it, and an answer to the remark."""
+    return Chance(seed, "weather", day).pick(SKIES)
 
 
 def for_me(favour: str) -> str:

@@ -13,6 +13,7 @@ Condition = Literal["idle", "walking", "conversing", "activity", "sleeping"]
 Need = Literal["", "rest", "food"]
 
 FULL = 10_000  # a meter at 100%
+MOOD_PER_WARMTH = 30  # hundredths of a per cent
 
 
 class Body(msgspec.Struct, kw_only=True):
@@ -114,3 +115,17 @@ class State(msgspec.Struct, kw_only=True):
     appointments: dict[str, Meeting] = msgspec.field(default_factory=dict)
     promises: list[Promise] = msgspec.field(default_factory=list)
     effects: list[Effect] = msgspec.field(default_factory=list)  # asked for and not yet taken
+
+
+def warm(state: State, one: str, other: str, change: int) -> None:
+    """Change the feelings of two people for each other, and their moods with them."""
+    for owner, towards in ((one, other), (other, one)):
+        body = state.bodies[owner]
+        body.feelings[towards] = max(-100, min(100, body.feelings.get(towards, 0) + change))
+        body.mood = max(0, min(FULL, body.mood + change * MOOD_PER_WARMTH))
+
+
+def acquaint(state: State, one: str, other: str, feeling: int) -> None:
+    """Make two people old acquaintances who like each other."""
+    for owner, towards in ((one, other), (other, one)):
+        state.bodies[owner].feelings[towards] = min(100, state.bodies[owner].feelings.get(towards, 0) + feeling)

@@ -9,10 +9,10 @@ from simulation.town import phrases
 from simulation.town.appointments import is_taken
 from simulation.town.chance import Chance
 from simulation.town.people import Person
+from simulation.town.phrases import sky
 from simulation.town.places import public_id
 from simulation.town.setting import Setting
 from simulation.town.state import FULL, Body, Meeting, News, Promise, SpokenLine, State
-from simulation.town.weather import sky
 
 
 @dataclass(frozen=True)

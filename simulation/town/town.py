@@ -14,8 +14,7 @@ from memory.profile import Location, Profile
 from simulation.town import appointments, conversation, happenings
 from simulation.town.chance import Chance
 from simulation.town.conduct import act
-from simulation.town.observations import Seen
-from simulation.town.perception import Perception
+from simulation.town.perception import Perception, Seen
 from simulation.town.setting import Setting
 from simulation.town.state import FULL, Body, State
 from simulation.world import AppliedChange

@@ -1,8 +1,8 @@
-"""How calls ended, told to Redis by one thread a process: many at a time, and the caller never waits for it.
+"""Reports of how calls ended, which one thread per process sends to Redis in batches, so that no caller waits for it.
 
-Ends that concern others (a failure, a slot or tokens to give back) are told at once. Those of calls that just went
-well at an endpoint without limits are added up and told a few times a second; a worker that is killed meanwhile forgets
-them, which only makes counters and breaker a little older: what was spent is in the ledger.
+The thread sends reports that concern others (a failure, a slot or tokens to return) at once. It merges those of
+successful calls at an endpoint without limits and sends them a few times a second; a worker that is killed meanwhile
+loses them, which only makes counters and breaker a little older: the spending is in the ledger.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scheduler.config.settings import Settings
 from scheduler.ledger.keys import endpoint_keys
 from workers.gate.verdict import WHAT_TO_CHECK, Verdict
 
-EVERY = 0.2  # seconds between two tellings of what can wait
+EVERY = 0.2  # seconds between two batches of reports that can wait
 _SECOND = 1_000_000  # microseconds
 
 log = structlog.get_logger()
@@ -28,29 +28,29 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """How a call ended, or several that went well. Times are microseconds."""
+    """The end of a call, or of several that went well. Times are microseconds."""
 
     endpoint: str
     model: str
-    token: str  # "" for several
+    token: str  # "" for merged reports
     verdict: Verdict
     failure: str  # its class, or ""
     calls: int = 1
     requests: int  # really sent
     tokens: int  # really used
-    estimated: int = 0  # of these, what the endpoint did not tell
+    estimated: int = 0  # of these, the tokens that the endpoint did not report
     took: float
-    give_back: float  # of the time that tokens take
+    give_back: float  # of unused tokens, as time
     retry_after: int  # -1: the endpoint did not ask for a pause
     pace: float  # between two requests
-    ahead: float  # by how much one may come ahead of it
+    ahead: float  # by which a request may leave early
     first: bool  # of its process at this endpoint
     tries_missing: bool
-    limited: bool  # the endpoint has limits, so others may wait for what this call gives back
+    limited: bool  # the endpoint has limits, so others may wait for what this call returns
 
 
 class Reports:
-    """Tells reports in their order. Thread-safe."""
+    """The queue of reports, sent in their order. Thread-safe."""
 
     def __init__(self, client: Redis, leave: Script, settings: Settings) -> None:
         self._client = client
@@ -69,24 +69,24 @@ class Reports:
         self._thread: threading.Thread | None = None
 
     def add(self, report: Report) -> None:
-        """Take a report; it is told soon."""
+        """Queue a report; the thread sends it soon."""
         with self._changed:
             if self._closed:
                 return
             self._waiting.append(report)
             self._urgent |= not _plain(report)
-            if self._urgent or len(self._waiting) == 1:  # the first of those that can wait starts their time
+            if self._urgent or len(self._waiting) == 1:  # the first one that can wait starts the interval
                 self._changed.notify()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)
                 self._thread.start()
 
     def tell(self, report: Report) -> None:
-        """Tell a report in the caller's own thread, now."""
+        """Send a report at once, in the caller's thread."""
         self._send([report])
 
     def close(self) -> None:
-        """Tell what is left and end the thread."""
+        """Send the queued reports and end the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -127,7 +127,7 @@ class Reports:
 
 
 def added_up(reports: list[Report]) -> list[Report]:
-    """The same, with neighbours that just went well at one endpoint without limits made one; `took` is their mean."""
+    """Return the reports, with neighbouring successes at one endpoint without limits merged; `took` is their mean."""
     told: list[Report] = []
     for one in reports:
         last = told[-1] if told else None

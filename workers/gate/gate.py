@@ -1,13 +1,13 @@
-"""The gate before every endpoint: limits a minute, calls in flight and a circuit breaker, shared by all workers.
+"""The gate in front of every endpoint: rate limits, concurrency and a circuit breaker, shared by all workers.
 
-One script lets a call in, one hears how it ended; both are in `workers/lua`. A call costs one round trip: how it ended
-is told by a thread of the gate's own, many ends at a time. What the gate decides reaches a run only as a call that
-fails, like any other: its job ends by heuristic and costs nothing.
+One script admits a call, another records its end; both are in `workers/lua`. A call costs one round trip, because a
+thread of the gate sends the ends in batches. A run sees the gate's decisions only as failed calls: the job ends by
+heuristic and costs nothing.
 
 The breaker follows Nygard, "Release It!" (2nd edition, section 5.2): closed; open after failures in a row or a share of
-the latest calls, when nothing is sent; half-open when a pause is over, when exactly one call tries the endpoint. A
-success closes it, a failure doubles the pause. What only a change of settings mends (a refused key, an empty account)
-opens it at once, for the longest pause; a worker that was started since tries once without waiting.
+the latest calls, when nothing is sent; half-open after a pause, when exactly one call tries the endpoint. A success
+closes it, a failure doubles the pause. A fault that only an operator can correct (a refused key, an empty account)
+opens it at once, for the longest pause; a worker that started since then tries once without waiting.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure
 
 SECOND = 1_000_000  # microseconds
-_MARGIN = 1.005  # requests leave half a percent slower than allowed: a server's clock is not ours
-_EARLY = 0.003  # seconds; so much before its time a call that waited asks again, to leave on the instant
-_PROBE_NAP = 0.05  # seconds between two looks whether another worker's probe has ended
-_NAP = 0.02  # seconds; of a longer wait for tokens half is slept, since others give back what they did not use
+_MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
+_EARLY = 0.003  # seconds before its time at which a waiting call asks again, so that it leaves on time
+_PROBE_NAP = 0.05  # seconds between two checks for the end of another worker's probe
+_NAP = 0.02  # seconds; a call sleeps half of a longer wait for tokens, since others return unused ones
 
 Why = Literal["breaker_open", "rate_limited_here", "no_slot", "gate_away", "stopping"]
 
@@ -46,24 +46,24 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, kw_only=True)
 class Refused:
-    """The endpoint must not be called now; nothing was spent."""
+    """The refusal of a call; nothing was spent."""
 
     why: Why
-    wait: float = 0.0  # seconds that it would have been
+    wait: float = 0.0  # seconds that the call would have waited
     because: str = ""  # class of the failure that opened the breaker
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entered:
-    """Leave to call an endpoint once. `Gate.leave` must be told how that ended."""
+    """The permission to call an endpoint once. The caller reports the end to `Gate.leave`."""
 
     endpoint: str
-    model: str  # as the endpoint calls it
+    model: str  # the endpoint's name for it
     token: str
     began: float  # `time.monotonic()`
     left: float  # microseconds of Redis's clock
     first: bool  # of this process at this endpoint
-    tokens: int  # taken from the tokens a minute
+    tokens: int  # taken from the tokens per minute
     tries_missing: bool  # the endpoint did not know the model before
     probes: bool  # the breaker was open
 
@@ -72,7 +72,7 @@ class Gate:
     """The gate of one process. Thread-safe."""
 
     def __init__(self, client: Redis, settings: Settings, stopping: threading.Event) -> None:
-        """`stopping` is set when the process is about to end: every wait ends with it."""
+        """Create the gate; the event `stopping` is set when the process is about to end, and ends every wait."""
         self._client = client
         self._endpoints = settings.endpoint_table()
         self._longest_pause = int(settings.breaker_longest_pause * SECOND)
@@ -85,13 +85,13 @@ class Gate:
         self._stopping = stopping
 
     def enter(self, endpoint: str, *, model: str, tokens: int, deadline: float) -> Entered | Refused:
-        """Wait until the endpoint may be called, or say why it may not be.
+        """Wait until the endpoint may be called, or return why it may not.
 
         Args:
-            model: as the endpoint calls it.
-            tokens: the most that the call may use; what it did not use is given back when it ends.
-            deadline: the instant of `time.monotonic()` by which the call must have ended. Where the wait and twice what
-                a call usually takes would pass it, the answer is `Refused`, at once.
+            model: the endpoint's name for it.
+            tokens: the most that the call may use; unused ones return when it ends.
+            deadline: the instant of `time.monotonic()` by which the call must have ended. If the wait and twice the
+                usual duration of a call would pass it, the call is refused at once.
         """
         limits = self._endpoints[endpoint]
         token, began, places, waited = new_nonce(), time.monotonic(), ["", ""], False
@@ -108,7 +108,7 @@ class Gate:
                 match answer[0]:
                     case b"go":
                         leaves = now + answer[2] / SECOND
-                        if answer[2]:  # a few milliseconds at most; even a sleep of nothing gives the processor away
+                        if answer[2]:  # a few milliseconds at most; even a sleep of zero yields the processor
                             time.sleep(answer[2] / SECOND)
                         return Entered(
                             endpoint=endpoint, model=model, token=token, began=leaves, left=float(answer[1]),
@@ -132,7 +132,7 @@ class Gate:
             return Refused(why="gate_away")
 
     def leave(self, entered: Entered, answer: ModelAnswer | None) -> None:
-        """Say how a call ended; None when it is not known. Returns at once, but for a probe: its end is told first."""
+        """Report how a call ended, None if unknown; return at once, except after a probe, whose end is sent first."""
         limits, failure = self._endpoints[entered.endpoint], answer.failure if answer is not None else None
         used = answer.usage.tokens if answer is not None else 0
         retry_after = failure.retry_after if failure is not None and failure.kind == "rate_limited" else None
@@ -160,12 +160,12 @@ class Gate:
         )
 
     def probe(self, endpoint: str, find: Callable[[float], Failure | None], deadline: float) -> None:
-        """Try an endpoint whose breaker is open, and close it where the endpoint answers.
+        """Probe an endpoint whose breaker is open, and close the breaker if the endpoint answers.
 
-        Of all workers only one tries; the others wait for what comes of it.
+        Only one of all workers tries; the others wait for its result.
 
         Args:
-            find: returns why the endpoint does not answer by a deadline; must cost nothing.
+            find: returns why the endpoint does not answer by a deadline; it must cost nothing.
             deadline: the instant of `time.monotonic()` by which this returns, or a little later.
         """
         keys, token = endpoint_keys(endpoint), new_nonce()
@@ -190,7 +190,7 @@ class Gate:
             log.info("endpoint.probed", endpoint=endpoint, failure=kind)
 
     def close(self) -> None:
-        """Tell what has not been told yet. Calls that leave later are not told."""
+        """Send the reports that still wait. Reports of calls that end later are dropped."""
         self._reports.close()
 
     def _is_first(self, endpoint: str) -> bool:
@@ -203,20 +203,20 @@ class Gate:
 
 
 def pace(limits: Endpoint) -> float:
-    """Microseconds between two requests; 0 without a limit."""
+    """Return the microseconds between two requests; 0 without a limit."""
     return _MARGIN * 60 * SECOND / limits.requests_per_minute if limits.requests_per_minute else 0.0
 
 
 def ahead(limits: Endpoint) -> float:
-    """Microseconds by which a request may leave early to make good for one that left late.
+    """Return the microseconds by which a request may leave early to make up for one that left late.
 
-    Half of what the endpoint allows: the other half is for what happens on the way.
+    It is half of what the endpoint allows; the other half absorbs delays on the way.
     """
     return pace(limits) * limits.burst / 2
 
 
 def per_token(limits: Endpoint) -> float:
-    """Microseconds that a token takes; 0 without a limit."""
+    """Return the microseconds that a token takes; 0 without a limit."""
     return 60 * SECOND / limits.tokens_per_minute if limits.tokens_per_minute else 0.0
 
 

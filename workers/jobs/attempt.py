@@ -1,5 +1,5 @@
-"""One attempt at a job: the prompt fitted into its reservation, one question to the model, and what follows from the
-answer: effects, another attempt, or the kind's heuristic.
+"""One attempt at a job: it fits the prompt into its reservation, asks the model once, and makes of the answer effects,
+another attempt or the kind's heuristic.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ from workers.llm.tokens import PromptDoesNotFit, fit, is_plain, prompt_tokens
 log = structlog.get_logger()
 
 OVERFLOW = "context_overflow"
-HALVED = OF_ANSWERS | {OVERFLOW, "filtered", "too_large"}  # failures that a smaller question may not meet
+HALVED = OF_ANSWERS | {OVERFLOW, "filtered", "too_large"}  # failures that a shorter prompt may avoid
 
 
 class Lesson(NamedTuple):
-    """What the next attempt does otherwise, as far as this worker makes it."""
+    """The changes that this worker makes to the next attempt."""
 
-    halved: bool = False  # show half of the memories: the endpoint found the prompt too long
-    corrected: bool = False  # an answer was of no use already: the next one is the last
-    repair: Rendered | None = None  # shows the model that answer and what is wrong with it
+    halved: bool = False  # show half of the memories: the endpoint refused the prompt as too long
+    corrected: bool = False  # one answer was unusable already: the next one is the last
+    repair: Rendered | None = None  # shows the model that answer and its faults
 
 
 NEW = Lesson()
 
 
 class AttemptOutcome(NamedTuple):
-    """What came of one attempt."""
+    """The outcome of one attempt."""
 
-    result: Result | None  # None: another attempt may do better
+    result: Result | None  # None: another attempt may succeed
     used: Cost
     pause: float = 0.0  # seconds to wait before it
     failure: str = ""
-    lesson: Lesson = NEW  # for it
+    lesson: Lesson = NEW  # for the next attempt
 
 
 class Attempts:
     """Makes attempts for one worker process, from any number of threads.
 
     Args:
-        models: the clients of the endpoints; closing them is the caller's.
+        models: the clients of the endpoints; the caller closes them.
         stopping: is set when the process is about to end.
     """
 
@@ -72,14 +72,14 @@ class Attempts:
         self._templates = Templates(settings.prompts)
         self._calls = Calls(client, settings, models, stopping)
         self._capture = Capture(client, settings)
-        self._refused: set[str] = set()  # kinds that were told of
+        self._refused: set[str] = set()  # kinds whose refused effects are logged already
 
     def make(self, claim: Claim, deadline: float, lesson: Lesson) -> AttemptOutcome:
         """Make one attempt.
 
         Args:
-            deadline: the instant of `time.monotonic()` by which calls have ended.
-            lesson: of this worker's attempt before, at the same job.
+            deadline: the instant of `time.monotonic()` by which calls end.
+            lesson: from this worker's previous attempt at the same job.
         """
         job = claim.job
         try:
@@ -101,16 +101,16 @@ class Attempts:
             return self._unasked(kind, claim, "prompt_too_long")
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # a host's own kind: nothing was spent yet
-            why = {"why": str(error)} if type(error) is WrongPrompt else {}  # others may tell what somebody remembers
+        except BaseException as error:  # a host's own kind may raise anything; nothing is spent yet
+            why = {"why": str(error)} if type(error) is WrongPrompt else {}  # other texts may quote memories
             log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, **why)
             return self._unasked(kind, claim, "prompt_failed")
         try:
             asked = self._calls.ask(job, prompt, model, deadline)
-        except Exception as error:  # a fault of our own: unsettled, it would come again with each claim
+        except Exception as error:  # our own fault; an unsettled job would meet it with each claim
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
             return self._asking_failed(kind, claim)
-        if isinstance(asked, NotAsked):  # it must not be asked now
+        if isinstance(asked, NotAsked):  # the model must not be called now
             self._capture.keep(claim, prompt, asked, asked.why)
             again = asked.why == "stopping" and not claim.last
             return AttemptOutcome(None, Cost()) if again else self._unasked(kind, claim, asked.why, asked.because)
@@ -130,20 +130,20 @@ class Attempts:
         self._calls.probe(endpoint)
 
     def close(self) -> None:
-        """End what tells of calls."""
+        """Close what reports calls to the gate."""
         self._calls.close()
 
     def _effects_of(
         self, kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer
     ) -> tuple[tuple[Effect, ...] | None, str, str]:
-        """What an answer asks for; or None, the class of the failure and what the kind says of it."""
+        """Return the effects of an answer; or None, the class of the failure and the kind's complaint."""
         if answer.value is None:
             return None, answer.failure.kind if answer.failure is not None else "empty", ""
         try:
             return check_effects(kind.effects(claim.case, answer.value, prompt.used)), "", ""
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # whatever a host's own kind raises, what was spent must be settled
+        except BaseException as error:  # a host's own kind may raise anything; what was spent must be settled
             log.info("job.answer_unusable", job=claim.job.id, error=type(error).__name__)
             return None, UNUSABLE, text_of(error) if isinstance(error, ValueError) else "it cannot be used"
 
@@ -158,7 +158,7 @@ class Attempts:
         deadline: float,
         lesson: Lesson,
     ) -> AttemptOutcome:
-        """Another attempt where it may do better, its time allows it and claims are left; else the heuristic."""
+        """Return another attempt where it may help and deadline and claims allow it, else the heuristic."""
         answer, pause = asked.answer, 0.0
         if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
             again, lesson = not lesson.halved, lesson._replace(halved=True)
@@ -181,7 +181,7 @@ class Attempts:
         return AttemptOutcome(result, _spent(asked), failure=failure)
 
     def _unasked(self, kind: Kind, claim: Claim, why: str, because: str = "") -> AttemptOutcome:
-        """The heuristic at once: nothing was spent, and another attempt would fare no better here."""
+        """Return the heuristic's result at once: nothing was spent, and another attempt would not help."""
         made = self._without_model(kind, claim, why)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", model=claim.job.model, failure=why,
@@ -190,7 +190,7 @@ class Attempts:
         return AttemptOutcome(result, Cost(), failure=why)
 
     def _asking_failed(self, kind: Kind, claim: Claim) -> AttemptOutcome:
-        """The heuristic at once. Whether a request was sent is not known, so the whole reservation counts as spent."""
+        """Return the heuristic's result, and charge the full reservation: a request may have been sent."""
         made, spent = self._without_model(kind, claim, ASKING_FAILED), claim.job.reserved
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=spent, model=claim.job.model,
@@ -199,7 +199,7 @@ class Attempts:
         return AttemptOutcome(result, spent, failure=ASKING_FAILED)
 
     def _of_no_model(self, kind: Kind, claim: Claim) -> AttemptOutcome:
-        """The heuristic that was asked for."""
+        """Return the result of a job that requests the heuristic."""
         made = made_without_model(kind, claim.case)
         if made.refusal:
             self._tell_of(kind, claim, made.refusal)
@@ -217,14 +217,14 @@ class Attempts:
         return made
 
     def _tell_of(self, kind: Kind, claim: Claim, why: str) -> None:
-        """Tell of the first job of a kind whose effects could not be used: a kind that fails, fails often."""
+        """Log a kind's first refused effects; a kind that fails once fails often."""
         if kind.name not in self._refused:
             self._refused.add(kind.name)
             log.warning(f"job.{EFFECTS_REFUSED}", job=claim.job.id, kind=kind.name, why=why)
 
 
 def _fitted(kind: Kind, claim: Claim, lesson: Lesson) -> Prompt:
-    """The prompt within its reservation; without the failed answer where there is no room for it.
+    """Return the prompt within its reservation, without the failed answer where that leaves no room.
 
     Raises:
         PromptDoesNotFit: when it is too long even without memories.
@@ -242,15 +242,15 @@ def _spent(asked: CallResult) -> Cost:
 
 
 def _count(answer: ModelAnswer, prompt: Prompt) -> PromptCount | None:
-    """What there is to learn from a prompt."""
+    """Return the estimated and the reported tokens of a prompt, from which estimates are corrected."""
     if not answer.prompt_tokens or not is_plain(prompt):
         return None
     return PromptCount(prompt_tokens(prompt), answer.prompt_tokens)
 
 
 def _pause(answer: ModelAnswer, attempt: int) -> float:
-    """Seconds before the next attempt: what the provider asked for, else growing with each attempt."""
+    """Return the seconds before the next attempt: those that the provider requests, else a growing pause."""
     if answer.failure is not None and answer.failure.kind == "unsupported":
-        return 0.0  # the next one asks in another way
+        return 0.0  # the next attempt uses another dialect
     asked = answer.failure.retry_after if answer.failure is not None else None
     return asked if asked is not None else 0.2 * 2.0 ** (attempt - 1)

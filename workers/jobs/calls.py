@@ -1,5 +1,5 @@
-"""One question to a model, past all that stands before it: an answer of an earlier run, the same question on its way,
-the limit of the real day, the endpoint's gate.
+"""One call to a model, through everything in front of it: the response cache, identical calls in flight, the limit of
+the real day, and the endpoint's gate.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
 
 ASKING_FAILED = "asking_failed"
-PROBE_WITHIN = 5.0  # seconds in which an endpoint answers that is back
+PROBE_WITHIN = 5.0  # seconds within which a recovered endpoint answers a probe
 
 log = structlog.get_logger()
 
@@ -34,8 +34,8 @@ class Calls:
     """The calls of one process. Thread-safe.
 
     Args:
-        models: the clients that make them; closing them is the caller's.
-        stopping: is set when the process is about to end: every wait ends with it.
+        models: the clients that make the calls; the caller closes them.
+        stopping: an event that is set when the process is about to end, and ends every wait.
     """
 
     def __init__(self, client: Redis, settings: Settings, models: ModelClients, stopping: threading.Event) -> None:
@@ -44,10 +44,10 @@ class Calls:
         self._day = RealDay(client, settings)
         self._cache = ResponseCache(client, settings)
         self._shared = SharedCalls()
-        self._unusable: set[str] = set()  # endpoints that were told of
+        self._unusable: set[str] = set()  # endpoints that are logged already
 
     def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> CallResult | NotAsked:
-        """Ask once; or say why that may not be, when nothing was spent."""
+        """Ask once, or say why a call is not possible now, when nothing is spent."""
         question = CachedQuestion.of(prompt, model, job.output_cap)
         known = self._cache.find(job, question, prompt)
         if known is not None:
@@ -58,24 +58,24 @@ class Calls:
         return asked
 
     def probe(self, endpoint: str) -> None:
-        """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
-        with contextlib.suppress(ConfigurationError, KeyError):  # of others: this worker cannot ask it anyway
+        """Probe an endpoint whose breaker is open; this spends nothing."""
+        with contextlib.suppress(ConfigurationError, KeyError):  # not configured here: this worker cannot call it
             self._models.prepare(endpoint)
             self._gate.probe(endpoint, partial(self._models.find, endpoint), time.monotonic() + PROBE_WITHIN)
 
     def close(self) -> None:
-        """Tell the gate what has not been told yet."""
+        """Send the reports that the gate has not received yet."""
         self._gate.close()
 
     def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> ModelAnswer | NotAsked:
         try:
-            self._models.get_ready(prompt, model=model)  # before the gate counts it as sent: the first takes a while
-        except (ConfigurationError, KeyError) as error:  # as without the endpoint's key: other workers may have it
+            self._models.get_ready(prompt, model=model)  # before the gate counts the call: the first one takes a while
+        except (ConfigurationError, KeyError) as error:  # such as a missing key, which other workers may have
             if model.endpoint not in self._unusable:
                 self._unusable.add(model.endpoint)
                 log.error("job.unknown_endpoint", job=job.id, model=model.name, endpoint=model.endpoint, why=str(error))
             return NotAsked("unknown_endpoint")
-        except Exception as error:  # a fault of our own, or of a kind's answer model: nothing was sent
+        except Exception as error:  # our own fault, or that of a kind's answer model; nothing was sent
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
             return NotAsked(ASKING_FAILED)
         held = self._day.reserve(job.reserved)

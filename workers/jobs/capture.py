@@ -1,7 +1,7 @@
-"""Prompts and answers of a run's jobs, kept for whoever looks into them (`capture = true`): never in a log.
+"""Prompts and answers of a run's jobs, stored for `cogitate job --prompt` (`capture = true`), never in a log.
 
-They are keys of the run, so `cogitate delete` removes them with it; they expire by themselves, and a run's newest stay
-within a bound.
+They are keys of the run, so `cogitate delete` removes them with it; they expire by themselves, and a bound on their
+bytes keeps the newest.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from workers.jobs.kept_texts import KeptTexts
 from workers.jobs.shared_calls import CallResult, NotAsked
 
 MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
-MOST_ANSWER = 100_000  # characters of an answer that are kept
+MOST_ANSWER = 100_000  # characters of an answer that are stored
 
 
 class Captured(msgspec.Struct, frozen=True, kw_only=True):
-    """What one attempt asked and was told."""
+    """The prompt and the answer of one attempt."""
 
     attempt: int
     model: str
@@ -30,18 +30,18 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
     user: str
     answer: str = ""
     failure: str = ""  # why the answer could not be used, or why there is none
-    saved: bool = False  # taken from an identical call
+    saved: bool = False  # shared from an identical call
 
 
 class Capture:
-    """What a worker keeps of its calls; nothing unless the settings say so."""
+    """The store of a worker's prompts and answers; it stores nothing unless `capture` is set."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         self._on = settings.capture
         self._texts = _texts(client, settings)
 
     def keep(self, claim: Claim, prompt: Prompt, asked: CallResult | NotAsked, failure: str) -> None:
-        """Keep an attempt's prompt, and its answer or why there is none."""
+        """Store an attempt's prompt, and its answer or the reason why there is none."""
         if not self._on:
             return
         job = claim.job
@@ -60,7 +60,7 @@ class Capture:
 
 
 def captured_of(client: Redis, settings: Settings, prefix: str, key: JobKey) -> list[Captured]:
-    """What is kept of a job's attempts, in their order. `prefix` is the run's."""
+    """Return the stored attempts of a job in their order. `prefix` is the run's."""
     fields = [_field(key, number) for number in range(1, MOST_ATTEMPTS + 1)]
     found = _texts(client, settings).find(captured_keys(prefix), fields)
     return [msgspec.json.decode(raw, type=Captured) for raw in found if raw is not None]

@@ -1,7 +1,7 @@
-"""Scripts of many threads over one connection: whoever finds nobody sending sends all that wait, in one round trip.
+"""A Redis client that batches the scripts of many threads: a thread that finds nobody sending sends all that wait.
 
-A round trip of its own costs each thread a connection of the pool, four system calls and as many turns at Python's
-interpreter. Where hundreds of jobs run, that is a good part of a worker's time.
+A round trip of its own costs each thread a pooled connection, four system calls and as many turns at Python's
+interpreter. With hundreds of jobs that is a good part of a worker's time.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from redis.exceptions import ResponseError
 
 
 class _Command:
-    """A thread's command, and what came of it."""
+    """A thread's command and its answer."""
 
     def __init__(self, words: tuple[Any, ...]) -> None:
         self.words = words
         self.answer: Any = None
         self.error: BaseException | None = None
         self.sent = False
-        self.turn = threading.Lock()  # held until the command was sent, or its thread has to send what waits
+        self.turn = threading.Lock()  # held until the command was sent, or its thread has to send those that wait
         self.turn.acquire()
 
 
 class CombinedRedis(Redis):
-    """A client that sends scripts together, and everything else as usual. Thread-safe; make it after any fork.
+    """A client that sends scripts in batches and other commands as usual. Thread-safe; create it after any fork.
 
-    While the server is away a thread can wait twice as long as the client's timeouts and retries say: for those before
-    it, and for its own.
+    While the server is away a thread can wait twice as long as the client's timeouts and retries allow: for the batch
+    before it, and for its own.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -38,13 +38,13 @@ class CombinedRedis(Redis):
         self._guard = threading.Lock()
         self._waiting: list[_Command] = []
         self._sending = False
-        self._line: Any = None  # the connection; belongs to the thread that is sending
+        self._line: Any = None  # the connection, which belongs to the sending thread
 
     def execute_command(self, *words: Any, **options: Any) -> Any:
         """Run a command and return its answer.
 
         Raises:
-            RedisError: as the server or the connection says.
+            RedisError: from the server or the connection.
         """
         if words[0] != "EVALSHA":
             return super().execute_command(*words, **options)  # type: ignore[no-untyped-call]
@@ -67,7 +67,7 @@ class CombinedRedis(Redis):
             self._exchange(commands)
         except BaseException as error:
             for command in commands:
-                command.error = copy(error)  # each is raised in a thread of its own
+                command.error = copy(error)  # each thread raises its own
         finally:
             with self._guard:
                 following = self._waiting[0] if self._waiting else None
@@ -79,7 +79,7 @@ class CombinedRedis(Redis):
                 following.turn.release()
 
     def _exchange(self, commands: list[_Command]) -> None:
-        """Send commands and read their answers; all again where the connection fails, as scripts may be sent again."""
+        """Send commands and read their answers; send all again after a lost connection, as scripts may be repeated."""
         if self._line is None:
             self._line = self.connection_pool.get_connection()
         line = self._line

@@ -1,4 +1,4 @@
-"""A worker's heartbeat: one thread a process that beats for every run it has a job of."""
+"""A worker's heartbeat: one thread per process, which beats for every run that has a job there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = structlog.get_logger()
 
 
 class Heartbeat:
-    """Beats while jobs run, so that the host does not expire their leases."""
+    """The thread that beats while jobs run, so that the host does not expire their leases."""
 
     def __init__(self, beat: Callable[[str, str], None], interval: float) -> None:
         self._beat = beat
@@ -43,7 +43,7 @@ class Heartbeat:
                     del self._active[run, incarnation]
 
     def close(self) -> None:
-        """End the thread; no job runs any more."""
+        """End the thread. Call it when no job runs any more."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -61,5 +61,5 @@ class Heartbeat:
                 except RedisError as error:
                     log.warning("heartbeat.failed", run=run, error=type(error).__name__)
             with self._changed:
-                # A job that ends within the interval needs no beat: its claim counted as the first one.
+                # A job that ends within the interval needs no beat: its claim is the first one.
                 self._changed.wait_for(lambda: not self._active, timeout=self._interval)

@@ -1,6 +1,6 @@
-"""Running jobs in the host's own process, at once: for a host's tests and for small experiments.
+"""A publisher that runs jobs at once in the host's own process, for a host's tests and small experiments.
 
-The same ledger, the same jobs, the same digest as with worker processes; only the messages are left out.
+Ledger, jobs and digest are the same as with worker processes; there are only no messages.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from workers.jobs.runner import Runner
 
 
 class InlinePublisher:
-    """Takes the place of the broker: a published job is run before `publish` returns."""
+    """A replacement of the broker, which runs a published job before `publish` returns."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         claims = Claims(client, worker="inline")
         self._runner = Runner(client, claims, Heartbeat(claims.beat, settings.lease / 5), settings)
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Run the jobs, in order; returns how many."""
+        """Run the jobs in order and return their number."""
         for job in jobs:
             self._runner.run(job.id)
         return len(jobs)
 
     def close(self) -> None:
-        """Close what jobs have opened."""
+        """Close the connections that jobs have opened."""
         self._runner.close()

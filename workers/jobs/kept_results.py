@@ -1,7 +1,7 @@
-"""Results that were settled and that no tick has confirmed: kept, and settled again if the ledger has forgotten them.
+"""The store of results that are settled and that no tick has confirmed; it settles them again if the ledger loses them.
 
-A server that writes to its disk only every second can come back without what it took last. The job is then open again,
-and another attempt would be a second call to the model. What was paid for is kept instead until the job has its end.
+A server that writes to disk only every second can come back without its last steps. The job is then open again, and
+another attempt would call the model a second time. So a worker keeps each paid result until its job has an end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from scheduler.ledger.claims import Claim, Claims, Result
 from tasks.job import Cost
 
-MOST = 256  # results; beyond them the oldest are no longer kept
+MOST = 256  # results; the oldest go first
 
 log = structlog.get_logger()
 
@@ -29,10 +29,10 @@ class _Kept(NamedTuple):
 
 
 class KeptResults:
-    """The results of one worker process. A thread of its own looks after them.
+    """The results of one worker process, checked by a thread of its own.
 
     Args:
-        interval: seconds between two looks.
+        interval: seconds between two checks.
     """
 
     def __init__(self, claims: Claims, interval: float) -> None:
@@ -54,7 +54,7 @@ class KeptResults:
             self._changed.notify()
 
     def look(self) -> None:
-        """Let go of what is confirmed, and settle again what was forgotten.
+        """Drop the confirmed results, and settle again those that the ledger has lost.
 
         Raises:
             RedisError: when the ledger cannot be reached.
@@ -74,7 +74,7 @@ class KeptResults:
 
     def _settle_again(self, one: _Kept) -> None:
         settled = self._claims.settle(one.claim, one.result, one.used)
-        if settled == "unknown":  # the claim was forgotten as well; whoever else has the job by now may have it
+        if settled == "unknown":  # the claim is lost as well; another worker may have the job by now
             claim = self._claims.claim(one.claim.job.id)
             if not isinstance(claim, Claim):
                 return

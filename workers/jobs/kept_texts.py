@@ -1,6 +1,6 @@
-"""Texts that Redis keeps for a while and within a bound: answers of models, and prompts for whoever looks into a job.
+"""Texts that Redis stores for a limited time and within a bound of bytes: answers of models, and captured prompts.
 
-They are a convenience and never the truth: where Redis is away, nothing is kept and nothing is found.
+They are a convenience and never the truth: while Redis is away, nothing is stored and nothing is found.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ log = structlog.get_logger()
 
 
 class KeptTexts:
-    """One sort of texts. Thread-safe.
+    """The texts of one sort. Thread-safe.
 
     Args:
-        what: the sort, as the log calls it.
-        most_bytes: of all texts together; the oldest go first, and one that is larger is not kept.
-        seconds: that a text is kept.
+        what: the name of the sort in the log.
+        most_bytes: the bound of all texts together; the oldest go first, and a larger text is not stored.
+        seconds: the time until a text expires.
     """
 
     def __init__(self, client: Redis, what: str, *, most_bytes: int, seconds: float) -> None:
@@ -33,7 +33,7 @@ class KeptTexts:
         self._script: Any = client.register_script((resources.files("workers.lua") / "keep.lua").read_text())
 
     def keep(self, keys: Sequence[str], field: str, text: bytes, incarnation: str = "") -> None:
-        """Keep a text under `field`.
+        """Store a text under `field`.
 
         Args:
             keys: see `workers/lua/keep.lua`; a fourth one guards the text of a run, which must be `incarnation`.
@@ -45,7 +45,7 @@ class KeptTexts:
             log.warning("text.not_kept", what=self._what, error=type(error).__name__)
 
     def find(self, keys: Sequence[str], fields: Sequence[str]) -> list[bytes | None]:
-        """The texts under these fields; None where there is none, or no longer."""
+        """Return the texts under these fields; None for one that is missing or expired."""
         try:
             with self._client.pipeline(transaction=False) as pipe:
                 pipe.time()

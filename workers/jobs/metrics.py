@@ -1,7 +1,7 @@
-"""What a worker process counts for Prometheus: attempts, their time, and tokens.
+"""A worker process's metrics for Prometheus: attempts, their time, and tokens.
 
-docs/reference/output.md lists all names. Served only where `metrics_port` is set. With Celery's prefork pool the
-children count where nobody looks: use the threads pool, which is the default here.
+docs/reference/output.md lists all names. They are served only if `metrics_port` is set. With Celery's prefork pool the
+children count in processes that serve nothing: use the threads pool, which is the default here.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ log = structlog.get_logger()
 
 
 class RunHosts(Collector):
-    """Whether the runs of a server have a host, read from Redis at each scrape. A host that is gone cannot say it."""
+    """A gauge of which runs have a host, read from Redis at each scrape, since a dead host cannot report itself."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
 
     def collect(self) -> Iterator[Metric]:
-        """Yield a gauge with the runs that no host has left, or nothing where Redis does not answer."""
+        """Yield a gauge of the runs that no host has left, or nothing while Redis does not answer."""
         hosts = GaugeMetricFamily(
             "cogitate_run_has_host", "Whether a host is at work on a run that none has left.", labels=["run"]
         )
@@ -78,7 +78,7 @@ def attempted(kind: str, source: str, failure: str, seconds: float, model: str, 
 
 
 def serve(settings: Settings, registry: CollectorRegistry) -> Any:
-    """Answer scrapes at `metrics_port` of `metrics_address`, from a thread; returns the server, to be shut down.
+    """Serve scrapes at `metrics_port` of `metrics_address` from a thread; return the server, to be shut down.
 
     Raises:
         ConfigurationError: when nothing can listen there.

@@ -1,11 +1,11 @@
-"""Who may wait for a model in a worker process: fewer jobs than it has slots.
+"""The lane of jobs that ask a model: fewer of them run in a worker process than it has slots.
 
 A job that asks a model may wait for its endpoint's limits, or for an answer, as long as its deadline allows. If all
-slots did that, a job that asks none would wait with them, although it takes milliseconds. So jobs that ask a model take
-one of a number of places, and one slot more is left for the others. A hint for which there is no place is put aside,
-unclaimed, and its slot is free at once; whoever leaves a place runs the next one. That is no promise: a hint that was
-put aside in a process that ends, or of which another worker was quicker, costs nothing, since the ledger is the truth
-and hosts repeat the hints of jobs that nobody has claimed.
+slots did that, a job without a model would wait with them, although it takes milliseconds. So jobs that ask a model
+take one of a number of places, and one more slot is left for the others. A hint that finds no place is put aside,
+unclaimed, and its slot is free at once; a job that leaves its place hands it to the next one. Nothing depends on it: a
+hint that is put aside in a process that ends, or whose job another worker claims first, costs nothing, since the ledger
+is the truth and hosts repeat the hints of unclaimed jobs.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 
 from celery import signals
 
-MOST = 10_000  # hints that are put aside; more are dropped, and repeated by their hosts
-SPARE = 1  # slots that no job waits in for a model
+MOST = 10_000  # hints that are put aside; further ones are dropped, and their hosts repeat them
+SPARE = 1  # slots in which no job waits for a model
 
-_slots: list[int] = []  # of this worker, once it says so
+_slots: list[int] = []  # of this worker, once Celery reports them
 
 
 class ModelLane:
     """The places of one process. Thread-safe.
 
     Args:
-        slots: jobs that the process runs at a time.
-        asks_model: whether a job may ask a model; looked up only where no place is free.
+        slots: the number of jobs that the process runs at a time.
+        asks_model: returns whether a job may ask a model; it is called only if no place is free.
         run: runs a job to its end.
     """
 
@@ -35,12 +35,12 @@ class ModelLane:
         self._free = max(1, slots - SPARE)
         self._asks_model = asks_model
         self._run = run
-        self._aside: dict[str, None] = {}  # in the order in which they came
+        self._aside: dict[str, None] = {}  # in order of arrival
         self._lock = threading.Lock()
         self._closed = False
 
     def run(self, job_id: str) -> None:
-        """Run a job, and then those that were put aside meanwhile; or put it aside."""
+        """Run a job and then those that were put aside meanwhile, or put it aside."""
         if not self._enter(job_id, may_wait=False):
             if not self._asks_model(job_id):
                 self._run(job_id)
@@ -57,13 +57,13 @@ class ModelLane:
             turn = self._next()
 
     def close(self) -> None:
-        """Forget what was put aside, and put nothing aside any more: this process is about to end."""
+        """Drop the jobs that were put aside, and accept no more: this process is about to end."""
         with self._lock:
             self._closed = True
             self._aside.clear()
 
     def _enter(self, job_id: str, *, may_wait: bool) -> bool:
-        """Take a place if one is free; otherwise the job may be put aside."""
+        """Take a place and return True if one is free; otherwise put the job aside where it may wait."""
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -77,7 +77,7 @@ class ModelLane:
             self._free += 1
 
     def _next(self) -> str | None:
-        """Return the job that has waited longest, for the place that is left; without one the place is free."""
+        """Return the job that has waited longest, which takes over the place; free the place if none waits."""
         with self._lock:
             if not self._aside:
                 self._free += 1
@@ -88,7 +88,7 @@ class ModelLane:
 
 
 def register() -> None:
-    """Take note of how many jobs a worker of this process runs at a time."""
+    """Record how many jobs a worker of this process runs at a time."""
     signals.celeryd_after_setup.connect(_note_slots)
 
 
@@ -97,5 +97,5 @@ def _note_slots(instance: Any, **_: Any) -> None:
 
 
 def slots_of_worker(usual: int) -> int:
-    """Return how many jobs this process runs at a time: what its worker was told, or what is usual."""
+    """Return how many jobs this process runs at a time: its worker's concurrency, else `usual`."""
     return _slots[0] if _slots else usual

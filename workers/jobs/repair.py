@@ -1,7 +1,7 @@
-"""A second try that shows a model its own answer and what is wrong with it. Once for each job and worker.
+"""The repair of an answer: a second attempt shows the model its own answer and its faults, once per job and worker.
 
-It is one more attempt, with a reservation of its own from the retry pool, and its prompt keeps to the same cap. The
-answer is data: it is cut, put on one line and fenced, as memories are.
+The attempt has a reservation of its own from the retry pool, and its prompt keeps to the same cap. The answer is data:
+it is cut, put on one line and fenced, as memories are.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from workers.llm.extract import json_objects
 
 UNUSABLE = "unusable"  # well-formed, and refused by its kind: unknown places or agents, too few items, …
 
-#: Failures of the answer, not of the way to it. One is worth one more attempt; two are the model's last word.
+#: Failures of the answer, not of the call. One of them deserves one more attempt; two are the model's last word.
 OF_ANSWERS = frozenset({"refused", "truncated", "empty", "not_json", "wrong_schema", UNUSABLE})
 
 MOST_ANSWER = 1_200  # characters of the answer that are shown
 MOST_COMPLAINT = 400
-_PLACES = 5  # that are named of those which are wrong
+_PLACES = 5  # of wrong values that a complaint names
 
 
 def repair_of(templates: Templates, text: str, complaint: str) -> Rendered | None:
-    """What to add to the prompt: the answer and what is wrong with it; None where there is no answer to show."""
+    """Return the addition to the prompt, with the answer and its faults; None if there is no answer to show."""
     if not text.strip():
         return None
     shown = {"answer": _cut(text, MOST_ANSWER), "complaint": _cut(complaint, MOST_COMPLAINT)}
@@ -32,13 +32,13 @@ def repair_of(templates: Templates, text: str, complaint: str) -> Rendered | Non
 
 
 def describe_fault(failure: str, text: str, answer: type[BaseModel], cap: int) -> str:
-    """What is wrong with an answer, in words for the model: it may hold its own.
+    """Return the faults of an answer as text for the model, which may see its own words.
 
     Args:
         failure: one of `OF_ANSWERS`.
-        text: what the model wrote.
-        answer: what it should have been.
-        cap: tokens that an answer may have.
+        text: the model's answer.
+        answer: the class that it should validate as.
+        cap: the tokens that an answer may have.
     """
     if failure == "truncated":
         return f"it was cut off at {cap} tokens; say it in fewer words"
@@ -47,7 +47,7 @@ def describe_fault(failure: str, text: str, answer: type[BaseModel], cap: int) -
             answer.model_validate(candidate)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # a validator of a host's own raises anything
+        except BaseException as error:  # a host's own validator may raise anything
             return _told(error)
     return "there is no complete JSON object in it"
 

@@ -1,9 +1,9 @@
-"""Answers of earlier runs, for experiments that are run again: the same question costs nothing the second time.
+"""A cache of answers from earlier runs, for repeated experiments: the same question costs nothing the second time.
 
-An answer is found by model, seed, prompt, schema and the job that asked: tick, kind, owner, ordinal and try are the
-sequence number of a question within its run. So a question that a run asks twice has two answers, which a run of the
-same course finds again in their places, whoever was answered first. Answers that could not be used are kept as well:
-what the model said when it was shown them follows from them. Where no model answered there is nothing to keep.
+The key of an answer is model, seed, prompt, schema and the job: tick, kind, owner, ordinal and try number a question
+within its run. So a question that a run asks twice has two answers, and a run that repeats the first one finds each in
+its place, whichever came first. Unusable answers are stored as well, since the repaired ones follow from them. A call
+without an answer leaves nothing to store.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from workers.llm.schema import plain_schema
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """An answer as it is kept."""
+    """A stored answer."""
 
     text: str
     usage: Cost
     estimated: bool
     prompt_tokens: int
-    failure: FailureKind | None  # what was wrong with it, as far as its kind did not judge it
+    failure: FailureKind | None  # its fault, unless only its kind judges it
 
 
 class CachedQuestion(NamedTuple):
-    """All that is sent to a model. Two questions that are equal are the same request."""
+    """Everything that is sent to a model. Equal questions are the same request."""
 
     endpoint: str
     model: str
@@ -52,17 +52,17 @@ class CachedQuestion(NamedTuple):
 
     @classmethod
     def of(cls, prompt: Prompt, model: Model, output_cap: int) -> CachedQuestion:
-        """What is asked of this model when it is shown this prompt."""
+        """Return the question that this prompt puts to this model."""
         return cls(model.endpoint, model.model, model.seed, prompt.system, prompt.user, prompt.answer, output_cap)
 
     def digest(self) -> str:
-        """A hash that is the same in every process."""
+        """Return a hash that is the same in every process."""
         sent = [*self[:5], plain_schema(self.answer), self.output_cap]
         return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
 
 
 class ResponseCache:
-    """The cache of a process. Does nothing unless the settings switch it on."""
+    """The cache of a process. It does nothing unless `response_cache` is set."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         self._on = settings.response_cache
@@ -74,7 +74,7 @@ class ResponseCache:
         )
 
     def find(self, job: Job, question: CachedQuestion, prompt: Prompt) -> ModelAnswer | None:
-        """The answer that this job of an earlier run got to this question, with the usage that it had then."""
+        """Return the answer that this job of an earlier run got to this question, with its usage of then."""
         (raw,) = self._texts.find(RESPONSES, [_field(job, question)]) if self._on else (None,)
         if raw is None:
             return None
@@ -94,7 +94,7 @@ class ResponseCache:
         )
 
     def keep(self, job: Job, question: CachedQuestion, answer: ModelAnswer) -> None:
-        """Remember what a model answered."""
+        """Store a model's answer."""
         failure = answer.failure.kind if answer.failure is not None else None
         if self._on and answer.text and (failure is None or failure in OF_ANSWERS):
             kept = _Kept(answer.text, answer.usage, answer.estimated, answer.prompt_tokens, failure)

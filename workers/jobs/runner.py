@@ -1,6 +1,6 @@
-"""Running a job: claim it, compute its effects, settle. A job is a pure function, so running it twice harms nothing.
+"""The runner of jobs: it claims a job, computes its effects and settles it. A job is pure, so it may run twice.
 
-What can go wrong ends in the kind's heuristic, never in a lost job: the ledger frees, retries or gives up attempts.
+Every fault ends in the kind's heuristic, never in a lost job: the ledger frees, retries or abandons attempts.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ class Runner:
         self._heartbeat = heartbeat
         self._settings = settings
         if settings.llm == "openai":
-            import_module("workers.llm.client")  # which takes a second: not from the time of the first call
+            import_module("workers.llm.client")  # it takes a second, which the first call should not wait
         self._models = ModelClients(settings.endpoint_table(), settings.concurrency, DialectStore(client))
         for name in {model.endpoint for model in settings.asked_models()}:
-            with contextlib.suppress(ConfigurationError, KeyError):  # said by the first call that needs it
+            with contextlib.suppress(ConfigurationError, KeyError):  # the first call that needs it logs this
                 self._models.prepare(name)
         self._stopping = threading.Event()
         self._attempts = Attempts(client, settings, self._models, self._stopping)
-        self._newer: set[str] = set()  # runs of a newer version: told of once
+        self._newer: set[str] = set()  # runs of a newer version that are logged already
 
     def stop(self) -> None:
-        """End every wait: this process is about to end, and another may have the jobs that wait for an attempt."""
+        """End every wait: this process is about to end, and another may take the jobs that wait for an attempt."""
         self._stopping.set()
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class Runner:
         self._heartbeat.close()
 
     def run(self, job_id: str) -> Settled | Refusal | Literal["ready"]:
-        """Run a job as often as its attempts fail in a way that another may mend, within its deadline."""
+        """Run a job until an attempt succeeds or no other attempt can help, within its deadline."""
         run, key = split_job_id(job_id)
         if is_trial_hint(key):
             self._answer_trial(run, key)
@@ -125,7 +125,7 @@ class Runner:
             log.warning("run.newer_schema", run=run, known=SCHEMA)
 
     def _settle(self, claim: Claim, result: Result | None, used: Cost, failure: str) -> Settled:
-        """Settle, trying again while the ledger is away: what was spent must be accounted for."""
+        """Settle, and try again while the ledger is away: spending must be accounted for."""
         for backoff in SETTLE_BACKOFF:
             try:
                 return self._claims.settle(claim, result, used, failure)
@@ -137,7 +137,7 @@ class Runner:
 
 @cache
 def _lane(pid: int) -> ModelLane:
-    """Return this process's lane, with its runner; a forked child makes its own."""
+    """Return this process's lane with its runner; a forked child creates its own."""
     tune()
     settings = Settings()
     use_prompts(settings)
@@ -153,7 +153,7 @@ def _lane(pid: int) -> ModelLane:
         runner.stop()
 
     signals.worker_shutting_down.connect(stop, weak=False)
-    signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # sent when no job runs any more
+    signals.worker_shutdown.connect(lambda **_: runner.close(), weak=False)  # Celery sends it when no job runs any more
     return lane
 
 
@@ -161,13 +161,13 @@ _lock = threading.Lock()
 
 
 def warm_up() -> None:
-    """Make this process's runner now: the first job is not to wait for what it loads."""
+    """Create this process's runner now, so that the first job need not wait for its imports."""
     with _lock:
         _lane(os.getpid())
 
 
 def run_job(job_id: str) -> None:
-    """What a Celery task does with its message: a foreign or tampered id is dropped, with a log event."""
+    """Run the job of a Celery task's message; log and drop a foreign or tampered id."""
     try:
         split_job_id(job_id)
     except (ValueError, AttributeError, TypeError) as error:

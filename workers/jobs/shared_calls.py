@@ -1,4 +1,4 @@
-"""Identical requests in flight are made once: whoever asks what is being asked waits for that answer."""
+"""Sharing of identical calls in flight: a thread whose question is being asked already waits for that answer."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from workers.llm.answer import ModelAnswer
 
 
 class CallResult(NamedTuple):
-    """What came of a question."""
+    """The answer to a call."""
 
     answer: ModelAnswer
-    saved: bool  # another's call was answered so: this one cost nothing
+    saved: bool  # another call brought this answer, so it cost nothing
 
 
 class NotAsked(NamedTuple):
-    """Why a question was not put; nothing was spent."""
+    """The reason why no call was made; nothing was spent."""
 
     why: str  # class of the failure
-    because: str = ""  # class of the failure that opened the endpoint's breaker, where that is why
+    because: str = ""  # class of the failure that opened the endpoint's breaker, if that is the reason
 
 
 class SharedCalls:
-    """The calls of a process that are under way. Thread-safe."""
+    """The calls of a process in flight. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -35,15 +35,14 @@ class SharedCalls:
     def ask(
         self, question: Hashable, deadline: float, call: Callable[[], ModelAnswer | NotAsked]
     ) -> CallResult | NotAsked:
-        """Make the call, or have part in the same one.
+        """Make the call, or share the answer of an identical one.
 
-        What kept another from its answer (its own deadline, a limit) need not stand in the way here: then it is called
-        after all.
+        If the other caller got no answer for a reason of its own (its deadline, a limit), this thread calls after all.
 
         Args:
-            question: what tells calls apart.
-            deadline: the instant of `time.monotonic()` until which to wait for another's answer.
-            call: makes the call, or says why that may not be.
+            question: the identity of a call.
+            deadline: the instant of `time.monotonic()` until which to wait for the other answer.
+            call: makes the call, or returns why none was made.
         """
         while True:
             with self._lock:
@@ -56,7 +55,7 @@ class SharedCalls:
             try:
                 answer = shared.result(max(0.0, deadline - time.monotonic()))
             except TimeoutError:
-                return _asked(call())  # which says that its time is over
+                return _asked(call())  # it reports that its time is over
             if isinstance(answer, ModelAnswer) and (answer.failure is None or answer.failure.kind != "timeout"):
                 return CallResult(answer, saved=True)
 

@@ -1,4 +1,4 @@
-"""Where an endpoint's calls go and with which key: from its configuration and the environment, checked at the start."""
+"""The address and key of an endpoint, from its configuration and the environment, checked at the start."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from scheduler.config.endpoints import Endpoint
 from scheduler.config.settings import ConfigurationError, Settings
 
 OPENAI = "https://api.openai.com/v1"
-_SHORTEST = 12  # characters of what is taken to be a key
+_SHORTEST = 12  # characters of a real key, at least
 
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """What a client needs to know of an endpoint."""
+    """The address of an endpoint, as a client needs it."""
 
     base_url: str = field(repr=False)  # may hold a password
     api_key: str = field(repr=False)
     proxy: str | None = field(repr=False)
-    is_openai: bool  # and not a server that speaks the same
+    is_openai: bool  # and not a compatible server
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether TLS is needed, for the endpoint or for its proxy."""
+        """Return whether the endpoint or its proxy needs TLS."""
         return any(url.lower().startswith("https:") for url in (self.base_url, self.proxy or ""))
 
     @property
     def server(self) -> str:
-        """The base URL without user, password and query: what tells servers apart and may be shown."""
+        """Return the base URL without user, password and query, which identifies a server and may be shown."""
         return _shown(self.base_url)
 
     def without_key(self, said: bytes) -> bytes:
-        """What an endpoint said, should it repeat the key that it was sent: "[key]" stands there instead.
+        """Return an endpoint's response with "[key]" in the place of the key, in case it repeats the key.
 
-        A key that is too short to be one, such as the "none" of a local server, is left: it may be any word.
+        A key that is too short to be real, such as the "none" of a local server, stays: it may be any word.
         """
-        user = urllib.parse.urlsplit(self.base_url).netloc.rpartition("@")[0]  # is sent in the place of the key
+        user = urllib.parse.urlsplit(self.base_url).netloc.rpartition("@")[0]  # is sent instead of the key
         sent = base64.b64encode(urllib.parse.unquote(user).encode()).decode() if user else self.api_key
         return said.replace(sent.encode(), b"[key]") if len(sent) >= _SHORTEST else said
 
 
 def servers_of(settings: Settings) -> dict[str, str]:
-    """Return where each configured endpoint is, as it may be shown; it need not be usable."""
+    """Return the showable URL of each configured endpoint, usable or not."""
     return {name: _shown(_base_url(endpoint) or OPENAI) for name, endpoint in settings.endpoint_table().items()}
 
 
 def address_of(endpoint: Endpoint) -> Address:
-    """Where to call an endpoint.
+    """Return where and with which key to call an endpoint.
 
     Raises:
         ConfigurationError: when the key or the URL is missing or cannot be used.
@@ -71,7 +71,7 @@ def _shown(base_url: str) -> str:
 
 
 def _key(endpoint: Endpoint, is_openai: bool) -> str:
-    """The key to send: the configured one, else that of the environment; another endpoint may need none."""
+    """Return the key to send: the configured one, else the environment's; "none" for a server that needs none."""
     configured = endpoint.api_key.get_secret_value() if endpoint.api_key is not None else None
     key = (configured or os.environ.get(endpoint.api_key_variable) or "").strip()
     if not key and is_openai:
@@ -87,7 +87,7 @@ def _key(endpoint: Endpoint, is_openai: bool) -> str:
 
 
 def _proxy(base_url: str) -> str | None:
-    """The proxy that the environment names for this endpoint (HTTPS_PROXY and the like), if any."""
+    """Return the proxy that the environment names for this endpoint (HTTPS_PROXY and the like), if any."""
     url = urllib.parse.urlsplit(base_url)
     if url.scheme not in ("http", "https") or not url.hostname:
         shown = base_url.rpartition("@")[2]

@@ -1,4 +1,4 @@
-"""What comes of asking a model, in either case with its cost. Apart from the client, which takes a second to load."""
+"""The answer of a model with its cost; in a module of its own, since the client takes a second to load."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from workers.llm.failures import Failure
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAnswer:
-    """What came of one `ask`: a value or a failure, never both, and what it cost."""
+    """The result of one `ask`: a value or a failure, never both, and its cost."""
 
-    usage: Cost  # calls: requests really sent; tokens: prompt and output, reasoning included
-    estimated: bool = False  # some of the usage was not reported and is an estimate on the safe side
+    usage: Cost  # calls: requests that were sent; tokens: prompt and output, reasoning included
+    estimated: bool = False  # part of the usage was not reported and is a high estimate
     value: BaseModel | None = None
     failure: Failure | None = None
-    prompt_tokens: int = 0  # as the endpoint counted them; 0: it did not say
-    text: str = field(default="", repr=False)  # what the model wrote, usable or not
+    prompt_tokens: int = 0  # as the endpoint reports them; 0: it did not
+    text: str = field(default="", repr=False)  # the model's text, usable or not
 
     @property
     def retryable(self) -> bool:
-        """Whether another attempt may help."""
+        """Return whether another attempt may help."""
         return self.failure is not None and self.failure.retryable

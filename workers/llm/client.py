@@ -1,7 +1,7 @@
-"""Ask a model, and say exactly what came of it: a validated answer or a named failure, and in either case its cost.
+"""The client of a model: it asks, and returns a validated answer or a named failure, in either case with its cost.
 
 Any endpoint that speaks OpenAI's chat completions will do. A provider's fault never raises: it is a `Failure` in the
-`ModelAnswer`. Retries are the caller's, since each needs a reservation of its own; the client's are switched off.
+`ModelAnswer`. The caller retries, since each retry needs a reservation of its own; the client's are switched off.
 
 Keys, prompts and what models and providers write never reach a log, a repr or an error text.
 """
@@ -43,13 +43,13 @@ _log = structlog.get_logger()
 
 
 class ModelClient:
-    """One endpoint, through one pool of connections. `workers.llm.clients` keeps one for each endpoint of a process.
+    """The client of one endpoint, with one pool of connections. `workers.llm.clients` keeps one for each.
 
     Safe to use from many threads; more than `connections` at once wait for a connection, within their deadlines.
 
     Args:
-        loop: where all calls run; those of other endpoints may run there too.
-        store: where to look up and keep what is learned of the endpoint; None: it is forgotten with the process.
+        loop: the loop on which all calls run, those of other endpoints perhaps too.
+        store: the store of dialects; None: they are forgotten with the process.
 
     Raises:
         ConfigurationError: when the key or the endpoint's URL is missing or cannot be used.
@@ -65,7 +65,7 @@ class ModelClient:
             logging.getLogger(name).setLevel(logging.WARNING)
         self._written = _request_to(self._address, "/chat/completions")
         self._loop = loop
-        # OpenAI's newer models know only max_completion_tokens; others may ignore it and write without end.
+        # OpenAI's newer models know only max_completion_tokens; others may ignore it and write without a limit.
         first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
         self._dialects = Dialects(self._address.server, first, store)
         self._closed = threading.Event()
@@ -74,17 +74,17 @@ class ModelClient:
         self._calls: set[asyncio.Task[Any]] = set()
 
     def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
-        """Ask once: one request, since each needs a reservation of its own. The calling thread waits.
+        """Ask once, with one request, since each needs a reservation of its own. The calling thread waits.
 
-        What the endpoint refuses (a schema, a parameter) is learned: the failure is `unsupported`, and the next ask
-        leaves it out, in whichever process and run that shares the store.
+        The client learns what the endpoint refuses (a schema, a parameter): the failure is `unsupported`, and the next
+        call omits it, in every process and run that shares the store.
 
         Args:
             max_output_tokens: the most the model may write, its reasoning included.
             deadline: the instant of `time.monotonic()` by which this returns.
 
         Raises:
-            TypeError: when the prompt's answer model cannot be said as a plain schema.
+            TypeError: when no plain schema can express the prompt's answer model.
         """
         schema = plain_schema(prompt.answer)
         dialect = self._dialects.of(model.model)
@@ -124,17 +124,17 @@ class ModelClient:
         )
 
     def find(self, deadline: float) -> Failure | None:
-        """Ask the endpoint which models it has, which costs nothing; return why it does not answer, or None."""
+        """Return why the endpoint does not answer, or None; the request for its models costs nothing."""
         response = self._loop.run(self._exchange(b"", Call(deadline), models=True))
         if isinstance(response, Failure):
             return response
         return _refused(response).failure if response.status >= 300 else None
 
     def get_ready(self, prompt: Prompt, *, model: Model) -> None:
-        """Open the pool, write the answer's schema and look up how to ask, each once in a process.
+        """Open the pool, write the answer's schema and look up the dialect, each once in a process.
 
         Raises:
-            TypeError: when the prompt's answer model cannot be said as a plain schema.
+            TypeError: when no plain schema can express the prompt's answer model.
         """
         plain_schema(prompt.answer)
         self._dialects.of(model.model)
@@ -148,7 +148,7 @@ class ModelClient:
     # -- on the event loop -----------------------------------------------------------------------------
 
     async def _exchange(self, body: bytes, call: Call, *, models: bool = False) -> HttpResponse | Failure:
-        """One request; its response if it came, and whole, before the deadline."""
+        """Send one request; return its response if all of it came before the deadline."""
         if self._closed.is_set():
             return _CLOSED
         if call.remaining() <= 0:
@@ -200,7 +200,7 @@ class ModelClient:
 
 
 def _request_to(address: Address, path: Literal["/chat/completions", "/models"]) -> httpx2.Request:
-    """What the SDK sends to ask a model of this endpoint, with an empty body, or for its models."""
+    """Return the SDK's request to this endpoint for a completion, with an empty body, or for its models."""
     written: list[httpx2.Request] = []
 
     def keep(request: httpx2.Request) -> httpx2.Response:
@@ -223,7 +223,7 @@ def _request_to(address: Address, path: Literal["/chat/completions", "/models"])
 
 
 def _refused(response: HttpResponse) -> Reply:
-    """What an error response says."""
+    """Return the reply of an error response."""
     told: object = response.content.decode(errors="replace")
     with contextlib.suppress(ValueError, RecursionError):
         told = json.loads(response.content)
@@ -240,7 +240,7 @@ def _failed(failure: Failure, told: object = None) -> Reply:
 
 
 def _better(dialect: Dialect, reply: Reply) -> Dialect | None:
-    """What to ask instead when the endpoint refused the way of asking, and not the question."""
+    """Return the dialect to try next if the endpoint refused this one, and not the question."""
     failure = reply.failure
     if failure is None or failure.status is None or failure.kind in ("context_overflow", "filtered", "auth"):
         return None

@@ -1,4 +1,4 @@
-"""The clients of a process: one for each endpoint, made when it is first asked, all on one event loop."""
+"""The clients of a process: one for each endpoint, created at its first call, all on one event loop."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class ModelClients:
-    """Asks any configured model. Make it once per process, after any fork, and share it between threads.
+    """The clients of all configured models. Create it once per process, after any fork, and share it between threads.
 
     Args:
         endpoints: by name, as models name them.
         connections: calls in flight at each endpoint; further ones wait, within their deadlines.
-        store: where to keep what is learned of endpoints; None: it is forgotten with the process.
+        store: the store of dialects; None: they are forgotten with the process.
     """
 
     def __init__(self, endpoints: Mapping[str, Endpoint], connections: int, store: DialectStore | None = None) -> None:
@@ -35,7 +35,7 @@ class ModelClients:
         self._lock = threading.Lock()
 
     def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
-        """Ask the model once, as `ModelClient.ask` says.
+        """Ask the model once; see `ModelClient.ask`.
 
         Raises:
             ConfigurationError: when the key or the URL of the model's endpoint cannot be used.
@@ -46,7 +46,7 @@ class ModelClients:
         )
 
     def get_ready(self, prompt: Prompt, *, model: Model) -> None:
-        """Make what the first question of this form needs, so that `ask` sends it at once.
+        """Prepare everything that the first call of this form needs, so that `ask` sends it at once.
 
         Raises:
             ConfigurationError, KeyError, TypeError: as `ask` would.
@@ -54,7 +54,7 @@ class ModelClients:
         self._client(model.endpoint).get_ready(prompt, model=model)
 
     def find(self, endpoint: str, deadline: float) -> Failure | None:
-        """Return why the endpoint does not answer, as `ModelClient.find` says; it costs nothing.
+        """Return why the endpoint does not answer, or None; it costs nothing. See `ModelClient.find`.
 
         Raises:
             ConfigurationError: when its key or URL cannot be used.
@@ -63,7 +63,7 @@ class ModelClients:
         return self._client(endpoint).find(deadline)
 
     def prepare(self, endpoint: str) -> None:
-        """Make the client of an endpoint before it is first asked.
+        """Create the client of an endpoint before its first call.
 
         Raises:
             ConfigurationError: when its key or URL cannot be used.
@@ -72,7 +72,7 @@ class ModelClients:
         self._client(endpoint)
 
     def close(self) -> None:
-        """Close all pools and the event loop. Calls in flight fail as `connection`; nothing can be asked any more."""
+        """Close all pools and the event loop. Calls in flight fail as `connection`; no further call is possible."""
         with self._lock:
             clients, self._clients = self._clients, {}
         for client in clients.values():

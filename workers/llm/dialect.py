@@ -1,4 +1,4 @@
-"""What an endpoint understands: how to ask it for JSON and how to cap its answer. Learned from its refusals."""
+"""Dialects of endpoints: how to request JSON and how to cap the answer, learned from refusals."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _INSTRUCTION = "\n\nAnswer with one JSON object and nothing else. It matches thi
 
 @dataclass(frozen=True)
 class Dialect:
-    """One way of asking. The first is tried first; a refusal names the part to give up."""
+    """One form of request. The first is tried first; a refusal names the part to omit."""
 
     form: Form = "json_schema"
     cap: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
 
     def without_refused(self, status: int, text: str) -> Dialect | None:
-        """What to try after this error response, or None when it refuses nothing that could be given up."""
+        """Return the dialect to try after this error response, or None if it refuses nothing that can be omitted."""
         if status not in _REFUSALS:
             return None
         if self.cap in text and _CAP_REFUSED.search(text):
@@ -39,7 +39,7 @@ class Dialect:
         return None
 
     def parameters(self, system: str, user: str, name: str, schema: Mapping[str, Any], cap: int) -> dict[str, Any]:
-        """The body of a chat completion, without its model."""
+        """Return the body of a chat completion, without its model."""
         body: dict[str, Any] = {self.cap: cap}
         if self.form == "json_schema":
             json_schema = {"name": name, "schema": schema, "strict": True}
@@ -53,26 +53,26 @@ class Dialect:
 
 
 def schema_instruction(schema: Mapping[str, Any]) -> str:
-    """What is added to the system prompt where the schema cannot be sent as a parameter."""
+    """Return the addition to the system prompt for an endpoint that takes no schema as a parameter."""
     return _INSTRUCTION + json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
 
 
 class Store(Protocol):
-    """Where dialects are kept beyond this process."""
+    """The store of dialects beyond this process."""
 
     def load(self, server: str, model: str) -> Dialect | None:
-        """What is known of this model, or None."""
+        """Return the known dialect of this model, or None."""
 
     def save(self, server: str, model: str, dialect: Dialect) -> None:
-        """Remember how to ask this model."""
+        """Store the dialect of this model."""
 
 
 class Dialects:
-    """What was learned of one server so far, by model. Safe to share between threads.
+    """The known dialects of one server, by model. Safe to share between threads.
 
     Args:
-        first: what to try where nothing is known.
-        store: asked once for each model, and told what is learned; None: it stays in this process.
+        first: the dialect to try for an unknown model.
+        store: read once for each model, and written when a dialect is accepted; None: this process only.
     """
 
     def __init__(self, server: str, first: Dialect, store: Store | None = None) -> None:
@@ -85,7 +85,7 @@ class Dialects:
         self._lock = threading.Lock()
 
     def of(self, model: str) -> Dialect:
-        """The way to ask this model."""
+        """Return the dialect of this model."""
         known = self._known.get(model)
         if known is not None:
             return known
@@ -96,19 +96,19 @@ class Dialects:
             return self._known[model]
 
     def accepted(self, model: str, dialect: Dialect) -> None:
-        """The server answered a question asked in this way: worth keeping, once in each process."""
+        """Store a dialect that the server has accepted, once in each process."""
         if model not in self._accepted:
             self._accepted.add(model)
             if self._store is not None:
                 self._store.save(self._server, model, dialect)
 
     def learn(self, model: str, refused: Dialect, better: Dialect) -> bool:
-        """Remember that `refused` does not work; False when no way of asking is left that was not refused."""
+        """Record that `refused` does not work; return False if no dialect is left that was not refused."""
         with self._lock:
             known_bad = self._refused.setdefault(model, set())
             known_bad.add(refused)
             now = self._known.get(model, self._first)
             if now == refused and better not in known_bad:
                 now = self._known[model] = better
-                self._accepted.discard(model)  # kept when it is seen to work
+                self._accepted.discard(model)  # stored once it is accepted
             return now not in known_bad

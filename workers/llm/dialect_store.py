@@ -1,6 +1,6 @@
-"""What was learned of endpoints, kept in Redis outside any run, so that other workers and later runs know it.
+"""Dialects of endpoints, stored in Redis outside any run, so that other workers and later runs know them.
 
-cogitate:dialect:<server> <model>   string   JSON of a `KnownDialect`; forgotten after a week, for servers learn too
+cogitate:dialect:<server> <model>   string   JSON of a `KnownDialect`; expires after a week, as servers change
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _log = structlog.get_logger()
 
 
 class KnownDialect(msgspec.Struct, frozen=True, kw_only=True):
-    """How a model is asked at a server."""
+    """The dialect of a model at a server."""
 
     server: str  # base URL without user and password
     model: str  # as the server calls it
@@ -29,13 +29,13 @@ class KnownDialect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DialectStore:
-    """Looks up and keeps dialects. Where Redis is away they are learned again: it costs a refused call, no more."""
+    """The store of dialects in Redis. Without Redis they are learned again, at the price of a refused call."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
 
     def load(self, server: str, model: str) -> Dialect | None:
-        """What is known of this model, or None."""
+        """Return the known dialect of this model, or None."""
         try:
             raw: Any = self._client.get(_key(server, model))
             return msgspec.json.decode(raw, type=KnownDialect).dialect if raw else None
@@ -44,7 +44,7 @@ class DialectStore:
             return None
 
     def save(self, server: str, model: str, dialect: Dialect) -> None:
-        """Remember how to ask this model."""
+        """Store the dialect of this model."""
         try:
             known = KnownDialect(server=server, model=model, dialect=dialect)
             self._client.set(_key(server, model), msgspec.json.encode(known), ex=_KEPT)
@@ -53,7 +53,7 @@ class DialectStore:
 
 
 def known_dialects(client: Redis) -> list[KnownDialect]:
-    """All that is known, by server and model.
+    """Return all known dialects, sorted by server and model.
 
     Raises:
         RedisError: when the server cannot be reached.

@@ -43,7 +43,7 @@ class EventLoopThread:
             raise
 
     def close(self) -> None:
-        """Cancel what still runs, end the thread and close the loop. Nothing runs on it any more."""
+        """Cancel the running calls, end the thread and close the loop. It runs nothing afterwards."""
         with self._lock:
             self._closed = True
             loop, thread = self._loop, self._thread

@@ -1,4 +1,4 @@
-"""Find the JSON objects in what a model wrote, and make their strings harmless."""
+"""Extraction of JSON objects from a model's text, with strings made harmless."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _decoder = json.JSONDecoder(parse_constant=_refuse)
 
 
 def json_objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in a model's answer, the most likely first: all of it, a code fence, then amid prose.
+    """Yield the JSON objects in a model's answer, the most likely first: the full text, a code fence, then amid prose.
 
-    NaN and Infinity are not JSON. Strings come cleaned, see `clean`. An object that breaks off with the text ends the
-    search: the whole ones in it are parts, and not what was asked for.
+    NaN and Infinity are not JSON. Strings are cleaned, see `clean`. An object that breaks off with the text ends the
+    search: complete objects inside it are parts of the answer, not the answer.
     """
     text = _without_thoughts(text).strip().removeprefix("\ufeff")
     for candidate in (text, *(fence.strip() for fence in _FENCE.findall(text))):
@@ -45,7 +45,7 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _without_thoughts(text: str) -> str:
-    """The text without what is thought aloud; in linear time, also where no thought ends."""
+    """Return the text without reasoning in tags; in linear time, also if a tag never closes."""
     kept, at = [], 0
     while (begins := _THOUGHT_BEGINS.search(text, at)) and (ends := _THOUGHT_ENDS.search(text, begins.end())):
         kept.append(text[at : begins.start()])
@@ -62,7 +62,7 @@ def _decode(text: str, start: int) -> tuple[dict[str, Any], int] | None:
 
 
 def _breaks_off(text: str, start: int) -> bool:
-    """Whether the JSON that begins here is right as far as it goes."""
+    """Return whether the JSON that begins here is valid as far as it goes."""
     try:
         _decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
@@ -73,7 +73,7 @@ def _breaks_off(text: str, start: int) -> bool:
 
 
 def clean(value: Any) -> Any:
-    """The same JSON value without control characters and lone surrogates in its strings.
+    """Return the JSON value without control characters and lone surrogates in its strings.
 
     Tabs and line feeds stay. A lone surrogate ("\\ud800") is legal JSON and cannot be written as UTF-8.
     """

@@ -1,7 +1,7 @@
-"""Every way in which a model can fail us, by stable name, and how each is recognised.
+"""The failures of a model by stable name, and how each is recognised.
 
-What a provider writes in an error may hold a part of the key or of the prompt, so it is read to tell the kinds
-apart and then dropped: a `Failure` says only kind, status and an error code.
+A provider's error text may hold a part of the key or of the prompt, so the client reads it to classify the failure and
+then drops it: a `Failure` holds only kind, status and an error code.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, Literal, get_args
 
 FailureKind = Literal[
     "connection",  # refused, reset, closed, or no connection in time
-    "timeout",  # sent, and not all of the answer came before the deadline; or the server gave up (408)
+    "timeout",  # sent, but the answer was not complete by the deadline; or the server timed out (408)
     "auth",  # 401, 403
-    "quota_exhausted",  # 402, or 429 saying that the account has nothing left: waiting does not help
+    "quota_exhausted",  # 402, or 429 for an empty account: waiting does not help
     "model_missing",  # 404
-    "unsupported",  # the endpoint refuses this way of asking; the next ask leaves out what it refuses
+    "unsupported",  # the endpoint refuses this dialect; the next call omits what it refuses
     "bad_request",  # another 3xx or 4xx: this request can never succeed
     "conflict",  # 409
     "rate_limited",  # 429
@@ -30,9 +30,9 @@ FailureKind = Literal[
     "filtered",  # a content filter stopped prompt or answer
     "refused",  # the model declined
     "truncated",  # the answer reached its cap of tokens
-    "empty",  # no choices, or nothing written
+    "empty",  # no choices, or no text
     "not_json",  # no JSON object in the answer, or no JSON in the response
-    "wrong_schema",  # a JSON object that is not what was asked for
+    "wrong_schema",  # a JSON object that does not match the schema
     "too_large",  # the response passed the cap of bytes
 ]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
@@ -58,7 +58,7 @@ RETRYABLE: frozenset[FailureKind] = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """Why there is no usable answer."""
+    """The reason why there is no usable answer."""
 
     kind: FailureKind
     status: int | None = None  # of the HTTP response, if there was one
@@ -67,7 +67,7 @@ class Failure:
 
     @property
     def retryable(self) -> bool:
-        """Whether another attempt may help."""
+        """Return whether another attempt may help."""
         return self.kind in RETRYABLE
 
 
@@ -80,19 +80,19 @@ _FILTER = re.compile(r"content[ _]?(filter|policy|management)|moderation|safety 
 _QUOTA = re.compile(r"insufficient[ _](quota|balance|funds|credits?)|exceeded your current quota", re.IGNORECASE)
 _MODEL = re.compile(r"model[ _]not[ _]found|model .{0,200}(does not exist|not found)|unknown model", re.IGNORECASE)
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
-_READ = 2_000  # characters of an error text that are looked at
-_MOST_WAIT = 86_400.0  # seconds; a longer Retry-After is as good as this one
+_READ = 2_000  # characters of an error text that are read
+_MOST_WAIT = 86_400.0  # seconds; a longer Retry-After counts as this one
 
 
 def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failure:
-    """The failure that an error response says, by its texts first: providers disagree about status codes."""
+    """Return the failure of an error response, by its text first: providers disagree about status codes."""
     code, text = _read(body)
     kind = _kind(status, f"{code} {text}")
     return Failure(kind=kind, status=status, retry_after=_retry_after(headers), detail=code)
 
 
 def error_text(body: object) -> str:
-    """What an error response says, in short: to recognise it, not to show it."""
+    """Return the text of an error response in short: to recognise it, not to show it."""
     return " ".join(_read(body))
 
 
@@ -120,7 +120,7 @@ def _kind(status: int, text: str) -> FailureKind:
 
 
 def _read(body: object) -> tuple[str, str]:
-    """An error body's code, if it looks like one, and its words."""
+    """Return an error body's code, if it looks like one, and its words."""
     error: object = body
     if isinstance(body, Mapping) and isinstance(body.get("error"), str | Mapping):
         error = body["error"]  # the client hands over the inner part of the usual shape, but not of every shape
@@ -133,7 +133,7 @@ def _read(body: object) -> tuple[str, str]:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110, 10.2.3)."""
+    """Return the seconds to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110, 10.2.3)."""
     try:
         if "retry-after-ms" in headers:
             wait = float(headers["retry-after-ms"]) / 1000
@@ -149,15 +149,15 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def charged_in_doubt(failure: Failure) -> bool:
-    """Whether the provider may have done, and charged for, work whose usage never came.
+    """Return whether the provider may have done, and charged for, work whose usage it never reported.
 
-    Error responses are not charged for by any provider we know, except where a gateway gave up waiting.
+    No provider we know charges for error responses, except when a gateway stopped waiting.
     """
     return failure.status is None or failure.status in (408, 504, 524)
 
 
 def describe_places(errors: list[Any]) -> str:
-    """Where a validated object is wrong, as "activities.0.time: missing", at most three places.
+    """Return where a validated object is wrong, as "activities.0.time: missing", at most three places.
 
     Names come from the answer's own keys and may be a model's words: anything but a plain name becomes "?".
     """

@@ -1,10 +1,10 @@
 """The HTTP of the model client: one pool over aiohttp, a cap on every answer, and a count of what was sent.
 
-The SDK writes the request once, with all that it says of address, key and itself; each call sends that with a body of
-its own. Through the SDK a call takes three times the CPU of the exchange itself, and its own aiohttp backend
-(`openai.DefaultAioHttpClient`) reports a connection that was closed in the middle of an answer as one that could not be
-made, which costs nothing, and unpacks compressed answers without limit. Deadlines are not kept here: whoever waits
-cancels the call, and cancelling closes its connection.
+The SDK writes the request once, with address, key and headers; each call sends it with a body of its own. Through the
+SDK a call takes three times the CPU of the exchange itself, and its own aiohttp backend (`openai.DefaultAioHttpClient`)
+reports a connection that was closed in the middle of an answer as one that was never made, which would cost nothing,
+and unpacks compressed answers without limit. This module keeps no deadlines: the waiting caller cancels the call, which
+closes its connection.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class NoResponse(Exception):
 
 
 class HttpResponse(NamedTuple):
-    """A whole response."""
+    """A complete response."""
 
     status: int
     headers: Mapping[str, str]  # names in any case
@@ -44,14 +44,14 @@ class HttpResponse(NamedTuple):
 
 
 class Call:
-    """The time that one call has, and how often it was really sent."""
+    """The deadline of one call, and how many requests it sent."""
 
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline  # of time.monotonic()
-        self.sent = 0  # requests for which there was a connection to write to
+        self.sent = 0  # requests that had a connection to be written to
 
     def remaining(self) -> float:
-        """Seconds left; zero or less when the deadline is over."""
+        """Return the seconds left; zero or less after the deadline."""
         return self.deadline - time.monotonic()
 
 
@@ -60,7 +60,7 @@ async def _count(session: aiohttp.ClientSession, context: SimpleNamespace, sent:
 
 
 class PooledRequest:
-    """One request, sent as often as asked, each time with another body. Belongs to the event loop on which it is made.
+    """One request, sent any number of times, each with another body. It belongs to the event loop that creates it.
 
     Args:
         connect_timeout: seconds for one connection, TLS included.
@@ -90,17 +90,17 @@ class PooledRequest:
         )
 
     async def send(self, body: bytes, call: Call) -> HttpResponse:
-        """Send the request with this body and read its whole response.
+        """Send the request with this body and return its complete response.
 
         Raises:
-            NoResponse: when there is none that can be read.
+            NoResponse: when no readable response comes.
         """
         try:
             async with self._session.request(
                 self._method, self._url, data=body or None, allow_redirects=False, trace_request_ctx=call
             ) as response:
                 if response.headers.get("Content-Encoding", "identity") != "identity":
-                    # A compressed answer could pass the cap on the wire and fill the memory here; none was asked for.
+                    # A compressed answer could pass the cap on the wire and fill the memory here; we accept none.
                     response.close()
                     raise NoResponse("not_json", "a compressed answer although identity was asked for")
                 return HttpResponse(response.status, response.headers, await _read(response))

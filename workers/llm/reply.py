@@ -1,4 +1,4 @@
-"""A completion as an endpoint sent it: the answer in it, what it used, and what is wrong with it."""
+"""The reading of completions: the answer, its usage, and its failure."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from workers.llm.usage import Usage, read_usage
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """One HTTP exchange: the answer's text or the failure, and usage if it was told."""
+    """One HTTP exchange: the answer's text or the failure, and the reported usage."""
 
     text: str = ""
     failure: Failure | None = None
-    error_text: str = ""  # what an error response said: to learn from, never kept
+    error_text: str = ""  # of an error response: to learn from, never stored
     usage: Usage | None = None
     unreported: Literal["nothing", "text", "all"] = "nothing"  # what to charge when usage is None
-    thought: str = ""  # reasoning that was shown
+    thought: str = ""  # reasoning that the endpoint sent
 
 
 def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_tokens: int) -> tuple[Cost, bool]:
-    """What the exchange cost, and whether that is an estimate.
+    """Return the cost of the exchange, and whether it is an estimate.
 
-    Without reported usage an answer costs the estimate of its prompt and text; an exchange that ended who knows
-    where costs its upper bound; an error response costs a call.
+    Without reported usage an answer costs the estimate of its prompt and text; an exchange with an unknown end costs
+    its upper bound; an error response costs a call.
     """
     if sent == 0:
         return Cost(), False
@@ -46,13 +46,13 @@ def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_to
     if reply.unreported == "nothing":
         return Cost(calls=sent), False
     output = max_output_tokens
-    if reply.unreported == "text":  # the server was told to stop at the cap, and the estimate is a high one
+    if reply.unreported == "text":  # the server stops at the cap, and the estimate is high
         output = min(output, estimate_tokens(reply.thought) + estimate_tokens(reply.text))
     return call_cost(model, prompt_tokens(prompt), output, calls=sent), True
 
 
 def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
-    """The first choice of a chat completion, whatever shape it has."""
+    """Return the first choice of a chat completion, whatever its shape."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -79,7 +79,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
 
 
 def _error_with_status_200(body: dict[str, Any], headers: Mapping[str, str]) -> Failure | None:
-    """The error that some gateways report in place of choices."""
+    """Return the error that some gateways report in the place of choices."""
     error = body.get("error")
     if not error:
         return None
@@ -88,7 +88,7 @@ def _error_with_status_200(body: dict[str, Any], headers: Mapping[str, str]) -> 
 
 
 def _ended(finish_reason: object, refusal: bool, text: str) -> Failure | None:
-    """Why the answer cannot be read, if so. A truncated answer is not searched: half an object may hold whole ones."""
+    """Return why the answer is unusable, if it is. Half an object may hold complete ones: truncation fails."""
     if finish_reason == "content_filter":
         return Failure(kind="filtered", detail="finish_reason content_filter")
     if refusal:
@@ -99,14 +99,14 @@ def _ended(finish_reason: object, refusal: bool, text: str) -> Failure | None:
 
 
 def _text(content: object) -> str:
-    """A message's content: a string, or a list of parts that have one."""
+    """Return a message's content: a string, or the joined strings of a list of parts."""
     if isinstance(content, list):
         return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
 
 
 def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, Failure | None]:
-    """The first JSON object in the answer that is what was asked for."""
+    """Return the first JSON object of the answer that validates, or the failure."""
     if reply.failure is not None:
         return None, reply.failure
     wrong: Failure | None = None
@@ -115,7 +115,7 @@ def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, F
             return model.model_validate(candidate), None
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # a validator of a host's own raises anything; the call was paid for
+        except BaseException as error:  # a host's own validator may raise anything; the call is paid for
             wrong = wrong or Failure(kind="wrong_schema", detail=_told(error))
     return None, wrong or Failure(kind="not_json", detail="no JSON object in the answer")
 

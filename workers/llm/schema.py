@@ -1,8 +1,8 @@
 """The JSON schema of an answer, in the plain subset that compatible servers share.
 
-Kept: type, properties (all required), items, enum, anyOf, bounds of numbers and lengths of arrays. References are
-written out. What some servers refuse (titles, defaults, formats, patterns, lengths of strings) is left out: every
-answer is validated against the Pydantic model here anyway.
+It keeps type, properties (all required), items, enum, anyOf, bounds of numbers and lengths of arrays, and expands
+references. It omits what some servers refuse (titles, defaults, formats, patterns, lengths of strings): the client
+validates every answer against the Pydantic model anyway.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _KEPT = ("type", "description", "enum", "minimum", "maximum", "minItems", "maxIt
 
 @cache
 def plain_schema(answer: type[BaseModel]) -> dict[str, Any]:
-    """The schema to send for `answer`. The result is shared: do not change it.
+    """Return the schema to send for `answer`. The result is shared: do not change it.
 
     Raises:
-        TypeError: when the model needs what the subset cannot say (free-form dictionaries, tuples, recursion).
+        TypeError: when the model needs what the subset cannot express (free-form dictionaries, tuples, recursion).
     """
     full = answer.model_json_schema()
     return _plain(full, full.get("$defs", {}), (answer.__name__,))
@@ -30,7 +30,7 @@ def _plain(node: dict[str, Any], defs: dict[str, Any], path: tuple[str, ...]) ->
     if "$ref" in node:
         name = node["$ref"].rpartition("/")[2]
         if name in path:
-            raise TypeError(f"answer model {path[0]}: {name} contains itself, which answer schemas cannot say")
+            raise TypeError(f"answer model {path[0]}: {name} contains itself, which no answer schema can express")
         rest = {key: value for key, value in node.items() if key != "$ref"}
         return _plain({**defs[name], **rest}, defs, (*path, name))
     if len(node.get("allOf", ())) == 1:
@@ -47,9 +47,9 @@ def _plain(node: dict[str, Any], defs: dict[str, Any], path: tuple[str, ...]) ->
         plain["required"] = list(node["properties"])
         plain["additionalProperties"] = False
     elif node.get("type") == "object":
-        raise TypeError(f"answer model {'.'.join(path)}: a free-form object cannot be asked for; name its fields")
+        raise TypeError(f"answer model {'.'.join(path)}: a free-form object is not possible; name its fields")
     if node.get("type") == "array":
         if "prefixItems" in node or "items" not in node:
-            raise TypeError(f"answer model {'.'.join(path)}: a tuple cannot be asked for; use an object")
+            raise TypeError(f"answer model {'.'.join(path)}: a tuple is not possible; use an object")
         plain["items"] = _plain(node["items"], defs, path)
     return plain

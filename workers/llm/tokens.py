@@ -1,4 +1,4 @@
-"""How many tokens a text is, on the safe side, and prompts that fit their cap.
+"""Estimates of a text's tokens on the safe side, and prompts that fit their cap.
 
 Budgets are reserved before the provider counts, so an estimate may be too high and must not be too low. There is no
 tokenizer here: endpoints differ, their vocabularies are megabytes, and most must be fetched. Instead each stretch of
@@ -36,8 +36,8 @@ _SLACK = 3  # tokens; a short text may be denser than its language usually is
 _STEPS = 64  # shares of memory tried by `fit`: 0/64 … 64/64
 
 _WORD = re.compile(r"(?:(?<=\S) )?[A-Za-z]+")  # a single space belongs to the word after it
-_MOST_WORDS = 50_000  # whose tokens are remembered
-_MOST_LINES, _LONGEST_LINE = 10_000, 600  # the same; a memory that is shown has at most 500 characters
+_MOST_WORDS = 50_000  # at most so many in memory
+_MOST_LINES, _LONGEST_LINE = 10_000, 600  # the same for lines; a memory in a prompt has at most 500 characters
 
 # Words of four letters and more that are one token in each of the five vocabularies (shorter ones cost one anyway).
 _COMMON = frozenset(
@@ -85,7 +85,7 @@ class PromptDoesNotFit(CogitateError, ValueError):
 
 
 class _WordTokens(dict[str, int]):
-    """The tokens of a word, the space before it included. Remembered: counting them anew takes twice as long."""
+    """The tokens of a word, the space before it included, remembered because counting takes twice as long."""
 
     def __missing__(self, word: str) -> int:
         if len(self) >= _MOST_WORDS:
@@ -101,7 +101,7 @@ _tokens_of = _WordTokens()
 
 
 def estimate_tokens(text: str) -> int:
-    """The tokens of a text: in ordinary writing not fewer than a common tokenizer counts."""
+    """Return the tokens of a text: for ordinary writing not fewer than a common tokenizer counts."""
     if not text:
         return 0
     lines = [(_known_line if len(line) <= _LONGEST_LINE else _line_tokens)(line) for line in text.split("\n")]
@@ -110,7 +110,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def _line_tokens(line: str) -> tuple[int, int]:
-    """The tokens of ASCII, and the tenths of those of all else."""
+    """Return the tokens of the ASCII characters, and the tenths of tokens of all others."""
     found = _WORD.findall(line)
     whole = sum(map(_tokens_of.__getitem__, found)) + len(line) - sum(map(len, found))
     if line.isascii():
@@ -123,7 +123,7 @@ _known_line = lru_cache(maxsize=_MOST_LINES)(_line_tokens)  # a memory is a line
 
 
 def prompt_tokens(prompt: Prompt) -> int:
-    """The tokens of a whole request: both messages, what wraps them, and the answer's schema wherever it is put."""
+    """Return the tokens of a request: both messages, their wrapping, and the answer's schema wherever it is sent."""
     parts = estimate_tokens(prompt.system) + estimate_tokens(prompt.user) + _schema_tokens(prompt.answer)
     return MESSAGE_OVERHEAD + parts
 
@@ -134,13 +134,13 @@ def _schema_tokens(answer: type[BaseModel]) -> int:
 
 
 def is_plain(prompt: Prompt) -> bool:
-    """Whether a prompt is almost all ASCII, so that a correction learned from such prompts holds for it."""
+    """Return whether a prompt is almost all ASCII, so that a correction learned from such prompts applies."""
     text = prompt.system + prompt.user
     return text.isascii() or 50 * (len(text) - len(text.encode("ascii", "ignore"))) <= len(text)
 
 
 def corrected_tokens(prompt: Prompt, correction: int) -> int:
-    """The tokens of a request by what is known of its model; `correction` in thousandths.
+    """Return the tokens of a request, corrected by its model's factor; `correction` is in thousandths.
 
     Estimates of prompts that are not plain are never lowered.
     """
@@ -151,16 +151,16 @@ def corrected_tokens(prompt: Prompt, correction: int) -> int:
 def fit(
     kind: Kind, case: Case, cap: int, *, correction: int = 1_000, halved: bool = False, addition: Rendered | None = None
 ) -> Prompt:
-    """The prompt with the largest share of memories, in steps of 1/64, whose estimate is at most `cap` tokens.
+    """Return the prompt with the largest share of memories, in steps of 1/64, whose estimate is at most `cap` tokens.
 
     Args:
-        correction: what to multiply estimates with, in thousandths.
-        halved: half of that share, for an endpoint that found the prompt too long all the same.
-        addition: what to put after both parts of the prompt; it counts like the rest.
+        correction: the factor of estimates, in thousandths.
+        halved: use half of that share, for an endpoint that refused the prompt as too long all the same.
+        addition: text after both parts of the prompt; it counts like the rest.
 
     Raises:
         PromptDoesNotFit: when it is longer even without memories.
-        WrongPrompt: when the kind's prompt is none.
+        WrongPrompt: when the kind returns no usable prompt.
     """
 
     def prompt_with(share: float) -> Prompt:
@@ -204,7 +204,7 @@ def _largest(prompt_with: Callable[[float], Prompt], name: str, cap: int, correc
 
 
 def _fits(prompt: Prompt, cap: int, correction: int) -> bool:
-    """Whether a request is at most `cap` tokens; what is far too long for that is not counted, which takes seconds."""
+    """Return whether a request has at most `cap` tokens; refuse far longer text uncounted: counting takes seconds."""
     if _characters(prompt) > _most_characters(cap, correction):
         return False
     return corrected_tokens(prompt, correction) <= cap

@@ -1,4 +1,4 @@
-"""What a provider says a call used, read with distrust."""
+"""The usage that a provider reports for a call, read with distrust."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ _MOST = 100_000_000  # tokens; no model reads or writes as many in one call, so 
 
 
 class Usage(NamedTuple):
-    """Tokens of one call. What was thought and not shown counts as output."""
+    """Tokens of one call. Hidden reasoning counts as output."""
 
     prompt: int
     output: int
-    cached: int = 0  # of the prompt, what the provider had in its cache
+    cached: int = 0  # tokens of the prompt that the provider had in its cache
 
 
 def read_usage(response: Mapping[str, Any]) -> Usage | None:
-    """The usage in a chat completion, or None when it is missing, negative, NaN, absurd or all zero.
+    """Return the usage in a chat completion, or None when it is missing, negative, NaN, absurd or all zero.
 
     Some providers leave reasoning out of `completion_tokens`. Where the total has more than prompt and completion, or
-    the reasoning alone is more than the completion, that is output too. Cached input that is more than the prompt is a
-    mistake, and nothing is taken to be cached.
+    the reasoning alone is more than the completion, that is output too. A cached count above the prompt counts as none.
     """
     usage = response.get("usage")
     if not isinstance(usage, Mapping):
@@ -38,7 +37,7 @@ def read_usage(response: Mapping[str, Any]) -> Usage | None:
 
 
 def _detail(usage: Mapping[str, Any], group: str, name: str) -> int:
-    """A count of OpenAI's usage details; 0 when it is not told."""
+    """Return a count of OpenAI's usage details; 0 when it is missing."""
     details = usage.get(group)
     return (_count(details.get(name)) or 0) if isinstance(details, Mapping) else 0
 

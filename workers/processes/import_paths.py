@@ -1,6 +1,6 @@
-"""Where Python looks for modules, handed on from a host to the worker processes that it starts.
+"""The import paths of a host, passed on to the worker processes that it starts.
 
-A host's kinds may lie beside its script, a place that Python knows only in the process that runs the script.
+A host's kinds may lie beside its script, in a folder that only the process of the script searches.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import sys
 from pathlib import Path
 
 VARIABLE = "COGITATE_IMPORT_PATHS"
-HOME = str(Path(__file__).resolve().parents[2])  # the folder in which our own packages lie
+HOME = str(Path(__file__).resolve().parents[2])  # the folder of our own packages
 
 
 def handed_on() -> str:
-    """Return this process's import paths as a worker's environment holds them; each is absolute."""
+    """Return this process's import paths, each absolute, as text for a worker's environment."""
     return json.dumps([str(Path(path).absolute()) for path in sys.path])
 
 
 def adopt() -> None:
-    """Look for modules where the host does, in its order; our own packages first, whatever a host calls its modules."""
+    """Search modules where the host does, in its order, but our own packages first, whatever names its modules have."""
     handed = os.environ.get(VARIABLE)
     if handed is None:
         return

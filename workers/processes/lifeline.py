@@ -1,4 +1,4 @@
-"""A worker started by a host does not outlive it.
+"""The lifeline of a worker that a host started: the worker ends when its host has ended.
 
 The host puts its process id into `COGITATE_PARENT_PID`. Linux's own parent-death signal is not used: it fires when the
 *thread* that started the child ends, and it does not exist elsewhere.
@@ -17,7 +17,7 @@ from celery import signals
 from scheduler.config.settings import Settings
 
 PARENT_VARIABLE = "COGITATE_PARENT_PID"
-CANNOT_START = 78  # exit code of a host's worker that cannot begin: its next one could not either
+CANNOT_START = 78  # exit code of a host's worker that cannot begin; a restarted one could not either
 LOOK_EVERY = 1.0  # seconds
 GRACE = 5.0  # seconds beyond a job's deadline until a worker without a host is killed
 
@@ -31,7 +31,7 @@ def is_child() -> bool:
 
 
 def register() -> None:
-    """Watch the host as soon as a worker is ready to be told to stop, if a host started it."""
+    """Watch the host, if one started this process, as soon as the worker can be told to stop."""
     if is_child():
         signals.worker_init.connect(_start)
 
@@ -44,6 +44,6 @@ def _watch(parent: int) -> None:
     while os.getppid() == parent:
         _done.wait(LOOK_EVERY)
     log.warning("worker.orphaned", parent=parent)
-    os.kill(os.getpid(), signal.SIGTERM)  # warm: jobs in flight settle what they have spent, nothing new begins
+    os.kill(os.getpid(), signal.SIGTERM)  # a warm shutdown: jobs in flight settle their spending, and no job begins
     _done.wait(Settings().job_deadline + GRACE)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What a process wrote last, fit to be shown: without keys and passwords."""
+"""The last lines of a process's log, with keys and passwords redacted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from urllib.parse import unquote, urlsplit
 
 from scheduler.config.settings import Settings
 
-READ = 20_000  # bytes at the end of a log that are looked at
-SHORTEST = 4  # characters; what is shorter is no secret and may be part of any word
+READ = 20_000  # bytes at the end of a log that are read
+SHORTEST = 4  # characters; a shorter text is no secret and may be part of any word
 
 
 def log_tail(path: Path, start: int, count: int = 3) -> str:
-    """Return the last lines that a process logged after `start` bytes, in one line."""
+    """Return the last lines that a process logged after `start` bytes, as one line."""
     with path.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
         file.seek(max(start, end - READ))
@@ -23,7 +23,7 @@ def log_tail(path: Path, start: int, count: int = 3) -> str:
 
 
 def redact_secrets(text: str, settings: Settings) -> str:
-    """Return the text with "***" in the place of each key and password that these settings hold."""
+    """Return the text with "***" in the place of each key and password of these settings."""
     for secret in sorted(set(_secrets(settings)), key=len, reverse=True):
         if len(secret) >= SHORTEST:
             text = text.replace(secret, "***")

@@ -1,10 +1,10 @@
-"""Whether workers are there, before a host relies on them.
+"""The check that workers are ready before a host relies on them.
 
-A worker process takes a second or more until it takes messages; a paced host loses what it asks for meanwhile. So it
-publishes trial hints before its first tick and waits until one has come back, for a few seconds at most. The same hints
-show which kinds no worker takes, and have a worker try the endpoints that an earlier run has found away.
+A worker process needs a second or more until it takes messages; a paced host loses the jobs that it requests meanwhile.
+So it publishes trial hints before its first tick and waits until one is answered, for a few seconds at most. The same
+hints show which kinds no worker takes, and have a worker probe the endpoints that an earlier run found unreachable.
 
-What a host finds out here is said, and decides nothing.
+The host logs its findings; they decide nothing.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from scheduler.tick.result_collector import Publish
 from tasks.job import JobKey
 from workers.processes.supervisor import WorkerPool
 
-OWN = 15.0  # seconds in which workers that the host has just started answer, on a busy machine too
-SLOW = 3.0  # seconds after which a host says that it waits
-OTHERS = 1.0  # the same of workers that should be there already
-ALL = 1.0  # seconds after the first answer in which the kinds that workers know have answered too
-TRIED = 6.0  # seconds after that in which an endpoint has been tried
-EVERY = 0.02  # seconds between two looks while the host waits for nothing else
+OWN = 15.0  # seconds in which workers that the host has just started answer, even on a busy machine
+SLOW = 3.0  # seconds after which a host logs that it waits
+OTHERS = 1.0  # the same for workers that should run already
+ALL = 1.0  # seconds after the first answer in which all kinds that workers know are answered
+TRIED = 6.0  # seconds after that in which an endpoint is probed
+EVERY = 0.02  # seconds between two checks while the host waits for nothing else
 RARELY = 0.5  # the same while it waits for results
 
 log = structlog.get_logger()
 
 
 class Readiness:
-    """What a host knows of its workers, and through them of the endpoints that its run asks.
+    """The readiness of a host's workers, and through them of the endpoints that its run asks.
 
     Args:
-        kinds: those that its workers must know.
-        endpoints: those whose breaker is open.
-        pool: the workers that the host has started; None: they are started by hand.
+        kinds: the kinds that its workers must know.
+        endpoints: the endpoints whose breaker is open.
+        pool: the workers that the host has started; None: somebody starts them by hand.
     """
 
     def __init__(
@@ -79,34 +79,34 @@ class Readiness:
         self._asked = self._looked = self._clock()
 
     def wait(self, stopping: Callable[[], bool], *, for_workers: bool) -> None:
-        """Wait, once, until a worker has answered and the endpoints in doubt are tried, and say what is missing.
+        """Wait, once, until a worker has answered and the endpoints in doubt were probed, and log what is missing.
 
         Args:
-            stopping: whether the host is to stop meanwhile.
-            for_workers: otherwise only endpoints are waited for.
+            stopping: returns whether the host has to stop meanwhile.
+            for_workers: False: wait for endpoints only.
 
         Raises:
-            ConfigurationError: when a worker of this host cannot start, with what it said.
+            ConfigurationError: when a worker of this host cannot start, with its log.
         """
         while not (self._waited or stopping()):
             self._check()
             self._look()
             if (self._told or not for_workers) and self._tried():
                 self._waited = True
-                with contextlib.suppress(RedisError):  # it is away: its host has more to say than that
+                with contextlib.suppress(RedisError):  # Redis is away: the host itself reports that
                     self._say_unreachable()
                 return
             if not (self._slow or self._answered) and self._clock() - self._asked >= SLOW:
                 self._slow = True
                 then = f"the run waits for them, for {self._limit:g} s at most"
                 log.warning("workers.starting", run=self._ledger.run, then=then)
-            time.sleep(EVERY)  # between two looks: workers announce nothing else
+            time.sleep(EVERY)  # workers send no other signal
 
     def workers_left(self) -> bool:
-        """Return whether there are workers to wait for, as the result collector asks; say once what is missing.
+        """Return whether there are workers to wait for, as the result collector requires; log once what is missing.
 
         Raises:
-            ConfigurationError: when a worker of this host cannot start, with what it said.
+            ConfigurationError: when a worker of this host cannot start, with its log.
         """
         self._check()
         if not self._told and self._clock() - self._looked >= RARELY:
@@ -118,7 +118,7 @@ class Readiness:
             raise ConfigurationError(f"a worker cannot start: {self._pool.cannot_start}")
 
     def _tried(self) -> bool:
-        """Whether each endpoint in doubt has been tried, or has had its time."""
+        """Return whether every endpoint in doubt was probed or its time is over."""
         limit = self._limit + (TRIED if self._answered else 0.0)
         return self._answered.issuperset(hint.key for hint in self._tries) or self._clock() - self._asked >= limit
 

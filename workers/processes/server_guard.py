@@ -1,9 +1,9 @@
-"""Stops the embedded server of a folder once nobody uses it any more, also when its last user was killed.
+"""A process that stops a folder's embedded server once nobody uses it, even if its last user was killed.
 
-A process of its own that loads nothing of the product: `python -I -S server_guard.py`, with a pipe as its standard
-input whose other end the process holds that started the server, with those that it forked without exec. When they are
-gone, however they ended, the guard looks whether other processes use the server (they hold a lock that the kernel takes
-from the dead). If none does, it lets workers report what they have in hand, and shuts the server down.
+It loads nothing of the product: `python -I -S server_guard.py`, with a pipe as its standard input. The process that
+started the server, and its forks without exec, hold the other end. When they are gone, however they ended, the guard
+checks whether other processes use the server (they hold a lock, which the kernel releases at their death). If none
+does, it lets workers report their jobs in flight, and shuts the server down.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import time
 from pathlib import Path
 
 LOOK_EVERY = 0.25  # seconds
-AGAIN_AFTER = 2.0  # seconds, when the server did not shut down: each time it writes a line to its log
+AGAIN_AFTER = 2.0  # seconds after a refused shutdown; each one writes a line to the server's log
 SHUT_DOWN_WITHIN = 30.0  # seconds for the last write to reach the disk
-PATIENCE = 300.0  # seconds for clients to leave of themselves: a worker without a host ends within its job's deadline
+PATIENCE = 300.0  # seconds for clients to leave; a worker without a host ends within its job's deadline
 SILENT, GONE = 0, -1  # instead of a number of clients
 CLIENTS = re.compile(rb"connected_clients:(\d+)\r\n")
 
 
 def main(lock: int, users: int, connection: int, record: str, address: str) -> None:
-    """Wait for the end of who started this, then for that of the server.
+    """Wait for the end of the process that started this one, then for that of the server.
 
-    The first three are descriptors, open from the beginning: the folder of a host that was killed may be gone at once.
+    The first three are open descriptors, because the folder of a killed host may be gone at once.
 
     Args:
-        lock: of the file that is locked while the server is started or stopped.
-        users: of the file that all who use the server have locked.
-        connection: to the server.
-        record: the file that says where the server is.
+        lock: the file that is locked while the server is started or stopped.
+        users: the file that every user of the server has locked.
+        connection: the connection to the server.
+        record: the file with the server's address.
         address: the server's socket.
     """
     server: socket.socket | None = socket.socket(fileno=connection)
@@ -63,7 +63,7 @@ def main(lock: int, users: int, connection: int, record: str, address: str) -> N
                 server.close()
                 server, pause = None, AGAIN_AFTER
         fcntl.flock(lock, fcntl.LOCK_UN)
-        time.sleep(pause)  # between two looks
+        time.sleep(pause)
 
 
 def _locked(users: int) -> bool:
@@ -88,7 +88,7 @@ def _connected(address: str) -> socket.socket | None:
 
 
 def _clients(server: socket.socket) -> int:
-    """Return how many are connected, this one included; `SILENT` when the server does not say, `GONE` when it is."""
+    """Return the number of clients, this one included; `SILENT` without an answer, `GONE` without a server."""
     server.settimeout(LOOK_EVERY)
     said = b""
     try:
@@ -108,7 +108,7 @@ def _clients(server: socket.socket) -> int:
 def _shut_down(server: socket.socket) -> bool:
     """Return whether the server has closed the connection, which it does once everything is on disk.
 
-    One that cannot write refuses and lives on; who holds the lock of start and stop must not wait for it.
+    A server that cannot write refuses and lives on; the holder of the start-and-stop lock must not wait for it.
     """
     server.settimeout(SHUT_DOWN_WITHIN)
     try:

@@ -1,7 +1,8 @@
-"""The embedded server as a child of its host: started again when it dies, on the append-only file that it left.
+"""The keeper of a host's embedded server: it restarts a dead server on the append-only file that it left.
 
-Whatever it had answered is in that file, so nothing is lost; hosts and workers reconnect by themselves (see
-`scheduler.ledger.outage`). One that keeps dying at once, as on a full disk, is given up, and the run stops.
+That file holds everything that the server had answered, so nothing is lost; hosts and workers reconnect by themselves
+(see `scheduler.ledger.outage`). The keeper abandons a server that keeps dying at once, as on a full disk, and the run
+stops.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from redis.exceptions import RedisError
 from workers.processes.embedded import EmbeddedServer, EmbeddedServerError
 
 LOOK_EVERY = 0.25  # seconds
-FIRST_DELAY = 0.2  # seconds until a dead server is started again; doubles with each quick death
+FIRST_DELAY = 0.2  # seconds until a dead server is restarted; doubles with each quick death
 QUICK_DEATH = 30.0  # seconds; a server that lived longer starts with a clean slate
 GIVE_UP = 6  # quick deaths in a row
 
@@ -23,7 +24,7 @@ log = structlog.get_logger()
 
 
 class ServerKeeper:
-    """Keeps a server alive that this process uses. Usage: `with ServerKeeper(server): …`, within the server's block."""
+    """The thread that keeps a server alive. Usage: `with ServerKeeper(server): …`, within the server's block."""
 
     def __init__(self, server: EmbeddedServer) -> None:
         self._server = server
@@ -55,5 +56,5 @@ class ServerKeeper:
             born = time.monotonic()
             try:
                 self._server.revive()
-            except (EmbeddedServerError, RedisError, OSError) as error:  # as on a full disk: the next look tries again
+            except (EmbeddedServerError, RedisError, OSError) as error:  # as on a full disk: the next check tries again
                 log.warning("server.not_restarted", error=str(error))

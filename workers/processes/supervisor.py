@@ -1,8 +1,8 @@
 """Worker processes as children of a host: started, restarted when they die, stopped with it.
 
 Each child runs the command that an operator would type, `celery -A workers worker`, with the host's effective settings
-in its environment. A child that dies is restarted; one that keeps dying at once is given up, which costs quality, not
-the run: what no worker does, the heuristics do.
+in its environment. The pool restarts a child that dies and abandons one that keeps dying at once, which costs quality,
+not the run: the heuristics do the jobs of missing workers.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ FIRST_DELAY = 0.2  # seconds until a dead worker is restarted; doubles with each
 LONGEST_DELAY = 10.0
 QUICK_DEATH = 10.0  # seconds; a worker that lived longer starts with a clean slate
 GIVE_UP = 6  # quick deaths in a row
-USAGE = 2  # exit code of a command whose options cannot be used: the next one would end the same
+USAGE = 2  # exit code of a command with unusable options: a restarted one would end the same way
 LOOK_EVERY = 0.05  # seconds
-HURRY = 3.0  # seconds for a worker to end by itself when nobody wants to wait
-MARGIN = 10.0  # seconds beyond a job's deadline: the job settles, Celery says good-bye
+HURRY = 3.0  # seconds for a worker to end by itself if the host hurries
+MARGIN = 10.0  # seconds beyond a job's deadline, in which the job settles and Celery leaves
 
 log = structlog.get_logger()
 
 
 def worker_environment(settings: Settings) -> dict[str, str]:
-    """The environment of a worker with exactly these settings, whatever folder and configuration file it finds.
+    """Return the environment of a worker with exactly these settings, whatever configuration file it finds.
 
-    Celery's own variables are left out: another project's `CELERY_BROKER_URL` would overrule ours.
+    It omits Celery's own variables: another project's `CELERY_BROKER_URL` would override ours.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CELERY_")}
     effective: dict[str, Any] = settings.model_dump() | {
@@ -62,11 +62,14 @@ def worker_environment(settings: Settings) -> dict[str, str]:
 
 
 def worker_command(node: str) -> list[str]:
-    """The command of one worker process. `node` tells it apart in Flower; "%h" stands for the machine."""
+    """Return the command of one worker process. `node` is its name in Flower; "%h" stands for the machine."""
     return [
         *(sys.executable, "-m", "celery", "-A", "workers", "worker"),
         *("--hostname", node, "--loglevel", "warning"),
-        *("--without-mingle", "--without-gossip"),  # nothing to learn from the others, and a second saved at each start
+        *(
+            "--without-mingle",
+            "--without-gossip",
+        ),  # workers need nothing from each other, and each start is a second faster
     ]
 
 
@@ -74,29 +77,29 @@ def _as_variable(value: object) -> str:
     if isinstance(value, SecretStr):
         return value.get_secret_value()
     if isinstance(value, dict | list | tuple):
-        return json.dumps(value, default=_as_variable)  # secrets too: workers must be able to ask
+        return json.dumps(value, default=_as_variable)  # secrets too: workers need them for their calls
     return str(value)
 
 
 class WorkerPool:
     """`count` worker processes. Usage: `with WorkerPool(settings, 2): …`.
 
-    They serve their metrics, if at all, at the settings' port and those after it.
+    They serve metrics, if configured, at the settings' port and the ports after it.
 
     Args:
         arguments: further options of the command.
-        shown: they write where this process does, instead of into files of the data folder.
+        shown: the workers write to this process's output instead of files in the data folder.
     """
 
     def __init__(self, settings: Settings, count: int, *, arguments: Sequence[str] = (), shown: bool = False) -> None:
         self._settings = settings
         self._arguments = arguments
         self._shown = shown
-        self._stopping = False  # no event: an interrupt in the middle of setting it would leave its lock taken
-        self._lock = threading.Lock()  # a process is either started before stopping, and stopped, or not at all
+        self._stopping = False  # not an Event: an interrupt while it is set would leave its lock taken
+        self._lock = threading.Lock()  # a process starts before stopping begins, and is stopped, or never
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._log_begins: dict[int, int] = {}  # worker number -> bytes in its log when it was last started
-        self.cannot_start = ""  # what the first worker said that ended before it could begin
+        self.cannot_start = ""  # the log of the first worker that ended before it could begin
         self._threads = [
             threading.Thread(target=self._keep, args=(number,), name=f"worker-{number}", daemon=True)
             for number in range(1, count + 1)
@@ -104,30 +107,30 @@ class WorkerPool:
         self._environment = worker_environment(settings) | {PARENT_VARIABLE: str(os.getpid())}
 
     def start(self) -> WorkerPool:
-        """Start the processes; returns before they are ready, since hints wait for them."""
+        """Start the processes; return before they are ready, since hints wait for them."""
         self._settings.data_dir.mkdir(parents=True, exist_ok=True)
         for thread in self._threads:
             thread.start()
         return self
 
     def pids(self) -> list[int]:
-        """The processes that run now, by worker number."""
+        """Return the ids of the running processes, by worker number."""
         with self._lock:
             return [process.pid for _, process in sorted(self._processes.items()) if process.poll() is None]
 
     def any_left(self) -> bool:
-        """Whether a worker lives or will be started again; False once all have been given up."""
+        """Return whether a worker lives or will be restarted; False once all are abandoned."""
         return any(thread.is_alive() for thread in self._threads)
 
     def log_file(self, number: int) -> Path:
-        """Where worker `number` (from 1) writes."""
+        """Return the log file of worker `number` (from 1)."""
         return self._settings.data_dir / f"worker-{number}.log"
 
     def stop(self, *, hurry: bool = False) -> None:
         """Stop all workers and wait until they are gone.
 
-        A worker ends what it is doing and starts nothing new: at most one job's deadline. With `hurry` it is killed
-        after three seconds; what it spent and could not report stays charged in full.
+        A worker finishes its jobs and starts no others, which takes one job's deadline at most. With `hurry` it is
+        killed after three seconds; spending that it could not report stays charged in full.
         """
         with self._lock:
             self._stopping = True
@@ -142,7 +145,7 @@ class WorkerPool:
                 log.warning("worker.killed", pid=process.pid)
                 process.kill()
                 process.wait()
-            except BaseException:  # interrupted: nobody wants to wait any longer
+            except BaseException:  # interrupted: do not wait any longer
                 for left in running:
                     left.kill()
                 raise
@@ -185,10 +188,10 @@ class WorkerPool:
         return redact_secrets(log_tail(self.log_file(number), self._log_begins[number]), self._settings)
 
     def _stops_within(self, seconds: float) -> bool:
-        """Whether the pool stops while this waits."""
+        """Return whether the pool stops within this time."""
         deadline = time.monotonic() + seconds
         while not self._stopping and time.monotonic() < deadline:
-            time.sleep(LOOK_EVERY)  # between two looks
+            time.sleep(LOOK_EVERY)
         return self._stopping
 
     def _metrics(self, number: int) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A Redis URL as kombu and Flower want it."""
+"""URLs of the broker, translated for kombu and Flower."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from scheduler.config.settings import ConfigurationError
 
-#: What a "rediss://" URL may say of certificates, as redis-py reads it from the same URL.
+#: Options for certificates in a "rediss://" URL, which redis-py reads from the same URL.
 FILES = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile")
 _MODES = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 _CHECKED = {"true": True, "false": False}
 
 
 def kombu_url(url: str) -> str:
-    """A Redis URL as kombu and Flower want it: "unix://" becomes "redis+socket://"; of TLS nothing is left but "rediss://".
+    """Return a Redis URL as kombu and Flower want it: "unix://" becomes "redis+socket://", and TLS options go.
 
-    kombu takes options of TLS from a URL before those that it is given, so it gets them from `tls` alone.
+    kombu prefers TLS options of the URL to its arguments, so it gets them from `tls` alone.
     """
     parts = urlsplit(url)
     if url.startswith("rediss://"):
@@ -33,13 +33,12 @@ def kombu_url(url: str) -> str:
 
 
 def tls(url: str) -> dict[str, Any] | None:
-    """The TLS options of a "rediss://" URL. kombu's own default checks no certificate, ours does.
+    """Return the TLS options of a "rediss://" URL. kombu checks no certificate by default; we do.
 
-    "?ssl_ca_certs=/path/ca.pem" names the authority whose certificates are trusted; "?ssl_cert_reqs=none" switches the
-    check off.
+    "?ssl_ca_certs=/path/ca.pem" names the trusted authority; "?ssl_cert_reqs=none" switches the check off.
 
     Raises:
-        ConfigurationError: for an option that is not known, or a value that it cannot have.
+        ConfigurationError: for an unknown option or an invalid value.
     """
     if not url.startswith("rediss://"):
         return None

@@ -1,8 +1,8 @@
-"""What a hint looks like on the wire, and the check that a message is one.
+"""The wire format of hints, and the check that a message is a hint.
 
-The fields are those of Celery's task protocol 2 inside kombu's envelope, as kombu 5.7 writes them. Anything else in a
-kind's queue (garbage, another program's task, a tampered message) is refused before Celery sees it: there, a task
-message without an id takes the worker's connection down, is put back, and does so for ever.
+The fields are those of Celery's task protocol 2 inside kombu's envelope, as kombu 5.7 writes them. The worker refuses
+anything else in a kind's queue (garbage, another program's task, a tampered message) before Celery sees it: a task
+message without an id takes down Celery's connection, returns to the queue, and does so for ever.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Properties(msgspec.Struct):
 
 
 class _Headers(msgspec.Struct):
-    """None where a value would delay, expire, limit, group or compress a message: hints do none of that."""
+    """Headers, None where a value would delay, expire, limit, group or compress a message: hints never do."""
 
     task: str
     id: str
@@ -76,10 +76,10 @@ class MessageRefused(CogitateError, ValueError):
 
 
 def check_hint(message: object, kind: str) -> str:
-    """The id of the job that a message in this kind's queue hints at.
+    """Return the id of the job that a message in this kind's queue hints at.
 
     Raises:
-        MessageRefused: when it is anything else than a hint for one job of this kind.
+        MessageRefused: when the message is not a hint for one job of this kind.
     """
     try:
         found = msgspec.convert(message, _Message)
@@ -89,7 +89,7 @@ def check_hint(message: object, kind: str) -> str:
             raise MessageRefused(f"a job id of {len(job_id)} characters is longer than {MAX_JOB_ID}")
         run, key = split_job_id(job_id)
         check_run_name(run)
-        job_id.encode()  # half a character cannot be sent to Redis
+        job_id.encode()  # a lone surrogate cannot be sent to Redis
     except (ValueError, RecursionError) as error:  # msgspec's, binascii's and our own
         raise MessageRefused(str(error)) from None
     if keywords or found.headers.task != kind or key.kind != kind:
@@ -98,10 +98,10 @@ def check_hint(message: object, kind: str) -> str:
 
 
 def check_envelope(message: object) -> None:
-    """Make sure that kombu can open a message of its own making, such as a remote-control command.
+    """Check that kombu can open a message of its own making, such as a remote-control command.
 
     Raises:
-        MessageRefused: when it cannot.
+        MessageRefused: when kombu cannot open it.
     """
     parts: Any = message
     if not isinstance(message, dict) or not isinstance(parts.get("headers"), dict):

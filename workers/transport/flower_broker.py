@@ -1,7 +1,7 @@
 """Flower's broker page on a unix socket, with the database that the URL names.
 
-flower 2.2.0's `RedisSocket` connects to the socket's database 0 whatever the URL says, and the page shows empty
-queues. `celery` loads Flower with its other commands before it loads the app, so only then is there something to mend.
+flower 2.2.0's `RedisSocket` connects to the socket's database 0 whatever the URL says, and the page shows empty queues.
+`celery` loads Flower with its other commands before it loads the app, so the correction comes with the app.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 
 def register() -> None:
-    """Mend Flower's class in this process, if Flower is loaded."""
+    """Correct Flower's class in this process, if Flower is loaded."""
     broker = sys.modules.get("flower.utils.broker")
     if broker is None:
         return

@@ -1,14 +1,16 @@
 """kombu's Redis transport, guarded: registered under its own names, so URLs and Flower's pages stay as they are.
 
-Two faults of kombu 5.7.0 that end a worker are closed here:
+It works around two faults of kombu 5.7.0 that end a worker:
 
 - A worker that is busy when Redis goes away asks a channel for a new connection after its transport has been closed,
   and dies of `AttributeError: 'NoneType' object has no attribute 'hostname'` in `Channel._connparams`. A connection
   error instead makes it reconnect like any other.
 - An item in a queue that is not a hint (no JSON, no envelope, a task without an id) raises out of the event loop: it
-  ends the worker, or makes it reconnect and take the same item for ever. It is dropped with `message.refused`.
+  ends the worker, or makes it reconnect and take the same item for ever. The transport drops it and logs
+  `message.refused`.
 
-And one that costs time: it makes a client object for each command, which with redis-py 8 takes longer than the command.
+A third fault costs time: kombu creates a client object for each command, which with redis-py 8 takes longer than the
+command.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ log = structlog.get_logger()
 
 
 class Channel(kombu_redis.Channel):
-    """A channel that reports a closed transport as what it is: a lost connection."""
+    """A channel that reports a closed transport as a lost connection."""
 
-    # What a worker has in its hands and did not start when it closes is dropped: the host repeats hints.
+    # A closing worker drops the hints that it has not started: the host repeats them.
     do_restore = False
 
     _shared: tuple[Any, Any] | None = None  # a pool and the client over it
@@ -52,7 +54,7 @@ class Channel(kombu_redis.Channel):
     def _brpop_read(self, **options: Any) -> Any:
         try:
             return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
-        except (ValueError, RecursionError) as error:  # no JSON; connection errors are none of this class
+        except (ValueError, RecursionError) as error:  # not JSON; connection errors are of another class
             log.warning("message.refused", queue=None, why=f"not a message: {type(error).__name__}")
             raise Empty from None
 
@@ -75,7 +77,7 @@ class Transport(kombu_redis.Transport):
 
 
 def register() -> None:
-    """Make kombu use the guarded transport in this process. May be called more than once."""
+    """Make kombu use the guarded transport in this process; repeated calls are harmless."""
     for scheme in SCHEMES:
         kombu_transports.TRANSPORT_ALIASES[scheme] = f"{__name__}:Transport"
         kombu_transports._transport_cache.pop(scheme, None)

@@ -12,9 +12,8 @@ from memory.apply import apply
 from memory.effects import Append, Archive
 from memory.entry import INTO_SUMMARY, Entry
 from memory.limits import MemoryLimits
-from memory.policies.cells import cells, most_waiting
+from memory.policies.cells import cells, most_waiting, receive
 from memory.policies.compaction import choose, enforce_limits
-from memory.policies.receive import receive
 from memory.stream import Stream
 from scheduler.budget.rules import rules_of
 from scheduler.config.settings import Settings

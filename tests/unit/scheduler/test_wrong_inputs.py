@@ -114,7 +114,7 @@ CALLS: Calls = [
     (observing(minute=1.5), "minute 1.5"),
     (observing(importance=77), "importance 77"),
     (observing(mood="glad"), "mood 'glad'"),
-    (observing(subjects="agent:bob"), "subjects 'agent:bob': a list is meant"),
+    (observing(subjects="agent:bob"), "subjects 'agent:bob': give a list"),
     (lambda loop: loop.observe(ADA, Observation(text="", minute=1)), "observation: text is ''"),
     (lambda loop: loop.observe(ADA, Observation(text="x", minute=-1)), "observation: minute -1"),
     (lambda loop: loop.request("paln", ADA), "there is no kind 'paln'; there are rate, plan"),

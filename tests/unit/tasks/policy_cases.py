@@ -13,8 +13,8 @@ from memory.apply import apply, unmet
 from memory.effects import Effect, losses
 from memory.entry import Entry
 from memory.limits import MemoryLimits
+from memory.policies.cells import receive
 from memory.policies.compaction import enforce_limits
-from memory.policies.receive import receive
 from memory.stream import Stream
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates

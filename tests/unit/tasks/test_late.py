@@ -18,9 +18,9 @@ from memory.stream import Stream
 from prompts.answers import Activity, DailyPlan, ReflectionAnswer, RelationshipChange, SummaryAnswer
 from prompts.render import Templates
 from scheduler.engine.boundary import provisional
+from scheduler.engine.late_answers import as_repair
 from tasks.job import JobKey, Request
 from tasks.kind import Case, Kind
-from tasks.late import as_repair
 from tasks.plan import Plan
 from tasks.recount import Recount, Span, recount_request
 from tasks.reflect import Reflect

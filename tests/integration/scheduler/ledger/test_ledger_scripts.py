@@ -173,8 +173,10 @@ def test_only_a_worker_that_the_run_knows_is_heard(run: Redis) -> None:
     assert run.exists(f"{RUN}beats") == 0
     run.hset(f"{RUN}beats", "w", 4)
     assert [call(run, "beat", NONCE, "w"), call(run, "beat", NONCE, "w")] == [5, 6]
+    run.hset(f"{PREFIX}other:beats", "w", 4)
     assert call(run, "beat", "other", "w") == 0
     assert held(run, "beats") == {"w": "6"}
+    assert plain(run.hget(f"{PREFIX}other:beats", "w")) == "4"
 
 
 def test_trial_hints_are_asked_anew_and_change_from_what_they_are(run: Redis) -> None:
@@ -459,9 +461,10 @@ def test_answers_are_numbered_as_they_come(run: Redis) -> None:
 
 def test_what_goes_beyond_its_reservation_is_told(run: Redis) -> None:
     claim(run)
-    settle(run, used=(1, 130, 2))
+    settle(run, used=(3, 130, 2))
     assert window(run) == {
-        "calls|spent": 1, "tokens|spent": 130, "usd_micros|spent": 2, "tokens|overrun": 30, "usd_micros|overrun": 2,
+        "calls|spent": 3, "tokens|spent": 130, "usd_micros|spent": 2, "calls|overrun": 2, "tokens|overrun": 30,
+        "usd_micros|overrun": 2,
     }  # fmt: skip
 
 

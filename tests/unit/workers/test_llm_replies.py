@@ -1,0 +1,293 @@
+"""What an endpoint sends: errors told apart, answers found in prose, completions of every shape."""
+
+from __future__ import annotations
+
+import json
+from email.utils import formatdate
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from workers.llm.extract import clean, json_objects
+from workers.llm.failures import (
+    FAILURE_KINDS,
+    RETRYABLE,
+    Failure,
+    charged_in_doubt,
+    describe_places,
+    error_text,
+    from_status,
+)
+from workers.llm.reply import Reply, read_completion, validated
+from workers.llm.schema import plain_schema
+from workers.llm.usage import Usage
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "kind"),
+    [
+        (300, "", "bad_request"), (400, "", "bad_request"), (401, "", "auth"), (402, "", "quota_exhausted"),
+        (403, "", "auth"), (404, "", "model_missing"), (408, "", "timeout"), (409, "", "conflict"),
+        (413, "", "context_overflow"), (418, "", "bad_request"), (422, "", "bad_request"), (425, "", "conflict"),
+        (429, "", "rate_limited"), (499, "", "bad_request"), (500, "", "server"), (502, "", "server"),
+        (503, "", "overloaded"), (529, "", "overloaded"), (599, "", "server"),
+        (400, "context_length_exceeded", "context_overflow"), (500, "maximum context", "context_overflow"),
+        (422, "too many tokens", "context_overflow"), (413, "x", "context_overflow"), (401, "context size", "auth"),
+        (400, "content filter", "filtered"), (499, "moderation", "filtered"), (500, "moderation", "server"),
+        (399, "moderation", "bad_request"), (403, "insufficient quota", "quota_exhausted"),
+        (429, "You exceeded your current quota", "quota_exhausted"), (401, "insufficient quota", "auth"),
+        (400, "model_not_found", "model_missing"), (400, "the model 'x' does not exist", "model_missing"),
+        (403, "unknown model", "auth"), (400, "context window; content filter", "context_overflow"),
+    ],
+)  # fmt: skip
+def test_an_error_is_known_by_its_words_and_else_by_its_status(status: int, said: str, kind: str) -> None:
+    assert from_status(status, {"error": {"message": said}}, {}).kind == kind
+
+
+def test_which_failures_may_pass() -> None:
+    never = {"auth", "quota_exhausted", "model_missing", "bad_request", "context_overflow", "filtered", "too_large"}
+    assert {kind for kind in FAILURE_KINDS if not Failure(kind=kind).retryable} == never
+    assert {*FAILURE_KINDS} - never == RETRYABLE
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "words"),
+    [
+        ({"error": {"code": "bad_thing", "type": "x_y", "message": "no"}}, "bad_thing", "bad_thing x_y no"),
+        ({"error": {"code": 7, "type": "x_y"}}, "x_y", "7 x_y"),
+        ({"error": {"code": "Bad Thing"}}, "", "Bad Thing"),
+        ({"error": {"code": "x"}}, "", "x"),
+        ({"error": {"code": "x" * 48}}, "x" * 48, "x" * 48),
+        ({"error": {"code": "x" * 49}}, "", "x" * 49),
+        ({"error": "no", "message": "other"}, "", "no"),
+        ({"error": 3, "message": "other"}, "", "other"),
+        ({"param": "p", "detail": "d"}, "", "p d"),
+        ("no", "", "no"),
+        (None, "", ""),
+        ({"error": ""}, "", ""),
+        ("x" * 3_000, "", "x" * 2_000),
+        ({"detail": "x" * 3_000}, "", "x" * 2_000),
+    ],
+)
+def test_of_an_error_its_code_is_kept_and_its_words_are_read(body: Any, code: str, words: str) -> None:
+    assert from_status(400, body, {}).detail == code
+    assert error_text(body) == f"{code} {words}"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None), ({"retry-after": "7"}, 7.0), ({"retry-after": " 1.5 "}, 1.5), ({"retry-after": "0"}, 0.0),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25), ({"retry-after-ms": "x"}, None),
+        ({"retry-after-ms": "-3"}, 0.0), ({"retry-after-ms": "nan"}, None), ({"retry-after-ms": "inf"}, None),
+        ({"retry-after": "86401"}, 86_400.0), ({"retry-after": "1.2.3"}, None), ({"retry-after": "soon"}, None),
+        ({"retry-after": formatdate(0, usegmt=True)}, 0.0), ({"retry-after": formatdate(4e9, usegmt=True)}, 86_400.0),
+    ],
+)  # fmt: skip
+def test_how_long_to_wait_is_read_in_each_of_its_forms(headers: dict[str, str], seconds: float | None) -> None:
+    failure = from_status(429, {}, headers)
+    assert (failure.retry_after, failure.status) == (seconds, 429)
+
+
+@pytest.mark.parametrize(
+    ("status", "doubt"), [(None, True), (408, True), (504, True), (524, True), (500, False), (429, False)]
+)
+def test_what_may_have_been_charged_for(status: int | None, doubt: bool) -> None:
+    assert charged_in_doubt(Failure(kind="server", status=status)) is doubt
+
+
+def test_at_most_three_places_are_told_in_plain_names() -> None:
+    errors = [{"loc": ("a", 0, "b_c"), "type": "missing"}, {"loc": ("é", "x" * 33, "y" * 32), "type": "t"},
+              {"loc": (), "type": "u"}, {"loc": ("d",), "type": "v"}]  # fmt: skip
+    assert describe_places(errors) == f"a.0.b_c: missing; ?.?.{'y' * 32}: t; answer: u"
+    assert describe_places([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a": 1}', [{"a": 1}]),
+        ('\ufeff {"a": 1} \n', [{"a": 1}]),
+        ('[{"a": 1}]', [{"a": 1}]),
+        ('Here: {"a": 1} and {"b": {"c": 2}}.', [{"a": 1}, {"b": {"c": 2}}]),
+        ('```json\n{"a": 1}\n```', [{"a": 1}]),
+        ('x {"b": 2}\n```\n{"a": 1}\n```', [{"a": 1}]),
+        ('```\n{"a": 1} x\n``` {"b": 2}', [{"a": 1}, {"b": 2}]),
+        ('<think>{"b": 2}</think>{"a": 1}', [{"a": 1}]),
+        ('<thinking>x</thinking> y <think>{"b": 2}</think> {"a": 1}', [{"a": 1}]),
+        ('<think>{"b": 2} {"a": 1}', [{"b": 2}, {"a": 1}]),
+        ('{"a": {"b": 1}', []),  # it breaks off: what is whole in it is a part
+        ('{"a": "x', []),
+        ('{x} {"a": 1}', [{"a": 1}]),
+        ('{"a": NaN} {"a": 1}', [{"a": 1}]),
+        ('{"a": 1}{"b": 2}', [{"a": 1}, {"b": 2}]),
+        ("", []),
+        ("{" * 9, []),
+        ("{x" * 63 + '{"a": 1}', [{"a": 1}]),
+        ("{x" * 64 + '{"a": 1}', []),
+    ],
+)
+def test_objects_are_found_the_likeliest_first(text: str, found: list[Any]) -> None:
+    assert list(json_objects(text)) == found
+
+
+def test_strings_are_made_harmless_wherever_they_are() -> None:
+    assert clean({"a\x00": ["b\ud800\tc\n", {"d\x7f": 1}], "e": True}) == {"a": ["b\tc\n", {"d": 1}], "e": True}
+    assert clean("plain") == "plain"
+    assert clean("é\u200d\x85") == "é\u200d"
+    assert clean(None) is None
+
+
+def completion(choice: Any, **more: Any) -> Reply:
+    return read_completion(json.dumps({"choices": [choice], **more}).encode(), {})
+
+
+USED = {"prompt_tokens": 7, "completion_tokens": 3}
+
+
+@pytest.mark.parametrize(
+    ("choice", "text", "kind", "unreported"),
+    [
+        ({"message": {"content": "tea"}, "finish_reason": "stop"}, "tea", None, "text"),
+        ({"message": {"content": [{"text": "te"}, {"text": "a"}, "x", {"x": 1}]}}, "tea", None, "text"),
+        ({"message": {"content": "  "}}, "  ", "empty", "text"),
+        ({"message": {"content": None}}, "", "empty", "text"),
+        ({"message": "tea"}, "", "empty", "text"),
+        ({}, "", "empty", "text"),
+        ({"message": {"content": "tea"}, "finish_reason": "length"}, "tea", "truncated", "all"),
+        ({"message": {"content": "tea"}, "finish_reason": "content_filter"}, "tea", "filtered", "text"),
+        ({"message": {"content": "tea", "refusal": "no"}}, "tea", "refused", "text"),
+        ({"message": {"content": "tea", "refusal": ""}}, "tea", None, "text"),
+        ({"message": {"content": "x", "refusal": "no"}, "finish_reason": "content_filter"}, "x", "filtered", "text"),
+        ({"message": {"content": "x", "refusal": "no"}, "finish_reason": "length"}, "x", "refused", "text"),
+    ],
+)
+def test_a_completion_is_read_whatever_its_shape(
+    choice: Any, text: str, kind: str | None, unreported: Literal["nothing", "text", "all"]
+) -> None:
+    reply = completion(choice, usage=USED)
+    assert (reply.text, reply.failure and reply.failure.kind, reply.unreported) == (text, kind, unreported)
+    assert reply.usage == Usage(7, 3)
+    assert reply.thought == ""
+
+
+def test_what_was_thought_is_told_apart() -> None:
+    assert completion({"message": {"content": "tea", "reasoning_content": "hm"}}).thought == "hm"
+
+
+@pytest.mark.parametrize("content", [b"x", b"[1]", b"null", b'"x"', b"[" * 100_000])
+def test_what_is_no_completion_may_have_cost_all(content: bytes) -> None:
+    reply = read_completion(content, {})
+    assert reply.failure == Failure(kind="not_json", detail="the response is not a JSON object")
+    assert reply.unreported == "all"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status", "unreported"),
+    [
+        ({}, "empty", None, "text"),
+        ({"choices": []}, "empty", None, "text"),
+        ({"choices": {}}, "empty", None, "text"),
+        ({"choices": ["x"]}, "empty", None, "text"),
+        ({"error": ""}, "empty", None, "text"),
+        ({"error": {"message": "x"}}, "server", 500, "nothing"),
+        ({"error": "x"}, "server", 500, "nothing"),
+        ({"error": {"code": 429}}, "rate_limited", 429, "nothing"),
+        ({"error": {"code": 400}}, "bad_request", 400, "nothing"),
+        ({"error": {"code": 399}}, "server", 500, "nothing"),
+        ({"error": {"code": 599}}, "server", 599, "nothing"),
+        ({"error": {"code": 600}}, "server", 500, "nothing"),
+        ({"error": {"code": "429"}}, "server", 500, "nothing"),
+    ],
+)
+def test_an_error_in_the_place_of_choices_is_an_error(
+    body: dict[str, Any], kind: str, status: int | None, unreported: str
+) -> None:
+    reply = read_completion(json.dumps({**body, "usage": USED}).encode(), {"retry-after": "7"})
+    assert reply.failure is not None
+    assert (reply.failure.kind, reply.failure.status, reply.unreported) == (kind, status, unreported)
+    assert reply.failure.retry_after == (None if status is None else 7.0)
+    assert reply.usage == Usage(7, 3)
+
+
+class Cup(BaseModel):
+    """An answer."""
+
+    tea: int = Field(ge=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "failure"),
+    [
+        ('{"tea": 2}', Cup(tea=2), None),
+        ('{"tea": 0} {"tea": 2}', Cup(tea=2), None),
+        ('{"tea": 0} {"milk": 2}', None, Failure(kind="wrong_schema", detail="tea: greater_than_equal")),
+        ("tea", None, Failure(kind="not_json", detail="no JSON object in the answer")),
+    ],
+)
+def test_the_first_object_that_is_what_was_asked_for_is_the_answer(
+    text: str, answer: Cup | None, failure: Failure | None
+) -> None:
+    assert validated(Reply(text=text), Cup) == (answer, failure)
+    refused = Failure(kind="refused")
+    assert validated(Reply(text=text, failure=refused), Cup) == (None, refused)
+
+
+class Meal(BaseModel):
+    """What is eaten."""
+
+    cups: list[Cup] = Field(min_length=1, max_length=3)
+    kind: Literal["cold", "hot"] = Field("hot", description="How warm it is")
+    only: Literal["x"] = "x"
+    cook: Cup | None = None
+    name: str = Field("x", max_length=9, pattern="x")
+
+
+def test_the_schema_of_an_answer_is_the_plain_subset() -> None:
+    cup = {
+        "type": "object", "description": "An answer.", "properties": {"tea": {"type": "integer", "minimum": 1}},
+        "required": ["tea"], "additionalProperties": False,
+    }  # fmt: skip
+    assert plain_schema(Meal) == {
+        "type": "object", "description": "What is eaten.",
+        "properties": {
+            "cups": {"type": "array", "minItems": 1, "maxItems": 3, "items": cup},
+            "kind": {"type": "string", "enum": ["cold", "hot"], "description": "How warm it is"},
+            "only": {"type": "string", "enum": ["x"]},
+            "cook": {"anyOf": [cup, {"type": "null"}]},
+            "name": {"type": "string"},
+        },
+        "required": ["cups", "kind", "only", "cook", "name"], "additionalProperties": False,
+    }  # fmt: skip
+
+
+class Tree(BaseModel):
+    """It contains itself."""
+
+    below: list[Tree] = []
+
+
+class Free(BaseModel):
+    """It has no names for its fields."""
+
+    cups: dict[str, int]
+
+
+class Pair(BaseModel):
+    """It is a tuple."""
+
+    cups: tuple[int, str]
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        (Tree, "answer model Tree: Tree contains itself"),
+        (Free, "answer model Free.cups: a free-form object"),
+        (Pair, "answer model Pair.cups: a tuple"),
+    ],
+)
+def test_what_no_plain_schema_can_say_is_refused_by_name(model: type[BaseModel], told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        plain_schema(model)
