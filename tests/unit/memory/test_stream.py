@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import msgspec
 from hypothesis import given
@@ -194,3 +195,78 @@ def test_what_is_asked_by_time_is_from_the_first_minute_and_before_the_last() ->
     for minute in (9, 10, 19, 20):
         stream.append(seen("seen", minute), 1)
     assert [entry.minute for entry in stream.between(10, 20)] == [10, 19]
+
+
+def test_the_seal_is_kept_up_with_every_change() -> None:
+    """A seal that is summed up anew says what the kept one says, whatever was done in between."""
+    stream = Stream(ANN)
+    stream.seal()
+
+    def agrees() -> bool:
+        anew = Stream(
+            ANN, entries=list(stream.entries.values()), archived=dict(stream.archived), marks=dict(stream.marks),
+            head=stream.head,
+        )  # fmt: skip
+        return anew.seal() == stream.seal()
+
+    steps: list[Callable[[], object]] = [
+        lambda: [stream.append(seen(f"Event {n}"), n) for n in range(1, 6)],
+        lambda: stream.mark(1, Marks(accesses=1)),
+        lambda: stream.mark(1, Marks(accesses=2)),
+        lambda: stream.mark(2, Marks(repeats=1)),
+        lambda: stream.forget_marks(2),
+        lambda: stream.archive(1, 7, 5),
+        lambda: stream.archive(3, 7),
+        lambda: stream.forget_target(1),
+        lambda: stream.rate(4, 7, 8),
+        lambda: stream.rate(3, 6, 8),
+        lambda: stream.wait(seen("Later")),
+        lambda: stream.take_waiting(1, 9),
+        lambda: stream.set_counter("x", 3),
+        lambda: stream.set_plan_status("1-0", "active"),
+        lambda: stream.delete((1,)),
+        lambda: stream.delete((3,)),
+    ]
+    before = stream.seal()
+    for number, change in enumerate(steps):
+        change()
+        assert agrees(), number
+        assert stream.seal() != before, number
+        before = stream.seal()
+
+
+def test_what_waits_is_taken_and_forgotten_by_place() -> None:
+    stream = Stream(ANN)
+    for n in range(6):
+        stream.wait(seen(f"Event {n}"))
+    stream.take_changes()
+    stream.forget_waiting(1, 2)
+    assert [entry.text for entry in stream.head.waiting] == ["Event 0", "Event 3", "Event 4", "Event 5"]
+    assert stream.take_changes().head
+    stream.take_waiting(2, 7)
+    assert [(entry.text, entry.tick) for entry in stream.live()] == [("Event 0", 7), ("Event 3", 7)]
+    assert [entry.text for entry in stream.head.waiting] == ["Event 4", "Event 5"]
+
+
+def test_a_counter_that_stays_as_it_is_is_no_change() -> None:
+    stream = Stream(ANN)
+    stream.set_counter("x", 0)
+    assert stream.take_changes().head
+    stream.set_counter("x", 0)
+    assert not stream.take_changes()
+    stream.set_counter("x", 1)
+    assert stream.take_changes().head
+
+
+def test_all_that_a_stream_holds_can_be_noted_as_new() -> None:
+    stream = Stream(ANN)
+    for n in range(3):
+        stream.append(seen(f"Event {n}"), 1)
+    stream.archive(3, 2)
+    stream.archive(1, 2)
+    stream.mark(2, Marks(accesses=1))
+    stream.take_changes()
+    stream.note_all()
+    changes = stream.take_changes()
+    assert (changes.appended, changes.archived, changes.marked, changes.head) == ([1, 2, 3], [1, 3], {2}, True)
+    assert (changes.deleted, changes.rated) == ([], set())
