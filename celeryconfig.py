@@ -1,7 +1,7 @@
 """Every broker and worker setting, each with its reason. Values that an operator may change come from `Settings`.
 
-The message of a job is a hint that there is work; the truth is in the ledger. So these settings do
-not make messages reliable: they keep a lost, repeated or stalled message cheap.
+The message of a job is a hint that there is work; the truth is in the ledger. So these settings do not make messages
+reliable: they keep a lost, repeated or stalled message cheap.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Admission: which of a tick's requests become jobs, and how those that budget refuses are degraded.
+"""Admission: it decides which of a tick's requests become jobs, and degrades those that the budget refuses.
 
-The ladder goes down model by model, to the heuristic, and from there by kind: later, or not at all. Scarce budget goes
-by kind, then by priority, then to who was served longest ago, then by owner: never by the order in which requests
-happened to arrive. A model whose answer would come too late is not asked: see `scheduler.latency.due_ticks`.
+The ladder goes down model by model, then to the heuristic, and from there by kind: later, or not at all. Scarce budget
+goes by kind, then by priority, then to the owner that was served longest ago, then by owner: never by order of arrival.
+A model whose answer would come too late is not asked: see `scheduler.latency.due_ticks`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ MAX_TRIALS = 3  # a request deferred this often is not deferred again: its heuri
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
-    """What was decided of one request."""
+    """The decision on one request."""
 
     key: JobKey
     request: Request
     decision: Decision
-    cost: Cost  # reserved for the first attempt; nothing unless admitted
+    cost: Cost  # reservation of the first attempt; nothing unless admitted
     cells: tuple[Cell, ...]
-    model: str  # what it may ask; empty: the heuristic is what was asked for
+    model: str  # that the job asks; empty: the request is for the heuristic
     prompt_cap: int  # tokens
-    due: int = 0  # the tick whose boundary applies it; 0: it is put off or dropped
+    due: int = 0  # the tick whose boundary applies it; 0: it is deferred or dropped
     ahead: int = 0  # jobs of its kind and model that were in flight
     refused: str = ""  # the cell that had no room, or "too_slow", "draining" or "away"
     successor: JobKey | None = None  # the next trial of a deferred request
@@ -53,13 +53,13 @@ def admit(
     due: DueTicks,
     closed: str = "",
 ) -> list[Decided]:
-    """Decide a tick's requests in canonical order; what is admitted is held in `view`.
+    """Decide a tick's requests in canonical order, and hold the cost of admitted ones in `view`.
 
     Args:
-        offers_of: what a request may be given, the best first.
+        offers_of: the options of a request, the best first.
         last_served: the tick at which (kind, owner) was last admitted, -1 if never.
         due: the run's due ticks.
-        closed: why nothing at all is admitted; it is given as what refused.
+        closed: why the run admits nothing at all, given as the reason of each refusal.
     """
     ordered = sorted(
         requests,
@@ -88,7 +88,7 @@ def admit(
         else:
             decision, successor = degrade(kind.on_denied, request, fit.refused), None
             if decision == "deferred":
-                # Its ordinal then: those of one slot are tried again together, in the same order.
+                # The ordinal at that tick: requests of one slot are tried again together, in the same order.
                 successor = JobKey(tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
                 deferred[slot] += 1
             decided.append(
@@ -109,17 +109,17 @@ def admit(
 
 
 class Fit(NamedTuple):
-    """What a request can be given."""
+    """The option that a request gets."""
 
     offer: ModelOption
     due: int  # tick
-    refused: str  # why it cannot be had after all; "" where it can
+    refused: str  # why the option is not possible after all; "" if it is
 
 
 def first_fitting(
     view: BudgetView, key: JobKey, minute: int, request: Request, offers: Sequence[ModelOption], due: DueTicks
 ) -> Fit:
-    """Return the first offer that is in time and has room; where none is, the last one with what refused it."""
+    """Return the first option that is in time and has room; if none does, the last one with what refused it."""
     refused = ""
     for offer in offers:
         tick = due.asked(request, key.tick, offer)
@@ -134,7 +134,7 @@ def first_fitting(
 
 
 def hold(view: BudgetView, key: JobKey, minute: int, request: Request, fit: Fit, due: DueTicks) -> Decided:
-    """Admit a request with an offer that fits, and hold its cost."""
+    """Admit a request with an option that fits, and hold its cost."""
     offer = fit.offer
     cells = tuple(view.cells(key, minute))
     view.count(cells)
@@ -155,7 +155,7 @@ def hold(view: BudgetView, key: JobKey, minute: int, request: Request, fit: Fit,
 
 
 def degrade(policy: OnDenied, request: Request, refused: str) -> Decision:
-    """Return what becomes of a request that is refused; what would come too late now is not put off."""
+    """Return the decision on a refused request; a request that would now come too late is not deferred."""
     if policy == "drop":
         return "dropped"
     in_time = not request.within or request.within > DEFER_TICKS

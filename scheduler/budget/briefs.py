@@ -1,4 +1,4 @@
-"""What a host says of an owner when a job is made for it, and which tier a request deserves, both checked."""
+"""Checks of two functions of the host: its brief of an owner, and its rule for the tier of a request."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Any
 
 from memory.entry import MAX_TEXT
 from memory.errors import InputError, quoted
-from scheduler.config.tiers import TIERS, TierRule
+from scheduler.config.tiers import TIERS, Tier, TierRule
 from scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, reason
-from tasks.kind import Kind
+from tasks.job import Request
+from tasks.kind import Kind, Moment
 
 Brief = Callable[[str], Mapping[str, Any]]
 
-#: What built-in kinds and worlds read. A kind of the host's own names what it reads beyond that: `brief_keys`.
-MAX_METER = 1e15  # beyond that a number of JSON is no exact one
+MAX_METER = 1e15  # larger numbers are not exact in JSON
+#: Keys that built-in kinds and worlds read. A kind of the host's own names further ones in `brief_keys`.
 KEYS = ("location", "activity", "condition", "status", "free")
 
 
 def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
-    """Return the host's function with its answers checked.
+    """Return the host's `brief` with its answers checked.
 
     Raises:
-        InputError: when it is called: naming the owner and what is wrong, or that the function itself failed.
+        InputError: when the function is called, naming the owner and the fault, or the failure of the function itself.
     """
     further = [key for kind in kinds for key in getattr(kind, "brief_keys", ())]
     known = tuple(dict.fromkeys((*KEYS, *further)))
@@ -42,7 +43,7 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
 
 
 def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mapping[str, Any]:
-    """Return what a host says of an owner.
+    """Return a host's brief of an owner, checked.
 
     Raises:
         InputError: naming the owner, the key and what would be right.
@@ -65,13 +66,13 @@ def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mappin
 
 
 def checked_tier(tier_of: TierRule) -> TierRule:
-    """Return the host's rule with its answers checked.
+    """Return the host's `tier_of` with its answers checked.
 
     Raises:
-        InputError: when it is called: naming what it said, or that it failed.
+        InputError: when the rule is called, naming its answer or its failure.
     """
 
-    def tier(request: Any, moment: Any) -> Any:
+    def tier(request: Request, moment: Moment) -> Tier:
         what = f"the host's tier_of for a {request.kind} of {request.owner!a}"
         try:
             said = tier_of(request, moment)
@@ -80,7 +81,7 @@ def checked_tier(tier_of: TierRule) -> TierRule:
         except BaseException as error:
             raise InputError(f"{what} failed: {type(error).__name__}: {reason(error)}") from error
         if not isinstance(said, str) or said not in TIERS:
-            raise InputError(f"{what} said {quoted(said)}: 'routine' or 'strong' is meant")
+            raise InputError(f"{what} said {quoted(said)}: return 'routine' or 'strong'")
         return said
 
     return tier

@@ -1,11 +1,10 @@
 """Budget windows, and admission's view of them.
 
-A window is a period and its index ("tick:420", "day:3", "run:0"); it is part of every key, so nothing is ever
-reset. A cell is (window, scope). The view is changed only by the host, at boundaries, from what the journal
-says: an open job counts its reservation, an applied one its winning attempt's usage, one that ended without a
-result its whole reservation, until a boundary learns what it came to. So what is admitted never depends on who
-finished when, or on crashes, beyond what the journal says of it. Each admitted job counts once in the unit "jobs" of
-its cells, for good; that is in the view alone.
+A window is a period and its index ("tick:420", "day:3", "run:0"); it is part of every key, so nothing is ever reset. A
+cell is (window, scope). Only the host changes the view, at boundaries, by the facts of the journal: an open job counts
+its reservation, an applied one its winning attempt's usage, one that ended without a result its full reservation, until
+a boundary learns its usage. So admission never depends on the order in which jobs finish, or on crashes, beyond the
+facts of the journal. Each admitted job counts once in the unit "jobs" of its cells, for good; only the view holds that.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ NOTHING = Cost()
 
 
 class Cell(NamedTuple):
-    """Where a job is charged."""
+    """The account that a job is charged to."""
 
     window: str  # "tick:420", "day:3", "run:0"
     scope: str  # "run", "kind:plan", "owner:agent:isabella"
@@ -48,18 +47,18 @@ class Guarantee(NamedTuple):
 
 
 def amounts(cost: Cost) -> tuple[int, int, int]:
-    """A cost in the order of `UNITS`."""
+    """Return a cost in the order of `UNITS`."""
     return cost.calls, cost.tokens, cost.usd_micros
 
 
 def window_of(period: Period, tick: int, minute: int) -> str:
-    """The window of a period that a tick belongs to."""
+    """Return the window of a period that a tick belongs to."""
     index = {"tick": tick, "day": day_of(minute), "run": 0}[period]
     return f"{period}:{index}"
 
 
 def format_window(window: str) -> str:
-    """Return a window such as "day:0" as people read it: "day 1", "whole run", "tick 5"."""
+    """Return a window such as "day:0" in words: "day 1", "whole run", "tick 5"."""
     period, _, index = window.partition(":")
     if period == "run":
         return "whole run"
@@ -73,17 +72,17 @@ def format_cell(cell: str) -> str:
 
 
 def format_empty_pool(cell: str) -> str:
-    """Return that the retry pool of a cell, such as "tick:5 run calls", had no room for another attempt."""
+    """Return the refusal of a retry by a cell, such as "tick:5 run calls", in words."""
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
     return f"retry refused: {window.partition(':')[0]}.{scope}.{unit} retry pool is empty"
 
 
 def retry_pool(unit: LimitUnit, limit: int, share: float, least: int = 0) -> int:
-    """Return how much of a limit is kept for further attempts: of jobs nothing, as attempts are of a job.
+    """Return how much of a limit is kept for further attempts; none of jobs, as attempts belong to a job.
 
     Args:
-        least: of any limit above 1, unless the share is 0.
+        least: the least part of any limit above 1, unless the share is 0.
     """
     return 0 if unit == "jobs" or limit < 2 or share == 0 else max(least, int(limit * share))
 
@@ -94,10 +93,10 @@ def least_pool(created: bytes | None) -> int:
 
 
 def format_limit(limit: int, for_retries: int, figure: Callable[[int], str] = "{:,}".format) -> str:
-    """Return a limit as people read it: "10", or "8 + 2 for retries" where a part of it is only for further attempts.
+    """Return a limit in words: "10", or "8 + 2 for retries" if a part is only for further attempts.
 
     Args:
-        figure: how an amount is written.
+        figure: formats an amount.
     """
     return f"{figure(limit - for_retries)} + {figure(for_retries)} for retries" if for_retries else figure(limit)
 
@@ -110,8 +109,8 @@ def format_refusal(
     """Return the cell that refused a request, such as "day:0 run tokens", in words and with its limit.
 
     Args:
-        limit_of: the limit of a window, scope and unit.
-        pool_of: how much of a limit is kept for retries.
+        limit_of: returns the limit of a window, scope and unit.
+        pool_of: returns how much of a limit is kept for retries.
     """
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
@@ -122,7 +121,7 @@ def format_refusal(
 
 
 class BudgetView:
-    """What admission believes is held of each limit."""
+    """Admission's view of the amount held of each limit."""
 
     def __init__(
         self,
@@ -140,7 +139,7 @@ class BudgetView:
         self._changed: set[str] = set()
 
     def cells(self, key: JobKey, minute: int) -> list[Cell]:
-        """The cells that a job enqueued at `key.tick` is charged to: those with a limit, and those reports need."""
+        """Return the cells that a job of `key.tick` is charged to: those with a limit, and those of reports."""
         found = []
         for period in PERIODS:
             window = window_of(period, key.tick, minute)
@@ -152,7 +151,7 @@ class BudgetView:
         return found
 
     def pools(self, cells: Iterable[Cell]) -> list[Pool]:
-        """The retry pools of those cells that have limits."""
+        """Return the retry pools of those cells that have limits."""
         return [
             Pool(cell.window, cell.scope, index, self._pool(unit, limit))
             for cell in cells
@@ -161,7 +160,7 @@ class BudgetView:
         ]
 
     def room(self, period: Period, scope: str, unit: LimitUnit) -> int | None:
-        """Return what admission may give out of a limit: all but its retry pool; None where there is no limit."""
+        """Return what admission may give out of a limit, which is all but its retry pool; None without a limit."""
         limit = self.table.of(period, scope, unit)
         return None if limit is None else limit - self._pool(unit, limit)
 
@@ -169,7 +168,7 @@ class BudgetView:
         return retry_pool(unit, limit, self.retry_share, self.least_pool)
 
     def refusal(self, key: JobKey, minute: int, cost: Cost) -> str | None:
-        """The first cell that has no room for a first attempt of this cost, as "window scope unit", or None."""
+        """Return the first cell without room for a first attempt of this cost, as "window scope unit", or None."""
         for cell in self.cells(key, minute):
             for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
                 room = self.room(cell.period, cell.scope, unit) if amount else None
@@ -178,14 +177,14 @@ class BudgetView:
         return None
 
     def describe_limit(self, cell: str) -> str:
-        """Return a cell that refused, in words and with its limit."""
+        """Return a refusing cell in words, with its limit."""
         return format_refusal(cell, self.table.limit_of, self._pool)
 
     def _demand(self, cell: Cell, unit: LimitUnit, kind: str, minute: int, amount: int, room: int) -> int:
-        """What would be held or promised of a limit if `amount` were added for `kind`.
+        """Return the amount that would be held or promised of a limit if `amount` were added for `kind`.
 
         In a day's window of the whole run this is the sum over kinds of max(held, guarantee), so that others borrow
-        only what a kind will not need any more; elsewhere it is what is held.
+        only the share that a kind no longer needs; elsewhere it is the amount held.
         """
         held = self.get(cell, unit)
         if cell.scope != "run" or cell.period != "day":
@@ -199,18 +198,18 @@ class BudgetView:
         return total + held - named + (0 if kind in self._guarantees else amount)
 
     def get(self, cell: Cell, unit: LimitUnit) -> int:
-        """What is held of a cell."""
+        """Return the amount held in a cell."""
         return self.held.get(f"{cell.window}|{cell.scope}|{unit}", 0)
 
     def count(self, cells: Iterable[Cell]) -> None:
-        """Count a job that is admitted."""
+        """Count an admitted job."""
         for cell in cells:
             field = f"{cell.window}|{cell.scope}|jobs"
             self.held[field] = self.held.get(field, 0) + 1
             self._changed.add(field)
 
     def move(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
-        """A job that counted as `before` counts as `after` from now on."""
+        """Count a job as `after` instead of `before` from now on."""
         for cell in cells:
             for unit, old, new in zip(UNITS, amounts(before), amounts(after), strict=True):
                 if new != old:
@@ -219,12 +218,12 @@ class BudgetView:
                     self._changed.add(field)
 
     def correct(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
-        """Move an ended job from `before` to `after`, in those of its cells that were not forgotten meanwhile."""
+        """Move an ended job from `before` to `after`, in those of its cells that are still kept."""
         kept = [c for c in cells if any(f"{c.window}|{c.scope}|{unit}" in self.held for unit in UNITS)]
         self.move(kept, before, after)
 
     def forget(self, window: str) -> list[str]:
-        """Drop a closed window; returns the fields dropped."""
+        """Drop a closed window and return the dropped fields."""
         fields = sorted(field for field in self.held if field.startswith(window + "|"))
         for field in fields:
             del self.held[field]
@@ -232,7 +231,7 @@ class BudgetView:
         return fields
 
     def take_changes(self) -> list[tuple[str, int]]:
-        """Fields changed since the last call, with their values, in order."""
+        """Return the fields changed since the last call with their values, sorted."""
         changed = [(field, self.held[field]) for field in sorted(self._changed)]
         self._changed.clear()
         return changed

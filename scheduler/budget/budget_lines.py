@@ -26,23 +26,23 @@ class BudgetLine(msgspec.Struct, frozen=True, kw_only=True):
     reserved: int  # in flight: by jobs that are open, and attempts whose usage has not arrived
     spent: int
     overrun: int
-    for_retries: int = 0  # of the limit: what only further attempts may use
-    retried: int = 0  # of what is reserved and spent: by attempts before the newest, out of what is for retries
-    held: int = 0  # admission counts it, and it is neither reserved nor spent: see `budget_lines`
+    for_retries: int = 0  # part of the limit that only further attempts may use
+    retried: int = 0  # part of reserved and spent: by attempts before the newest, out of the retry pool
+    held: int = 0  # admission counts it, but it is neither reserved nor spent: see `budget_lines`
 
     @property
     def counted(self) -> int:
-        """What admission counts against all of the limit but what is for retries."""
+        """Return what admission counts against the limit without its retry pool."""
         return self.reserved + self.spent - self.retried + self.held
 
     @property
     def room(self) -> int:
-        """What admission may give out of the limit."""
+        """Return what admission may give out of the limit."""
         return (self.limit or 0) - self.for_retries
 
 
 class LimitInForce(msgspec.Struct, frozen=True, kw_only=True):
-    """One limit, as the settings name it."""
+    """One limit, by its name in the settings."""
 
     name: str
     limit: int
@@ -50,10 +50,10 @@ class LimitInForce(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pools(NamedTuple):
-    """How much of its limits a run keeps for retries."""
+    """The parts of its limits that a run keeps for retries."""
 
     share: float
-    least: int = 0  # of any limit above 1
+    least: int = 0  # the least part of any limit above 1
 
     def of(self, unit: LimitUnit, limit: int | None) -> int:
         """Return the part of a limit that only further attempts may use."""
@@ -64,36 +64,35 @@ NO_POOLS = Pools(0.0)
 
 
 class Limits(Protocol):
-    """What says the limit of a cell: a table, or a history of tables."""
+    """The source of the limit of a cell: a table, or a history of tables."""
 
     def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """The limit of a cell of the accounts; None where there is none."""
+        """Return the limit of a cell of the accounts; None without one."""
 
 
 def pools_of(client: Redis, prefix: str) -> Pools:
-    """Return what a run keeps of its limits for retries."""
+    """Return the parts of its limits that a run keeps for retries."""
     state: Any = client.hmget(prefix + "state", "settings", "created")
     return Pools(_kept_share(state[0]), least_pool(state[1]))
 
 
-@lru_cache(maxsize=8)  # whoever watches a run asks at every tick, and settings take milliseconds to make
+@lru_cache(maxsize=8)  # a watcher reads it at every tick, and settings take milliseconds to create
 def _kept_share(settings: bytes) -> float:
     return kept_settings(settings).retry_share
 
 
 def limits_in_force(table: LimitTable, pools: Pools) -> list[LimitInForce]:
-    """Return the limits of a table, in order."""
+    """Return the limits of a table, sorted."""
     return [
         LimitInForce(name=name.text(), limit=limit, for_retries=pools.of(name.unit, limit)) for name, limit in table
     ]
 
 
 def budget_lines(client: Redis, prefix: str, limits: Limits) -> list[BudgetLine]:
-    """Return the accounts of every window that is kept, and how many jobs admission has given out of it.
+    """Return the accounts of every kept window, and how many jobs admission has given out of it.
 
-    What is held beyond what is reserved and spent are reservations of jobs whose results wait for their due ticks, or
-    that ended before it was known what they used, until a boundary learns it; and what calls would have cost that an
-    identical one has saved.
+    `held` are the reservations of jobs whose results wait for their due ticks, or that ended before their usage was
+    known, until a boundary learns it; and the cost of calls that an identical one has saved.
     """
     listed: Any = client.smembers(prefix + "windows")
     kept: Any = client.hgetall(prefix + "view")
@@ -104,7 +103,7 @@ def budget_lines(client: Redis, prefix: str, limits: Limits) -> list[BudgetLine]
 
 
 def jobs_of(view: Mapping[str, int]) -> Accounts:
-    """Return the jobs that admission has given out, by its view, as if they were accounts."""
+    """Return the jobs that admission has given out, by its view, in the form of accounts."""
     found: Accounts = {}
     for field, count in view.items():
         window, scope, unit = field.split("|", 1)[0], *field.split("|", 1)[1].rsplit("|", 1)
@@ -126,10 +125,10 @@ def accounts_of(windows: Mapping[str, Any]) -> Accounts:
 def lines_of(
     accounts: Accounts, limits: Limits, pools: Pools = NO_POOLS, view: Mapping[str, int] | None = None
 ) -> list[BudgetLine]:
-    """Return accounts as lines, in order.
+    """Return accounts as lines, sorted.
 
     Args:
-        view: what admission counts, by field; without it nothing is said to be held.
+        view: the amounts that admission counts, by field; without it `held` is 0.
     """
     order: dict[str, int] = {unit: index for index, unit in enumerate(LIMIT_UNITS)}
     lines: list[BudgetLine] = []

@@ -1,9 +1,8 @@
-"""When a budget window runs out, if spending goes on as it has so far.
+"""Forecasts of when a budget window runs out, if spending goes on as so far.
 
-Everything is in game time: a window's pace compares the share of its room that is used with the share of its time that
-has passed, so 1.0 lasts exactly to its end. Room is what first attempts may take, the limit without its retry pool, and
-used is what admission counts: where the room ends, jobs begin to be refused, and that is what an operator wants to see
-coming.
+Everything is in game time: a window's pace compares the used share of its room with the passed share of its time, so a
+pace of 1.0 lasts exactly to its end. Room is the limit without its retry pool, and used is the amount that admission
+counts: at the end of the room admission begins to refuse jobs, which an operator wants to see coming.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ Outlook = Literal["full", "runs out", "lasts"]
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of one limit."""
+    """The forecast of one limit."""
 
-    room: int  # of the limit, what first attempts may take
-    share: float  # reserved and spent, of the limit; above 1 by what was overrun
-    rate: float  # what admission counts, an hour of game time
+    room: int  # part of the limit that first attempts may take
+    share: float  # of the limit that is reserved and spent; above 1 by overruns
+    rate: float  # amount that admission counts in an hour of game time
     pace: float | None  # None: the window is a tick, or the run, whose end is not known
     out_at: int | None  # game time in total minutes at which the room is used up; None: not within the window
     outlook: Outlook

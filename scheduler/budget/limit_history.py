@@ -1,4 +1,4 @@
-"""The limits that were in force, and since when: what status shows, what admission asks, what the auditor checks."""
+"""The history of a run's limits, which status shows, admission reads and the auditor checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LimitChange(msgspec.Struct, frozen=True):
 
 
 class LimitHistory:
-    """The table that a run began with, and the tables that operators made of it."""
+    """The table that a run began with, and the tables that operators have set since."""
 
     def __init__(self, first: LimitTable, changes: tuple[LimitChange, ...] = ()) -> None:
         self.first = first
@@ -26,11 +26,11 @@ class LimitHistory:
 
     @property
     def now(self) -> LimitTable:
-        """The limits in force."""
+        """Return the limits in force."""
         return self._tables[-1] if self._tables else self.first
 
     def with_limit(self, name: str, value: int | None, *, tick: int, minute: int) -> LimitHistory:
-        """The same with one limit set, or taken away by None, from the admission of `tick` on."""
+        """Return the history with one limit set, or removed by None, from the admission of `tick` on."""
         limits = {limit.text(): amount for limit, amount in self.now}
         if value is None:
             limits.pop(name, None)
@@ -40,11 +40,10 @@ class LimitHistory:
         return LimitHistory(self.first, (*earlier, LimitChange(tick, minute, limits)))
 
     def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """The highest limit that a window was ever under; None when at some time there was none.
+        """Return the highest limit that a window was ever under; None if at some time there was none.
 
-        Nothing is taken back when a limit is lowered: what was spent and reserved until then stays, so that this is
-        what a window can never hold more than. "day:3" was under the tables in force from its first minute on, "tick:7"
-        under that of its own tick.
+        A lowered limit takes nothing back: earlier spending and reservations stay, so a window can never hold more than
+        this. "day:3" was under the tables in force from its first minute on, "tick:7" under that of its own tick.
         """
         values = [table.limit_of(window, scope, unit) for table in self._tables_over(window)]
         limits = [value for value in values if value is not None]
@@ -52,7 +51,7 @@ class LimitHistory:
 
     @property
     def ever(self) -> LimitTable:
-        """Every limit that was ever set, at its latest value."""
+        """Return every limit that was ever set, at its latest value."""
         return LimitTable({name.text(): value for table in (self.first, *self._tables) for name, value in table})
 
     def _tables_over(self, window: str) -> list[LimitTable]:
@@ -69,7 +68,7 @@ class LimitHistory:
 
 
 def normal_name(name: str) -> str:
-    """A limit's name in full: "day.tokens" is "day.run.tokens".
+    """Return a limit's full name: "day.tokens" is "day.run.tokens".
 
     Raises:
         LimitError: naming the part that is not known.
@@ -78,7 +77,7 @@ def normal_name(name: str) -> str:
 
 
 def kind_of_limit(name: str) -> str | None:
-    """The kind that a limit is for, if it is for one."""
+    """Return the kind that a limit is for, if it is for one."""
     limit: LimitName = parse_limit_name(name)
     kind = limit.scope.removeprefix("kind:")
     return kind if limit.scope.startswith("kind:") and kind != "*" else None

@@ -1,10 +1,10 @@
-"""Repairs: what is left of a day's budget near its end goes to the most valuable provisional entries of that day.
+"""Repairs: the rest of a day's budget near its end goes to the most valuable provisional entries of that day.
 
 A provisional entry was made by a heuristic because budget, time or the model ran out. Its repair is a new job of the
 same kind, charged to the windows of its own tick, admitted only after everything else and only where it fits; its
 result replaces the entry (and is stale if that is gone). A repair without a model's result changes nothing, and its
-owner is left alone until the next day. Where no model is asked there is nothing to repair: a heuristic that was denied
-says the same as one that was admitted.
+owner is left alone until the next day. Without a model there is nothing to repair: a denied heuristic writes the same
+as an admitted one.
 
 The most important goes first, then the oldest. A plan is repaired only while half a day of it is left. Summaries are
 repaired where they stand for a conversation whose lines are still kept.
@@ -27,11 +27,11 @@ from scheduler.config.tiers import ModelOption
 from scheduler.latency.due_ticks import TOO_SLOW, DueTicks
 from tasks.job import JobKey, Request
 
-EVERY = 10  # game minutes between two looks
-AT_ONCE = 2  # repairs asked for at one look: what comes later that day finds budget too
+EVERY = 10  # game minutes between two rounds of repairs
+AT_ONCE = 2  # repairs in one round, so that later requests of the day find budget too
 FAILED = "repair.failed"  # counter of a head: the game day after the one on which a repair of the owner failed
 WORTH_PLANNING = 12 * 60  # game minutes
-ENOUGH = 3  # observations; with fewer a reflection says what there is to say
+ENOUGH = 3  # observations; fewer leave a model nothing to add
 MOST = 300  # observations that a reflection's repair may read
 _PRIORITY = -1
 
@@ -41,16 +41,16 @@ class RepairRefused(CogitateError, ValueError):
 
 
 def is_time(minute: int, before: int, start: int) -> bool:
-    """Whether to look for repairs at game time `minute`, the tick before being at `before`.
+    """Return whether repairs are due at game time `minute`, the previous tick being at `before`.
 
     Args:
-        start: minutes after 00:00 from which there are repairs.
+        start: minutes after 00:00 from which repairs are due.
     """
     return minute % DAY >= start and minute // EVERY != before // EVERY
 
 
 def repairs(streams: Mapping[str, Stream], minute: int) -> list[Request]:
-    """The repairs that are possible now, the most valuable first."""
+    """Return the repairs that are possible now, the most valuable first."""
     found: list[tuple[tuple[int, int, str, int], Request]] = []
     for owner, stream in streams.items():
         if stream.head.counters.get(FAILED, 0) > day_of(minute):
@@ -73,11 +73,11 @@ def admit_repairs(
     busy: Callable[[str, str], bool],
     due: DueTicks,
 ) -> list[Decided]:
-    """The repairs of this tick, held in `view`: at most `AT_ONCE`, and only where there is room for them.
+    """Return the repairs of this tick, held in `view`: at most `AT_ONCE`, and only those that fit.
 
     Args:
-        offers_of: what a request may be given, the best first.
-        busy: whether a job of (kind, owner) is open, waits to be tried again, or was decided in this tick.
+        offers_of: the options of a request, the best first.
+        busy: whether a job of (kind, owner) is open, waits for another trial, or was decided in this tick.
         due: the run's due ticks.
     """
     found: list[Decided] = []
@@ -107,10 +107,10 @@ def admit_retry(
     busy: Callable[[str, str], bool],
     due: DueTicks,
 ) -> Decided:
-    """The repair of one of these entries that an operator asked for, held in `view`. Arguments as in `admit_repairs`.
+    """Return the repair that an operator requested of one of these entries. Arguments as in `admit_repairs`.
 
     Raises:
-        RepairRefused: saying why there is none.
+        RepairRefused: saying why no repair is possible.
     """
     if owner not in streams:
         raise RepairRefused(f"{owner} has left the run")
@@ -137,7 +137,7 @@ def admit_retry(
 
 
 def given_up(owner: str, minute: int) -> SetCounter:
-    """The effect of a repair that came to nothing."""
+    """Return the effect of a failed repair."""
     return SetCounter(owner=owner, name=FAILED, value=day_of(minute) + 1)
 
 
@@ -156,7 +156,7 @@ def _repair(stream: Stream, entry: Entry, minute: int) -> Request | None:
 
 
 def _reflected(stream: Stream, reflection: Entry) -> tuple[int, ...]:
-    """What was observed between the reflection before and this one, archived entries included."""
+    """Return the observations between the previous reflection and this one, archived entries included."""
     numbers: list[int] = []
     for number in range(reflection.number - 1, 0, -1):
         entry = stream.entries.get(number)

@@ -1,4 +1,4 @@
-"""From settings to the rules of a run: which model a kind asks, what an attempt may cost, when its result is due."""
+"""The rules of a run, from its settings: which model a kind asks, what an attempt may cost, when its result is due."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ from tasks.registry import UnknownKind, register_builtin
 
 @dataclass(frozen=True, kw_only=True)
 class ThrottleRules:
-    """How a run throttles."""
+    """The rules by which a run throttles."""
 
-    auto: bool = True  # the controller decides; otherwise only operators do
+    auto: bool = True  # the controller sets the cadence; otherwise only operators do
     interval: int = 60  # game minutes between two steps of the controller
     least: int = FULL // 8  # the slowest cadence that it sets, in thousandths
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """How this run turns requests into jobs."""
+    """The rules by which a run turns requests into jobs."""
 
     kinds: Sequence[Kind]
     offers_of: Callable[[Kind, Tier], Sequence[ModelOption]]  # at least one, the tier's own first, then down the ladder
-    latency_of: Callable[[Kind], int]  # ticks from admission to due, where they are fixed
+    latency_of: Callable[[Kind], int]  # fixed ticks from admission to due
     brief: Callable[[str], Mapping[str, Any]]
     bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that follow the model's latency
     tier_of: TierRule = usual_tier
-    disabled: frozenset[str] = frozenset()  # kinds that are never due and may not be asked for
-    rate_share: float = 0.0  # of entries without a rating: those that a model is asked about
+    disabled: frozenset[str] = frozenset()  # kinds that are never due and refused on request
+    rate_share: float = 0.0  # share of unrated entries that a model rates
     repair_from: int = 1440  # minutes after 00:00 from which provisional entries are repaired; 1440: never
     throttle: ThrottleRules = ThrottleRules()
-    coalesce: bool = True  # count repeats of an observation on the entry they repeat, instead of storing them
-    max_text: int = MAX_TEXT  # characters of what is observed
-    waits: bool = True  # boundaries wait for what is due: nothing may depend on how far a worker was
+    coalesce: bool = True  # count a repeated observation on the first entry instead of storing it
+    max_text: int = MAX_TEXT  # characters of an observation
+    waits: bool = True  # boundaries wait for due results, so nothing depends on a worker's progress
 
     def kind_of(self, name: str) -> Kind:
-        """The kind of that name.
+        """Return the kind of that name.
 
         Raises:
-            UnknownKind: when this process does not know it, although the run does.
+            UnknownKind: when this process has not registered it, although the run has jobs of it.
         """
         for kind in self.kinds:
             if kind.name == name:
@@ -65,14 +65,14 @@ class Rules:
         raise UnknownKind(f"this run has jobs of kind {name!r}: register that kind before the run is opened")
 
     def model_of(self, kind: Kind) -> str:
-        """The model that a kind asks in the ordinary way; empty: the heuristic is what is asked for."""
+        """Return the model that a kind usually asks; empty: it uses its heuristic."""
         return self.offers_of(kind, "routine")[0].model
 
     def offers(self, request: Request, moment_of: Callable[[str], Moment]) -> Sequence[ModelOption]:
-        """What a request may be given, the best first.
+        """Return the options of a request, the best first.
 
         Args:
-            moment_of: an owner as it is now.
+            moment_of: returns an owner's present state.
         """
         kind = self.kind_of(request.kind)
         if len(strong := self.offers_of(kind, "strong")) == 1:
@@ -81,21 +81,21 @@ class Rules:
         return strong if tier == "strong" else self.offers_of(kind, "routine")
 
     def models_of(self, name: str) -> Sequence[str]:
-        """Return the models that the kind of that name may ask; one that is empty asks none."""
+        """Return the models that the kind of that name may ask; an empty name stands for the heuristic."""
         kind = self.kind_of(name)
         return tuple(dict.fromkeys(offer.model for tier in TIERS for offer in self.offers_of(kind, tier)))
 
     def latency(self, name: str) -> int:
-        """Ticks from enqueue to due of the kind of that name, where they are fixed."""
+        """Return the fixed ticks from enqueue to due of the kind of that name."""
         return max(1, self.latency_of(self.kind_of(name)))
 
 
-ASKED_AHEAD = ("plan",)  # kinds that ask on the evening before, where due ticks follow the models
-LEAST_PROMPT = 1_000  # tokens; the longest of our templates takes about as much without any memories
+ASKED_AHEAD = ("plan",)  # kinds requested on the evening before, if due ticks follow the models
+LEAST_PROMPT = 1_000  # tokens; about the longest built-in template without memories
 
 
 def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: TierRule = usual_tier) -> Rules:
-    """How a run with these settings turns requests into jobs."""
+    """Return the rules of a run with these settings."""
     models = settings.model_table()
 
     def offers(kind: Kind, tier: Tier) -> Sequence[ModelOption]:
@@ -133,7 +133,7 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
 
 
 def _bounds(kind: Kind, settings: Settings) -> Bounds | None:
-    """Between which ticks a kind's results may be due; None: they are due after a fixed number."""
+    """Return the ticks between which a kind's results may be due; None: they are due after a fixed number."""
     if not settings.adapts() or not kind.output_cap or kind.name in settings.latency:
         return None
     least, most = (minutes / settings.minutes_per_tick for minutes in bounds(kind))
@@ -144,14 +144,14 @@ def _bounds(kind: Kind, settings: Settings) -> Bounds | None:
 
 
 def _offer(kind: Kind, model: Model) -> ModelOption:
-    """What a kind may ask of a model: the usual prompt, or what the answer leaves of the model's context."""
+    """Return a kind's option of a model: the usual prompt, or the rest of the model's context after the answer."""
     prompt_cap = min(kind.prompt_cap, model.context - kind.output_cap) if model.context else kind.prompt_cap
     return ModelOption(model.name, prompt_cap, upper_bound(model, prompt_cap, kind.output_cap))
 
 
 def view_of(settings: Settings) -> BudgetView:
-    """An empty view of the limits in force."""
-    # What is asked for on the evening before is of that evening's budget: no last call leaves its share to others.
+    """Return an empty view of the limits in force."""
+    # Requests on the evening before use that evening's budget: no last call leaves its share to others.
     ahead = ASKED_AHEAD if settings.adapts() else ()
     guarantees = {
         kind: Guarantee(share, DAY if kind in ahead else settings.last_call.get(kind, DAY))
@@ -161,14 +161,14 @@ def view_of(settings: Settings) -> BudgetView:
 
 
 def throttle_rules(settings: Settings) -> ThrottleRules:
-    """How a run with these settings throttles reflections."""
+    """Return the rules of throttling of a run with these settings."""
     return ThrottleRules(
         auto=settings.throttle_auto, interval=settings.throttle_interval, least=round(settings.throttle_least * FULL)
     )
 
 
 def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int) -> Facts:
-    """The constants of a run with these settings."""
+    """Return the constants of a run with these settings."""
     return Facts(
         locations=tuple(locations),
         limits=settings.memory_limits(),
@@ -184,17 +184,17 @@ def use_prompts(settings: Settings) -> None:
     """Have the built-in kinds of this process read the settings' own templates first, if there are any.
 
     Raises:
-        prompts.render.TemplateError: when the folder is missing, or a template is broken.
+        TemplateError: when the folder is missing, or a template is broken.
     """
     if settings.prompts is not None:
         register_builtin(settings.prompts)
 
 
 def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """Check that limits, guarantees and due ticks are for kinds that exist: others would be kept in silence for ever.
+    """Check that limits, guarantees and due ticks are for existing kinds; others would have no effect, unnoticed.
 
     Raises:
-        ConfigurationError: naming the setting, the kind and those that there are.
+        ConfigurationError: naming the setting, the kind and the existing kinds.
     """
     known = {kind.name for kind in kinds}
     limited = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
@@ -226,10 +226,10 @@ def strangers(settings: Settings, owners: Container[str]) -> list[str]:
 
 
 def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """Tiers of a kind that does not exist, and models that are too small for what kinds ask.
+    """Check that tiers name kinds that exist, and that models are large enough for their kinds.
 
     Raises:
-        ConfigurationError: naming the kind, and the model.
+        ConfigurationError: naming the kind and the model.
     """
     known = {kind.name for kind in kinds}
     for unknown in sorted(settings.kind_tiers.keys() - known):
@@ -248,10 +248,10 @@ def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
 
 
 def check_spending(settings: Settings) -> None:
-    """A model is called only with a limit for the whole run.
+    """Check that a run that calls a model has a limit for the whole run.
 
     Raises:
-        ConfigurationError: when a model is asked for without one.
+        ConfigurationError: when there is none.
     """
     table = settings.limit_table()
     if settings.llm == "openai" and not table.limited("run", "run"):

@@ -1,9 +1,9 @@
-"""What operators can ask of a run while it goes on, as it is written to the ledger and to the journal.
+"""The controls that operators send to a run while it goes on, as the ledger and the journal hold them.
 
-A request lies in the list `controls` of the run until a host has taken it: the host is shown the list with the steps it
-takes anyway, validates each request, and applies it with the tick that it commits next, in the order of the list. The
-same step removes it from the list, writes the answer and the journal's line. So each request is applied exactly once,
-whoever crashes when, and without a host it waits for the next.
+A request lies in the list `controls` of the run until a host takes it: the host receives the list with its ordinary
+steps, validates each request, and applies it with the tick that it commits next, in the order of the list. The same
+step removes it from the list and writes the answer and the journal's line. So each request is applied exactly once,
+whatever crashes, and without a host it waits for the next one.
 """
 
 from __future__ import annotations
@@ -15,70 +15,70 @@ import msgspec
 
 FULL = 1000  # a kind's usual cadence, in thousandths
 
-#: What a host does: goes on; waits at the boundary; admits nothing more, and has left when no admitted job was open any
-#: more (whoever takes the run then goes on as usual); has ended the run for good.
+#: The mode of a host: it goes on; waits at the boundary; admits nothing more; has left after that, when no admitted job
+#: was open any more (the next host goes on as usual); has ended the run for good.
 Mode = Literal["running", "paused", "draining", "drained", "cancelled"]
 
 
 class SetLimit(msgspec.Struct, frozen=True, tag="limit"):
-    """A limit of the budget, from the next admission on."""
+    """A request to set a limit of the budget, from the next admission on."""
 
     name: str  # "period.scope.unit"
     value: int | None  # None: no limit
 
 
 class SetCadence(msgspec.Struct, frozen=True, tag="throttle"):
-    """How often a kind thinks, in thousandths of its usual cadence."""
+    """A request to set a kind's cadence, in thousandths of the usual one."""
 
     kind: str
-    factor: int | None = None  # 0: not at all; None: as it is
-    pinned: bool | None = None  # True: the controller leaves it alone; None: as it is
+    factor: int | None = None  # 0: never; None: unchanged
+    pinned: bool | None = None  # True: the controller leaves it alone; None: unchanged
 
 
 class SetMode(msgspec.Struct, frozen=True, tag="mode"):
-    """What the host is to do."""
+    """A request to set the mode of the host."""
 
     mode: Literal["running", "paused", "draining", "cancelled"]
 
 
 class Retry(msgspec.Struct, frozen=True, tag="retry"):
-    """Ask a model again for what a job had to leave to its heuristic."""
+    """A request to ask a model again for a result that a heuristic made."""
 
-    job: str  # its key
+    job: str  # key of the job
     owner: str
-    numbers: tuple[int, ...]  # the entries that it appended
+    numbers: tuple[int, ...]  # the entries that the job appended
 
 
 Control = SetLimit | SetCadence | SetMode | Retry
 
 
 class ControlRequest(msgspec.Struct, frozen=True):
-    """One request as it lies in the list."""
+    """One request of an operator, as it lies in the list."""
 
     id: str
     control: Control
 
 
 class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of a request, kept for those who wait for it and in the notes of the journal."""
+    """The host's answer to a request, kept for waiting operators and in the notes of the journal."""
 
     id: str
-    tick: int  # that applied or refused it
+    tick: int  # in which the host applied or refused it
     control: Control
     refused: str = ""  # why it was not applied
-    job: str = ""  # of a retry: the key of the new job
+    job: str = ""  # for a retry: the key of the new job
 
 
 _ASKED = msgspec.json.Decoder(ControlRequest)
 
 
 def read_asked(raw: Iterable[bytes]) -> list[ControlRequest | None]:
-    """The requests in a list of the ledger; None where one cannot be read, so that it is removed with the others."""
+    """Return the requests of a list in the ledger; None for an unreadable one, which is removed with them."""
     return [_read(item) for item in raw]
 
 
 def wanted_mode(asked: Sequence[ControlRequest | None]) -> Mode | None:
-    """The mode that the latest of these requests asks for, if any does."""
+    """Return the mode that the latest of these requests sets, if any does."""
     modes = [item.control.mode for item in asked if item is not None and isinstance(item.control, SetMode)]
     return modes[-1] if modes else None
 

@@ -1,8 +1,8 @@
 """Endpoints and models as they are configured, and a model as a run keeps it.
 
-An endpoint is where calls go: its key, and what it allows. It is the affair of this machine's configuration and never
-enters the ledger. A model is what a job names: it has prices, and the run keeps it, so that every worker charges the
-same whatever its own configuration says.
+An endpoint is a server that takes calls, with its key and its limits. It belongs to this machine's configuration and
+never enters the ledger. A job names a model: it has prices, and the run keeps it, so that every worker charges the same
+whatever its own configuration is.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Endpoint(BaseModel):
     api_key_variable: str = "OPENAI_API_KEY"
     concurrency: int | None = Field(None, ge=1)  # calls in flight, of all workers together
     requests_per_minute: int | None = Field(None, ge=1)  # of all workers together
-    burst: int = Field(0, ge=0)  # requests that it lets come ahead of that limit's even pace
-    tokens_per_minute: int | None = Field(None, ge=1)  # reserved and then used, of all workers together
+    burst: int = Field(0, ge=0)  # requests that may come ahead of that limit's even pace
+    tokens_per_minute: int | None = Field(None, ge=1)  # reserved first, then used, of all workers together
 
 
 class ModelSettings(BaseModel):
@@ -37,9 +37,9 @@ class ModelSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     endpoint: str = DEFAULT
-    model: str  # as the endpoint calls it
+    model: str  # the endpoint's name for it
     input_price: int = Field(0, ge=0)  # micro-dollars per million tokens
-    cached_input_price: int | None = Field(None, ge=0)  # None: as other input
+    cached_input_price: int | None = Field(None, ge=0)  # None: the input price
     output_price: int = Field(0, ge=0)  # reasoning included
     context: int | None = Field(None, ge=256)  # tokens of prompt and answer together
     seed: int | None = Field(None, ge=0, le=2**31 - 1)  # sent with each request; None: the endpoint chooses
@@ -52,7 +52,7 @@ class ModelSettings(BaseModel):
         return value
 
     def kept_as(self, name: str) -> Model:
-        """The model as a run keeps it under this name."""
+        """Return the model as a run keeps it under this name."""
         cached = self.input_price if self.cached_input_price is None else self.cached_input_price
         return Model(
             name=name,
@@ -69,21 +69,21 @@ class ModelSettings(BaseModel):
 class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A model as a run keeps it and a job names it."""
 
-    name: str  # as jobs, the journal and tiers call it
-    model: str  # as its endpoint calls it
+    name: str  # its name in jobs, journal and tiers
+    model: str  # its endpoint's name for it
     endpoint: str = DEFAULT
     input_price: int = 0  # micro-dollars per million tokens
     cached_input_price: int = 0
     output_price: int = 0
     context: int = 0  # tokens; 0: not known
-    seed: int | None = None  # what its sampling starts from, where the endpoint heeds it
+    seed: int | None = None  # seed of its sampling, if the endpoint supports it
 
 
 def check_name(name: str) -> str:
-    """The name, if an endpoint or a model can be called so in the configuration.
+    """Return the name of an endpoint or a model, checked.
 
     Raises:
-        ValueError: when it cannot.
+        ValueError: when it is no valid name.
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name[:80]!r} names no endpoint or model: use lower-case letters, digits, '.', '_' or '-'")

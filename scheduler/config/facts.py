@@ -1,4 +1,4 @@
-"""What is said once about a run and never changes: places, limits, the length of a tick."""
+"""The constants of a run: places, limits, the length of a tick."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     minutes_per_tick: int = 1
     start_minute: int = 0  # game time of tick 0
     morning: int = 360
-    act_interval: int = 0  # ticks; 0: agents are not asked to choose an action
+    act_interval: int = 0  # ticks; 0: agents choose no actions
     names: dict[str, str] = msgspec.field(default_factory=dict)
-    models: tuple[Model, ...] = ()  # those that jobs may name; none: nobody is asked
+    models: tuple[Model, ...] = ()  # models that jobs may name; none: jobs use heuristics
 
     def model(self, name: str) -> Model | None:
-        """The model of that name, or None."""
+        """Return the model of that name, or None."""
         return next((model for model in self.models if model.name == name), None)
 
     def world(self) -> WorldFacts:
-        """The same as kinds of job see it."""
+        """Return the constants that kinds of job see."""
         return WorldFacts(
             locations=self.locations,
             limits=self.limits,
@@ -38,5 +38,5 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def minute(self, tick: int) -> int:
-        """Game time of a tick, total minutes."""
+        """Return the game time of a tick, in total minutes."""
         return self.start_minute + tick * self.minutes_per_tick

@@ -7,7 +7,7 @@ import json
 from scheduler.config.endpoints import ModelSettings
 from scheduler.config.settings import Settings
 
-#: Settings that a run is created with and keeps: on resume they go before the environment's.
+#: Settings that a run is created with and keeps: on resume they override the environment's.
 KEPT = frozenset(
     {
         "llm", "model", "models", "tiers", "kind_tiers", "input_price", "output_price", "minutes_per_tick", "morning",
@@ -24,12 +24,12 @@ KEPT = frozenset(
 
 
 def keep_settings(settings: Settings) -> str:
-    """The settings that a run keeps, as they are stored with it."""
+    """Return the settings that a run keeps, in their stored form."""
     return settings.model_dump_json(include=set(KEPT))
 
 
 def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
-    """The settings that a run was created with; everything else as in `over`, or as the environment says."""
+    """Return the settings that a run was created with; all others come from `over` or the environment."""
     kept = json.loads(raw)
     models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
     return (over or Settings()).model_copy(update=kept | {"models": models})

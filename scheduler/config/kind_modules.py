@@ -1,4 +1,4 @@
-"""Kinds of job of the host's own, known to the host and to every worker by the same setting."""
+"""Modules with the host's own kinds of job, which host and workers import by the same setting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.kind_check import KindError
 
 
 def load_kinds(settings: Settings) -> None:
-    """Import the modules that `settings.kinds` names; each registers its kinds with `tasks.registry.register`.
+    """Import the modules of `settings.kinds`; each registers its kinds with `tasks.registry.register`.
 
     Raises:
         ConfigurationError: naming the module that cannot be imported or registers a wrong kind, and why.
@@ -24,10 +24,10 @@ def load_kinds(settings: Settings) -> None:
                 f"kinds: {module!r} cannot be imported ({error}); host and workers must both be able to"
             ) from error
         except KindError as error:
-            raise ConfigurationError(f"kinds: {module!r} registers what cannot be used: {error}") from error
+            raise ConfigurationError(f"kinds: {module!r} registers an unusable kind: {error}") from error
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # whatever a module does when it is imported: it may even end the program
+        except BaseException as error:  # an imported module may raise anything, even SystemExit
             raise ConfigurationError(
                 f"kinds: {quoted(module)} cannot be imported: {type(error).__name__} {_raised(error)}"
             ) from error

@@ -4,9 +4,9 @@ A cell is written "period.scope.unit", for example "day.run.tokens", "tick.run.c
 "day.kind:reflect.calls", "day.owner:*.tokens" (every owner by itself) or "run.run.usd_micros".
 "day.tokens" is short for "day.run.tokens".
 
-Calls are requests to models, and with tokens and money they are what attempts spend: the ledger has accounts of them,
-and a part of each limit is kept for further attempts. Jobs are what admission gives out, whether or not a model is
-asked: each counts once, and no attempt changes that.
+Calls are requests to models. Attempts spend calls, tokens and money: the ledger has accounts of them, and a part of
+each limit is kept for further attempts. Admission gives out jobs, whether or not they ask a model: each counts once,
+and no attempt changes that.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Literal, NamedTuple, get_args
 from memory.errors import CogitateError, quoted
 
 Period = Literal["tick", "day", "run"]
-Unit = Literal["calls", "tokens", "usd_micros"]  # that attempts spend
+Unit = Literal["calls", "tokens", "usd_micros"]  # spent by attempts
 LimitUnit = Literal["calls", "tokens", "usd_micros", "jobs"]
 PERIODS: tuple[Period, ...] = get_args(Period)
 UNITS: tuple[Unit, ...] = get_args(Unit)
 LIMIT_UNITS: tuple[LimitUnit, ...] = get_args(LimitUnit)
 
-MAX_LIMIT = 2**53 - 1  # what a Lua number holds exactly
+MAX_LIMIT = 2**53 - 1  # the largest integer that a Lua number holds exactly
 
 
 class LimitName(NamedTuple):
@@ -38,7 +38,7 @@ class LimitName(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """The one owner whom it limits; empty: it limits others too."""
+        """Return the one owner that it limits, or ""."""
         return self.scope.removeprefix("owner:") if self.scope.startswith("owner:") and self.scope != "owner:*" else ""
 
 
@@ -86,17 +86,17 @@ class LimitTable:
         return iter(sorted((LimitName(*name), limit) for name, limit in self._limits.items()))
 
     def of(self, period: Period, scope: str, unit: LimitUnit) -> int | None:
-        """The limit of one cell, or None if none is set; an exact scope goes before its wildcard."""
+        """Return the limit of one cell, or None; an exact scope overrides its wildcard."""
         found = self._limits.get((period, scope, unit))
         if found is None and ":" in scope:
             found = self._limits.get((period, scope.partition(":")[0] + ":*", unit))
         return found
 
     def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """The limit of a cell of the accounts, its window written as "day:3"."""
+        """Return the limit of a cell of the accounts, with its window as "day:3"."""
         period: Period = window.partition(":")[0]  # type: ignore[assignment]  # windows are only made by window_of
         return self.of(period, scope, unit)
 
     def limited(self, period: Period, scope: str) -> bool:
-        """Whether any unit of this period and scope has a limit."""
+        """Return whether any unit of this period and scope has a limit."""
         return any(self.of(period, scope, unit) is not None for unit in LIMIT_UNITS)

@@ -1,4 +1,4 @@
-"""What tokens cost in money, and the most that one attempt can cost."""
+"""The price of tokens, and the upper bound of an attempt's cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PRICE_UNIT = 1_000_000  # prices are micro-dollars per million tokens
 
 
 def usd_micros(model: Model, prompt_tokens: int, output_tokens: int, cached: int = 0) -> int:
-    """The price of one call in micro-dollars, rounded up so that a limit is never passed by rounding.
+    """Return the price of one call in micro-dollars, rounded up so that rounding never passes a limit.
 
     Args:
         prompt_tokens: all tokens of the prompt.
@@ -25,7 +25,7 @@ def usd_micros(model: Model, prompt_tokens: int, output_tokens: int, cached: int
 
 
 def call_cost(model: Model, prompt_tokens: int, output_tokens: int, cached: int = 0, calls: int = 1) -> Cost:
-    """What one call (or `calls` requests that together used these tokens) cost. Arguments as in `usd_micros`."""
+    """Return the cost of one call, or of `calls` requests that together used these tokens. See `usd_micros`."""
     return Cost(
         calls=calls,
         tokens=prompt_tokens + output_tokens,
@@ -34,9 +34,9 @@ def call_cost(model: Model, prompt_tokens: int, output_tokens: int, cached: int 
 
 
 def upper_bound(model: Model, prompt_cap: int, output_cap: int) -> Cost:
-    """The most one attempt may cost: what admission and every further attempt reserve.
+    """Return the most that one attempt may cost, which admission and every further attempt reserve.
 
-    Nothing is counted on to be cached; where cached input is the dearer one, all of it is taken to be. A kind that
+    It assumes no cached input, or all of it where cached input is dearer. A kind that
     never asks a model (`output_cap` 0) reserves nothing.
     """
     if output_cap == 0:

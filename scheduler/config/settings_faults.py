@@ -1,4 +1,4 @@
-"""What is wrong with settings: each fault with its name, where it was set, and the value unless it may be secret."""
+"""Errors of settings: each fault with its name, its source, and the value unless it may be secret."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pydantic_settings import SettingsError
 from memory.errors import CogitateError, quoted
 
 TOML = "cogitate.toml"
-#: What reading settings may raise besides what their own checks do.
+#: Exceptions that reading settings may raise, besides those of our checks.
 UNREADABLE = (ValidationError, SettingsError, ValueError, RecursionError, OSError)
-SECRET = ("redis_url", "broker_url", "api_key", "endpoints")  # their values are never shown
+SECRET = ("redis_url", "broker_url", "api_key", "endpoints")  # no message shows their values
 
 
 LARGEST = 1_000_000  # bytes of the file
-NAMED = 5  # faults that are said; of the rest their number
+NAMED = 5  # faults that a message names; it counts the rest
 
 
 class ConfigurationError(CogitateError, ValueError):
@@ -29,10 +29,10 @@ class ConfigurationError(CogitateError, ValueError):
 
 
 def check_file() -> None:
-    """Refuse what has the file's name and is none, or is none of ours by its size.
+    """Check that `cogitate.toml`, if it exists, is a file of a plausible size.
 
     Raises:
-        ConfigurationError: saying what it is.
+        ConfigurationError: naming the path and the fault.
     """
     path = Path(TOML)
     if not path.is_file():
@@ -48,10 +48,10 @@ class Fault(NamedTuple):
 
     field: str  # the setting
     name: str  # the same, with the keys of a table that lead to the value
-    wrong: str  # the value unless secret, and what is wrong with it
+    wrong: str  # the value unless secret, and its fault
 
     def line(self, named: str = "") -> str:
-        """Return it in words; `named` is what the user calls the setting."""
+        """Return the fault in words; `named` is the user's name for the setting."""
         return f"{named or called(self)}:{self.wrong}"
 
 
@@ -63,24 +63,24 @@ class SettingsRefused(ConfigurationError):
         super().__init__(self.line())
 
     def line(self, named: Callable[[Fault], str] = lambda fault: "") -> str:
-        """Return the first faults in words, and how many more there are; `named` is what the user calls a setting."""
+        """Return the first faults in words, and the number of others; `named` is the user's name for a setting."""
         more = len(self.faults) - NAMED
         said = "; ".join(fault.line(named(fault)) for fault in self.faults[:NAMED])
         return f"{said}; and {more:,} more" if more > 0 else said
 
 
 def called(fault: Fault) -> str:
-    """Return the name of a setting, with the variable that it comes from if there is one."""
+    """Return the name of a setting, with the variable that sets it, if one does."""
     variable = f"COGITATE_{fault.field.upper()}"
     given = next((name for name in os.environ if name == variable or name.startswith(variable + "__")), "")
     return f"{fault.name} (from {given})" if given else fault.name
 
 
 def refusal(error: Exception, given: Mapping[str, Any], known: Collection[str]) -> ConfigurationError:
-    """Return what to raise in the place of one of `UNREADABLE`; it keeps no value that may be secret.
+    """Return the error to raise instead of one of `UNREADABLE`; it holds no value that may be secret.
 
     Args:
-        given: the settings that were passed as arguments.
+        given: the settings passed as arguments.
         known: the names of all settings.
     """
     if isinstance(error, ValidationError):
@@ -90,7 +90,7 @@ def refusal(error: Exception, given: Mapping[str, Any], known: Collection[str]) 
     path = Path(TOML).absolute()
     if isinstance(error, UnicodeDecodeError):
         return ConfigurationError(f"{path} is not UTF-8 (at byte {error.start}): save it as UTF-8")
-    if isinstance(error, ValueError):  # of TOML, or of a number that has thousands of digits
+    if isinstance(error, ValueError):  # from TOML, or a number of thousands of digits
         return ConfigurationError(f"{path} cannot be read as TOML: {error}")
     if isinstance(error, RecursionError):
         return ConfigurationError(f"{path} cannot be read as TOML: it is nested too deep")

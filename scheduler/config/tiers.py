@@ -1,8 +1,8 @@
-"""Tiers: which of its two models a job deserves, and what its kind asks down the ladder.
+"""Tiers: the choice between a kind's two models for a job.
 
-Each kind has a routine and a strong model, which may be the same. What a job is about decides which of them it
-deserves, by a rule that a host can replace. Where budget has no room for the strong one, admission tries the routine
-one before it falls to the heuristic. The decision is made at the boundary and journalled with the model's name.
+Each kind has a routine and a strong model, which may be the same. A rule that a host can replace decides by a job's
+subject which of them it deserves. Without room in the budget for the strong one, admission tries the routine one before
+it falls to the heuristic. The boundary decides, and the journal holds the model's name.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Tier = Literal["routine", "strong"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 TierRule = Callable[[Request, Moment], Tier]
 
-DECISIVE = 8  # importance from which one memory makes what is thought about it important
-URGENT = 5  # the highest priority that our own kinds ask with; a host that asks with more means it
-LOOKED_AT = 20  # newest entries, where a request names none
+DECISIVE = 8  # importance from which one memory makes a thought about it important
+URGENT = 5  # the highest priority of our own kinds; a host that requests more means it
+LOOKED_AT = 20  # newest entries, if a request names none
 _ALWAYS_STRONG = frozenset({"plan"})  # steers a whole day
 _ALWAYS_ROUTINE = frozenset({"act", "rate"})  # many, and each of small consequence
 
@@ -29,13 +29,13 @@ _ALWAYS_ROUTINE = frozenset({"act", "rate"})  # many, and each of small conseque
 class ModelOption(NamedTuple):
     """A model that a job may get, and what one attempt with it may cost."""
 
-    model: str  # its name; empty: none, the heuristic is what is asked for
+    model: str  # its name; empty: the heuristic
     prompt_cap: int  # tokens
     cost: Cost
 
 
 def usual_tier(request: Request, moment: Moment) -> Tier:
-    """Plans, what a host asks for with a priority above 5, and thoughts about a decisive memory: the strong tier.
+    """Return the strong tier for plans, requests of priority above 5 and thoughts about a decisive memory.
 
     Args:
         moment: the owner at the end of the tick that decides.
@@ -49,7 +49,7 @@ def usual_tier(request: Request, moment: Moment) -> Tier:
 
 
 def _about(request: Request, moment: Moment) -> Iterator[Entry]:
-    """What a request is about: the entries that it names, else the newest that were experienced."""
+    """Return the entries that a request names, else the newest that its owner experienced."""
     entries = moment.stream.entries
     if request.numbers is not None:
         return (entries[number] for number in request.numbers if number in entries)

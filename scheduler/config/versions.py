@@ -1,9 +1,9 @@
-"""The schema version of everything a run writes: one number, raised whenever a reader of before would misread it.
+"""The schema version of everything a run writes: one number, raised whenever an older reader would misread it.
 
-What carries it, and who refuses a newer one:
+These carry it, and these refuse a newer one:
 
 * **Ledger and memory entries**: `schema` in the run's state. A host that takes a run over raises it to its own, as it
-  writes entries and keys in its own way from then on. Hosts refuse to resume, readers to read, workers to claim.
+  writes entries and keys in its own format from then on. Hosts refuse to resume, readers to read, workers to claim.
 * **Jobs**: `schema` in a job's record. A worker leaves a newer one to others and spends nothing.
 * **Journal**: `v` in each line, so that a line can be read long after its run was taken over by a newer version. An
   entry is written as the line of its tick says.
@@ -24,7 +24,7 @@ resumed: `tests/fixtures/` keeps one of each. What a version added:
 """
 
 SCHEMA = 6
-SAME_STATUS = 5  # since which an item of a plan may be given the status that it has
-CORRECTS_VIEW = 5  # since which the jobs that count in full are kept, to be corrected
-COUNTS_JOBS = 6  # since which admission's view counts jobs
-GIVES_SIGNS = 6  # since which every host gives signs of life
+SAME_STATUS = 5  # from here on an item of a plan may be set to its own status
+CORRECTS_VIEW = 5  # from here on jobs that count in full are kept, to be corrected
+COUNTS_JOBS = 6  # from here on admission's view counts jobs
+GIVES_SIGNS = 6  # from here on every host gives signs of life

@@ -28,7 +28,7 @@ MAX_DEPTH = 50  # levels of nesting
 MAX_NUMBERS = 10_000  # entries that a request may name
 MAX_PRIORITY = 1_000_000
 MAX_WITHIN = 1_000_000  # ticks
-MAX_INTEGER = 2**53 - 1  # what every reader of JSON holds exactly
+MAX_INTEGER = 2**53 - 1  # the largest integer that every reader of JSON holds exactly
 _SCOPES = ("agent", "npc", "location", "group", "world")
 #: Characters beyond ASCII that steer a terminal, or turn or hide the text around them, and halves of characters: the
 #: inside of a pattern's class. Not the joiners U+200C and U+200D, which Persian, Hindi and emoji need.
@@ -66,7 +66,7 @@ def check_text(what: str, value: object, most: int, *, blank: bool = False) -> s
     """
     if not isinstance(value, str):
         raise InputError(f"{what} is {quoted(value)}: give a string")
-    text = str.__str__(value)  # of an enumeration, say: the plain string
+    text = str.__str__(value)  # the plain string of an enumeration, for example
     if len(text) > most:
         raise InputError(f"{what} has {len(text):,} characters, at most {most:,} fit: {quoted(text)}")
     if not text.isascii() and not _encodable(text):
@@ -77,7 +77,7 @@ def check_text(what: str, value: object, most: int, *, blank: bool = False) -> s
 
 
 def check_texts(what: str, values: object, *, most: int = MAX_LABEL, count: int = MAX_NAMES) -> tuple[str, ...]:
-    """Return several of them.
+    """Return several strings, each checked as `check_text` does.
 
     Raises:
         InputError: naming them; a single string is none either.
@@ -103,7 +103,7 @@ def as_read(what: str, value: object, wanted: Any) -> Any:
 
 
 def _plain(value: object) -> object:
-    """Return the plain string or number that a value of a derived class holds: an enumeration's, say."""
+    """Return the plain string or number in a value of a derived class, such as an enumeration."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -116,7 +116,7 @@ def _plain(value: object) -> object:
 encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
-@cache  # making one takes longer than decoding with it
+@cache  # creating a decoder takes longer than decoding
 def _decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(wanted)
 
@@ -127,7 +127,7 @@ def reason(error: BaseException) -> str:
 
 
 def depth(value: object) -> int:
-    """How deep JSON values are nested; found level by level, not by recursion."""
+    """Return how deep JSON values are nested, measured level by level without recursion."""
     depth, level = 0, [value]
     while level:
         depth += 1
@@ -225,8 +225,8 @@ def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS
     """Return a request that admission may decide on; its parameters are a copy.
 
     Args:
-        kinds: the names of those that there are.
-        most: bytes of JSON that its parameters may have.
+        kinds: the names of the existing kinds.
+        most: the bytes of JSON that its parameters may have.
 
     Raises:
         InputError: for an unknown kind, entry numbers, ticks or a priority that are none, or parameters that are no

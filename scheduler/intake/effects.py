@@ -1,4 +1,4 @@
-"""The one check of effects: what kinds, models' answers and hosts ask for passes it before anything is committed.
+"""The check of effects: those of kinds, models' answers and hosts pass it before a host commits them.
 
 An effect that is written is read again by hosts, workers, replays and reports, for as long as its run is kept. One that
 they could not read would take the whole run with it.
@@ -44,8 +44,8 @@ from scheduler.intake.checks import (
 )
 
 MAX_EFFECTS = 1_000  # of one job
-MAX_BYTES = 2_000_000  # of JSON, of all effects of one job
-MAX_SUMMARY = 400_000  # characters of a long-term summary: its owner's limit in tokens is what keeps it short
+MAX_BYTES = 2_000_000  # of JSON, in all effects of one job
+MAX_SUMMARY = 400_000  # characters of a long-term summary; its owner's limit in tokens keeps it short
 MAX_NUMBERS = 100_000  # entries that one effect may name
 MAX_ITEMS = 200  # of a plan
 _SAID = 300  # characters of a reason
@@ -68,20 +68,20 @@ def check_effects(effects: object) -> tuple[Effect, ...]:
         raise
     except _Refusal as refusal:
         raise InputError(str(refusal)) from refusal.__cause__
-    except BaseException as error:  # raised by code of theirs; what it says may be what somebody remembers
+    except BaseException as error:  # raised by foreign code; its text may quote memories
         raise InputError(f"{type(error).__name__} was raised while the effects were looked at") from None
     return checked
 
 
 class _Refusal(InputError):
-    """A refusal of ours, as against any error that a value's own code raises: no value of theirs can raise it."""
+    """A refusal by this module; it stands apart from errors that a foreign value's own code raises."""
 
 
 def _as_read(effects: object) -> tuple[Effect, ...]:
-    """Return effects as they will be read, without a value of a class of somebody's own."""
+    """Return effects as they will be read, without values of foreign classes."""
     found: tuple[Any, ...]
     if issubclass(type(effects), tuple):
-        found = tuple(tuple.__iter__(effects))  # type: ignore[arg-type]  # past what the class makes of it
+        found = tuple(tuple.__iter__(effects))  # type: ignore[arg-type]  # past the class's own iterator
     elif issubclass(type(effects), list):
         found = tuple(list.__iter__(effects))  # type: ignore[arg-type]
     else:
@@ -101,13 +101,15 @@ def _as_read(effects: object) -> tuple[Effect, ...]:
     if len(raw) > MAX_BYTES:
         raise _Refusal(f"the effects have {len(raw)} bytes of JSON, at most {MAX_BYTES} fit")
     for index, (given, read) in enumerate(zip(found, checked, strict=True)):
-        if isinstance(given, Tell) and isinstance(read, Tell) and read.data != given.data:  # None for NaN is no copy
+        if (
+            isinstance(given, Tell) and isinstance(read, Tell) and read.data != given.data
+        ):  # JSON turns NaN into None, which is no copy
             _refuse(found, index, _no_json(given.data))
     return checked
 
 
 def check_effect(effect: Effect) -> Effect:
-    """Return the only effect that is asked for, as `check_effects` does.
+    """Return the only effect of a job, checked as `check_effects` does.
 
     Raises:
         InputError: naming its owner and what is wrong.
@@ -132,13 +134,13 @@ def _refuse(effects: tuple[Effect, ...], index: int, wrong: str) -> None:
 
 def _named(effects: tuple[Any, ...], index: int) -> str:
     effect = effects[index]
-    owner = effect.owner if type(effect) in _CLASSES else "?"  # a class of somebody's own may raise anything
+    owner = effect.owner if type(effect) in _CLASSES else "?"  # a foreign class may raise anything
     which = f"effect {index + 1} of {len(effects)}" if len(effects) > 1 else "effect"
     return f"{which} for {quoted(owner)} ({type(effect).__name__})"
 
 
 def _unreadable(effects: tuple[Any, ...], error: Exception) -> str:
-    """Say which effect it was: alone it fails again."""
+    """Return the name and the fault of the effect that fails alone too."""
     for index, effect in enumerate(effects):
         try:
             msgspec.json.decode(encode(effect), type=Effect)
@@ -147,7 +149,7 @@ def _unreadable(effects: tuple[Any, ...], error: Exception) -> str:
     return reason(error)
 
 
-@lru_cache(maxsize=4_096)  # the same few owners come again and again
+@lru_cache(maxsize=4_096)  # the same few owners recur
 def _wrong_owner(owner: str) -> str:
     try:
         check_owner(owner)
@@ -156,7 +158,7 @@ def _wrong_owner(owner: str) -> str:
     return ""
 
 
-# -- what is wrong with the values of each; "" where nothing is ----------------------------------------
+# -- the fault in the values of each; "" without one ----------------------------------------
 
 
 def _append(effect: Append) -> str:
@@ -164,7 +166,7 @@ def _append(effect: Append) -> str:
 
 
 def wrong_entry(entry: Entry) -> str:
-    """Return what is wrong with the values of an entry; "" where nothing is."""
+    """Return the fault in the values of an entry; "" without one."""
     if not 0 <= entry.importance <= 10:
         return f"importance {entry.importance} is not from 1 to 10, or 0 for not rated"
     return (

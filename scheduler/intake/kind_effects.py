@@ -1,4 +1,4 @@
-"""What a kind makes of a case without a model, whatever the kind does: the code may be a host's own."""
+"""The effects of a kind without a model, safe from the kind's own code, which may be a host's."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from scheduler.intake.checks import InputError
 from scheduler.intake.effects import check_effects
 from tasks.kind import Case, Halving, Kind
 
-EFFECTS_REFUSED = "effects_refused"  # class of the failure of a job that ends without effects, as its kind had none
+EFFECTS_REFUSED = "effects_refused"  # failure class of a job whose kind returned no usable effects
 _SAID = 300  # characters of a reason
 
 
 class KindEffects(NamedTuple):
-    """Effects that can be committed, or why there are none."""
+    """Effects that can be committed, or the reason why there are none."""
 
     effects: tuple[Effect, ...]
     refusal: str = ""
 
 
 def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindEffects:
-    """Return what the kind's heuristic makes of a case; none where it raises or asks for what cannot be written.
+    """Return the effects of the kind's heuristic; none if it raises or returns what cannot be written.
 
     Args:
-        halved: have the kind ask for less next time, if it can.
+        halved: make the kind ask for less next time, if it can.
     """
     method, name = kind.heuristic, "heuristic"
     if halved and isinstance(kind, Halving):
@@ -34,7 +34,7 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindE
         made = method(case)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # what a host's own kind raises must end neither the host nor a worker
+    except BaseException as error:  # an error of a host's own kind must end neither the host nor a worker
         return KindEffects((), f"{name} raised {type(error).__name__} {place_of(error)}"[:_SAID])
     try:
         return KindEffects(check_effects(made))
@@ -43,7 +43,7 @@ def made_without_model(kind: Kind, case: Case, *, halved: bool = False) -> KindE
 
 
 def place_of(error: BaseException) -> str:
-    """Return where an error was raised; not what it says, which can hold what somebody remembers."""
+    """Return where an error was raised, without its text, which may quote memories."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""What a host may say an owner perceived, heard or was told, checked before it is remembered."""
+"""Observations: what an owner perceived, heard or was told, checked before it is remembered."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from memory.routing.routing import Event
 from scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_NAMES, as_read, check_text, reason
 from scheduler.intake.effects import wrong_entry
 
-EARLIEST = 30 * DAY  # game minutes before the tick: what is older belongs into a profile
+EARLIEST = 30 * DAY  # game minutes before the tick; older memories belong into a profile
 LATEST = DAY  # game minutes after the tick
-_BLANK = "text is blank"  # which an older version took
+_BLANK = "text is blank"  # older versions accepted blank text
 
 
 def _no_bool(value: object) -> object:
@@ -56,12 +56,12 @@ class _Observed(BaseModel):
     encounter_id: Short = ""
 
     def entry(self) -> Entry:
-        """The entry that is appended at the boundary."""
+        """Return the entry that the boundary appends."""
         return Entry(**self.model_dump())
 
 
 class Observation(HostInput, _Observed):
-    """What a host may say an owner perceived, heard or was told."""
+    """An observation: something that an owner perceived, heard or was told."""
 
     _label: ClassVar[str] = "observation"
 
@@ -81,7 +81,7 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, Any], now:
     """Return the entry that an observation becomes.
 
     Args:
-        now: game time of the tick; None: it may be of any time and blank, as one that an older version took.
+        now: game time of the tick; None: an observation of an older version, of any time and perhaps blank.
 
     Raises:
         InputError: naming the owner, the field and the value.
@@ -100,7 +100,7 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, Any], now:
 
 
 def check_event(owner: str, event: object) -> Event:
-    """Return what happened, as a host says it.
+    """Return the event that a host reports, checked.
 
     Raises:
         InputError: naming the owner, the field and the value.

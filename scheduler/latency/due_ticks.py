@@ -1,14 +1,14 @@
-"""At which tick a job is due: decided at its admission, and part of what the journal says of it.
+"""The due ticks of jobs: admission decides them, and the journal holds them.
 
-Where ticks wait for results, a kind's `latency` is the number of ticks. On a real clock that would be a promise about a
-machine and a model that nobody knows: there a job that asks a model is due when its answer will be there, nearly
-always, by what `scheduler.latency.latencies` knows, but no sooner than after the kind's `latency_least` and no later
-than after its `latency_most`. One whose answer would come after that is refused as `TOO_SLOW`: nothing is spent on it.
+If ticks wait for results, a kind's `latency` is the number of ticks. On a real clock that would be a promise about an
+unknown machine and model: there a job that asks a model is due when its answer will nearly always have come, by the
+samples of `scheduler.latency.latencies`, but no sooner than the kind's `latency_least` and no later than its
+`latency_most`. Admission refuses a job with a later answer as `TOO_SLOW`, and spends nothing on it.
 
-So that a model which becomes faster is noticed, one job of a kind that is too slow is admitted all the same, due after
-`latency_most`: when the model's newest answers (to other kinds, or the one before) were fast enough, otherwise after
-`PAUSE`, or `LONG_PAUSE` once two in turn were in vain; and never two at a time. Before anything is known of a model,
-its jobs are due after `latency_most`, and none is admitted that may wait less long than another has waited in vain.
+To notice a model that becomes faster, admission still admits one job of a kind that is too slow, due after
+`latency_most`: when the model's newest answers (to other kinds, or the previous one) were fast enough, otherwise after
+`PAUSE`, or after `LONG_PAUSE` once two in turn were too late; and never two at a time. Jobs of an unknown model are due
+after `latency_most`, and admission refuses one that may wait less long than another has already waited in vain.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from scheduler.config.tiers import ModelOption
 from scheduler.latency.latencies import Latencies
 from tasks.job import Job, JobKey, Request
 
-TOO_SLOW = "too_slow"  # what refused a request, and the reason of its job's end
-PAUSE, LONG_PAUSE = 360, 1_440  # game minutes after which a kind that is too slow is tried again
-EARLY = 2  # times what they need results are asked for that are wanted at a certain tick
+TOO_SLOW = "too_slow"  # the refusal of a request, and the reason of its job's end
+PAUSE, LONG_PAUSE = 360, 1_440  # game minutes until another trial of a kind that is too slow
+EARLY = 2  # factor of the needed ticks for results that are wanted at a certain tick
 
 
 class Bounds(NamedTuple):
-    """How soon and how late a kind's results may be due, in ticks."""
+    """The ticks after which a kind's results may be due."""
 
     least: int
     most: int
 
 
 class JobInFlight(Protocol):
-    """An open job, as far as due ticks depend on it."""
+    """An open job, as due ticks need it."""
 
     @property
     def job(self) -> Job: ...
@@ -44,13 +44,13 @@ class JobInFlight(Protocol):
 
 
 class DueTicks:
-    """Decides the due ticks of one run.
+    """The due ticks of one run.
 
     Args:
-        fixed: ticks from admission to due of a kind, where nothing is learned.
-        bounds_of: of a kind whose due ticks follow its model's latency; None: they are fixed.
+        fixed: returns the fixed ticks from admission to due of a kind.
+        bounds_of: returns the bounds of a kind whose due ticks follow its model's latency; None: they are fixed.
         jobs: the run's open jobs.
-        minutes_per_tick: of game time.
+        minutes_per_tick: the game minutes of a tick.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class DueTicks:
         self._known = known
         self._jobs = jobs
         self._pauses = (max(1, PAUSE // minutes_per_tick), max(1, LONG_PAUSE // minutes_per_tick))
-        self.last: int | None = None  # the run's last tick, where it has one: what is due after it is of no use
+        self.last: int | None = None  # the run's last tick, if it has one: results due after it are useless
         self._tick = -1
-        self._flight: Counter[tuple[str, str]] = Counter()  # jobs that are not answered yet, by kind and model
-        self._oldest: dict[str, int] = {}  # tick that admitted the first of them, by model
+        self._flight: Counter[tuple[str, str]] = Counter()  # unanswered jobs by kind and model
+        self._oldest: dict[str, int] = {}  # the tick that admitted the first of them, by model
 
     def asked(self, request: Request, tick: int, offer: ModelOption) -> int | None:
-        """The due tick of a job that is given this offer now; None: its answer would come too late."""
+        """Return the due tick of a job with this option now; None: its answer would come too late."""
         bounds = self._bounds_of(request.kind) if offer.model else None
         if bounds is None:
             return self._not_before(request, tick + self._within(request, self._fixed(request.kind)))
@@ -90,32 +90,32 @@ class DueTicks:
         return None if self.last is not None and due > self.last else due
 
     def follows(self, kind: str, model: str) -> bool:
-        """Whether the due ticks of a kind that asks this model follow its latency."""
+        """Return whether the due ticks of a kind that asks this model follow its latency."""
         return bool(model) and self._bounds_of(kind) is not None
 
     def refused(self, request: Request, tick: int, why: str) -> int:
-        """The due tick of a heuristic that takes the place of a model which was refused."""
+        """Return the due tick of a heuristic that replaces a refused model."""
         bounds = self._bounds_of(request.kind) if why == TOO_SLOW else None
         wanted = self._fixed(request.kind) if bounds is None else bounds.least
         return self._not_before(request, tick + self._within(request, wanted))
 
     def ahead(self, kind: str, model: str, tick: int) -> int:
-        """Jobs of a kind and model that were admitted and are not answered yet."""
+        """Return the number of jobs of a kind and model that were admitted and are not answered yet."""
         self._count(tick)
         return self._flight[kind, model]
 
     def admitted(self, kind: str, model: str, tick: int) -> None:
-        """Note that a job was admitted."""
+        """Record that a job was admitted."""
         if self.follows(kind, model):
             self._count(tick)
             self._flight[kind, model] += 1
             self._known.asked(kind, model, tick)
 
     def lead(self, kind: str, crowd: int) -> int:
-        """Return how many ticks before its results are wanted a kind should ask; 0 where due ticks are fixed.
+        """Return how many ticks before it needs results a kind should request them; 0 with fixed due ticks.
 
         Args:
-            crowd: owners that may ask at the same time.
+            crowd: the number of owners that may ask at the same time.
         """
         bounds, models = self._bounds_of(kind), self._models_of(kind)
         if bounds is None or not any(models):

@@ -1,29 +1,30 @@
-"""How many ticks a model's answers take, from admission until a boundary may apply them: learned while a run goes on.
+"""The latencies of models: the ticks from a job's admission until a boundary may apply its answer, learned in a run.
 
-Workers note with each answer of a model at which tick it was staged, or came too late to be (`lua/settle.lua`). The
-host takes these facts at the next boundary, journals them, and learns from them alone, so that whoever resumes the run
-knows the same. For each kind and model the newest `WINDOW` samples are kept; a sample says how long the answer took and
-how many jobs of its kind and model were ahead of it.
+With each answer of a model workers note the tick at which it was staged, or came too late (`lua/settle.lua`). The host
+takes these facts at the next boundary, journals them, and learns from them alone, so a resumed run knows the same. It
+keeps the newest `WINDOW` samples of each kind and model; a sample holds the latency of an answer, and how many jobs of
+its kind and model were ahead of it.
 
-What a new job needs is a high quantile of these samples and a margin, wider while few are known, and its place in the
-queue: a job that may wait so long is in time, nearly always. Where it may wait only less long, the model is too slow if
-more than one of `TOLERATED` samples would have been late, and not all of the newest `RECENT` in turn were in time.
+A new job needs a high quantile of these samples with a margin, which is wider for few samples, and the time of its
+place in the queue: a job that may wait so long is nearly always in time. For a job that may wait less long the model is
+too slow if more than one of `TOLERATED` samples would have been late, and not all of the newest `RECENT` in turn were
+in time.
 
-A job that ends late before its answer is known counts at once with twice its age, until the true figure replaces that
-or `RECENT` later answers are there: a model that becomes slower is believed at once. One that becomes faster is
-believed after `RECENT` answers in turn.
+A job that ends late without its answer counts at once with twice its age, until the true figure replaces this guess or
+`RECENT` later answers come: the host believes at once that a model becomes slower, but only after `RECENT` answers in
+turn that it becomes faster.
 
-Kept under the run's prefix:
+Keys under the run's prefix:
     latencies  hash  "kind/model" -> `Known`, JSON
-    timed      list  facts that no boundary has taken yet, see `scheduler.ledger.answer_times`
+    timed      list  facts that no boundary has taken yet; see `scheduler.ledger.answer_times`
     job:<key>  field "answered": the fact of this open job was taken
-    state      field "times": "1" while workers are to note them; field "latency_prior": `LatencyPrior`, JSON
+    state      field "times": "1" while workers note them; field "latency_prior": `LatencyPrior`, JSON
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from statistics import fmean as mean
 from statistics import median
 from typing import Any, NamedTuple
@@ -36,67 +37,67 @@ from scheduler.ledger.ledger import Write
 from tasks.job import JobKey
 
 WINDOW = 64  # samples of one kind and model
-PASSED = 64  # of so many answers one may take longer than what is needed
-TOLERATED = 20  # of so many answers one may come too late, and one more: otherwise the model is too slow
-TWICE = 2  # times the usual are too long for a kind of whose model nothing else is known
+PASSED = 64  # of so many answers one may take longer than a job's need
+TOLERATED = 20  # of so many answers one may come too late, and one more; otherwise the model is too slow
+TWICE = 2  # times the usual latency are too long for a kind of a model without samples
 ENOUGH = 5  # samples of a kind's own; with fewer it borrows from the model's other kinds
 BORROWED = 16  # newest samples of each of them
-RECENT = 6  # answers in turn that must all be faster than three quarters of those before, which are then forgotten
-OLD = 3  # samples, below which nothing is forgotten
-CROWD = 8  # jobs ahead, from which a sample says something of the queue
-CROWDS = 4  # such samples, before the queue is judged by them
-SAYING = 6  # newest answers of a model that say whether it is fast again; of a crowd the fastest come first
+RECENT = 6  # consecutive answers, all faster than three quarters of the earlier ones, make those forgotten
+OLD = 3  # earlier samples, below which none are forgotten
+CROWD = 8  # jobs ahead, from which a sample counts for the queue
+CROWDS = 4  # such samples, from which they decide about the queue
+SAYING = 6  # newest answers of a model that show whether it is fast again; the fastest of a crowd come first
 
 
 class Sample(NamedTuple):
-    """What one job took."""
+    """The latency of one job."""
 
     ticks: int
     ahead: int
-    at: int  # the tick that learned it
-    awaited: str = ""  # key of a job that ended without its answer: the ticks are a guess until that is known
+    at: int  # the tick at which the host learned it
+    awaited: str = ""  # key of a job that ended without its answer: the ticks are a guess until the answer comes
 
 
 class Known(msgspec.Struct, omit_defaults=True):
-    """What is known of one kind and model."""
+    """The samples of one kind and model."""
 
     samples: list[Sample] = msgspec.field(default_factory=list)  # the oldest first
-    asked: int = 0  # the tick that admitted its newest job; 0: none
+    asked: int = 0  # the tick that admitted the newest job; 0: none
 
 
 class LatencyPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a host knew before its run began. An input of the run, kept with it."""
+    """The host's knowledge before its run began: an input of the run, kept with it."""
 
-    usual: dict[str, float] = msgspec.field(default_factory=dict)  # model -> ticks that a call usually takes
+    usual: dict[str, float] = msgspec.field(default_factory=dict)  # model -> usual ticks of a call
     queue: dict[str, float] = msgspec.field(default_factory=dict)  # model -> ticks that each job ahead adds
-    slots: int = 1  # calls that the run's workers make at once
+    slots: int = 1  # concurrent calls of the run's workers
     assumed: list[str] = msgspec.field(default_factory=list)  # models whose `usual` is a guess
-    tick_rate: float | None = None  # at which all of this is meant, ticks a second
+    tick_rate: float | None = None  # ticks a second on which all of this is based
 
 
 class Latencies:
-    """What one run has learned of its models' latencies."""
+    """The latencies of its models that one run has learned."""
 
     def __init__(self) -> None:
         self.prior = LatencyPrior()
         self._known: dict[tuple[str, str], Known] = {}
         self._answered: set[JobKey] = set()  # open jobs
-        self._newly: set[JobKey] = set()  # of these, what the ledger does not have
+        self._newly: set[JobKey] = set()  # of these, the ones not yet in the ledger
         self._changed: set[tuple[str, str]] = set()
         self._needs: dict[tuple[str, str], tuple[float, float] | None] = {}  # computed since the last change
-        self._taken = 0  # facts of the list that the next commit removes
-        self._wanted = False  # whether workers are to note facts
-        self._told: bool | None = None  # the same, as the ledger has it
-        self._anew = False  # whether the ledger knows what was forgotten
+        self._taken = 0  # facts that the next commit removes from the list
+        self._wanted = False  # whether workers note facts
+        self._told: bool | None = None  # the same in the ledger; None: unknown
+        self._anew = False  # whether the ledger still holds forgotten samples
 
     # -- learning ------------------------------------------------------------------------------------
 
-    def take(self, timed: Sequence[Timed | None], tick: int, is_open: Mapping[JobKey, Any]) -> tuple[Timed, ...]:
-        """Learn from facts at a boundary; returns those that said something.
+    def take(self, timed: Sequence[Timed | None], tick: int, is_open: Container[JobKey]) -> tuple[Timed, ...]:
+        """Learn from facts at a boundary, and return those that were new.
 
         Args:
-            timed: as the ledger showed them; None for what cannot be read.
-            is_open: the jobs that had no end before this boundary.
+            timed: the facts of the ledger; None for an unreadable one.
+            is_open: the jobs without an end before this boundary.
         """
         self._taken += len(timed)
         return tuple(fact for fact in timed if fact is not None and self._learn(fact, tick, fact.key in is_open))
@@ -107,11 +108,11 @@ class Latencies:
         self._newly.discard(key)
 
     def overdue(self, key: JobKey, model: str, ahead: int, tick: int) -> None:
-        """Note that a job has ended at a boundary without its answer."""
+        """Record that a job ended at a boundary without its answer."""
         self._add((key.kind, model), Sample(2 * max(1, tick - key.tick), ahead, tick, key.text()))
 
     def asked(self, kind: str, model: str, tick: int) -> None:
-        """Note that a job of a kind was admitted to a model."""
+        """Record that a job of a kind was admitted to a model."""
         pair = (kind, model)
         self._known.setdefault(pair, Known()).asked = tick
         self._changed.add(pair)
@@ -144,9 +145,9 @@ class Latencies:
 
     @staticmethod
     def _give_up_guesses(samples: list[Sample]) -> None:
-        """Forget guesses since which `RECENT` answers were asked for and are there.
+        """Forget guesses after which `RECENT` answers were requested and have come.
 
-        Of a job that nobody claimed, or whose call failed, no answer ever comes.
+        A job that nobody claimed, or whose call failed, never gets an answer.
         """
         asked = sorted(sample.at - sample.ticks for sample in samples if not sample.awaited)
         since = asked[-RECENT] if len(asked) >= RECENT else -1
@@ -154,7 +155,7 @@ class Latencies:
 
     @staticmethod
     def _forget_slower(samples: list[Sample]) -> None:
-        """Forget what was known of a model that has become faster."""
+        """Forget the older samples of a model that has become faster."""
         recent = _in_turn(samples)
         older = sorted(one.ticks for one in samples[:recent])
         if recent is not None and len(older) >= OLD:
@@ -165,7 +166,7 @@ class Latencies:
     # -- what is known -------------------------------------------------------------------------------
 
     def need(self, kind: str, model: str, ahead: int) -> int | None:
-        """The ticks within which an answer will be there, nearly always; None: nothing is known of the model.
+        """Return the ticks within which an answer nearly always comes; None for an unknown model.
 
         Args:
             ahead: jobs of this kind and model that are in flight.
@@ -177,11 +178,11 @@ class Latencies:
         return None if line is None else max(1, math.ceil(line[0] + line[1] * ahead) + 1)
 
     def is_assumed(self, model: str) -> bool:
-        """Return whether what is known of a model is only the prior's guess."""
+        """Return whether the prior's guess is all that is known of a model."""
         return model in self.prior.assumed and not any(samples for _, samples in self._of_model(model))
 
     def is_too_slow(self, kind: str, model: str, ahead: int, most: int) -> bool:
-        """Whether more answers than may be would take longer than `most` ticks; not where nothing is known."""
+        """Return whether too many answers would take longer than `most` ticks; the prior decides without samples."""
         samples, queue = self._samples(kind, model), self._queue(model)
         if not samples:
             return TWICE * self.prior.usual.get(model, 0.0) + queue * ahead > most
@@ -193,7 +194,7 @@ class Latencies:
         return recent is None or any(late[recent : len(own)])
 
     def tries_in_vain(self, kind: str, model: str, most: int) -> int:
-        """Return how many of a kind's newest answers, asked for one after the other, took longer than `most` ticks."""
+        """Return how many of a kind's newest consecutive answers took longer than `most` ticks."""
         found, begin = 0, None
         for sample in reversed(self.samples(kind, model)):
             if sample.ticks <= most:
@@ -203,18 +204,18 @@ class Latencies:
         return found
 
     def is_answered(self, key: JobKey) -> bool:
-        """Whether the answer to an open job is there."""
+        """Return whether the answer to an open job has come."""
         return key in self._answered
 
     def since(self, kind: str, model: str) -> int:
-        """The tick at which the newest job of a kind was admitted to a model; 0: none was."""
+        """Return the tick that admitted the newest job of a kind to a model; 0: none was."""
         known = self._known.get((kind, model))
         return known.asked if known is not None else 0
 
     def is_fast(self, kind: str, model: str, ticks: int) -> bool:
-        """Whether a model's newest answer to a kind took no more than so many ticks, or its newest of any kind all did.
+        """Return whether a model's newest answer to a kind, or all its newest answers, took at most so many ticks.
 
-        What was known already when the kind's newest job was admitted says nothing.
+        Answers from before the admission of the kind's newest job do not count.
         """
         since, own = self.since(kind, model), self.samples(kind, model)
         if own and own[-1].at > since and own[-1].ticks <= ticks:
@@ -228,12 +229,12 @@ class Latencies:
         return bool(said) and said[-1].at > since and all(one.ticks <= ticks and not one.awaited for one in said)
 
     def samples(self, kind: str, model: str) -> Sequence[Sample]:
-        """What is known of one kind and model itself, the oldest first."""
+        """Return the samples of one kind and model itself, the oldest first."""
         known = self._known.get((kind, model))
         return tuple(known.samples) if known is not None else ()
 
     def _line(self, kind: str, model: str) -> tuple[float, float] | None:
-        """What a job needs with nobody ahead of it, and what each one ahead adds."""
+        """Return the ticks that a job needs with nobody ahead of it, and the ticks that each job ahead adds."""
         samples = self._samples(kind, model)
         queue = self._queue(model)
         if not samples:
@@ -244,7 +245,7 @@ class Latencies:
         return max(0.0, longest) * _margin(len(alone)), queue
 
     def _samples(self, kind: str, model: str) -> list[Sample]:
-        """Those of the kind, with those of the model's other kinds while they are too few."""
+        """Return the samples of the kind, and of the model's other kinds while they are too few."""
         own = self._known.get((kind, model))
         samples = list(own.samples) if own is not None else []
         if len(samples) < ENOUGH:
@@ -253,9 +254,9 @@ class Latencies:
         return samples
 
     def _queue(self, model: str) -> float:
-        """The ticks that each job ahead adds: as seen where many were, otherwise as the prior has it.
+        """Return the ticks that each job ahead adds: by the samples of crowds if enough, else by the prior.
 
-        What was seen is a least-squares line through the samples, each kind's about its own mean.
+        The samples give a least-squares line, those of each kind about their own mean.
         """
         found = [samples for _, samples in self._of_model(model) if samples]
         if sum(sample.ahead >= CROWD for samples in found for sample in samples) < CROWDS:
@@ -277,11 +278,11 @@ class Latencies:
     # -- with the ledger -----------------------------------------------------------------------------
 
     def want(self, wanted: bool) -> None:
-        """Say whether this run's workers are to note facts."""
+        """Set whether this run's workers note facts."""
         self._wanted = wanted
 
     def begin_anew(self, prior: LatencyPrior) -> None:
-        """Forget what was learned, as where a run goes on at another tick rate: all of it is in ticks."""
+        """Forget all samples, as when a run goes on at another tick rate: they are in ticks."""
         self.prior, self._anew = prior, True
         self._known.clear()
         self._changed.clear()
@@ -309,7 +310,7 @@ class Latencies:
         return writes
 
     def load(self, client: Redis, prefix: str, jobs: Iterable[JobKey]) -> None:
-        """Know again what the ledger keeps.
+        """Restore the samples that the ledger keeps.
 
         Args:
             jobs: the run's open jobs.
@@ -329,9 +330,9 @@ class Latencies:
 
 
 def _in_turn(samples: Sequence[Sample]) -> int | None:
-    """Return where the newest answers begin of which `RECENT` were asked for one after the other; None: there are none.
+    """Return the index from which the newest answers hold `RECENT` consecutive requests; None: there are not so many.
 
-    Only such say something of a model's present latency: of a crowd the fastest come first.
+    Only these show a model's present latency: of a crowd the fastest come first.
     """
     begin, found = samples[-1].at if samples else 0, 0
     for at in range(len(samples) - 1, -1, -1):
@@ -343,5 +344,5 @@ def _in_turn(samples: Sequence[Sample]) -> int | None:
 
 
 def _margin(samples: int) -> float:
-    """What a high quantile of so few samples is to be multiplied with: 3 for one, 1.5 for 16, 1.25 for 64."""
+    """Return the factor for a high quantile of so few samples: 3 for one, 1.5 for 16, 1.25 for 64."""
     return 1 + 2 / math.sqrt(samples)

@@ -1,4 +1,4 @@
-"""What a host knows of its models' latencies before a run begins: how long calls to their endpoints usually take."""
+"""The prior of latencies: the usual duration of calls to the endpoints, as a host knows it before a run begins."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from scheduler.config.endpoints import Endpoint
 from scheduler.config.settings import Settings
 from scheduler.latency.latencies import LatencyPrior
 
-ASSUMED = 2.0  # seconds that a call to an endpoint takes of which nothing is known: about what hosted models take
+ASSUMED = 2.0  # seconds of a call to an unknown endpoint, about the latency of hosted models
 
 
 def prior_of(settings: Settings, usual: Mapping[str, float], tick_rate: float | None = None) -> LatencyPrior:
-    """Return what a run with these settings goes by until it has seen answers; it is kept with the run.
+    """Return the latencies that a run with these settings assumes until it has samples; the run keeps them.
 
     Args:
-        usual: endpoint -> seconds that a call to it usually takes, of those that were called before; others are taken
-            to need `ASSUMED`.
-        tick_rate: ticks a second; None: as the settings say.
+        usual: endpoint -> usual seconds of a call, for endpoints that were called before; others count as `ASSUMED`.
+        tick_rate: ticks a second; None: that of the settings.
     """
     slots = settings.concurrency * max(1, settings.workers)
     rate = settings.tick_rate if tick_rate is None else tick_rate
     if rate is None:
-        return LatencyPrior(slots=slots)  # no tick has a length
+        return LatencyPrior(slots=slots)  # ticks have no real duration
     ticks, queue, assumed = {}, {}, []
     endpoints = settings.endpoint_table()
     for model in settings.asked_models():

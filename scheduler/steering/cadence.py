@@ -1,7 +1,7 @@
 """Cadence: when each kind of job is due for each owner.
 
-Nobody is asked at every tick. A kind is asked about an owner whose stream changed, and at the tick that the
-kind itself named; and never while a job of that kind and owner is open or waits to be tried again.
+The host does not ask at every tick. It asks a kind about an owner whose stream changed, and at the tick that the kind
+itself named; never while a job of that kind and owner is open or waits for another trial.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tasks.kind import Kind, Moment
 from tasks.kind_check import KindError
 
 MOST = 1_000  # requests of one kind for one owner at one tick
-MAX_PARAMS = 200_000  # bytes of JSON: a kind may need more than a host says
+MAX_PARAMS = 200_000  # bytes of JSON: a kind may need more than a host passes
 
 
 class Cadence:
-    """Remembers when to ask. Holds no truth: on resume `rewake` makes it anew."""
+    """The record of when each kind is asked about each owner. It is derived: on resume `rewake` rebuilds it."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._kinds = sorted(kinds, key=lambda kind: kind.order)
@@ -30,20 +30,20 @@ class Cadence:
         self._touched: set[str] = set()
 
     def touch(self, owner: str) -> None:
-        """The owner's stream or its open jobs changed."""
+        """Record that the owner's stream or its open jobs changed."""
         self._touched.add(owner)
 
     def forget(self, owner: str) -> None:
-        """The owner has left."""
+        """Forget an owner that has left."""
         self._touched.discard(owner)
         for waiting in self._wakes.values():
             waiting.difference_update({pair for pair in waiting if pair[0] == owner})
 
     def due(self, tick: int, moment_of: Callable[[str], Moment], busy: Callable[[str, str], bool]) -> list[Request]:
-        """The requests of this tick, in order of owner and kind.
+        """Return the requests of this tick, sorted by owner and kind.
 
         Args:
-            busy: whether a job of (kind, owner) is open or waits to be tried again.
+            busy: returns whether a job of (kind, owner) is open or waits for another trial.
         """
         asked: set[tuple[str, str]] = self._wakes.pop(tick, set())
         asked |= {(owner, kind.name) for owner in self._touched for kind in self._kinds}
@@ -62,7 +62,7 @@ class Cadence:
         return requests
 
     def rewake(self, moments: Iterable[Moment], busy: Callable[[str, str], bool]) -> None:
-        """Make the wakes anew from what each owner is at the end of the last tick; nobody is asked for requests."""
+        """Rebuild the wakes from each owner's state at the end of the last tick, without asking kinds for requests."""
         for moment in moments:
             for kind in self._kinds:
                 if not busy(kind.name, moment.owner):
@@ -75,13 +75,13 @@ class Cadence:
 
 
 def due_now(kind: Kind, moment: Moment) -> list[Request]:
-    """Return the jobs that a kind says are due.
+    """Return the jobs that a kind reports as due.
 
-    What is wrong with a kind at the host is a fault of the host's own code: it stops before the tick is committed, and
-    the run can be resumed when the kind is corrected.
+    A fault of a kind here is a fault of the host's own code: the host stops before it commits the tick, and the run
+    can be resumed once the kind is corrected.
 
     Raises:
-        KindError: when it raises, or says what is no request of its own for this owner.
+        KindError: when the kind raises, or returns anything but requests of its own for this owner.
     """
     try:
         found: Any = kind.due(moment)
@@ -104,7 +104,7 @@ def _checked(kind: Kind, moment: Moment, request: Any) -> Request:
         return _of_its_own(kind, moment, request)
     except (KindError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # a value of a class of somebody's own may raise anything
+    except BaseException as error:  # a value of a foreign class may raise anything
         raise _error(kind, moment, f"due asks for what cannot be: {reason(error)}") from error
 
 

@@ -1,15 +1,15 @@
-"""Postponed thoughts: which of the agents that are due may think while a kind is throttled.
+"""Postponed thoughts: the choice of due owners that may think while a kind is throttled.
 
-Each time an owner is due it brings as much credit as the cadence is worth: a whole thought when it is as usual, half a
-thought when it is halved. A whole credit lets one owner think, and that is the one to whom most has happened since it
-last thought, among all that wait. Whoever waits is due again an interval later, or when as much has happened again as
-makes it due, and brings credit again. So a cadence of one half means half as many thoughts, whatever made them due, and
-nothing that happened is lost: the thought that comes in the end is about all of it. Every time that an owner was due
-and had to wait counts as one postponed thought.
+Each time an owner is due it brings as much credit as the cadence is worth: one thought at the usual cadence, half a
+thought at half of it. A full credit lets one owner think: the one with the highest salience since its last thought,
+among all that wait. A waiting owner is due again an interval later, or when as much has happened again as makes it due,
+and brings credit again. So half the cadence means half as many thoughts, whatever made them due, and nothing that
+happened is lost: the late thought is about all of it. Each time that an owner is due and has to wait counts as one
+postponed thought.
 
-At a last call whoever waits thinks whatever the credit is, and takes it from the others'.
+At a last call all waiting owners think whatever the credit is, and use up that of the others.
 
-When the cadence is as usual again those who still wait are let through a few a tick, not all at once.
+Once the cadence is as usual again a few of the waiting owners think at each tick, not all at once.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ import msgspec
 
 from scheduler.config.controls import FULL
 
-RELEASE = 30  # ticks over which most of those who wait are let through once nothing presses any more
+RELEASE = 30  # ticks over which most waiting owners think once there is no pressure any more
 
 
 class Postponement(msgspec.Struct, frozen=True):
-    """An owner that is due and may not think yet."""
+    """The postponement of an owner that is due and may not think yet."""
 
     since: int  # game time, total minutes
-    again: int  # when it is due once more and brings credit
-    times: int  # it was postponed
-    salience: int = 0  # how much had happened to it when it last brought credit
+    again: int  # game time at which it is due once more and brings credit
+    times: int  # number of its postponements
+    salience: int = 0  # its salience when it last brought credit
 
 
 class ThrottledOwners(NamedTuple):
-    """Who may think at a tick, and who was put off at it."""
+    """The owners that may think at a tick, and those that it postponed."""
 
     owners: list[str]
     postponed: list[str]
 
 
 class Postponing(msgspec.Struct):
-    """Who waits, and the credit that those who were due have brought."""
+    """The waiting owners, and the credit that due owners have brought."""
 
     credit: int = 0  # thousandths of a thought
     waiting: dict[str, Postponement] = msgspec.field(default_factory=dict)
@@ -57,15 +57,15 @@ class Postponing(msgspec.Struct):
         salience: Callable[[str], int],
         enough: int | None = None,
     ) -> ThrottledOwners:
-        """Who of those that are due or wait may think now.
+        """Return which owners that are due or wait may think now.
 
         Args:
             due: owners that are due by their usual cadence.
             factor: the cadence in thousandths of the usual one.
-            interval: game minutes after which one that waits is due once more.
-            last_call: nobody is to wait any longer.
-            salience: how much has happened to an owner since it last thought.
-            enough: so much makes an owner due; None: only time does.
+            interval: game minutes after which a waiting owner is due once more.
+            last_call: no owner waits any longer.
+            salience: returns how much has happened to an owner since its last thought.
+            enough: the salience that makes an owner due; None: only time does.
         """
         wanted, before = set(due), set(self.waiting)
 
@@ -96,7 +96,7 @@ class Postponing(msgspec.Struct):
         return ThrottledOwners(owners, [owner for owner in fresh if owner in self.waiting])
 
     def forget(self, owner: str) -> None:
-        """The owner has left, or thinks for another reason."""
+        """Forget an owner that has left, or thinks for another reason."""
         self.waiting.pop(owner, None)
 
     def _most_salient(self, among: Iterable[str], count: int, salience: Callable[[str], int]) -> list[str]:

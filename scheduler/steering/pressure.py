@@ -1,18 +1,17 @@
-"""The controller of reflection's cadence: slower by half for each interval under pressure, then by double faster again.
+"""The controller of reflection's cadence: it halves it for each interval under pressure, and doubles it afterwards.
 
-Pressure has three causes, each a share of the interval that is over, in percent:
+Pressure has three causes, each a share of the past interval, in percent:
 
-* `late`: jobs whose result was not there when due; in a paced run that is how long queues and an overloaded endpoint
-  show themselves;
-* `failed`: jobs whose model failed, or that were given up as dead;
+* `late`: jobs whose result was missing when due; in a paced run long queues and an overloaded endpoint show up here;
+* `failed`: jobs whose model failed, or that were abandoned as dead;
 * `budget`: how much faster than the day passes the day's room in the budget is used up (100: at the same pace). It
   counts only once half of the room is gone.
 
 Each cause has a threshold at which it presses and a lower one below which it eases; between the two nothing changes,
-and there is one step an interval, so that the cadence cannot swing. An interval in which nothing ended says nothing:
-only after several such the cadence eases by a step.
+and there is one step an interval, so that the cadence cannot swing. An interval without ended jobs says nothing:
+only after several of them the cadence eases by a step.
 
-All inputs are what the journal says of ended jobs, and admission's view. None is a clock or a queue's length, which
+All inputs are the journal's facts of ended jobs, and admission's view. None is a clock or a queue's length, which
 differ between two runs with the same results.
 """
 
@@ -30,21 +29,21 @@ from scheduler.ledger.claims import Reason
 
 PRESSES = {"late": 10, "failed": 25, "budget": 150}  # percent, at or above
 EASES = {"late": 2, "failed": 5, "budget": 110}  # percent, at or below
-LEAST_BAD = 2  # jobs: one unlucky one is no pressure
+LEAST_BAD = 2  # jobs: a single one is no pressure
 HALF_GONE = 50  # percent of a room, from which the pace of the budget counts
 QUIET = 4  # intervals without an ended job, after which the cadence eases by a step
 
 
 class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What ended in an interval."""
+    """The jobs that ended in an interval."""
 
-    ended: int = 0  # jobs that were to be done by a worker
+    ended: int = 0  # jobs for workers
     late: int = 0
     failed: int = 0  # or dead
-    oldest: int = 0  # ticks between enqueue and end of the oldest that was late
+    oldest: int = 0  # ticks between enqueue and end of the oldest late job
 
     def with_ended(self, reason: Reason, age: int) -> Seen:
-        """The same with one more job; those that were refused, or cancelled as an owner left, do not count."""
+        """Return the interval with one more job; refused jobs, and those cancelled as an owner left, do not count."""
         if reason in ("denied", "too_slow", "cancelled"):
             return self
         late = reason == "late"
@@ -57,15 +56,15 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What an interval asks for."""
+    """The verdict on an interval."""
 
-    causes: dict[str, int]  # percent, of each cause that is not 0
-    pressing: tuple[str, ...]  # those at or above their threshold
+    causes: dict[str, int]  # percent, of each cause above 0
+    pressing: tuple[str, ...]  # causes at or above their threshold
     easing: bool
 
 
 def judge(seen: Seen, burn: int) -> Verdict:
-    """An interval with these ended jobs, and the budget's pace in percent."""
+    """Return the verdict on an interval with these ended jobs, and the budget's pace in percent."""
     shares = {
         "late": 100 * seen.late // max(1, seen.ended),
         "failed": 100 * seen.failed // max(1, seen.ended),
@@ -78,10 +77,10 @@ def judge(seen: Seen, burn: int) -> Verdict:
 
 
 def next_factor(factor: int, verdict: Verdict, *, known: bool, least: int) -> int:
-    """The cadence after an interval, in thousandths: one step down, one up, or as it was.
+    """Return the cadence after an interval, in thousandths: one step down, one up, or unchanged.
 
     Args:
-        known: something ended in the interval, or nothing did for long enough; otherwise it says nothing.
+        known: jobs ended in the interval, or none did for long enough; otherwise the interval says nothing.
         least: the slowest cadence that the controller sets, in thousandths.
     """
     if verdict.pressing:
@@ -92,7 +91,7 @@ def next_factor(factor: int, verdict: Verdict, *, known: bool, least: int) -> in
 
 
 def burn(view: BudgetView, kind: str, minute: int) -> int:
-    """How fast the day's room is used up, in percent of the pace at which the day passes; of the fullest window.
+    """Return how fast the fullest window uses up the day's room, in percent of the pace at which the day passes.
 
     Room is what admission may give out: the limit without its retry pool.
     """

@@ -1,8 +1,8 @@
-"""What operators have asked of a run and is in force, as its host applies it; see `scheduler.config.controls`.
+"""The steering of a run: its host applies the operators' requests (`scheduler.config.controls`) and keeps them.
 
-What is in force is kept in the field `steering` of the run's state, who waits because of a throttled cadence in the
-field `postponed`, and whether the run waits in `waits`, for whoever takes it over; all are written by the step that
-commits the tick. `read_steering` is for those who only look.
+The run's state holds the controls in force in its field `steering`, the owners that wait because of a throttled cadence
+in `postponed`, and in `waits` whether the run is paused; the step that commits the tick writes all three, and the next
+host resumes from them. Readers call `read_steering`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from scheduler.steering.postponing import Postponing
 from scheduler.steering.throttle import KIND, Throttle, ThrottleState
 from tasks.job import Request
 
-MOST_ANSWERS = 200  # the newest, for those who still wait for theirs
+MOST_ANSWERS = 200  # the newest, for operators that still wait
 
 
 class SteeringState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is in force, as a run keeps it."""
+    """The state in force, as a run keeps it."""
 
     mode: Mode = "running"
     limits: tuple[LimitChange, ...] = ()  # every change, the latest last
@@ -40,7 +40,7 @@ class SteeringState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class Written(NamedTuple):
-    """What a tick writes of this."""
+    """The writes of a tick for the operators' requests."""
 
     writes: list[Write]
     answers: tuple[ControlAnswer, ...]
@@ -63,7 +63,7 @@ class Steering:
     # -- a tick ------------------------------------------------------------------------------------
 
     def take(self, asked: Sequence[ControlRequest | None], tick: int, minute: int) -> tuple[Control, ...]:
-        """Apply a tick's requests in their order. Returns those that change what is decided from now on.
+        """Apply a tick's requests in their order; return those that change later decisions.
 
         Retries wait for `retry`, after everything else was admitted.
         """
@@ -97,11 +97,11 @@ class Steering:
         busy: Callable[[str, str], bool],
         due: DueTicks,
     ) -> list[Decided]:
-        """Admit the tick's retries where there is room for them.
+        """Admit those of the tick's retries that fit.
 
         Args:
-            offers_of: what a request may be given, the best first.
-            busy: whether a job of (kind, owner) is open, waits to be tried again, or was decided in this tick.
+            offers_of: returns the options of a request, the best first.
+            busy: returns whether a job of (kind, owner) is open, waits for another trial, or was decided in this tick.
             due: the run's due ticks.
         """
         found: list[Decided] = []
@@ -126,22 +126,22 @@ class Steering:
         return found
 
     def settle(self, admitted_open: bool) -> None:
-        """The tick is decided; a run that is drained is left with it once no admitted job is open."""
+        """Leave a draining run with this decided tick once no admitted job is open."""
         if self.mode == "draining" and not admitted_open:
             self.mode = "drained"
 
     @property
     def admits(self) -> bool:
-        """Whether anything is admitted at all."""
+        """Return whether the run admits anything at all."""
         return self.mode in ("running", "paused")
 
     @property
     def over(self) -> bool:
-        """Whether the host leaves the run with this tick."""
+        """Return whether the host leaves the run with this tick."""
         return self.mode in ("drained", "cancelled")
 
     def written(self) -> Written:
-        """What the present tick writes: the requests are gone, their answers and what is in force are there."""
+        """Return the writes of the present tick: they remove the requests, and store answers and the state in force."""
         writes = []
         if self._taken:
             writes.append(Write("LTRIM", "controls", (self._taken, -1)))
@@ -167,7 +167,7 @@ class Steering:
     # -- resume ------------------------------------------------------------------------------------
 
     def load(self, client: Redis, prefix: str) -> None:
-        """Go on from what a run keeps."""
+        """Restore the state that a run keeps."""
         kept: Any = client.hmget(prefix + "state", ["steering", "postponed"])
         if kept[0] is None:
             return
@@ -185,7 +185,7 @@ class Steering:
         return SteeringState(mode=self.mode, limits=self._limits.changes, throttle=self.throttle.state)
 
     def _apply(self, control: Control, tick: int, minute: int) -> str:
-        """Why a request cannot be applied; empty when it was."""
+        """Apply a request; return why that is not possible, or ""."""
         match control:
             case SetLimit():
                 return self._set_limit(control, tick, minute)
@@ -221,11 +221,11 @@ class Steering:
 
 
 def read_steering(client: Redis, prefix: str) -> SteeringState:
-    """What is in force for a run, as its last tick has left it."""
+    """Return the state in force for a run, as its last tick left it."""
     kept: Any = client.hget(prefix + "state", "steering")
     return SteeringState() if kept is None else msgspec.json.decode(kept, type=SteeringState)
 
 
 def limit_history(first: LimitTable, state: SteeringState) -> LimitHistory:
-    """The limits of a run: those that it began with, and what operators made of them."""
+    """Return the history of a run's limits: those that it began with, and those that operators set."""
     return LimitHistory(first, state.limits)

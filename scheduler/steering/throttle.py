@@ -26,15 +26,15 @@ KIND = "reflect"
 
 
 class ThrottleState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The cadence in force and what the controller goes by, as a run keeps it."""
+    """The cadence in force and the controller's inputs, as a run keeps them."""
 
     factor: int = FULL  # thousandths of the usual cadence
     pinned: bool = False  # by an operator
     seen: Seen = Seen()  # in the present interval
-    quiet: int = 0  # intervals in which nothing ended, up to now
+    quiet: int = 0  # intervals without ended jobs, up to now
     causes: dict[str, int] = msgspec.field(default_factory=dict)  # percent, of the last interval
-    pressing: tuple[str, ...] = ()  # those of them that made it slower
-    postponed: int = 0  # times that somebody was due and had to wait, in the whole run
+    pressing: tuple[str, ...] = ()  # the causes that made it slower
+    postponed: int = 0  # postponements in the whole run
 
 
 LAST_CALL = DAY - 60  # minute of the game day
@@ -49,13 +49,13 @@ class Throttle:
         self.postponing = Postponing()
 
     def set(self, control: SetCadence) -> None:
-        """An operator's wish."""
+        """Apply an operator's request."""
         factor = self.state.factor if control.factor is None else control.factor
         pinned = self.state.pinned if control.pinned is None else control.pinned
         self.state = msgspec.structs.replace(self.state, factor=factor, pinned=pinned)
 
     def see(self, ended: Iterable[Ended], tick: int) -> None:
-        """Take note of how jobs ended at a tick."""
+        """Record how jobs ended at a tick."""
         seen = self.state.seen
         for end in ended:
             seen = seen.with_ended(end.reason, tick - end.key.tick)
@@ -65,7 +65,7 @@ class Throttle:
     def step(self, view: BudgetView, minute: int, before: int) -> Stepped | None:
         """Take the controller's step if an interval ends between game times `before` and `minute`.
 
-        Returns what the journal is to say of it; nothing where nothing presses and the cadence is as usual.
+        Return the journal's note; None without pressure at the usual cadence.
         """
         if minute // self.rules.interval == before // self.rules.interval:
             return None
@@ -96,11 +96,11 @@ class Throttle:
         again: Callable[[str, str], Iterable[Request]],
         enough: int | None = None,
     ) -> tuple[list[Request], tuple[Postponed, ...]]:
-        """What of a tick's due requests may be asked for now, with those that waited; and who has to wait.
+        """Return the due requests that may be made now, with those that waited; and the postponements.
 
         Args:
-            interval: game minutes between two reflections as usual.
-            again: what is due for (kind, owner) that waited, as of now.
+            interval: game minutes between two reflections at the usual cadence.
+            again: returns the requests that are due now for a (kind, owner) that waited.
             enough: accumulated importance that makes an owner due; None: only the interval does.
         """
         if self.state.factor >= FULL and not self.postponing.waiting:
@@ -111,7 +111,7 @@ class Throttle:
             factor=self.state.factor,
             minute=minute,
             interval=interval,
-            # So whoever is to reflect once or twice a day (streams design) does, however long an outage is.
+            # So owners that reflect once or twice a day (streams design) do, however long an outage is.
             last_call=self.rules.auto and not self.state.pinned and minute % DAY >= LAST_CALL,
             salience=lambda owner: salience(streams[owner]),
             enough=enough,
