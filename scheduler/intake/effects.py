@@ -101,9 +101,7 @@ def _as_read(effects: object) -> tuple[Effect, ...]:
     if len(raw) > MAX_BYTES:
         raise _Refusal(f"the effects have {len(raw)} bytes of JSON, at most {MAX_BYTES} fit")
     for index, (given, read) in enumerate(zip(found, checked, strict=True)):
-        if (
-            isinstance(given, Tell) and isinstance(read, Tell) and read.data != given.data
-        ):  # JSON turns NaN into None, which is no copy
+        if isinstance(given, Tell) and isinstance(read, Tell) and read.data != given.data:  # JSON turns NaN into None
             _refuse(found, index, _no_json(given.data))
     return checked
 
