@@ -1,7 +1,7 @@
-"""The command line: each command of `cogitate`, by its name.
+"""The command line: each command of `cogitate` by its name.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a run or a verification failed, 2 the command or
-the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
+Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 a run or a verification failed, 2 the command
+or the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typer.core import TyperGroup
 
 
 class Command(NamedTuple):
-    """Where a command is defined: its module is loaded when the command is named, since most load much."""
+    """The place of a command's function. Its module is imported when a user names the command: most import much."""
 
     module: str
     function: str
-    example: str = "EXAMPLE"  # the constant that its help ends with
-    passes_on: bool = False  # options that it does not know are Celery's
+    example: str = "EXAMPLE"  # the constant with the examples that end its help
+    passes_on: bool = False  # hands options that it does not know to Celery
 
 
 COMMANDS = {
@@ -55,8 +55,8 @@ COMMANDS = {
 }
 
 
-class _Loading(Mapping[str, Any]):
-    """The commands as Typer wants them, each loaded when it is looked up."""
+class _LazyCommands(Mapping[str, Any]):
+    """The commands as Typer expects them, each imported when it is looked up."""
 
     def __getitem__(self, name: str) -> Any:
         command = COMMANDS[name]
@@ -77,15 +77,15 @@ class _Loading(Mapping[str, Any]):
         return len(COMMANDS)
 
 
-class _Commands(TyperGroup):
+class _CommandGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
-        super().__init__(**{**attributes, "commands": _Loading()})
+        super().__init__(**{**attributes, "commands": _LazyCommands()})
 
 
 app = typer.Typer(
     name="cogitate",
-    cls=_Commands,
-    help="Background cognition for simulations, on a budget. Start with: cogitate run",
+    cls=_CommandGroup,
+    help="Run background cognition for simulations on a budget. Start with: cogitate run",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -93,8 +93,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"cogitate {version('cogitate')}")
         raise typer.Exit
 
@@ -102,25 +102,23 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def _root(
     _: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
 
 
 def main() -> None:
-    """The console script. Ends the process with its exit code; a user never sees a traceback."""
+    """Run the console script and end the process with its exit code. A user sees no traceback without -v."""
     try:
         code = app(standalone_mode=False)
     except Exception as error:
         from memory.errors import text_of
-        from ops.error_messages import FAILED, error_message  # here: it loads much, to know what may go wrong
+        from ops.error_messages import FAILED, error_message  # here: it imports every class of error
 
         message = error_message(error)
         if message is None:
-            print_error(
-                f"this is a fault in cogitate: {type(error).__name__}: {text_of(error)}; with -v it shows where"
-            )
+            print_error(f"this is a bug in cogitate: {type(error).__name__}: {text_of(error)}; -v shows the traceback")
             if {"-v", "-vv", "--verbose"} & set(sys.argv):
                 raise
             code = FAILED
@@ -131,8 +129,8 @@ def main() -> None:
 
 
 def print_error(line: str) -> None:
-    """One line on stderr."""
-    if line:  # empty when help was shown instead
-        from hosting.terminal import visible  # here: most of what it loads is needed only where something is printed
+    """Print one line on stderr."""
+    if line:  # empty where Typer printed the help
+        from hosting.terminal import visible  # here: a command without output does not need Rich
 
         print(f"cogitate: {visible(line)}", file=sys.stderr)

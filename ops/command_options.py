@@ -1,4 +1,4 @@
-"""What several commands have in common: their options, and the settings that these make with everything else."""
+"""Options that several commands share, and the settings in force with them."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from scheduler.config.settings import ConfigurationError, Settings
 
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="Where runs and the embedded server are kept.", show_default=False),
+    typer.Option(
+        "--data-dir", metavar="DIR", help="The folder of the runs and the embedded server.", show_default=False
+    ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="The last line on stdout is one JSON object.")]
-EveryOwner = Annotated[
-    bool, typer.Option("--all", help="List owners one by one where each has the same limit of the budget.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line on stdout.")]
+EveryOwner = Annotated[bool, typer.Option("--all", help="List every owner, also where all have the same limit.")]
 Verbose = Annotated[
     int,
-    typer.Option("-v", "--verbose", count=True, help="Say more on stderr; -vv says everything.", show_default=False),
+    typer.Option("-v", "--verbose", count=True, help="Log more on stderr; -vv logs everything.", show_default=False),
 ]
 
 
 def read_settings(**flags: Any) -> Settings:
-    """The settings in force: flags that were given, then `COGITATE_*`, then cogitate.toml, then defaults.
+    """Return the settings in force: flags go before `COGITATE_*`, these before cogitate.toml, and that before defaults.
 
     Raises:
-        ConfigurationError: for a value that cannot be used, and a variable or a file that cannot be read.
+        ConfigurationError: when a value is invalid, or a variable or the file cannot be read.
     """
     return Settings(**{name: value for name, value in flags.items() if value is not None})
 
 
 def check_limited(settings: Settings) -> None:
-    """Check that a model is asked only with a limit for the whole run.
+    """Check that a run which calls a model has a limit for all of its calls.
 
     Raises:
-        ConfigurationError: naming the flags that set one.
+        ConfigurationError: when it has none; a note names the flags.
     """
     try:
         check_spending(settings)
@@ -50,7 +50,7 @@ def check_limited(settings: Settings) -> None:
 
 
 def program_name() -> str:
-    """How the user would type this program's name again."""
+    """Return what the user types to start this program."""
     called = Path(sys.argv[0])
     if called.name != "cogitate":
         return f"{Path(sys.executable).name} -m ops"
@@ -62,5 +62,5 @@ def program_name() -> str:
 
 
 def data_dir_option(settings: Settings) -> str:
-    """The option that names a data folder other than the default, for a command that is shown to the user."""
+    """Return the option for a data folder other than the default, to complete a command that a user is shown."""
     return "" if settings.data_dir == Settings.model_fields["data_dir"].default else f" --data-dir {settings.data_dir}"

@@ -1,6 +1,6 @@
-"""What a user is told when something goes wrong: one line that names the value and says what to do, and an exit code.
+"""Error messages: one line that names the value and says what to do, and an exit code.
 
-2: the command, the configuration or its input cannot be used; nothing was run. 1: a run or a verification failed.
+Exit code 2: the command, the configuration or its input is invalid, and nothing ran. 1: a run or a verification failed.
 """
 
 from __future__ import annotations
@@ -41,40 +41,38 @@ _REFUSED = (
 
 
 class ErrorMessage(NamedTuple):
-    """One line for stderr, and the exit code that goes with it."""
+    """One line for stderr and the exit code that goes with it."""
 
     line: str
     exit_code: int
 
 
 def error_message(error: Exception) -> ErrorMessage | None:
-    """What to say of an error; None for one that only a fault in the program explains."""
+    """Return the message for an error; None for one that only a bug in the program explains."""
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     match error:
         case TyperException():
-            said = ErrorMessage(error.format_message().replace("Value error, ", ""), error.exit_code)
+            message = ErrorMessage(error.format_message().replace("Value error, ", ""), error.exit_code)
         case SettingsRefused():
-            said = ErrorMessage(error.line(_named), USAGE)
+            message = ErrorMessage(error.line(_named), USAGE)
         case msgspec.DecodeError():
-            said = ErrorMessage(
-                f"what is stored cannot be read: {error}; `cogitate audit RUN` says what is wrong", FAILED
-            )
+            message = ErrorMessage(f"the run cannot be read: {error}; `cogitate audit RUN` says what is wrong", FAILED)
         case _ if isinstance(error, _REFUSED):
-            said = ErrorMessage(text_of(error), USAGE)
+            message = ErrorMessage(text_of(error), USAGE)
         case CogitateError():
-            said = ErrorMessage(text_of(error), FAILED)
-        case RedisError() if "permission" in str(error):  # in a script it is only said
-            said = ErrorMessage(
-                f"this user of Redis may not do that ({error}): use another, see docs/how-to/operating.md", FAILED
+            message = ErrorMessage(text_of(error), FAILED)
+        case RedisError() if "permission" in str(error):  # from a Lua script it is a plain ResponseError
+            message = ErrorMessage(
+                f"this Redis user lacks a permission ({error}): use another user, see docs/how-to/operating.md", FAILED
             )
         case RedisError():
-            said = ErrorMessage(f"Redis stopped answering: {type(error).__name__}: {error}", FAILED)
+            message = ErrorMessage(f"Redis stopped answering: {type(error).__name__}: {error}", FAILED)
         case OSError():
             named = f"{error.filename}: " if error.filename else ""
-            said = ErrorMessage(f"{named}{error.strerror or error}", FAILED)
+            message = ErrorMessage(f"{named}{error.strerror or error}", FAILED)
         case _:
             return None
-    return ErrorMessage(re.sub(r"\s+", " ", said.line + notes).strip(), said.exit_code)
+    return ErrorMessage(re.sub(r"\s+", " ", message.line + notes).strip(), message.exit_code)
 
 
 def _named(fault: Fault) -> str:

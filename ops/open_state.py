@@ -1,4 +1,4 @@
-"""Reaching the state of a data folder, or of the Redis that the settings name, for as long as a command needs it."""
+"""The connection of a command to the state: a data folder's embedded server, or the Redis that the settings name."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from workers.processes.embedded import EmbeddedServer
 
 @contextmanager
 def open_state(settings: Settings, *, create: bool = False) -> Iterator[Redis]:
-    """A client of the state. An embedded server is adopted if it runs, and otherwise started for the block.
+    """Yield a client of the state. A running embedded server is adopted; otherwise one is started for the block.
 
     Args:
-        create: make the data folder if it is missing.
+        create: create the data folder if it is missing.
 
     Raises:
-        ConfigurationError: when there is no data folder, or no server can be started or reached.
+        ConfigurationError: when there is no data folder, or a server can be neither started nor reached.
     """
     with ExitStack() as resources:
         if settings.redis_url is not None:
@@ -28,8 +28,8 @@ def open_state(settings: Settings, *, create: bool = False) -> Iterator[Redis]:
         else:
             if not create and not settings.data_dir.is_dir():
                 raise ConfigurationError(
-                    f"there is no data folder {settings.data_dir}, so no run yet: `cogitate run` makes one "
-                    "(or name another with --data-dir)"
+                    f"there is no data folder {settings.data_dir} and so no run: start one with `cogitate run` "
+                    "or name another folder with --data-dir"
                 )
             url = resources.enter_context(EmbeddedServer(settings.data_dir)).url
         client = connect(url, settings.socket_timeout)

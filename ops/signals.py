@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM: the first ends the run after the present tick, the second ends it at once.
+"""Handling of Ctrl-C and SIGTERM: the first stops the run after the present tick, the second stops it at once.
 
-The second raises KeyboardInterrupt wherever the main thread is. In the middle of `threading.Event.set` or `wait` that
-leaves the event's lock taken for good, and the main thread waits for itself: it must not use any.
+The second raises KeyboardInterrupt wherever the main thread is. In the middle of `threading.Event.set` or `wait` the
+event's lock would stay taken, and the main thread would deadlock: it must not use a `threading.Event`.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from types import FrameType
 
 
 class Interruption:
-    """Whether and how the user asked to stop."""
+    """The user's request to stop, if there is one."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, print_line: Callable[[str], None]) -> None:
+        self._print = print_line
         self._stop: Callable[[], object] | None = None
         self._after = ""
         self.signal: int | None = None
 
     @property
     def exit_code(self) -> int:
-        """What a shell expects of a process that a signal ended: 130 for Ctrl-C, 143 for SIGTERM."""
+        """Return the exit code of a process that a signal stopped: 130 for Ctrl-C, 143 for SIGTERM."""
         return 128 + (self.signal or signal.SIGINT)
 
     @contextmanager
     def softened(self, stop: Callable[[], object], after: str = "this tick") -> Iterator[None]:
-        """In this block the first signal calls `stop` instead of raising KeyboardInterrupt.
+        """Let the first signal within the block call `stop` instead of raising KeyboardInterrupt.
 
         Args:
-            stop: takes no lock.
-            after: what is still ended, as it is told to the user.
+            stop: must take no lock.
+            after: what still completes, as the message to the user names it.
         """
         self._stop, self._after = stop, after
         try:
@@ -41,19 +41,19 @@ class Interruption:
             self._stop = None
 
     def receive(self, number: int, _: FrameType | None) -> None:
-        """The handler of both signals."""
+        """Handle either signal."""
         first = self.signal is None
         self.signal = number
         if self._stop is None or not first:
             raise KeyboardInterrupt
-        self._say(f"stopping after {self._after}; once more to stop at once")
+        self._print(f"stopping after {self._after}; press Ctrl-C again to stop at once")
         self._stop()
 
 
 @contextmanager
-def interruptible(say: Callable[[str], None]) -> Iterator[Interruption]:
-    """Handle both signals within the block; what they did before is restored after it."""
-    interruption = Interruption(say)
+def interruptible(print_line: Callable[[str], None]) -> Iterator[Interruption]:
+    """Handle both signals within the block, and restore their handlers after it."""
+    interruption = Interruption(print_line)
     before = {number: signal.signal(number, interruption.receive) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield interruption

@@ -1,4 +1,4 @@
-"""The worlds that the command line can run, and how a run remembers which one it was."""
+"""The worlds that the command line can run, and their description that a run keeps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_AGENTS = 25
 
 @dataclass(frozen=True, kw_only=True)
 class WorldChoice:
-    """A town of so many agents from a seed, or the player of a recording."""
+    """The choice of a world: a town from a seed, or the player of a recording."""
 
     agents: int = DEFAULT_AGENTS
     seed: int = 0
@@ -26,14 +26,14 @@ class WorldChoice:
 
     @property
     def stem(self) -> str:
-        """What a run of this world is called unless the user says otherwise; a number follows."""
+        """Return the default name of a run of this world, without its number."""
         return "recorded" if self.recorded is not None else "town"
 
     def open(self) -> World:
-        """The world at its beginning.
+        """Return the world at its beginning.
 
         Raises:
-            ConfigurationError: for an impossible town.
+            ConfigurationError: when there can be no such town.
             RecordingError: when the recording cannot be used.
         """
         if self.recorded is not None:
@@ -44,7 +44,7 @@ class WorldChoice:
             raise ConfigurationError(f"--town {self.agents}: {error}") from error
 
     def describe(self) -> dict[str, str]:
-        """What a run keeps of it."""
+        """Return the description that a run keeps."""
         kept = {"minutes_per_tick": str(self.minutes_per_tick)}
         if self.recorded is not None:
             return kept | {"world": "recorded", "path": str(self.recorded.absolute())}
@@ -52,10 +52,10 @@ class WorldChoice:
 
     @classmethod
     def of_description(cls, run: str, kept: Mapping[str, str]) -> WorldChoice:
-        """The world that a run was created with.
+        """Return the world that a run was created with.
 
         Raises:
-            ConfigurationError: when a host of its own created it.
+            ConfigurationError: when another program than `cogitate run` created the run.
         """
         match kept.get("world"):
             case "recorded":
@@ -64,16 +64,16 @@ class WorldChoice:
                 agents, seed, minutes = (int(kept[name]) for name in ("agents", "seed", "minutes_per_tick"))
                 return cls(agents=agents, seed=seed, minutes_per_tick=minutes)
         raise ConfigurationError(
-            f"run {run!r} was not made by `cogitate run`: only the host that made it can go on with it"
+            f"run {run!r} was not created by `cogitate run`: resume it with the program that created it"
         )
 
 
 def default_days(world: World) -> int:
-    """How long a world is run unless the user says otherwise: as long as it was recorded, or one day."""
+    """Return the default length of a run: as many days as were recorded, or one."""
     return world.days if isinstance(world, RecordedWorld) else 1
 
 
 def warnings_of(world: World) -> Counter[str]:
-    """What had to be refused or repaired to open the world, by name."""
+    """Count what opening the world refused or repaired, by the name of the warning."""
     found = world.warnings if isinstance(world, RecordedWorld) else Counter[str]()
     return Counter({f"recording.{name}": count for name, count in found.items()})

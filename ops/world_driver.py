@@ -1,4 +1,4 @@
-"""Letting a world live under a tick loop: the body that the command line, tests and benchmarks share.
+"""The loop body that drives a world under a tick loop, shared by the command line, tests and benchmarks.
 
 with TickLoop(run="town", owners=town.owners(), locations=town.locations, brief=town.brief, ticks=1440) as loop:
     drive(loop, town)
@@ -22,19 +22,19 @@ def drive(
     checkpoint_every: int = CHECKPOINT_EVERY,
     on_tick: Callable[[Tick], None] | None = None,
 ) -> None:
-    """Let the world live until the loop's last tick, or until `loop.stop()`.
+    """Drive the world until the loop's last tick, or until `loop.stop()`.
 
-    A resumed world is first restored from its last checkpoint; the ticks since then are lived again. Whoever appears
-    among or disappears from the world's owners joins or leaves the run with that tick.
+    A resumed world is first restored from its last checkpoint, and repeats the ticks since then. An owner that appears
+    in or disappears from the world joins or leaves the run with that tick.
 
     Args:
-        checkpoint_every: after so many ticks the world's state is committed with the tick.
-        on_tick: called at the end of each turn of the world, before its tick is committed; also for ticks lived again.
+        checkpoint_every: ticks between two commits of the world's state.
+        on_tick: called at the end of each turn of the world, before its tick is committed, also for repeated ticks.
 
     Raises:
-        InputError: when an owner comes back under the name with which it left.
-        ValueError: when the checkpoint is not one of this world.
-        WorldDiverged: when a resumed world does something else than before.
+        InputError: when an owner returns under the name with which it left.
+        ValueError: when the checkpoint is of another world.
+        WorldDiverged: when a resumed world does not repeat what it did.
         Fenced: when another host has taken the run.
     """
     if loop.restored is not None:

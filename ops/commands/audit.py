@@ -1,4 +1,4 @@
-"""`cogitate audit`: every invariant that can be seen in a run's ledger, streams and journal."""
+"""`cogitate audit`: check every invariant of a run's ledger, streams and journal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXAMPLE = "Example: cogitate audit town-1"
 
 
 class AuditFailed(CogitateError, RuntimeError):
-    """A run broke a promise; the message says which."""
+    """A broken promise of a run; the message says which."""
 
 
 def audit_run(
@@ -36,9 +36,9 @@ def audit_run(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Check every invariant of a run, while it lives or afterwards: ends, budgets, streams, numbering, hashes.
+    """Check every invariant of a run, while it goes on or later: ends of jobs, budgets, streams, numbers, hashes.
 
-    Exit code 1 when something is found; each finding is a line.
+    Each finding is a line. The exit code is 1 when there is one.
     """
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
@@ -56,12 +56,12 @@ def audit_run(
 
 
 def tick_auditor(loop: TickLoop) -> Callable[[Tick], None]:
-    """What to call in each turn of the world: reads every budget window as the tick before has left it.
+    """Return a function for each turn of the world that checks every budget window as the last tick left it.
 
     Raises (when called):
         AuditFailed: when a window holds more than its limit.
-        LedgerUnavailable: when the ledger is away for longer than the host waits for it. A host that goes on without
-            the ledger reads again once it is back.
+        LedgerUnavailable: when Redis is unreachable for longer than the host waits. A host that goes on without
+            Redis checks again once it is back.
     """
 
     def read(ledger: HostLedger) -> list[str] | None:
@@ -76,20 +76,20 @@ def tick_auditor(loop: TickLoop) -> Callable[[Tick], None]:
 
 
 def audit_at_end(client: Redis, run: str, wait: float) -> None:
-    """Check everything once a run is left.
+    """Check every invariant once the host has left the run.
 
     Args:
-        wait: seconds that a server that is away is waited for.
+        wait: seconds to wait for a server that is unreachable.
 
     Raises:
         AuditFailed: naming the first finding.
-        LedgerUnavailable: when the server was not back in time.
+        LedgerUnavailable: when the server is not back in time.
     """
     raise_findings(Pause(run, wait).read(lambda: audit(client, run)), "at the end")
 
 
 def raise_findings(findings: list[str], when: str) -> None:
-    """Raises AuditFailed when there are findings."""
+    """Raise AuditFailed when there are findings."""
     if findings:
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
         raise AuditFailed(f"the audit {when} found: {findings[0]}{more}")

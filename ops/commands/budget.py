@@ -1,4 +1,4 @@
-"""`cogitate budget`: the limits of a run, while it goes on."""
+"""`cogitate budget`: show and change the limits of a run while it goes on."""
 
 from __future__ import annotations
 
@@ -35,9 +35,12 @@ Action = Literal["show", "set", "unset"]
 
 def budget(
     run: RunName,
-    action: Annotated[Action, typer.Argument(metavar="[show|set|unset]", help="What to do with a limit.")] = "show",
+    action: Annotated[
+        Action, typer.Argument(metavar="[show|set|unset]", help="Show the limits, or set or remove one.")
+    ] = "show",
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="period.scope.unit, such as day.tokens.", show_default=False)
+        str | None,
+        typer.Argument(metavar="[NAME]", help="The limit: period.scope.unit, such as day.tokens.", show_default=False),
     ] = None,
     value: Annotated[int | None, typer.Argument(metavar="[VALUE]", min=0, max=MAX_LIMIT, show_default=False)] = None,
     every_owner: EveryOwner = False,
@@ -46,9 +49,9 @@ def budget(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Show the limits in force and what is spent of them, or set or lift one. It takes effect with the next tick.
+    """Show the limits in force and what is spent of them, or set or lift one. A change takes effect at the next tick.
 
-    A limit may be set below what is spent: nothing is taken back, and nothing more is admitted under it.
+    A limit may be lower than what is spent: running jobs go on, and no further one is admitted under it.
     """
     logs.configure(verbose)
     if (name is None) != (action == "show") or (value is None) != (action != "set"):
@@ -64,11 +67,11 @@ def budget(
     with open_state(read_settings(data_dir=data_dir)) as client:
         prefix = prefix_of(client, run)
         if limited.owner and not client.hexists(prefix + "owners", limited.owner):
-            said = f"{limited.owner} is not in run {run}: the limit holds once it joins"
-            Terminal(stderr=True).print(said, highlight=False)
+            warning = f"{limited.owner} is not in run {run}: the limit holds once it joins"
+            Terminal(stderr=True).print(warning, highlight=False)
         pools = pools_of(client, prefix)
-    words = "lifted" if value is None else format_limit(value, pools.of(limited.unit, value))
-    named = f"limit {control.name} {words}"
+    new = "lifted" if value is None else format_limit(value, pools.of(limited.unit, value))
+    named = f"limit {control.name} {new}"
     return request_controls(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
 
 

@@ -1,4 +1,4 @@
-"""`cogitate config`: the settings in force, where each came from, secrets masked."""
+"""`cogitate config`: show the settings in force and where each comes from, with secrets masked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
 
 
 def mask_secrets(name: str, value: Any) -> Any:
-    """A value as it may be shown, as JSON: no key, no password."""
+    """Return a value as JSON without keys and passwords."""
     if isinstance(value, BaseModel):
         return {key: mask_secrets(key, part) for key, part in value if part is not None}
     if isinstance(value, dict):
@@ -53,7 +53,7 @@ def mask_secrets(name: str, value: Any) -> Any:
 
 
 def setting_origin(name: str, flags: set[str]) -> str:
-    """Where a setting comes from."""
+    """Return where a setting comes from."""
     variable = f"COGITATE_{name.upper()}"
     for given in os.environ:
         if given.upper() == variable or given.upper().startswith(variable + "__"):

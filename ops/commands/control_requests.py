@@ -1,4 +1,4 @@
-"""Asking something of a run for the commands that steer it: options, words and exit codes are the same for all."""
+"""Control requests to a run's host, with the options, output and exit codes that all steering commands share."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from scheduler.steering.operators import ControlOutcome, ask
 WAIT = 30.0  # seconds
 REFUSED, WAITS = 1, 3  # exit codes
 
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the run's host has taken it.")]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the run's host applies it.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]
 
 
 def request_controls(
     run: str, controls: Sequence[Control], *, named: Sequence[str], data_dir: Any, as_json: bool, no_wait: bool
 ) -> int:
-    """Ask, say what became of it, and return the command's exit code.
+    """Send control requests to the host, print their outcomes, and return the command's exit code.
 
     Args:
-        named: what each request is called when it is told of.
+        named: the name of each request in the output.
     """
     with open_state(read_settings(data_dir=data_dir)) as client:
         outcomes = ask(client, run, controls, wait=0.0 if no_wait else WAIT)
@@ -41,7 +41,7 @@ def request_controls(
 
 
 def exit_code(outcomes: Sequence[ControlOutcome], no_wait: bool) -> int:
-    """1: something was refused; 3: something waits although it was waited for; otherwise 0."""
+    """Return 1 when a request was refused, 3 when one still waits after the command has waited, otherwise 0."""
     states = {outcome.state for outcome in outcomes}
     if "refused" in states:
         return REFUSED

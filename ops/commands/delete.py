@@ -1,4 +1,4 @@
-"""`cogitate delete`: remove a run and all that is kept of it."""
+"""`cogitate delete`: remove a run and everything it stores."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ EXAMPLE = "Example: cogitate delete town-1 --yes"
 
 def delete(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Even while a host holds it; that host stops.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Remove it even while a host holds it; that host stops.")
+    ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Remove a run: its memories, its jobs, its journal and its name. Nothing brings it back.
+    """Remove a run: its memories, its jobs, its journal and its name. This cannot be undone.
 
-    Exit code 1 when the answer is no, 2 when a host is at work on it.
+    The exit code is 1 when you answer no, 2 when a host holds the run.
     """
     logs.configure(verbose)
     console = Terminal(stderr=True)
     if not yes:
         if not sys.stdin.isatty():
-            raise ConfigurationError(
-                f"delete asks before it removes run {run!r}, and nobody can answer here: give --yes"
-            )
+            raise ConfigurationError(f"delete asks before it removes run {run!r}, and this is no terminal: give --yes")
         if not _agreed(run):
             console.print("nothing was removed")
             return 1
@@ -52,7 +52,7 @@ def delete(
 
 
 def _agreed(run: str) -> bool:
-    """Ask. Ctrl-C and the end of the input mean no."""
+    """Ask the user. Ctrl-C and the end of the input mean no."""
     try:
         return typer.confirm(f"Remove run {run}, its memories and its journal?", err=True)
     except typer.Abort:

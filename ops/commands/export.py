@@ -1,4 +1,4 @@
-"""`cogitate export`: what a run holds as JSON Lines, for people and tools. Nothing reads it back as truth."""
+"""`cogitate export`: write a run as JSON Lines for people and tools. Nothing imports it."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ What = Literal["memories", "jobs", "journal"]
 
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
-    what: Annotated[What, typer.Option("--what", help="Streams, one owner a line; jobs; or ticks of the journal.")],
+    what: Annotated[What, typer.Option("--what", help="Memories, one owner a line; jobs; or ticks of the journal.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Where to write; default: stdout.", show_default=False)
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="The file to write (default stdout).", show_default=False),
     ] = None,
     data_dir: DataDir = None,
     verbose: Verbose = 0,
 ) -> int:
-    """Write a run's memories, jobs or journal as JSON Lines, in an order that is the same each time.
+    """Write a run's memories, jobs or journal as JSON Lines, always in the same order.
 
-    Owners come by name, ended jobs in the order of their ends and then open ones, ticks in their order. The journal is
-    verified on the way. Of one that was trimmed, ticks that were removed come from the files in the data folder, where
-    they are; jobs that ended in them are left out. Exit code 1 when it was changed.
+    Owners come by name, ended jobs in the order of their ends and before open ones, ticks by number. The journal is
+    verified on the way. Ticks that were trimmed come from the files in the data folder, if they are there; jobs that
+    ended in them are left out. The exit code is 1 when the journal was changed.
     """
     logs.configure(verbose)
     settings = read_settings(data_dir=data_dir)
@@ -59,7 +60,7 @@ def export(
 
 
 def _to_stdout(lines: Iterator[bytes]) -> int:
-    """Write until the reader has seen enough (`… | head`)."""
+    """Write lines until the reader closes the pipe (`… | head`), and return how many were written."""
     count = 0
     try:
         for line in lines:
@@ -68,12 +69,12 @@ def _to_stdout(lines: Iterator[bytes]) -> int:
             count += 1
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the buffered rest has no reader
     return count
 
 
 def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
-    """Every owner's stream, of those that have left too."""
+    """Yield every owner's stream, also those of owners that have left."""
     prefix = prefix_of(client, run)
     names: Any = {*client.hkeys(prefix + "owners"), *client.hkeys(prefix + "retired")}
     for owner in sorted(name.decode() for name in names):

@@ -1,4 +1,4 @@
-"""`cogitate job`: the whole life of one job."""
+"""`cogitate job`: show the life of one job from its request to its effects."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ from workers.jobs.capture import Captured, captured_of
 
 EXAMPLE = "Example: cogitate job town-1/360/plan/agent:isabella/0/0"
 
-_SAVED = ", paid for by an identical call"
+_SAVED = ", paid by an identical call"
 _STATES = {
     "open": "waits for a result",
-    "staged": "has its result, which is applied at the due tick",
-    "dead": "given up; its heuristic is applied at the due tick",
-    "held": "was refused; its heuristic is applied at the due tick",
+    "staged": "has its result, which takes effect at the due tick",
+    "dead": "abandoned; its heuristic takes effect at the due tick",
+    "held": "refused; its heuristic takes effect at the due tick",
 }
 
 
 def job(
-    job_id: Annotated[str, typer.Argument(metavar="ID", help="As `cogitate jobs` and Flower show it.")],
+    job_id: Annotated[str, typer.Argument(metavar="ID", help="The job's id, as `cogitate jobs` and Flower show it.")],
     prompt: Annotated[
-        bool, typer.Option("--prompt", help="Also what was asked and answered, where `capture` has kept it.")
+        bool, typer.Option("--prompt", help="Also show its prompts and answers, if `capture` kept them.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Show a job from its admission to its effects: budget, attempts, model, prompt, failure, end, source, reason."""
+    """Show a job from its request to its effects: budget, attempts, model, prompt, failure, end, source, reason."""
     logs.configure(verbose)
     try:
         run, key = split_job_id(job_id)
@@ -70,7 +70,7 @@ def job(
 
 
 def job_json(one: JobRecord) -> dict[str, Any]:
-    """A job with every name it can have, as machines read it."""
+    """Return all facts of a job for `--json`."""
     facts: dict[str, Any] = msgspec.to_builtins(one)
     if one.late is not None:
         facts["late"]["usage"] = by_unit(one.late.usage)
@@ -102,7 +102,7 @@ def _life(one: JobRecord, refusal: str) -> Iterator[tuple[str, str]]:
     if one.failure:
         yield "failure", one.failure + (f" ({one.because})" if one.because else "")
     if one.refusal:
-        yield "kind", f"its effects could not be used: {one.refusal}"
+        yield "kind", f"its effects are invalid: {one.refusal}"
     if one.model:
         yield "model", one.model
     if one.prompt:
@@ -110,7 +110,7 @@ def _life(one: JobRecord, refusal: str) -> Iterator[tuple[str, str]]:
     if one.ended:
         yield "used", format_used(one)
     if one.retried != Cost():
-        yield "retries", f"{format_cost(one.retried)} by the attempts before"
+        yield "retries", f"{format_cost(one.retried)} by earlier attempts"
     would = "would" if one.state == "stale" else "effects"
     for line in format_effects(one.effects, one.appended):
         yield would, line
@@ -119,34 +119,34 @@ def _life(one: JobRecord, refusal: str) -> Iterator[tuple[str, str]]:
 
 
 def format_reason(one: JobRecord) -> str:
-    """Why a job got less than was asked for; "" where the reason says it all."""
+    """Return why a job got less than it requested; "" where the reason's name says it all."""
     if one.reason == "failed":
         return format_failure(one.failure)
     return format_dead(one) if one.reason == "dead" else MEANING.get(one.reason, "")
 
 
 def format_dead(one: JobRecord) -> str:
-    """Why a dead job was not tried again."""
+    """Return why a dead job got no further attempt."""
     if one.empty:
         return format_empty_pool(one.empty)
-    lost = "" if one.failure else ", the last of them by a worker that was lost"
-    return f"given up after {one.claims} attempts{lost}"
+    lost = "" if one.failure else ", the last of them by a lost worker"
+    return f"abandoned after {one.claims} attempts{lost}"
 
 
 def format_used(one: JobRecord) -> str:
-    """What the newest attempt of an ended job used."""
+    """Return the usage of the newest attempt of an ended job."""
     if not one.settled:
         return f"not known yet, {format_cost(one.reserved)} at most"
     return format_cost(one.usage) + (_SAVED if one.saved else "")
 
 
 def _late(answer: LateAnswer) -> Iterator[tuple[str, str]]:
-    """What became of an answer that came after the job's end."""
+    """Yield what happened to an answer that arrived after the job's end."""
     if answer.end == "applied":
-        became = "took the place of what the heuristic had made"
+        outcome = "replaced the heuristic's result"
     else:
-        became = f"was of no use any more{f': {answer.failure}' if answer.failure else ''}"
-    yield "late", f"its answer came after that, and {became} at tick {answer.tick:,}"
+        outcome = f"was of no use any more{f': {answer.failure}' if answer.failure else ''}"
+    yield "late", f"its answer arrived after that, and {outcome} at tick {answer.tick:,}"
     yield "model", answer.model
     for line in format_effects(answer.effects, answer.appended):
         yield "effects" if answer.end == "applied" else "would", line
@@ -154,7 +154,7 @@ def _late(answer: LateAnswer) -> Iterator[tuple[str, str]]:
 
 def _texts(texts: Sequence[Captured]) -> Iterator[tuple[str, str]]:
     if not texts:
-        yield "texts", "None are kept: set `capture` before the run, and look within `capture_hours`."
+        yield "texts", "None are stored: set `capture` before the run, and look within `capture_hours`."
     for one in texts:
         attempt = f"attempt {one.attempt} ({one.model})"
         yield f"{attempt}: system", one.system

@@ -1,4 +1,4 @@
-"""`cogitate jobs`: a run's jobs, newest first, by state, kind and owner."""
+"""`cogitate jobs`: list a run's jobs by state, kind and owner, the newest first."""
 
 from __future__ import annotations
 
@@ -27,16 +27,20 @@ def jobs(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
     state: Annotated[
         JobState | None,
-        typer.Option("--state", help="The state of an open job, the end of another, or why it got less."),
+        typer.Option("--state", help="The state of an open job, or the end or reason of an ended one."),
     ] = None,
-    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Such as plan.")] = None,
-    owner: Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="Such as agent:isabella.")] = None,
-    last: Annotated[int, typer.Option("--last", min=0, metavar="N", help="Show so many of the newest; 0: all.")] = 40,
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="The kind of job, such as plan.")] = None,
+    owner: Annotated[
+        str | None, typer.Option("--owner", metavar="OWNER", help="The owner, such as agent:isabella.")
+    ] = None,
+    last: Annotated[
+        int, typer.Option("--last", min=0, metavar="N", help="How many of the newest to show; 0: all.")
+    ] = 40,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """List jobs: open ones as the ledger has them, then ended ones as the journal has them, newest first."""
+    """List open jobs from the ledger, then ended jobs from the journal, the newest first."""
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
         history = JobHistory(client, run)
@@ -52,15 +56,15 @@ def jobs(
 
 
 def _brief(one: JobRecord) -> dict[str, Any]:
-    """All but the effects, which `cogitate job` shows."""
+    """Return all facts of a job but its effects, which `cogitate job` shows."""
     facts = job_json(one)
-    for told in (facts, facts["late"] or {}):
-        told.pop("effects", None)
+    for part in (facts, facts["late"] or {}):
+        part.pop("effects", None)
     return facts
 
 
 def _lines(found: list[JobRecord]) -> Iterator[str]:
-    """Aligned columns, never wrapped: an id must stay in one piece to be copied."""
+    """Yield rows of aligned columns that never wrap: a user copies the id in one piece."""
     rows = [("job", "state", "at tick", "source", "reason", "used", "failure")]
     for one in found:
         at = f"{one.ended:,}" if one.ended else f"due {one.due:,}"

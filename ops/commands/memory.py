@@ -1,4 +1,4 @@
-"""`cogitate memory`: what an owner remembers, now or at an earlier tick, and what comes to mind for a query."""
+"""`cogitate memory`: show an owner's memory stream, now or at an earlier tick, and what a query retrieves."""
 
 from __future__ import annotations
 
@@ -28,23 +28,25 @@ EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at t
 
 def memory(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
-    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose memory, such as agent:isabella.")],
-    tick: Annotated[int | None, typer.Option("--tick", metavar="N", help="As it was at the end of that tick.")] = None,
-    query: Annotated[
-        str | None, typer.Option("--query", metavar="TEXT", help="Show only what comes to mind for it, the best first.")
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="The owner, such as agent:isabella.")],
+    tick: Annotated[
+        int | None, typer.Option("--tick", metavar="N", help="Show the memory as it was at the end of tick N.")
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many entries a query finds.")] = 10,
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="TEXT", help="Show only what this query retrieves, the best first.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many entries a query retrieves.")] = 10,
     profile: Annotated[
-        str, typer.Option("--profile", help="How memories are scored: default, dialogue or spec.")
+        str, typer.Option("--profile", help="The scoring of memories: default, dialogue or spec.")
     ] = DEFAULT.name,
-    last: Annotated[int, typer.Option("--last", min=0, help="Show so many of the newest entries; 0: all.")] = 40,
+    last: Annotated[int, typer.Option("--last", min=0, help="How many of the newest entries to show; 0: all.")] = 40,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Show an owner's memory stream, and why each entry comes to mind: by its age and importance, and for a query.
+    """Show an owner's memory stream with each entry's score: by recency, importance and relevance to a query.
 
-    Also ratings, repeats, what is provisional, what was archived and into what.
+    The notes name ratings, repeats, provisional entries, and the entry or summary that an archived one went into.
     """
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:

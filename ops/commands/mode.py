@@ -1,4 +1,4 @@
-"""`cogitate pause`, `resume`, `drain` and `cancel`: what a run's host is to do, one command each."""
+"""`cogitate pause`, `resume`, `drain` and `cancel`: set the mode of a run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ CANCEL = "Example: cogitate cancel town-1"
 def pause(
     run: RunName, no_wait: NoWait = False, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 ) -> int:
-    """Let a run wait after its present tick: no tick goes by, no worker claims a job of it. Jobs in flight end.
+    """Pause a run after its present tick. Its workers claim no further job; jobs in flight end.
 
-    It waits until `cogitate resume`, whoever hosts it meanwhile.
+    The run stays paused until `cogitate resume`, also under another host.
     """
     return _set(run, SetMode("paused"), "pause", no_wait, data_dir, as_json, verbose)
 
@@ -26,9 +26,9 @@ def pause(
 def resume(
     run: RunName, no_wait: NoWait = False, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 ) -> int:
-    """Let a paused or draining run go on as usual.
+    """Resume a paused or draining run.
 
-    A run without a host goes on with `cogitate run --run RUN --resume`.
+    To resume a run without a host, use `cogitate run --run RUN --resume`.
     """
     return _set(run, SetMode("running"), "resume", no_wait, data_dir, as_json, verbose)
 
@@ -36,14 +36,14 @@ def resume(
 def drain(
     run: RunName, no_wait: NoWait = False, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 ) -> int:
-    """Let a run finish its open jobs, admit no new one, and stop. It can be resumed, and goes on as usual then."""
+    """Stop a run once its open jobs have ended; it admits no new one. A resumed run admits jobs again."""
     return _set(run, SetMode("draining"), "drain", no_wait, data_dir, as_json, verbose)
 
 
 def cancel(
     run: RunName, no_wait: NoWait = False, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 ) -> int:
-    """End a run for good after its present tick. Its open jobs are cancelled, what they cost stays charged."""
+    """End a run for good after its present tick and cancel its open jobs. What these cost stays charged."""
     return _set(run, SetMode("cancelled"), "cancel", no_wait, data_dir, as_json, verbose)
 
 

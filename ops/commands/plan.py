@@ -1,4 +1,4 @@
-"""`cogitate plan`: what an owner means to do today, and how far it is."""
+"""`cogitate plan`: show an owner's plan of the day and the status of its items."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ EXAMPLE = "Example: cogitate plan town-1 agent:isabella"
 
 def plan(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
-    owner: Annotated[str, typer.Argument(metavar="OWNER", help="Whose plan, such as agent:isabella.")],
+    owner: Annotated[str, typer.Argument(metavar="OWNER", help="The owner, such as agent:isabella.")],
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Show the plan that is in force, with the present status of each item."""
+    """Show the plan in force with the present status of each item."""
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
         view = read_memory(client, run, owner)
@@ -36,9 +36,9 @@ def plan(
     if found is None:
         console.print("there is no plan in force")
     else:
-        made = "by a heuristic, provisionally" if found.provisional else "as asked for"
+        how = "provisionally by a heuristic" if found.provisional else "as requested"
         console.print(
-            f"Plan {found.number}, made {made} at tick {found.tick:,}, until {day_and_time(found.valid_until)}: "
+            f"Plan {found.number}, created {how} at tick {found.tick:,}, until {day_and_time(found.valid_until)}: "
             f"{found.text}",
             highlight=False, soft_wrap=True,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is seen while a run goes on: ticks, jobs by kind and source, and what is left of the budget."""
+"""Progress of a run: ticks, jobs by kind and source, and what is left of the budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLAIN_EVERY = 240  # game minutes between two lines where no bar can be drawn
 
 
 class RunProgress:
-    """A bar on a terminal; a line every few game hours anywhere else."""
+    """A progress bar on a terminal; elsewhere a line every few game hours."""
 
     def __init__(self, loop: TickLoop, ticks: int, console: Console) -> None:
         self._loop = loop
@@ -36,7 +36,7 @@ class RunProgress:
 
     @contextmanager
     def drawn(self) -> Iterator[RunProgress]:
-        """Draw within the block."""
+        """Draw the progress within the block."""
         if not self._console.is_terminal:
             yield self
             return
@@ -44,7 +44,7 @@ class RunProgress:
             yield self
 
     def update(self, tick: Tick) -> None:
-        """Take note of a tick; drawing happens by itself."""
+        """Record a tick. The display refreshes itself."""
         self._tick = tick
         if not self._console.is_terminal and tick.minute // PLAIN_EVERY != self._said:
             self._said = tick.minute // PLAIN_EVERY
@@ -68,7 +68,7 @@ def _moment(tick: Tick) -> str:
 
 
 def jobs_line(ended: Counter[tuple[str, str, str]]) -> str:
-    """How many jobs of each kind ended, by source; degraded ones by the reason."""
+    """Return how many jobs of each kind ended, by source; degraded ones by reason."""
     kinds: dict[str, Counter[str]] = {}
     for (kind, source, reason), count in ended.items():
         kinds.setdefault(kind, Counter())[source if reason == "none" else reason] += count
@@ -80,14 +80,14 @@ def jobs_line(ended: Counter[tuple[str, str, str]]) -> str:
 
 
 def budget_left(view: BudgetView, tick: Tick) -> list[str]:
-    """What admission can still give out of each limit of the day and of the run, in words."""
+    """Return a line for the day and one for the run: what admission can still spend of each limit."""
     periods: dict[str, list[str]] = {}
     for name, limit in view.table:
         if name.period == "tick" or name.scope.startswith("owner:") or name.scope.endswith(":*"):
             continue
         cell = Cell(window_of(name.period, tick.number, tick.minute), name.scope)
         room = view.room(name.period, name.scope, name.unit) or 0
-        left, whole = max(0, room - view.get(cell, name.unit)), format_limit(limit, limit - room)
+        left, limit_text = max(0, room - view.get(cell, name.unit)), format_limit(limit, limit - room)
         scope = "all jobs " if name.scope == "run" else name.scope.partition(":")[2] + " "
-        periods.setdefault(name.period, []).append(f"{scope}{left:,} of {whole} {name.unit}")
+        periods.setdefault(name.period, []).append(f"{scope}{left:,} of {limit_text} {name.unit}")
     return [f"left of the {period}: {' · '.join(parts)}" for period, parts in periods.items()]

@@ -1,4 +1,4 @@
-"""`cogitate replay`: a run is rebuilt from its journal alone, and compared."""
+"""`cogitate replay`: rebuild a run from its journal alone, and compare it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def replay_run(
 ) -> int:
     """Rebuild every memory stream of a run from its journal, without a model, in an empty scratch database.
 
-    What was trimmed is taken from the files in the data folder; where they are missing, the replay begins with the
-    journal's first checkpoint and says so.
+    Trimmed ticks come from the files in the data folder. Where these are missing, the replay begins with the journal's
+    first checkpoint and says so.
 
-    Exit code 1 when the journal or a stream is not what was written; the message names the tick.
+    The exit code is 1 when the journal or a stream was changed; the message names the tick.
     """
     logs.configure(verbose)
     settings = read_settings(data_dir=data_dir)
@@ -59,7 +59,7 @@ def replay_run(
 
 @contextmanager
 def scratch() -> Iterator[Redis]:
-    """An empty database of a server of its own, gone after the block."""
+    """Yield a client of an empty server that is removed after the block."""
     with (
         tempfile.TemporaryDirectory(prefix="cogitate-") as folder,
         EmbeddedServer(Path(folder)) as server,

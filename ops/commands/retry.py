@@ -1,4 +1,4 @@
-"""`cogitate retry`: ask a model again for what jobs had to leave to their heuristics."""
+"""`cogitate retry`: repeat jobs with a model whose heuristics had to stand in."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from tasks.job import split_job_id
 
 EXAMPLE = "Example: cogitate retry town-1/360/plan/agent:isabella/0/0"
 
-AGAIN = ("late", "failed", "dead", "denied", "too_slow")
+RETRYABLE = ("late", "failed", "dead", "denied", "too_slow")
 
 
 def retry(
-    ids: Annotated[list[str], typer.Argument(metavar="ID…", help="Jobs of one run, as `cogitate jobs` shows them.")],
+    ids: Annotated[
+        list[str], typer.Argument(metavar="ID…", help="Ids of jobs of one run, as `cogitate jobs` shows them.")
+    ],
     no_wait: NoWait = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Ask again about jobs that were late, failed, dead, denied or too_slow: a new job replaces what was made.
+    """Repeat jobs that were late, failed, dead, denied or too_slow: a new job replaces the result of the heuristic.
 
-    It is charged to the windows of its own tick, and refused where there is no room, or where what the heuristic made
-    was repaired, summarised or pruned meanwhile.
+    The new job is charged to the budget windows of its own tick. It is refused where these have no room, and where the
+    heuristic's entry was repaired, summarised or pruned meanwhile.
     """
     logs.configure(verbose)
     try:
@@ -48,15 +50,17 @@ def retry(
 
 
 def _retry(job: JobRecord) -> Retry:
-    """The request for a job.
+    """Return the control request for a job.
 
     Raises:
-        InputError: when there is nothing to ask again.
+        InputError: when there is nothing to repeat.
     """
     if not job.ended:
         raise InputError(f"job {job.id} has not ended yet: it is due at tick {job.due}")
-    if job.reason not in AGAIN:
-        raise InputError(f"job {job.id} got what it asked for: only jobs that are {', '.join(AGAIN)} can be retried")
+    if job.reason not in RETRYABLE:
+        raise InputError(
+            f"job {job.id} has the result it requested: only jobs that are {', '.join(RETRYABLE)} can be retried"
+        )
     if not job.appended:
-        raise InputError(f"job {job.id} ended {job.state} and left nothing that could be replaced")
+        raise InputError(f"job {job.id} ended {job.state} and left no entry that could be replaced")
     return Retry(job=job.id.partition("/")[2], owner=job.owner, numbers=tuple(job.appended))

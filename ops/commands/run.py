@@ -1,4 +1,4 @@
-"""`cogitate run`: a world thinks for some days."""
+"""`cogitate run`: run a world whose agents think within a budget."""
 
 from __future__ import annotations
 
@@ -43,35 +43,45 @@ Example: cogitate run --recorded DIR --llm openai --limit-usd 0.50
 
 
 def run(
-    town: Annotated[int | None, typer.Option(metavar="N", help="A town of N agents (default 25).")] = None,
+    town: Annotated[int | None, typer.Option(metavar="N", help="Run a town of N agents (default 25).")] = None,
     recorded: Annotated[Path | None, typer.Option(metavar="DIR", help="Play a recorded run instead.")] = None,
-    days: Annotated[int | None, typer.Option(metavar="D", min=1, help="Game days (default 1, or as recorded).")] = None,
-    ticks: Annotated[int | None, typer.Option(metavar="N", min=1, help="Ticks instead of days.")] = None,
+    days: Annotated[
+        int | None, typer.Option(metavar="D", min=1, help="The length in game days (default 1, or as recorded).")
+    ] = None,
+    ticks: Annotated[int | None, typer.Option(metavar="N", min=1, help="The length in ticks instead of days.")] = None,
     name: Annotated[
         str | None, typer.Option("--run", metavar="NAME", help="The run's name (default town-1, …).")
     ] = None,
     seed: Annotated[int | None, typer.Option(metavar="S", help="The town's seed (default 0).")] = None,
-    workers: Annotated[int | None, typer.Option(metavar="W", help="Worker processes; 0: start them by hand.")] = None,
-    llm: Annotated[Literal["heuristic", "openai"] | None, typer.Option(help="Who thinks (default heuristic).")] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="W", help="Worker processes to start; 0: none, start them yourself.")
+    ] = None,
+    llm: Annotated[
+        Literal["heuristic", "openai"] | None,
+        typer.Option(help="What thinks: heuristics or a model (default heuristic)."),
+    ] = None,
     limit_usd: Annotated[float | None, typer.Option(metavar="X", help="The run's limit in dollars.")] = None,
     limit_tokens: Annotated[int | None, typer.Option(metavar="N", help="The run's limit in tokens.")] = None,
     apply: Annotated[
-        Literal["due", "ready"] | None, typer.Option(help="When results are applied (default due).")
+        Literal["due", "ready"] | None, typer.Option(help="Apply results when due or as soon as ready (default due).")
     ] = None,
-    wait: Annotated[float | None, typer.Option(metavar="SECONDS", help="How long a tick may wait for results.")] = None,
+    wait: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="How long a tick waits for its results.")
+    ] = None,
     tick_rate: Annotated[str | None, typer.Option(metavar="HZ|max", help="Ticks a second (default max).")] = None,
     data_dir: DataDir = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run named by --run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run named by --run.")] = False,
     take_over: Annotated[
-        bool, typer.Option("--take-over", help="With --resume: also from a host that is at work on it; that one stops.")
+        bool,
+        typer.Option("--take-over", help="With --resume: take the run from a host that holds it; that host stops."),
     ] = False,
     audit: Annotated[
-        bool, typer.Option("--audit", help="Check every budget window after every tick, and everything at the end.")
+        bool, typer.Option("--audit", help="Check every budget window after each tick, and every invariant at the end.")
     ] = False,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Run a world: its agents plan, reflect and remember within a budget. Needs no Redis, no model and no key."""
+    """Run a world whose agents plan, reflect and remember within a budget. It needs no Redis, no model and no key."""
     logs.configure(verbose)
     settings = read_settings(
         workers=workers, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, apply=apply, wait=wait,
@@ -82,10 +92,10 @@ def run(
         check_run_name(name)
     check_templates(settings.prompts)
     if resume and (name is None or town is not None or recorded is not None or seed is not None):
-        raise ConfigurationError("--resume goes on with the world of --run NAME: give --run, and no --town, --recorded "
+        raise ConfigurationError("--resume continues the world of --run NAME: give --run, and no --town, --recorded "
                                  "or --seed")  # fmt: skip
     if resume and (llm, limit_usd, limit_tokens, apply) != (None,) * 4:
-        raise ConfigurationError("a run that goes on keeps its --llm, --limit-usd, --limit-tokens and --apply: give "
+        raise ConfigurationError("a resumed run keeps its --llm, --limit-usd, --limit-tokens and --apply: give "
                                  "none of them with --resume")  # fmt: skip
     if take_over and not resume:
         raise ConfigurationError("--take-over takes a run from its host: give --run NAME --resume with it")
@@ -99,7 +109,7 @@ def run(
         recorded=recorded,
         minutes_per_tick=settings.minutes_per_tick,
     )
-    world = None if resume else choice.open()  # what is wrong with it is said before anything is started
+    world = None if resume else choice.open()  # an invalid world is refused before anything starts
 
     err, out = Terminal(stderr=True), Terminal(stderr=as_json)
     with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
@@ -116,14 +126,14 @@ def run(
                         loop = _host_run(made, settings, interruption, err, audit)
                     except RunExists:
                         if name is not None:
-                            raise  # otherwise another process was given the same free name: take the next
+                            raise  # otherwise another process took the same free name: try the next
                 if audit:
                     audit_at_end(client, made.name, settings.outage_wait)
                 summary = _with_warnings(summarise_run(client, made.name), made.world)
                 day = RealDay(client, loop.settings).spending()
         except KeyboardInterrupt as stopped:
-            if loop is not None and loop.tick < made.ticks:  # it was left after the first signal, before the second
-                stopped.add_note(_go_on(made.name, settings))
+            if loop is not None and loop.tick < made.ticks:  # the loop had closed after the first signal
+                stopped.add_note(_resume_hint(made.name, settings))
             err.print(
                 "; ".join(["stopped at once", *getattr(stopped, "__notes__", ())]), highlight=False, soft_wrap=True
             )
@@ -137,11 +147,13 @@ def run(
         _print_next_steps(out.print, summary, loop.settings)
         if as_json:
             print(json.dumps(report_json(summary, took)), flush=True)
-        return interruption.exit_code if loop.stopping and summary.status == "stopped" else 0  # drained: as asked
+        return (
+            interruption.exit_code if loop.stopping and summary.status == "stopped" else 0
+        )  # a drained run ended as requested
 
 
 def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, err: Terminal, audit: bool) -> TickLoop:
-    """Run to the end, or until interrupted; the loop is closed on every way out."""
+    """Host the run to its end, or until it is interrupted, and return its closed loop."""
     try:
         with TickLoop(
             run=made.name, owners=made.world.owners(), settings=settings, locations=made.world.locations,
@@ -166,8 +178,8 @@ def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, e
                 drive(loop, made.world, on_tick=watch)
             return loop
     except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
-        if not isinstance(error, RunExists | RunHeld | Fenced):  # who was fenced must not take the run back unasked
-            error.add_note(_go_on(made.name, settings))
+        if not isinstance(error, RunExists | RunHeld | Fenced):  # a fenced host must not take the run back on its own
+            error.add_note(_resume_hint(made.name, settings))
         raise
 
 
@@ -181,23 +193,23 @@ def _resume_command(name: str, settings: Settings) -> str:
     return f"{program_name()} run --run {name} --resume{data_dir_option(settings)}"
 
 
-def _go_on(name: str, settings: Settings) -> str:
-    return f"go on with: {_resume_command(name, settings)}"
+def _resume_hint(name: str, settings: Settings) -> str:
+    return f"resume it with: {_resume_command(name, settings)}"
 
 
-def _print_next_steps(say: Callable[..., Any], summary: RunSummary, settings: Settings) -> None:
-    """How to go on."""
+def _print_next_steps(print_line: Callable[..., Any], summary: RunSummary, settings: Settings) -> None:
+    """Print commands to try next."""
     name = program_name()
     lines = []
     if summary.status == "stopped":
-        lines.append(("go on with it", _resume_command(summary.run, settings)))
-    lines.append(("prove it", f"{name} replay {summary.run} --verify{data_dir_option(settings)}"))
+        lines.append(("resume it", _resume_command(summary.run, settings)))
+    lines.append(("verify it", f"{name} replay {summary.run} --verify{data_dir_option(settings)}"))
     if settings.llm == "heuristic":
         lines.append(("let a model think", f"OPENAI_API_KEY=… {name} run --llm openai --limit-usd 0.50"))
         lines.append(
             ("or one of your own", f"COGITATE_BASE_URL=http://localhost:11434/v1 COGITATE_MODEL=… {name} run …")
         )
     lines.append(("see all settings", f"{name} config"))
-    say("\nWhat to try next", style="bold")
+    print_line("\nWhat to try next", style="bold")
     for what, command in lines:
-        say(f"  {what:<18} {command}", highlight=False, soft_wrap=True)
+        print_line(f"  {what:<18} {command}", highlight=False, soft_wrap=True)

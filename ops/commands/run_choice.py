@@ -1,4 +1,4 @@
-"""Which run `cogitate run` is about: a new one under a free name, or one to go on with."""
+"""The run that `cogitate run` hosts: a new one under a free name, or one to resume."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tasks.registry import kinds
 
 @dataclass(frozen=True, kw_only=True)
 class RunChoice:
-    """One run, ready to be opened."""
+    """A run that is ready to be opened."""
 
     name: str
     world: World
     ticks: int  # in all
     resume: bool
     take_over: bool = False
-    describe: dict[str, str]  # what the run remembers of this
+    describe: dict[str, str]  # what the run stores of this
 
 
 def new_run(
@@ -42,17 +42,17 @@ def new_run(
     days: int | None,
     ticks: int | None,
 ) -> RunChoice:
-    """A run that does not exist yet; without a name it gets the first free of town-1, town-2, …
+    """Return a run that does not exist yet; without a name it gets the first free one of town-1, town-2, …
 
-    It keeps what it is estimated to take, so that a report can say what came of that.
+    The run stores its estimate, so that a report can compare it with what the run took.
 
     Raises:
-        RunExists: when there is one of this name.
+        RunExists: when there is a run of this name.
     """
     names = run_names(client)
     if name in names:
         raise RunExists(
-            f"run {name!r} exists already: go on with it (--resume), choose another name (--run), or remove it first "
+            f"run {name!r} exists already: resume it (--resume), choose another name (--run), or remove it first "
             f"(cogitate delete {name})"
         )
     ticks = ticks or (days or default_days(world)) * world.ticks_per_day
@@ -66,12 +66,12 @@ def new_run(
 
 
 def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, take_over: bool) -> RunChoice:
-    """A run that exists, with the world and the length it was made with unless another length is given.
+    """Return a run that exists, with the world and the length it was created with unless another length is given.
 
     Raises:
         RunMissing: when there is no run of this name.
-        ConfigurationError: when it was made by another host.
-        RunHeld: when a host is at work on it, and it is not to be taken over.
+        ConfigurationError: when another program created it.
+        RunHeld: when a host holds it, and `take_over` is False.
     """
     names = run_names(client)
     if name not in names:

@@ -1,4 +1,4 @@
-"""`cogitate runs`: the runs of a data folder, one line each."""
+"""`cogitate runs`: list the runs of a data folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
 
 
 def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
-    """List the runs of a data folder: where each stands, what it has spent, and which host had it last."""
+    """List the runs of a data folder with status, tick, spending and last host."""
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
         show_runs(client, as_json)
@@ -34,7 +34,7 @@ def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
 
 
 def show_runs(client: Redis, as_json: bool) -> None:
-    """Print the list."""
+    """Print the list of runs."""
     found, damaged = [], {}
     for name in run_names(client):
         try:
@@ -45,7 +45,7 @@ def show_runs(client: Redis, as_json: bool) -> None:
     if found:
         console.print(_table(found))
     elif not damaged:
-        console.print("no runs yet; make one with: cogitate run", highlight=False)
+        console.print("no runs yet; start one with: cogitate run", highlight=False)
     for why in damaged.values():
         console.print(why, highlight=False, soft_wrap=True, style="yellow")
     wrong = redis_problems(client)

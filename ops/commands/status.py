@@ -1,4 +1,4 @@
-"""`cogitate status`: one run in figures, also while it runs; without a run's name, which runs there are."""
+"""`cogitate status`: show one run in figures, also while it goes on; without a name, list the runs."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ Example: cogitate status town-1 --watch
 
 def status(
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="A run's name; without it, the same as `cogitate runs`.")
+        str | None, typer.Argument(metavar="[RUN]", help="The run's name; without it, all runs are listed.")
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on until the run ends; a line per change where nothing can be redrawn.")
+        bool, typer.Option("--watch", help="Follow the run until it ends; outside a terminal, a line per change.")
     ] = False,
     every_owner: EveryOwner = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Show everything about a run: jobs, budget, memories, warnings."""
+    """Show a run's jobs, budget, memories and warnings."""
     logs.configure(verbose)
     if watch and run is None:
-        raise ConfigurationError("--watch needs to know which run: cogitate status RUN --watch")
+        raise ConfigurationError("--watch needs a run: cogitate status RUN --watch")
     console = Terminal(stderr=as_json)
     settings = read_settings(data_dir=data_dir)
     with open_state(settings) as client:

@@ -1,4 +1,4 @@
-"""`cogitate throttle`: how often agents reflect, by an operator's word."""
+"""`cogitate throttle`: show or set how often agents reflect."""
 
 from __future__ import annotations
 
@@ -31,26 +31,31 @@ Example: cogitate throttle town-1 reflect --auto
 
 def throttle(
     run: RunName,
-    kind: Annotated[str, typer.Argument(metavar="[KIND]", help="What is throttled: reflect.")] = KIND,
+    kind: Annotated[str, typer.Argument(metavar="[KIND]", help="The kind to throttle: reflect.")] = KIND,
     factor: Annotated[
         float | None,
-        typer.Argument(metavar="[FACTOR]", help="Share of the usual cadence, up to 1; 0: not at all; none: show it."),
+        typer.Argument(
+            metavar="[FACTOR]",
+            help="Share of the usual cadence, up to 1; 0: none at all. Without it, show the cadence.",
+        ),
     ] = None,
     pin: Annotated[
-        bool, typer.Option("--pin", help="Keep it so; otherwise the controller goes on from there.")
+        bool, typer.Option("--pin", help="Keep this share; otherwise the controller goes on from it.")
     ] = False,
-    auto: Annotated[bool, typer.Option("--auto", help="Leave it to the controller again.")] = False,
+    auto: Annotated[bool, typer.Option("--auto", help="Return control to the controller.")] = False,
     no_wait: NoWait = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Set how often agents reflect, or show it. Who has most to reflect on comes first; nobody's memories are lost."""
+    """Set or show how often agents reflect. Agents with most to reflect on come first; no memory is lost."""
     logs.configure(verbose)
     if pin and auto:
         raise ConfigurationError("give --pin or --auto, not both")
     if factor is not None and not (factor == 0 or 1 / FULL <= factor <= 1):
-        raise ConfigurationError(f"{factor:g} is no share of the usual cadence: give {1 / FULL:g} to 1, or 0 for none")
+        raise ConfigurationError(
+            f"{factor:g} is not a share of the usual cadence: give {1 / FULL:g} to 1, or 0 for none"
+        )
     if kind != KIND:
         raise ConfigurationError(
             f"only {KIND} can be throttled; for others set a limit: cogitate budget {run} set day.kind:{kind}.calls N"

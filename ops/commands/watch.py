@@ -1,4 +1,4 @@
-"""Following a run until it ends: redrawn on a terminal, a line per change anywhere else."""
+"""The display of `cogitate status --watch`: redrawn on a terminal, elsewhere a line per change."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ops.formatting.amounts import format_cost
 from ops.formatting.run import degraded, ended_jobs, jobs_table, run_budget_table
 from scheduler.inspection.summary import RunReader, RunSummary
 
-EVERY = 0.5  # seconds between two looks
+EVERY = 0.5  # seconds between two reads
 
 
 def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
-    """Show a run until its host has left it. Returns it as it is then.
+    """Show a run until its host leaves it, and return its summary then.
 
-    A run whose host is gone stands still, is said to have none, and is watched until one goes on with it or Ctrl-C.
+    A run without a host stands still. The display says so and goes on until a host resumes the run or the user presses
+    Ctrl-C.
 
     Raises:
         RunMissing: when there is no such run, or it is deleted meanwhile.
@@ -28,26 +29,26 @@ def watch_run(client: Redis, run: str, console: Console) -> RunSummary:
     reader = RunReader(client, run)
     summary = reader.read()
     if not console.is_terminal:
-        said = ""
+        printed = ""
         while True:
             line = one_line(summary)
-            if line != said:
+            if line != printed:
                 console.print(line, highlight=False, soft_wrap=True)
-                said = line
+                printed = line
             if summary.status not in ("running", "paused"):
                 return summary
-            time.sleep(EVERY)  # between two looks at the run: as often as a reader can follow
+            time.sleep(EVERY)  # between two reads: as often as a user can follow
             summary = reader.read()
     with Live(_drawn(summary), console=console, auto_refresh=False, transient=True) as live:
         while summary.status in ("running", "paused"):
-            time.sleep(EVERY)  # between two looks at the run: as often as a reader can follow
+            time.sleep(EVERY)  # between two reads: as often as a user can follow
             summary = reader.read()
             live.update(_drawn(summary), refresh=True)
     return summary
 
 
 def one_line(summary: RunSummary) -> str:
-    """Where a run stands."""
+    """Return the progress of a run on one line."""
     reasons, _ = degraded(summary)
     return (
         f"{summary.run}  {state_of(summary)}  tick {summary.tick:,}  {day_and_time(summary.minute)}  "
@@ -56,7 +57,7 @@ def one_line(summary: RunSummary) -> str:
 
 
 def state_of(summary: RunSummary) -> str:
-    """As its host left it; where operators want something else of it, that."""
+    """Return the mode that operators set for a running run, otherwise its status."""
     return summary.steering.mode if summary.status == "running" and summary.held else summary.state
 
 

@@ -1,4 +1,4 @@
-"""`cogitate worker`: one worker process for this machine's settings, started again when it dies."""
+"""`cogitate worker`: run one worker process with this machine's settings, and restart it when it dies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ops.signals import interruptible
 from scheduler.ledger.connect import check, connect
 from workers.processes.supervisor import WorkerPool, worker_command, worker_environment
 
-LOOK_EVERY = 0.5  # seconds
+POLL_INTERVAL = 0.5  # seconds
 HELP = {"--help", "-h", "--version"}
 
 EXAMPLE = """
@@ -25,9 +25,9 @@ Example: cogitate worker --concurrency 16 --queues plan,reflect
 
 
 def worker(context: typer.Context, data_dir: DataDir = None) -> int:
-    """Run a worker. Further options are Celery's: this is `celery -A workers worker` with the settings filled in.
+    """Run a worker: `celery -A workers worker` with the settings filled in. Further options are Celery's.
 
-    It is started again when it dies. The first Ctrl-C or SIGTERM lets it end what it has begun, the second does not.
+    A worker that dies is restarted. The first Ctrl-C or SIGTERM lets it finish its jobs, the second does not.
     """
     logs.configure(0)
     settings = read_settings(data_dir=data_dir)
@@ -38,14 +38,14 @@ def worker(context: typer.Context, data_dir: DataDir = None) -> int:
         command = [*worker_command("worker@%h"), *context.args]
         sys.stdout.flush()
         os.execve(command[0], command, worker_environment(settings))
-    told, tell = os.pipe()  # and no event, see `ops.signals`
+    stop_requested, request_stop = os.pipe()  # a pipe instead of an event, see `ops.signals`
     with interruptible(lambda text: print(text, file=sys.stderr, flush=True)) as interruption:
         try:
             with (
                 WorkerPool(settings, 1, arguments=context.args, shown=True) as pool,
-                interruption.softened(lambda: os.write(tell, b"."), "the jobs that have begun"),
+                interruption.softened(lambda: os.write(request_stop, b"."), "the jobs that have begun"),
             ):
-                while not select.select([told], [], [], LOOK_EVERY)[0]:
+                while not select.select([stop_requested], [], [], POLL_INTERVAL)[0]:
                     if not pool.any_left():
                         return 1
                 pool.stop()

@@ -121,7 +121,7 @@ def _limit(name: str, settings: Settings) -> str:
 
 
 _ORIGINS = {
-    "default": "as measured in the built-in town with a stand-in model",
+    "default": "measured in the built-in town with a stand-in model",
     "settings": "follows from the settings",
     "caps": "from nothing up to what the kind may take",
 }

@@ -1,1 +1,1 @@
-"""Figures of a run in words, as commands and pages print them."""
+"""Formatting of a run's figures for commands and pages."""

@@ -1,4 +1,4 @@
-"""Amounts of budget as people read them."""
+"""Formatting of amounts of budget."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tasks.job import Cost
 
 
 def format_cost(cost: Cost) -> str:
-    """Such as "12 calls, 3,456 tokens, $0.0123"; units of which there is nothing are left out."""
+    """Return a cost such as "12 calls, 3,456 tokens, $0.0123", without units whose amount is 0."""
     parts = []
     if cost.calls:
         parts.append(f"{cost.calls:,} call{'' if cost.calls == 1 else 's'}")
@@ -18,5 +18,5 @@ def format_cost(cost: Cost) -> str:
 
 
 def by_unit(cost: Cost) -> dict[str, int]:
-    """Every unit with its amount."""
+    """Return the amount of every unit."""
     return {unit: getattr(cost, unit) for unit in Cost.__struct_fields__}

@@ -1,4 +1,4 @@
-"""Axes of charts: round numbers to put on them, and how they are written."""
+"""Axes of charts: round numbers as marks, and their format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Label = Callable[[float], str]
 
 
 def figure(value: float) -> str:
-    """A number as an axis or a table shows it: "0.25", "1,200", "3.4M"."""
+    """Return a number as an axis or a table shows it: "0.25", "1,200", "3.4M"."""
     if abs(value) >= 1e6:
         return f"{value / 1e6:,.3g}M"
     if value == int(value):
@@ -20,7 +20,7 @@ def figure(value: float) -> str:
 
 @dataclass(frozen=True)
 class Axis:
-    """From values to a place between 0 and 1, with the values that are marked."""
+    """A scale that maps values to positions from 0 to 1, with its marks."""
 
     low: float
     high: float
@@ -28,14 +28,14 @@ class Axis:
 
     @classmethod
     def over(cls, low: float, high: float, about: int = 5, steps: tuple[float, ...] = (1, 2, 2.5, 5, 10)) -> Axis:
-        """An axis from `low` to `high` at least, marked at round numbers.
+        """Return an axis from `low` to `high` at least, marked at round numbers.
 
         Args:
-            about: how many marks there are, more or less.
-            steps: the first digits that a distance between two marks may have.
+            about: the approximate number of marks.
+            steps: the leading digits that the distance of two marks may have.
         """
         if not (math.isfinite(low) and math.isfinite(high)):
-            raise ValueError(f"an axis cannot reach from {low} to {high}")
+            raise ValueError(f"an axis cannot reach from {low} to {high}: both ends must be finite")
         if high <= low:
             high = low + 1
         rough = (high - low) / about
@@ -47,12 +47,12 @@ class Axis:
 
     @classmethod
     def exactly(cls, low: float, high: float, step: float) -> Axis:
-        """An axis that ends where the values end, marked at multiples of `step`."""
+        """Return an axis that ends where the values end, marked at multiples of `step`."""
         if high <= low:
             high = low + step
         marks = tuple(n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1))
         return cls(low, high, marks)
 
     def at(self, value: float) -> float:
-        """The place of a value; values beyond the axis are put on its end."""
+        """Return the position of a value; a value beyond the axis gets its end."""
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))

@@ -1,4 +1,4 @@
-"""A run's budget in words and as a table: limits with what is kept of them for retries, owners' own limits folded."""
+"""Formatting of a run's budget: limits with their part for retries, and a table that folds owners' equal limits."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from scheduler.budget.budget_lines import BudgetLine, LimitInForce
 from scheduler.journal.lines import reason_of
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
-NAMED = 3  # owners of one limit for each of them, in one line
+NAMED = 3  # owners that a folded row names
 
 
 class BudgetRow(NamedTuple):
-    """One limit, in the order of `COLUMNS`, and who has used most of it."""
+    """One limit in the order of `COLUMNS`, and the owners that have used most of it."""
 
     window: str
     scope: str
@@ -26,7 +26,7 @@ class BudgetRow(NamedTuple):
     held: int
     limit: str
     overrun: int
-    most: str = ""  # of owners that have the same limit each
+    most: str = ""  # the owners, where the row folds several
 
 
 def denied_requests(refused: Mapping[str, int]) -> dict[str, int]:
@@ -35,18 +35,18 @@ def denied_requests(refused: Mapping[str, int]) -> dict[str, int]:
 
 
 def format_refusals(refused: Mapping[str, int], limits: Iterable[LimitInForce]) -> list[str]:
-    """Return what refused requests, each limit with what it is now, and how often it did."""
+    """Return a text for each limit that refused requests: its present value, and how many it refused."""
     known = {one.name: format_limit(one.limit, one.for_retries) for one in limits}
     return [f"{name}{f' = {known[name]}' if name in known else ''}, {count}×" for name, count in refused.items()]
 
 
 def limit_lines(limits: Iterable[LimitInForce]) -> list[str]:
-    """Return each limit as the settings name it, with what it comes to."""
+    """Return each limit by its name in the settings, with its value."""
     return [f"{one.name} = {format_limit(one.limit, one.for_retries)}" for one in limits]
 
 
 def budget_table(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> Table:
-    """Return the lines that have a limit as a table, with who has used most beneath it."""
+    """Return a table of the lines that have a limit; its caption names the owners that have used most."""
     rows = budget_rows(lines, limits, fold=fold)
     named = [f"{row.window}, {row.scope}, {row.unit}: most by {row.most}" for row in rows if row.most]
     table = Table(title="Budget", title_justify="left", caption="\n".join(named) or None, caption_justify="left")
@@ -58,10 +58,10 @@ def budget_table(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *,
 
 
 def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True) -> list[BudgetRow]:
-    """Return the lines that have a limit.
+    """Return a row for each line that has a limit.
 
     Args:
-        fold: make one row of owners that have the same limit each; its figures are those of whoever has used most.
+        fold: make one row of all owners with the same limit; its figures are those of the owner that has used most.
     """
     own = {one.name for one in limits}
     groups: dict[tuple[str, ...], list[BudgetLine]] = {}

@@ -1,8 +1,8 @@
-"""Charts as static SVG: lines and stacked bars that also print, and tell their series apart without colours.
+"""Charts as static SVG: lines and stacked bars whose series differ without colours, also in print.
 
 The colours are those of Okabe and Ito ("Color Universal Design", 2008), which colour-blind people can tell apart; lines
-differ by dashes and markers too, bars by hatching. A chart is drawn to be read at a width of 360 to 720 pixels. Text
-is escaped, whatever it says. Within a page the styles are the page's (`STYLE`); `document` makes a file of its own.
+differ by dashes and markers too, bars by hatching. A chart is legible at a width of 360 to 720 pixels. All text
+is escaped. A page includes the styles (`STYLE`) once; `document` returns a chart as a file of its own.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ops.formatting.axes import Axis, Label, figure
 
 WIDTH, HEIGHT = 520, 250
 _LEFT, _RIGHT, _BOTTOM = 54, 10, 26
-_LETTER = 6.6  # width of one, about
-_ROW = 17  # of the legend
+_LETTER = 6.6  # approximate width
+_ROW = 17  # height of a row of the legend
 _MARKERS = 8  # on a line, at most
 _SHAPES = (
     "M-3.5,0a3.5,3.5 0 1,0 7,0a3.5,3.5 0 1,0 -7,0z",
@@ -28,7 +28,7 @@ _SHAPES = (
     "M0,4.5l4,-7.5h-8z",
     "M-4,-1.2h2.8v-2.8h2.4v2.8h2.8v2.4h-2.8v2.8h-2.4v-2.8h-2.8z",
 )
-SERIES = 8  # that can be told apart
+SERIES = 8  # at most, so that they differ
 
 STYLE = Markup("""
 .chart { font: 12px system-ui, sans-serif; width: 100%; height: auto; display: block; --ink: #1b1f23; --faint: #d4d8dd;
@@ -44,7 +44,7 @@ STYLE = Markup("""
 """) + Markup("").join(
     Markup(".chart .s{0} {{ --own: var(--s{0}); }}\n").format(n) for n in range(SERIES)
 )  # fmt: skip
-#: Patterns that tell the parts of a bar apart without colours, once a page; the first part is plain.
+#: Patterns that distinguish the parts of a bar without colours; a page includes them once. The first part is plain.
 HATCHES = Markup('<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>{}</defs></svg>').format(
     Markup("").join(
         Markup(
@@ -59,7 +59,7 @@ _DASHES = ("", "6 3", "2 2", "9 3 2 3", "1 3", "12 4", "4 1", "7 2 1 2")
 
 @dataclass(frozen=True)
 class Series:
-    """One line: (x, y) by ascending x. A gap is where y is None."""
+    """One line: points (x, y) by ascending x. A y of None is a gap."""
 
     name: str
     points: Sequence[tuple[float, float | None]]
@@ -68,7 +68,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Band:
-    """A stretch of the x-axis with a name, such as a phase."""
+    """A named interval of the x-axis, such as a phase."""
 
     start: float
     end: float
@@ -87,12 +87,12 @@ def line_chart(
     bands: Sequence[Band] = (),
     limit: float | None = None,
 ) -> Markup:
-    """Lines over a common x-axis. The y-axis begins at 0.
+    """Draw lines over a common x-axis. The y-axis begins at 0.
 
     Args:
-        y: what the y-axis measures, with its unit.
-        top: the y-axis reaches up to this at least.
-        limit: drawn as a dotted line across.
+        y: the quantity and unit of the y-axis.
+        top: the least upper end of the y-axis.
+        limit: the y of a dotted horizontal line.
     """
     values = [v for one in series for _, v in one.points if v is not None]
     axis = Axis.over(0.0, max([top, limit or 0.0, *values]))
@@ -116,7 +116,7 @@ def bar_chart(
     limit: float | None = None,
     limit_label: str = "",
 ) -> Markup:
-    """Draw stacked bars, one a column; `parts` are (name, a value for each column), drawn from below."""
+    """Draw a stacked bar for each column; `parts` are (name, a value for each column), from the bottom up."""
     totals = [sum(values[n] for _, values in parts) for n in range(len(columns))]
     axis = Axis.over(0.0, max([limit or 0.0, *totals, 0.0]))
     frame = _Frame(title, y, [name for name, _ in parts], Axis(0, max(1, len(columns)), ()), axis, bars=True)
@@ -150,14 +150,14 @@ def bar_chart(
 
 
 def document(chart: Markup) -> str:
-    """A chart as a file of its own."""
+    """Return a chart as an SVG file of its own."""
     style = Markup("<style>{}</style>").format(STYLE)
     head, closing, body = chart.partition(Markup(">"))
     return f'{head} xmlns="http://www.w3.org/2000/svg" width="{2 * WIDTH}"{closing}{style}{HATCHES}{body}\n'
 
 
 class _Frame:
-    """The area of a chart: its title, legend and axes, and where values are in it."""
+    """The frame of a chart: title, legend, axes, and the positions of values."""
 
     def __init__(self, title: str, measure: str, names: Sequence[str], x: Axis, y: Axis, bars: bool = False) -> None:
         self._title, self._measure, self._across, self._up, self._bars = title, measure, x, y, bars

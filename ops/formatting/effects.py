@@ -1,4 +1,4 @@
-"""Effects as people read them."""
+"""Formatting of effects."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from memory.effects import (
 
 
 def format_effects(effects: Sequence[Effect], appended: Sequence[int]) -> Iterator[str]:
-    """One line an effect, in the order in which they are applied.
+    """Yield a line for each effect, in the order in which they are applied.
 
     Args:
-        appended: the numbers that the appended entries were given; empty where nothing was applied.
+        appended: the numbers of the appended entries; empty where no effect was applied.
     """
     numbers = iter(appended)
     for effect in effects:
@@ -35,36 +35,36 @@ def format_effects(effects: Sequence[Effect], appended: Sequence[int]) -> Iterat
                 number = next(numbers, None)
                 named = f" as entry {number}" if number is not None else ""
                 kept = ", provisional" if entry.provisional else ""
-                instead = f", in the place of entry {replaces}" if replaces else ""
-                said = f"append a {entry.type}{named}{kept}{instead}: {entry.text}"
+                instead = f", in place of entry {replaces}" if replaces else ""
+                text = f"append a {entry.type}{named}{kept}{instead}: {entry.text}"
                 if entry.items:
-                    said += f" ({len(entry.items)} items)"
+                    text += f" ({len(entry.items)} items)"
             case Archive():
                 into = " into the entry just appended" if effect.into_appended else ""
                 into = " into the long-term summary" if effect.into_summary else into
-                said = f"archive {_entries(effect.numbers)}{into}"
+                text = f"archive {_entries(effect.numbers)}{into}"
             case ReplaceSummary():
-                said = f"replace version {effect.version} of the long-term summary: {effect.text}"
+                text = f"replace version {effect.version} of the long-term summary: {effect.text}"
             case TakeWaiting():
-                said = f"append the oldest {effect.count} of what waits"
+                text = f"append the oldest {effect.count} waiting observations"
             case ForgetWaiting():
-                said = f"forget {effect.count} of what waits"
+                text = f"forget {effect.count} waiting observations"
             case SetCharacter():
-                said = "replace what is known of the character"
+                text = "replace the description of the character"
             case SetPlanStatus():
-                said = f"plan item {effect.item}: {effect.expects} becomes {effect.status}"
+                text = f"plan item {effect.item}: {effect.expects} becomes {effect.status}"
             case AdvanceCursor():
-                said = f"move the cursor {effect.name} from {effect.start} to {effect.end}"
+                text = f"move the cursor {effect.name} from {effect.start} to {effect.end}"
             case SetCounter():
-                said = f"set the counter {effect.name} to {effect.value}"
+                text = f"set the counter {effect.name} to {effect.value}"
             case MarkAccessed():
-                said = f"mark {_entries(effect.numbers)} as read"
+                text = f"mark {_entries(effect.numbers)} as read"
             case Rate():
                 pairs = zip(effect.numbers, effect.ratings, strict=False)
-                said = "rate " + ", ".join(f"entry {number} as {rating}" for number, rating in pairs)
+                text = "rate " + ", ".join(f"entry {number} as {rating}" for number, rating in pairs)
             case Tell():
-                said = f"tell the world of {effect.topic}: {json.dumps(effect.data, ensure_ascii=False)}"
-        yield f"{effect.owner}: {said}"
+                text = f"tell the world of {effect.topic}: {json.dumps(effect.data, ensure_ascii=False)}"
+        yield f"{effect.owner}: {text}"
 
 
 def _entries(numbers: Sequence[int]) -> str:

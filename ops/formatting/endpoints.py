@@ -1,4 +1,4 @@
-"""Endpoints in words: breakers, limits and failures, for `cogitate status`."""
+"""Formatting of endpoints for `cogitate status`: breakers, limits and failures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scheduler.inspection.endpoint_vitals import EndpointVitals
 
 
 def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
-    """One column for each endpoint that was ever called, by all runs of this state together."""
+    """Return a table with a column for each endpoint that a run of this state has called."""
     table = Table(title="Endpoints, of all runs", title_justify="left")
     table.add_column("")
     for one in endpoints:
@@ -24,7 +24,7 @@ def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
 
 
 def format_breaker(one: EndpointVitals) -> str:
-    """What an endpoint lets through, and why: "open for 12 s (server), next call in 8 s"."""
+    """Return the state of an endpoint's breaker, such as "open for 12 s (server), next call in 8 s"."""
     words = []
     if one.breaker == "closed":
         words.append("closed")

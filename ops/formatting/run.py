@@ -1,4 +1,4 @@
-"""The end of a run: figures as JSON with stable names, or a summary for people with what to try next."""
+"""Summaries of a run: figures as JSON with stable names, or tables and sentences."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from scheduler.inspection.summary import RunSummary
 DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
 MEANING = {
     "denied": "refused by a limit of the budget",
-    "too_slow": "the model takes longer than the result is worth: it was not asked",
-    "late": "not done when due",
-    "failed": "no usable answer of a model",
-    "dead": "given up: too many attempts, or nothing left for another in a retry pool",
+    "too_slow": "the model is too slow for the due tick and was not called",
+    "late": "not ready when due",
+    "failed": "without a usable answer of a model",
+    "dead": "abandoned after too many attempts, or because a retry pool was empty",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Took:
-    """What only the process that ran knows."""
+    """Figures that only the host process knows."""
 
     wall_s: float
     tick_seconds: Collection[float]  # the host's own work, in its newest ticks
@@ -38,7 +38,7 @@ class Took:
 
 
 def report_json(summary: RunSummary, took: Took) -> dict[str, Any]:
-    """The object that `--json` prints. Its names are stable."""
+    """Return the object that `--json` prints. Its names are stable."""
     days = summary.tick / took.ticks_per_day
     return {
         "run": summary.run,
@@ -59,7 +59,7 @@ def report_json(summary: RunSummary, took: Took) -> dict[str, Any]:
 
 
 def tick_ms(seconds: Collection[float]) -> dict[str, float]:
-    """Percentiles (nearest rank) of milliseconds a tick; zeros when there was none."""
+    """Return percentiles (nearest rank) of milliseconds per tick; zeros without a tick."""
     ordered = sorted(seconds) or [0.0]
 
     def at(percent: int) -> float:
@@ -69,7 +69,7 @@ def tick_ms(seconds: Collection[float]) -> dict[str, float]:
 
 
 def degraded(summary: RunSummary) -> tuple[Counter[str], int]:
-    """How many jobs got less than was asked for, by reason, and how many jobs there were."""
+    """Count the jobs that got less than they requested by reason, and count all jobs."""
     reasons: Counter[str] = Counter()
     for facts in summary.jobs.values():
         reasons.update(facts["reason"])
@@ -77,16 +77,16 @@ def degraded(summary: RunSummary) -> tuple[Counter[str], int]:
 
 
 def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None) -> list[str]:
-    """The same in words, with the limits that refused and the endpoints that did not answer.
+    """Return sentences on degraded jobs, with the limits that refused and the endpoints that did not answer.
 
     Args:
-        servers: the address of each endpoint, where it is known here.
+        servers: the addresses of the endpoints that are known here.
     """
     reasons, total = degraded(summary)
     if not total:
         return ["No job was due."]
     count = reasons.total()
-    lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or put off."]
+    lines = [f"{count} of {total} jobs ({100 * count / total:.1f}%) were degraded to a cheaper result or postponed."]
     for reason, times in reasons.items():
         line = f"  {times} {reason}: {MEANING[reason]}"
         refused = format_refusals(denied_requests(summary.refused), summary.limits)
@@ -96,7 +96,7 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
     lines += shortfall_lines(summary.shortfalls, servers or {})
     replaced = sum(ends.get("applied", 0) for ends in summary.late_answers.values())
     if replaced:
-        lines.append(f"{replaced} answers that came late took the place of what a heuristic had made.")
+        lines.append(f"{replaced} late answers replaced the results of heuristics.")
     return lines
 
 
@@ -108,16 +108,16 @@ def print_summary(
     *,
     every_owner: bool = False,
 ) -> None:
-    """Print tables and sentences on what a run did; `servers` as `degraded_lines` has it.
+    """Print tables and sentences on a run; `servers` as for `degraded_lines`.
 
     Args:
-        every_owner: list owners one by one where each has the same limit.
+        every_owner: list every owner, also where all have the same limit.
     """
     until = day_and_time(summary.minute)
     stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
     console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
     if summary.trimmed:
-        console.print(f"The journal begins with tick {summary.trimmed + 1:,}: what went before is counted here, and no "
+        console.print(f"The journal begins with tick {summary.trimmed + 1:,}: earlier ticks are counted here but no "
                       "longer listed", highlight=False)  # fmt: skip
     if took is not None:
         ms = tick_ms(took.tick_seconds)
@@ -140,7 +140,7 @@ def print_summary(
 
 
 def jobs_table(summary: RunSummary) -> Table:
-    """Jobs by kind: what was decided, how they ended, where results came from."""
+    """Return a table of jobs by kind: decisions, ends and sources of results."""
     table = Table(title="Jobs", title_justify="left")
     table.add_column("kind")
     columns = (("decision", "admitted"), ("end", "applied"), ("end", "stale"), ("source", "llm"), ("source", "cached"),
@@ -149,13 +149,13 @@ def jobs_table(summary: RunSummary) -> Table:
         table.add_column(name, justify="right")
     table.add_column("degraded", justify="right")
     for kind, facts in summary.jobs.items():
-        cut = sum(facts["reason"].get(reason, 0) for reason in DEGRADED)
-        table.add_row(kind, *(str(facts[fact].get(name, 0)) for fact, name in columns), str(cut))
+        degraded_jobs = sum(facts["reason"].get(reason, 0) for reason in DEGRADED)
+        table.add_row(kind, *(str(facts[fact].get(name, 0)) for fact, name in columns), str(degraded_jobs))
     return table
 
 
 def run_budget_table(summary: RunSummary, *, fold: bool = True) -> Table:
-    """Windows that have a limit; those of single ticks are too many to list."""
+    """Return a table of the windows with a limit, without the many of single ticks."""
     lines = [line for line in summary.budget if not line.window.startswith("tick:")]
     return budget_table(lines, summary.limits, fold=fold)
 
@@ -171,5 +171,5 @@ def _memories_table(summary: RunSummary) -> Table:
 
 
 def ended_jobs(summary: RunSummary) -> int:
-    """How many jobs have had their end."""
+    """Return the number of jobs that have ended."""
     return sum(sum(facts["end"].values()) for facts in summary.jobs.values())

@@ -1,4 +1,4 @@
-"""How a run is steered, in words."""
+"""Formatting of a run's mode, cadence and pace."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ _BY = {"controller": "left to the controller", "pinned": "pinned by an operator"
 
 
 def format_mode(steering: SteeringVitals) -> str:
-    """What operators asked of the run; empty when it simply goes on."""
+    """Return the mode and the waiting requests of operators; "" for a run that goes on as usual."""
     parts = [] if steering.mode in ("running", "drained") else [steering.mode]
     if steering.asked:
-        parts.append(f"{steering.asked} request{'' if steering.asked == 1 else 's'} of operators not applied yet")
+        parts.append(f"{steering.asked} request{'' if steering.asked == 1 else 's'} of operators not yet applied")
     return ", ".join(parts)
 
 
 def format_cadence(steering: SteeringVitals) -> str:
-    """Such as "reflections every 1,440 game minutes, at 1/2 of the usual cadence (late results 40%); …"."""
+    """Return such as "reflections every 1,440 game minutes, at 1/2 of the usual cadence (late results 40%); …"."""
     every = "no reflections" if steering.interval is None else f"reflections every {steering.interval:,} game minutes"
     share = "as usual" if steering.cadence == 1 else f"at {steering.cadence:g} of the usual cadence"
     pressing = [f"{_CAUSES[cause]} {steering.causes[cause]}%" for cause in steering.pressing]
@@ -28,6 +28,6 @@ def format_cadence(steering: SteeringVitals) -> str:
 
 
 def format_pace(steering: SteeringVitals) -> str:
-    """What a tick costs the host, and how far behind a paced one is."""
+    """Return the host's time per tick, and how far it is behind its pace."""
     behind = f", {steering.lag:,} ticks behind its pace" if steering.lag else ""
     return f"the host works {steering.host_ms:.1f} ms a tick{behind}"

@@ -1,4 +1,4 @@
-"""Entries of a run that cannot be read, as a command that leaves them out tells of them."""
+"""Warnings about entries of a run that cannot be read and are left out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from hosting.terminal import Terminal
 from memory.unreadable import LeftOut
 
-MOST = 20  # that are named
+MOST = 20  # warnings
 
 
 def print_left_out(found: Sequence[LeftOut]) -> None:
-    """Print on stderr which entries were left out, and why."""
+    """Print on stderr which entries are left out, and why."""
     terminal = Terminal(stderr=True)
     for one in found[:MOST]:
         terminal.print(f"Warning: {one}", highlight=False, soft_wrap=True)

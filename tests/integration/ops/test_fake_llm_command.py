@@ -50,5 +50,5 @@ def test_a_fault_that_does_not_exist_is_named_with_those_that_do() -> None:
     wrong = _fake_llm("--port", "0", "--fault", "sulk=1")
     done = subprocess.run(wrong, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "fault 'sulk' is not known" in done.stderr
+    assert "'sulk'" in done.stderr
     assert "broken_json" in done.stderr

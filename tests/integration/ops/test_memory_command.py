@@ -32,7 +32,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def owners(lived: Path) -> list[str]:
     done = cogitate("memory", RUN, "agent:nobody", data_dir=lived)
     assert done.returncode == 2
-    assert "run 'town-1' has no owner 'agent:nobody'; there are agent:" in done.stderr
+    assert "'agent:nobody'" in done.stderr
     return done.stderr.partition("there are ")[2].strip().split(", ")
 
 
@@ -122,8 +122,8 @@ def test_the_text_has_room_on_a_narrow_terminal(lived: Path, owner: str) -> None
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--tick", 801), "stands at tick 800: tick 801 is none of its past"),
-        (("--query", "x", "--profile", "best"), "no retrieval profile 'best'; there are default, dialogue, spec"),
+        (("--tick", 801), "tick 801"),
+        (("--query", "x", "--profile", "best"), "default, dialogue, spec"),
     ],
 )
 def test_what_cannot_be_shown_is_said(lived: Path, owner: str, arguments: tuple[object, ...], complaint: str) -> None:

@@ -141,10 +141,9 @@ def test_a_job_shows_its_whole_life(facts_of: Facts, cogitate: Typed, plans: lis
     life = dict(line.split(maxsplit=1) for line in reversed(shown.stdout.splitlines()))
     assert life["decision"] == "heuristic: refused by tick 360 run jobs = 1"
     assert life["end"] == "applied at tick 365"
-    assert life["reason"] == "denied: refused by a limit of the budget"
-    assert (
-        f"{one['owner']}: append a plan as entry {one['appended'][0]}, provisional: Plan for day 1:" in life["effects"]
-    )
+    assert life["reason"].startswith("denied: ")
+    assert life["effects"].startswith(f"{one['owner']}: append ")
+    assert f"entry {one['appended'][0]}, provisional: Plan for day 1:" in life["effects"]
     facts = facts_of("job", one["id"])
     assert {name: facts[name] for name in one} == one
     assert facts["effects"][0]["entry"]["type"] == "plan"
@@ -159,8 +158,8 @@ def test_a_job_shows_its_whole_life(facts_of: Facts, cogitate: Typed, plans: lis
     [
         (f"{RUN}/360/plan/agent:nobody/0/0", "run 'town-1' has no job 'town-1/360/plan/agent:nobody/0/0'"),
         (f"{RUN}/9999/plan/agent:nobody/0/0", "has no job"),
-        ("nowhere/360/plan/agent:nobody/0/0", "there is no run 'nowhere'; there are: town-1"),
-        ("plan", "'plan' is not a job id: expected run/tick/kind/owner/ordinal/trial"),
+        ("nowhere/360/plan/agent:nobody/0/0", "'nowhere'; there are: town-1"),
+        ("plan", "run/tick/kind/owner/ordinal/trial"),
     ],
 )
 def test_a_job_that_is_not_there_is_named(cogitate: Typed, job: str, complaint: str) -> None:
@@ -176,10 +175,12 @@ def test_a_job_shows_the_answer_that_came_late(client: Redis, cogitate: Typed, f
     settle(worker(client), claim, used=Cost(calls=1, tokens=9))
     asking.until(job.due + 3)
     shown = cogitate("job", job.id).stdout
-    assert (
-        f"its answer came after that, and took the place of what the heuristic had made at tick {job.due + 2}" in shown
-    )
-    assert "append a reflection as entry 2, in the place of entry 1: a thought" in shown
+    life = [(name, text) for line in shown.splitlines() for name, _, text in [line.partition(" ")]]
+    late = life.index(next(line for line in life if line[0] == "late"))
+    assert life[late][1].endswith(f"at tick {job.due + 2}")
+    effect = next(text for name, text in life[late:] if name == "effects")
+    assert "entry 2" in effect
+    assert "entry 1: a thought" in effect
     assert facts_of("job", job.id)["late"]["usage"] == {"calls": 1, "tokens": 9, "usd_micros": 0}
     (brief,) = facts_of("jobs", "small")["jobs"]
     assert "effects" not in brief["late"]
@@ -240,15 +241,16 @@ def test_what_was_denied_can_be_asked_for_again_once_a_host_goes_on(
     requests = json.loads(asked.stdout.splitlines()[-1])["requests"]
     assert (asked.returncode, [one["state"] for one in requests]) == (3, ["waits", "waits"])
     assert [f"{RUN}/{one['asked']['job']}" for one in requests] == denied
-    assert "the run is finished" in asked.stderr
+    assert "finished" in asked.stderr
     assert facts_of("status", RUN)["steering"]["asked"] == 2
     served = next(one["id"] for one in plans if one["decision"] == "admitted")
-    assert "got what it asked for" in cogitate("retry", served).stderr
+    refused = cogitate("retry", served)
+    assert (refused.returncode, served in refused.stderr) == (2, True)
 
 
 def test_an_owner_without_a_plan_is_told_so(cogitate: Typed, small: Host) -> None:
     small.turn()
-    assert "there is no plan in force" in cogitate("plan", "small", OWNER).stdout
+    assert "no plan" in cogitate("plan", "small", OWNER).stdout
 
 
 @pytest.mark.parametrize("what", ["memories", "jobs", "journal"])
@@ -299,7 +301,7 @@ def test_delete_asks_and_leaves_nothing(facts_of: Facts, cogitate: Typed, client
     assert not [key for key in client.scan_iter(count=1000) if b"{small}" in key]
     assert [run["run"] for run in facts_of("runs")["runs"]] == [RUN]
     twice = cogitate("delete", "small", "--yes")
-    assert (twice.returncode, twice.stderr) == (2, "cogitate: there is no run 'small'; there are: town-1\n")
+    assert (twice.returncode, "'small'" in twice.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("typed", ["n\n", "", "perhaps\nn\n"])

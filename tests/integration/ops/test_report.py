@@ -68,7 +68,7 @@ def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
     ]  # fmt: skip
     assert page.count("<svg class") >= 4
     assert "tick.run.jobs = 1" in parts.words, "what refused is named"
-    assert "It was made when the run began" in page
+    assert "when the run began" in page
     plan = {one["what"]: one for one in facts["estimate"] if one["kind"] == "plan"}
     assert (plan["requests"]["actual"], plan["requests"]["within"]) == (3, True)
     assert plan["jobs"]["estimated"]["likely"] == plan["jobs"]["actual"] == 1
@@ -82,8 +82,8 @@ def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:
     assert (found["agents"], origins["plan"], origins["act"]) == (10, "settings", "town")
     limits = '{"tick.run.jobs": 16}'
     without = cogitate("estimate", "--agents", 100, data_dir=lived / "none", COGITATE_LIMITS=limits).stdout
-    assert "plan jobs would be refused by tick.run.jobs" in without
-    assert "act: as measured in the built-in town" in without
+    assert "refused by tick.run.jobs" in without
+    assert "act: measured in the built-in town" in without
 
 
 def test_names_are_escaped_and_no_memory_is_told(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_names_are_escaped_and_no_memory_is_told(tmp_path: Path) -> None:
     assert "agent:&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "miller" not in page
     assert "Ada" not in page
-    assert "It was made for this report" in page
+    assert "for this report" in page
     figures, whole = run_figures(client, "odd", tmp_path), summarise_run(client, "odd")
     kept = [sum(counts[name] for counts in whole.memories.values()) for name in ("live", "archived")]
     assert [figures.entries, figures.archive] == kept, "memories are counted as they are"

@@ -82,8 +82,8 @@ def test_an_operator_steers_a_run(
     assert shown["changed"][0] == first
     stranger = typed("budget", RUN, "set", "day.owner:agent:nobody.calls", 10, data_dir=server.data_dir)
     assert stranger.returncode == 0
-    assert "limit day.owner:agent:nobody.calls 8 + 2 for retries: took effect" in stranger.stdout
-    assert f"agent:nobody is not in run {RUN}: the limit holds once it joins" in stranger.stderr
+    assert "limit day.owner:agent:nobody.calls 8 + 2 for retries: " in stranger.stdout
+    assert f"agent:nobody is not in run {RUN}" in stranger.stderr
     with server.client() as client:
         known = min(client.hkeys(prefix_of(client, RUN) + "owners")).decode()
     member = typed("budget", RUN, "set", f"day.owner:{known}.calls", 10, data_dir=server.data_dir)
@@ -104,12 +104,12 @@ def test_an_operator_steers_a_run(
     eventually(lambda: facts(server, "status", RUN)["status"] == "paused", "the run to be paused")
     assert facts(server, "status", RUN)["tick"] == paused
     waits = typed("budget", RUN, "set", "day.calls", 500, data_dir=server.data_dir)
-    assert (waits.returncode, "applied when it goes on" in waits.stdout) == (3, True)
+    assert (waits.returncode, ": waits; " in waits.stdout) == (3, True)
     assert facts(server, "status", RUN)["tick"] == paused, "no tick goes by"
     assert applied(server, "resume", RUN) == paused + 1
 
     refused = typed("budget", RUN, "set", "day.kind:dream.calls", 5, data_dir=server.data_dir)
-    assert (refused.returncode, "there is no kind 'dream'" in refused.stdout) == (1, True)
+    assert (refused.returncode, "'dream'" in refused.stdout) == (1, True)
 
     applied(server, "drain", RUN)
     assert host.wait(60) == 0
@@ -117,7 +117,7 @@ def test_an_operator_steers_a_run(
     assert (status["status"], status["steering"]["mode"]) == ("stopped", "drained")
 
     (request,) = facts(server, "throttle", RUN, "reflect", 0.5, code=3)["requests"]
-    assert "no host is running" in request["detail"]
+    assert "no host" in request["detail"]
     assert typed("throttle", RUN, "reflect", 0.5, "--no-wait", data_dir=server.data_dir).returncode == 0
     assert facts(server, "status", RUN)["steering"]["asked"] == 2
 
@@ -139,15 +139,15 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
     ("arguments", "complaint"),
     [
         (["budget", RUN, "set", "day.tokens"], "give `set NAME VALUE`"),
-        (["budget", RUN, "set", "week.tokens", 1], "period 'week' is not one of tick, day, run"),
-        (["throttle", RUN, "reflect", 1.5], "1.5 is no share of the usual cadence"),
-        (["throttle", RUN, "--pin", "--auto"], "give --pin or --auto, not both"),
-        (["throttle", RUN, "plan"], "only reflect can be throttled"),
+        (["budget", RUN, "set", "week.tokens", 1], "tick, day, run"),
+        (["throttle", RUN, "reflect", 1.5], "1.5"),
+        (["throttle", RUN, "--pin", "--auto"], "--pin or --auto"),
+        (["throttle", RUN, "plan"], "reflect"),
         (["throttle", RUN, "plan", 0.5], "day.kind:plan.calls"),
-        (["budget", RUN, "set", "day.owner:agnet:ada.calls", 5], "'agnet:ada' is not an owner"),
-        (["pause", "nowhere"], "there is no run 'nowhere'"),
-        (["retry", "plan"], "'plan' is not a job id"),
-        (["retry", f"{RUN}/1/plan/agent:a/0/0", "other/1/plan/agent:a/0/0"], "these jobs are of several runs"),
+        (["budget", RUN, "set", "day.owner:agnet:ada.calls", 5], "'agnet:ada'"),
+        (["pause", "nowhere"], "'nowhere'"),
+        (["retry", "plan"], "'plan'"),
+        (["retry", f"{RUN}/1/plan/agent:a/0/0", "other/1/plan/agent:a/0/0"], "several runs"),
         (["retry", f"{RUN}/1/plan/agent:a/0/0"], "has no job"),
     ],
 )

@@ -252,7 +252,7 @@ def test_commands_call_a_refusal_by_its_name(server: EmbeddedServer, role: str) 
         client.get("elsewhere")
     said = error_message(caught.value)
     assert said is not None
-    assert "this user of Redis may not do that" in said.line
+    assert "lacks a permission" in said.line
 
 
 def test_the_default_user_is_off(rules: list[str]) -> None:
