@@ -104,7 +104,7 @@ def _found_table(found: list[Scored]) -> Table:
 
 def _table(figure: str) -> Table:
     """Return an empty table of entries whose text takes the width that the other columns leave."""
-    table = Table(box=SIMPLE, pad_edge=False)
+    table = Table(box=SIMPLE, show_edge=False, pad_edge=False)
     for name in ("no.", "when", "type", figure):
         table.add_column(name, no_wrap=True)
     table.add_column("text", ratio=1)
