@@ -70,7 +70,7 @@ def text_of(error: BaseException, encoding: str = "utf-8", errors: str = "replac
     return (text or type(error).__name__).encode(encoding, errors).decode(encoding)
 
 
-def listed(value: object) -> object:
+def require_list(value: object) -> object:
     """Return a collection that a model converts to a tuple; pydantic itself would consume any iterable, however long.
 
     Raises:

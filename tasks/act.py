@@ -18,7 +18,7 @@ from memory.clock import DAY, clock_time, day_number
 from memory.effects import Effect, SetPlanStatus, Tell
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from memory.policies.compaction import rating
-from memory.summaries.conversations import named
+from memory.summaries.conversations import resolve_name
 from prompts.answers import ActionAnswer
 from prompts.render import Templates
 from tasks import timing
@@ -26,7 +26,7 @@ from tasks.day_plan import LOW
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
 from tasks.places import place_meant, places_shown
-from tasks.recall import accessed, brief, display_names, lasting, recall, share_of, shown
+from tasks.recall import access_marks, brief, display_names, long_term_context, recall, share_of, template_entry
 
 SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
@@ -91,13 +91,13 @@ class Act:
                 "places": places_shown(case, memories),
                 "day": day_number(case.job.minute),
                 "time": clock_time(case.job.minute),
-                "place": named(_text(situation, "location"), names),
+                "place": resolve_name(_text(situation, "location"), names),
                 "activity": brief(_text(situation, "activity")),
                 "status": [f"{name} {value:g}" for name, value in _meters(situation).items()],
                 "item": _told(_item(situation, "item"), names),
                 "later": _told(_item(situation, "later"), names),
-                "memories": [shown(e) for e in memories],
-                **lasting(case, memory_share),
+                "memories": [template_entry(e) for e in memories],
+                **long_term_context(case, memory_share),
             },
         )
         return Prompt.of(rendered, ActionAnswer, memories)
@@ -117,7 +117,7 @@ class Act:
         done: tuple[Effect, ...] = ()
         if item is not None and answer.completing_plan_item:
             done = (SetPlanStatus(owner=owner, item=item.id, status="completed", expects=item.status),)
-        return *done, Tell(owner=owner, topic="action", data=action), *accessed(case, used)
+        return *done, Tell(owner=owner, topic="action", data=action), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """What a rule says; else to go on with the plan item, or to the company that is remembered best; else idle."""
@@ -132,16 +132,20 @@ class Act:
             place, used = _company(case, here)
             names = display_names(world)
             action = (
-                _action("move_to", place, "Meeting people", f"People meet at {named(place, names)}")
+                _action("move_to", place, "Meeting people", f"People meet at {resolve_name(place, names)}")
                 if place
                 else _action("idle", here, "", "Deciding what to do")  # the streams design's fallback
             )
-        return Tell(owner=case.job.key.owner, topic="action", data=action), *accessed(case, used)
+        return Tell(owner=case.job.key.owner, topic="action", data=action), *access_marks(case, used)
 
     def _recalled(self, case: Case) -> list[Entry]:
         situation, names = case.job.params, display_names(case.world)
         item = _item(situation, "item") or _item(situation, "later")
-        words = [named(_text(situation, "location"), names), _text(situation, "activity"), item and item.description]
+        words = [
+            resolve_name(_text(situation, "location"), names),
+            _text(situation, "activity"),
+            item and item.description,
+        ]
         return recall(case, ". ".join(word for word in words if word), SHOWN, REMEMBERED)
 
 
@@ -210,7 +214,7 @@ def _told(item: PlanItem | None, names: Mapping[str, str]) -> str:
     if item is None:
         return ""
     at = f"{clock_time(item.minute)} " if item.minute is not None else ""
-    return f"{at}{item.description}" + (f" ({named(item.location, names)})" if item.location else "")
+    return f"{at}{item.description}" + (f" ({resolve_name(item.location, names)})" if item.location else "")
 
 
 def _text(situation: Situation, name: str) -> str:

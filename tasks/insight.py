@@ -17,7 +17,7 @@ from memory.language.sentences import split_sentences
 from memory.language.text import normal, stems
 from memory.language.times import anchor_days
 from memory.policies.compaction import rating
-from memory.summaries.conversations import is_dialogue, line, listing, named
+from memory.summaries.conversations import format_list, is_dialogue, parse_line, resolve_name
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 STRIKING = 7  # importance from which an event is told by itself
@@ -41,7 +41,7 @@ class Insight(NamedTuple):
     evidence: tuple[int, ...]
 
 
-def notice(
+def find_insight(
     owner: str,
     recent: Sequence[Entry],
     before: Sequence[Entry],
@@ -85,13 +85,13 @@ def _people(
     new = [s for s in with_whom if s not in known]
     if new and known:
         yield (
-            f"I met {listing([named(s, names) for s in new[:4]])} for the first time.",
+            f"I met {format_list([resolve_name(s, names) for s in new[:4]])} for the first time.",
             [with_whom[s][0] for s in new[:4]],
         )
     times = {s: sum(_events(e) for e in entries) for s, entries in with_whom.items()}
     often = [s for s, count in sorted(times.items(), key=lambda i: -i[1]) if count >= 3]
     if often:
-        people = listing([named(s, names) for s in often[:3]])
+        people = format_list([resolve_name(s, names) for s in often[:3]])
         yield f"I spent much of my time with {people}.", [e for s in often[:3] for e in with_whom[s][:3]]
 
 
@@ -119,9 +119,9 @@ def _striking(
 ) -> Iterable[tuple[str, list[Entry]]]:
     """What matters most of what was seen, or said by others: what the owner said itself is no news to it."""
     said = ((e, _speaker(owner, e, names)) for e in recent if rating(e) >= STRIKING)
-    found = ((e, speaker) for e, speaker in said if speaker != "I" and fresh(line(e, names).text))
+    found = ((e, speaker) for e, speaker in said if speaker != "I" and fresh(parse_line(e, names).text))
     for at, (entry, speaker) in enumerate(islice(found, 2)):
-        statements = [s for s in split_sentences(line(entry, names).text) if not s.endswith("?")]
+        statements = [s for s in split_sentences(parse_line(entry, names).text) if not s.endswith("?")]
         if statements:
             words = _words(owner, entry, " ".join(statements), names)
             if speaker:
@@ -136,7 +136,7 @@ def _promises(
     found = (
         (entry, sentence)
         for entry in recent
-        for sentence in split_sentences(line(entry, names).text)
+        for sentence in split_sentences(parse_line(entry, names).text)
         if _PROMISE.search(sentence)
         and not sentence.endswith("?")
         and len(sentence.split()) >= 6
@@ -177,7 +177,7 @@ def _places(
     if usual and new:
         places = sorted(new, key=lambda p: new[p].number)[:3]
         yield (
-            f"It was out of my routine to be at {listing([named(p, names) for p in places])}.",
+            f"It was out of my routine to be at {format_list([resolve_name(p, names) for p in places])}.",
             [new[p] for p in places],
         )
 
@@ -188,29 +188,29 @@ def _whereabouts(owner: str, recent: Sequence[Entry], names: Mapping[str, str]) 
     people = [s for s, _ in Counter(s for e in recent for s in e.subjects if s != owner).most_common(3)]
     parts = []
     if places:
-        parts.append(f"Today I spent time at {listing([named(p, names) for p in places])}.")
+        parts.append(f"Today I spent time at {format_list([resolve_name(p, names) for p in places])}.")
     if people:
-        parts.append(f"I interacted with {listing([named(s, names) for s in people])}.")
+        parts.append(f"I interacted with {format_list([resolve_name(s, names) for s in people])}.")
     return [(" ".join(parts), list(recent))] if parts else []
 
 
 def _speaker(owner: str, entry: Entry, names: Mapping[str, str]) -> str:
     """Whose words an entry holds: a name, "I", or "" where nobody spoke."""
-    speaker = line(entry, names).speaker
-    return "I" if speaker == named(owner, names) else speaker
+    speaker = parse_line(entry, names).speaker
+    return "I" if speaker == resolve_name(owner, names) else speaker
 
 
 def _words(owner: str, entry: Entry, text: str, names: Mapping[str, str]) -> str:
     """What was said, in quotation marks, or seen; days by their number, for it will be read later."""
     text = anchor_days(text, entry.minute)
-    return f"“{_ended(text)}”" if line(entry, names).speaker else _ended(_own(owner, text, names))
+    return f"“{_ended(text)}”" if parse_line(entry, names).speaker else _ended(_own(owner, text, names))
 
 
 def _own(owner: str, text: str, names: Mapping[str, str]) -> str:
     """What the owner saw or did as it would say it itself: "Saw Maria", "Klaus is reading" are "I saw", "I was"."""
     text = _AGAIN_TOLD.sub("conversing about ", text).replace(" engaged in an activity: ", " ")
     text = re.sub(r"^Saw (?=\w)", "I saw ", text)
-    text = re.sub(rf"^{re.escape(named(owner, names))} (?:is|was) (?=\w+ing\b)", "I was ", text)
+    text = re.sub(rf"^{re.escape(resolve_name(owner, names))} (?:is|was) (?=\w+ing\b)", "I was ", text)
     if re.fullmatch(r"I was [^A-Z]*", text):  # nobody else is named, so that "her" is the owner's
         text = re.sub(r"\b(?:him|her)self\b", "myself", text)
         text = re.sub(r"\bhim\b|\bher\b(?! \w)", "me", text)

@@ -25,7 +25,7 @@ from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
-from tasks.recall import accessed, display_names
+from tasks.recall import access_marks, display_names
 
 ASKED, DONE = "integrate.asked", "integrate.done"  # counters: ticks
 CURSOR = "integrate"
@@ -108,7 +108,7 @@ class Integrate:
         assert isinstance(answer, IntegratedAnswer)
         if not self._events(case):
             raise ValueError("none of the events to be integrated can be read any more")
-        return *self._replaced(case, answer.summary), *accessed(case, used)
+        return *self._replaced(case, answer.summary), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """The events, word for word where there is room, behind what the summary said before."""

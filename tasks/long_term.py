@@ -14,11 +14,11 @@ from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCo
 from memory.entry import Entry
 from memory.limits import Policy
 from memory.policies import cells, window
-from memory.summaries.long_term import count_words, estimate_tokens, tokens_of_words, told
+from memory.summaries.long_term import count_words, estimate_tokens, format_entries, tokens_of_words
 from prompts.render import Rendered, Templates
 from tasks.job import Request
 from tasks.kind import Case, Moment
-from tasks.recall import brief, display_names, lasting, share_of
+from tasks.recall import brief, display_names, long_term_context, share_of
 
 PRIORITY = 3
 MOST_SHOWN = 900  # tokens of the entries that one job compresses: more do not fit its prompt
@@ -32,14 +32,14 @@ def due(moment: Moment, kind: str) -> Iterable[Request]:
     """
     owner, stream, limits = moment.owner, moment.stream, moment.world.limits
     if limits.policy_of(owner) == "cells":
-        leaving = _first(cells.leaving(stream, limits))
+        leaving = _first(cells.surplus_cells(stream, limits))
         if leaving:
             yield _request(kind, owner, leaving, {"policy": "cells"})
         return
     live, done = window.buffer(stream.live()), stream.head.counters.get(window.PASSES, 0)
     chosen = _first(window.to_compress(stream, limits))
     again = bool(stream.head.summary) and 0 < done < limits.passes
-    if not chosen and not (again and window.total_tokens(stream) >= window.near(limits)):
+    if not chosen and not (again and window.total_tokens(stream) >= window.compression_threshold(limits)):
         return
     params = {
         "policy": "tokens",
@@ -79,8 +79,8 @@ def render(case: Case, templates: Templates, share: float) -> tuple[Rendered, li
         "name": case.profile.name,
         "day": day_number(case.job.minute),
         "time": clock_time(case.job.minute),
-        **lasting(case, share),
-        "memories": [{"when": day_and_time(e.minute), "text": brief(told([e], names))} for e in ordered],
+        **long_term_context(case, share),
+        "memories": [{"when": day_and_time(e.minute), "text": brief(format_entries([e], names))} for e in ordered],
     }
     if policy_of(case.job.params) == "cells":
         return templates.render("summarise_cells", values), kept
@@ -131,10 +131,10 @@ def heuristic(case: Case) -> tuple[Effect, ...]:
             return ()
         if unchanged:
             return (ForgetWaiting(owner, len(group)),)
-        return effects(case, cells.retell(job.summary, group, names))
+        return effects(case, cells.update_summary(job.summary, group, names))
     if unchanged:
         return () if group else (_passed(case),)
-    text, cut = window.compressed(job.summary, group, names, _room(case))
+    text, cut = window.compress_summary(job.summary, group, names, _room(case))
     if not group and estimate_tokens(text) >= estimate_tokens(job.summary):
         return (_passed(case),)
     replaced, *rest = effects(case, text)

@@ -15,7 +15,7 @@ from memory.effects import Append, Effect
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from memory.language.sentences import split_sentences
 from memory.language.times import parse_clock
-from memory.summaries.conversations import named
+from memory.summaries.conversations import resolve_name
 from memory.summaries.units import MAX_SPEAKER
 from prompts.answers import DailyPlan
 from prompts.render import Templates
@@ -24,7 +24,7 @@ from tasks.day_plan import FEWEST, MOST, Slot, build
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.places import place_meant, places_shown
-from tasks.recall import accessed, brief, lasting, recall, replaced, share_of, shown
+from tasks.recall import access_marks, brief, long_term_context, recall, replaced_entry, share_of, template_entry
 
 QUERY = "plan today tomorrow want need goal"  # streams design, task 7
 SHOWN = 15  # memories (streams design)
@@ -116,8 +116,8 @@ class Plan:
                 "end": clock_time(case.world.morning),
                 "status": [f"{name} {value:g}" for name, value in _status(case).items()],
                 "unfinished": [str(item.get("description", "")) for item in _unfinished(case)],
-                "memories": [shown(e) for e in memories],
-                **lasting(case, memory_share),
+                "memories": [template_entry(e) for e in memories],
+                **long_term_context(case, memory_share),
             },
         )
         return Prompt.of(rendered, DailyPlan, memories)
@@ -221,7 +221,7 @@ class Plan:
             items=items,
             valid_until=end,
         )
-        return Append(owner=owner, entry=entry, replaces=replaced(case.job)), *accessed(case, used)
+        return Append(owner=owner, entry=entry, replaces=replaced_entry(case.job)), *access_marks(case, used)
 
 
 def _dated(case: Case) -> Entry:
@@ -235,7 +235,7 @@ def _from_own_view(entry: Entry, case: Case) -> Entry:
     others = [s for s in entry.subjects if s != case.job.key.owner]
     if entry.type != "message" or len(others) != 1:
         return entry
-    name = named(others[0], case.world.names)[:MAX_SPEAKER]
+    name = resolve_name(others[0], case.world.names)[:MAX_SPEAKER]
     return msgspec.structs.replace(entry, text=re.sub(r"\b(?:you|me)\b", lambda _: name, entry.text))
 
 

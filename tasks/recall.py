@@ -39,12 +39,12 @@ def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
     return list(entries[: max(1, math.ceil(len(entries) * share))])
 
 
-def shown(entry: Entry) -> dict[str, str]:
+def template_entry(entry: Entry) -> dict[str, str]:
     """An entry as a template shows it."""
     return {"when": day_and_time(entry.minute), "text": brief(entry.text)}
 
 
-def lasting(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
+def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
     """What a template shows of the long term: the summary, and what the host states as known of the owner.
 
     Of the summary only the newest part where hardly any memories fit.
@@ -65,7 +65,7 @@ def display_names(world: WorldFacts) -> Mapping[str, str]:
     return {**{place.id: place.name for place in world.locations}, **world.names}
 
 
-def accessed(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
+def access_marks(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
     """The access marks of the entries that a job used; nothing when it used none."""
     used = tuple(sorted(set(numbers)))
     if not used:
@@ -73,13 +73,13 @@ def accessed(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
     return (MarkAccessed(owner=case.job.key.owner, numbers=used, minute=case.job.minute),)
 
 
-def replaced(job: Job) -> int:
+def replaced_entry(job: Job) -> int:
     """The provisional entry that this job repairs (parameter "replaces"), or 0."""
     number = job.params.get("replaces", 0)
     return number if isinstance(number, int) else 0
 
 
-def dated(job: Job) -> int:
+def result_minute(job: Job) -> int:
     """The game time of what the job writes: its own, or that of the entry it repairs (parameter "minute")."""
     minute = job.params.get("minute")
-    return minute if replaced(job) and isinstance(minute, int) else job.minute
+    return minute if replaced_entry(job) and isinstance(minute, int) else job.minute

@@ -17,12 +17,12 @@ from memory.clock import clock_time, day_and_time, day_number
 from memory.effects import AdvanceCursor, Append, Effect
 from memory.entry import Entry
 from memory.routing.scopes import CURSOR, WORLD
-from memory.summaries.conversations import digest, line, named
+from memory.summaries.conversations import parse_line, resolve_name, summarise_entries
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
-from tasks.recall import brief, display_names, replaced
+from tasks.recall import brief, display_names, replaced_entry
 
 IMPORTANCE = 5  # what no limit drops without a summary
 TEMPLATES = {"location": "recount_location", "npc": "recount_npc"}  # by scope; any other: recount_world
@@ -85,12 +85,12 @@ class Recount:
         span, messages = _told(case)
         shown = messages[len(messages) - int(len(messages) * memory_share) :]
         names = display_names(case.world)
-        told = [(entry, line(entry, names)) for entry in shown]
+        told = [(entry, parse_line(entry, names)) for entry in shown]
         template = TEMPLATES.get(case.job.key.owner.partition(":")[0], "recount_world")
         place = span.location or (messages[0].location if messages else "")
         values: dict[str, Any] = {
             "name": case.profile.name,
-            "place": named(place, names) if place else "",
+            "place": resolve_name(place, names) if place else "",
             "day": day_number(span.minute),
             "time": clock_time(span.minute),
             "lines": [
@@ -119,11 +119,11 @@ class Recount:
         failed = bool(case.job.model)
         if not messages or (failed and case.world.limits.recount_on_failure == "unchanged"):
             return ()
-        return self._recorded(case, digest(messages, display_names(case.world)))
+        return self._recorded(case, summarise_entries(messages, display_names(case.world)))
 
     def _recorded(self, case: Case, text: str) -> tuple[Effect, ...]:
         span, messages = _told(case)
-        owner, repairs = case.job.key.owner, replaced(case.job)
+        owner, repairs = case.job.key.owner, replaced_entry(case.job)
         entry = Entry(
             type="summary",
             text=text,

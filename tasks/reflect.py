@@ -30,10 +30,19 @@ from memory.trigger import ReflectionTrigger
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates
 from tasks import timing
-from tasks.insight import QUIET, notice
+from tasks.insight import QUIET, find_insight
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.recall import accessed, dated, display_names, lasting, replaced, share_of, shown, without_repeats
+from tasks.recall import (
+    access_marks,
+    display_names,
+    long_term_context,
+    replaced_entry,
+    result_minute,
+    share_of,
+    template_entry,
+    without_repeats,
+)
 
 SHOWN = 20  # observations (streams design)
 ENOUGH = 3  # observations; fewer give a minimal reflection (streams design)
@@ -99,10 +108,10 @@ class Reflect:
                 "occupation": case.profile.occupation,
                 "traits": case.profile.traits,
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
-                "day": day_number(dated(case.job)),
-                "time": clock_time(dated(case.job)),
-                "memories": [shown(e) for e in memories],
-                **lasting(case, memory_share),
+                "day": day_number(result_minute(case.job)),
+                "time": clock_time(result_minute(case.job)),
+                "memories": [template_entry(e) for e in memories],
+                **long_term_context(case, memory_share),
             },
         )
         return Prompt.of(rendered, ReflectionAnswer, memories)
@@ -120,7 +129,7 @@ class Reflect:
             raise ValueError(f"the insight {answer.insight!r} says nothing")
         recent = [e for e in case.entries if e.number in set(used)]
         reflection = self._reflection(case, answer.insight, max(BY_MODEL, answer.significance), used, recent)
-        return *reflection, *self._told(case, answer), *accessed(case, used)
+        return *reflection, *self._told(case, answer), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """What changed, by `tasks.insight`; a minimal reflection when fewer than three things were observed."""
@@ -129,11 +138,11 @@ class Reflect:
             return self._reflection(case, QUIET, MINIMAL, (), ())
         first = min(e.number for e in recent)
         before = [e for e in case.entries if e.number < first]
-        insight = notice(case.job.key.owner, recent, before, display_names(case.world), _repeats(case))
+        insight = find_insight(case.job.key.owner, recent, before, display_names(case.world), _repeats(case))
         importance = MINIMAL if insight.text == QUIET else BY_HEURISTIC
         shown_by = [e for e in recent if e.number in set(insight.evidence)]
         reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)
-        return *reflection, *accessed(case, insight.evidence)
+        return *reflection, *access_marks(case, insight.evidence)
 
     def _begun(self, moment: Moment) -> int | None:
         """The game time from which the interval counts; None for an agent that remembers nothing yet."""
@@ -170,13 +179,13 @@ class Reflect:
         entry = Entry(
             type="reflection",
             text=text,
-            minute=dated(case.job),
+            minute=result_minute(case.job),
             importance=min(10, importance),
             source="internal",
             subjects=tuple(dict.fromkeys(s for e in shown_by for s in e.subjects)),
             evidence=tuple(sorted(evidence)),
         )
-        append = Append(owner=owner, entry=entry, replaces=replaced(case.job))
+        append = Append(owner=owner, entry=entry, replaces=replaced_entry(case.job))
         if append.replaces:  # a repair is no new reflection: the next is due when it would have been
             return (append,)
         return (

@@ -11,13 +11,13 @@ from memory.effects import Append, Archive, Effect
 from memory.entry import OBSERVED_TYPES, Entry
 from memory.policies.compaction import deserves_summary, rating, summary_entry
 from memory.routing.history import is_shared
-from memory.summaries.conversations import conversations, digest, is_dialogue, line, named
+from memory.summaries.conversations import conversations, is_dialogue, parse_line, resolve_name, summarise_entries
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks import long_term, timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
-from tasks.recall import brief, display_names, replaced, share_of
+from tasks.recall import brief, display_names, replaced_entry, share_of
 
 SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (streams design)
 LATEST = 48 * 60  # game minutes at which none may be left unsummarised (streams design, success criterion 4)
@@ -81,16 +81,16 @@ class Summarise:
             return Prompt.of(rendered, SummaryAnswer, shown)
         group, names = self._group(case), display_names(case.world)
         kept = share_of(sorted(group, key=lambda e: (-rating(e), e.minute, e.number)), memory_share) if group else []
-        told = [(e, line(e, names)) for e in sorted(kept, key=lambda e: (e.minute, e.number))]
+        told = [(e, parse_line(e, names)) for e in sorted(kept, key=lambda e: (e.minute, e.number))]
         first = group[0] if group else Entry(type="message", text="", minute=case.job.minute)
         rendered = self._templates.render(
             self.name,
             {
                 "name": case.profile.name,
-                "participants": [named(s, names) for s in dict.fromkeys(s for e in group for s in e.subjects)],
+                "participants": [resolve_name(s, names) for s in dict.fromkeys(s for e in group for s in e.subjects)],
                 "day": day_number(first.minute),
                 "time": clock_time(first.minute),
-                "place": named(first.location, names) if first.location else "",
+                "place": resolve_name(first.location, names) if first.location else "",
                 "lines": [
                     {"when": day_and_time(e.minute), "speaker": said.speaker, "text": brief(said.text)}
                     for e, said in told
@@ -118,7 +118,7 @@ class Summarise:
         if long_term.policy_of(case.job.params):
             return long_term.heuristic(case)
         group = self._group(case)
-        return self._replaced(case, group, digest(group, display_names(case.world))) if group else ()
+        return self._replaced(case, group, summarise_entries(group, display_names(case.world))) if group else ()
 
     def _latest(self, moment: Moment) -> int:
         """The age at which a summary must be asked for, so that it is applied before `LATEST`."""
@@ -134,7 +134,7 @@ class Summarise:
         return talks[0].entries if talks else ()
 
     def _replaced(self, case: Case, group: Sequence[Entry], text: str) -> tuple[Effect, ...]:
-        owner, repairs = case.job.key.owner, replaced(case.job)
+        owner, repairs = case.job.key.owner, replaced_entry(case.job)
         entry = summary_entry(group, text, max(map(rating, group)))
         append = Append(owner=owner, entry=entry, replaces=repairs)
         # A repair writes again what stands for entries that were archived with the first attempt.

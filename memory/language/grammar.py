@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from memory.language.irregular import BASE_FORMS
 
 
-def listed(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """The words of a list written as a text, apostrophes kept."""
     return frozenset(text.split())
 
@@ -29,34 +29,34 @@ SINGULAR: Mapping[str, str] = {
 PLURAL: Mapping[str, str] = {"am": "are", "was": "were", "wasn't": "weren't"}
 
 #: May stand between a subject and its verb, as may words in -ly.
-ADVERBS = listed("just also still always never even already only often ever too sometimes now then both so not")
+ADVERBS = word_set("just also still always never even already only often ever too sometimes now then both so not")
 #: Verbs left out subjects often stand before: "hope to see you", "lost my job".
-STATES = listed(
+STATES = word_set(
     "hope love wish want need think guess bet feel got had made went took started found lost saw met did bought just "
     "can't won't didn't don't haven't might will would could tried finished decided agree appreciate totally "
     "really never"
 )
 #: Verbs that an "it" was left out before: "sounds good", "was fun".
-IMPERSONAL = listed("sounds looks seems feels helps gives makes keeps means reminds takes was is")
-_AUXILIARIES = listed(
+IMPERSONAL = word_set("sounds looks seems feels helps gives makes keeps means reminds takes was is")
+_AUXILIARIES = word_set(
     "can could will would should may might must can't cannot couldn't won't wouldn't shouldn't mustn't had hadn't did "
     "didn't used left"
 )
 _FINITE = (
     IMPERSONAL
     | _AUXILIARIES
-    | listed(
+    | word_set(
         "am are were isn't aren't wasn't weren't has have had hasn't haven't do does don't doesn't it's that's "
         "there's he's she's they're here's what's who's"
     )
 )
-_SAME_PAST = listed("put read set let hit cut cost hurt quit shut spread split")  # left alone: reads as the past
-_NO_VERBS = listed(
+_SAME_PAST = word_set("put read set let hit cut cost hurt quit shut spread split")  # left alone: reads as the past
+_NO_VERBS = word_set(
     "guys all both two and or to in at so too for with on as but is was has who that the a an this these those my your "
     "our his her their some any"
 )
 #: After these, "you" is an object; otherwise it is a subject.
-_BEFORE_OBJECT = listed(
+_BEFORE_OBJECT = word_set(
     "to for of with about at from on by than like and see love thank help tell give show let make wish hear miss "
     "support know remind ask get keep teach send call join back beside behind without "
     "lend bring offer buy pay owe hand invite visit meet follow trust"

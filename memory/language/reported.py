@@ -9,27 +9,27 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from memory.language.grammar import IMPERSONAL, STATES, has_verb, is_adverb, listed
+from memory.language.grammar import IMPERSONAL, STATES, has_verb, is_adverb, word_set
 from memory.language.persons import replace_persons, tokens_of
 from memory.language.text import FUNCTION_WORDS, words
 
-_FIRST = listed("i im my")
-_YOU = listed("you your yours yourself")
-_FEELINGS = listed(
+_FIRST = word_set("i im my")
+_YOU = word_set("you your yours yourself")
+_FEELINGS = word_set(
     "excited glad happy proud stoked thrilled grateful thankful impressed keen sad nervous ready interested pumped "
     "lucky honored psyched eager worried passionate curious"
 )
-_VERY = listed("so super really pretty very")
-_DOING = listed("going looking working trying planning thinking hoping feeling wishing finishing getting")
-_TOWARDS = listed("to forward on about for up")
-_OTHER_SUBJECTS = listed("i you we the and or is")
-_REQUESTS = listed(
+_VERY = word_set("so super really pretty very")
+_DOING = word_set("going looking working trying planning thinking hoping feeling wishing finishing getting")
+_TOWARDS = word_set("to forward on about for up")
+_OTHER_SUBJECTS = word_set("i you we the and or is")
+_REQUESTS = word_set(
     "keep take check try make remember go give start stay focus look believe let come tell show call send bring ask "
     "follow enjoy have be get stop put use find don't never join visit add read watch listen gather reach"
 )
-_OPENS_THING = listed("a an the my our your this these those some another")
-_ABOUT_THAT = listed("is was would will must really sounds looks makes made helped means meant could can")
-_QUOTES = listed("' \" “ ‘ « (")
+_OPENS_THING = word_set("a an the my our your this these those some another")
+_ABOUT_THAT = word_set("is was would will must really sounds looks makes made helped means meant could can")
+_QUOTES = word_set("' \" “ ‘ « (")
 _COURTESIES = tuple(
     (re.compile(pattern, re.IGNORECASE), act)
     for pattern, act in (

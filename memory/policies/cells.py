@@ -17,7 +17,7 @@ from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, TakeW
 from memory.entry import OBSERVED_TYPES, Entry
 from memory.limits import MemoryLimits
 from memory.stream import Stream
-from memory.summaries.long_term import cut_oldest, fold, told
+from memory.summaries.long_term import cut_oldest, fold, format_entries
 
 SUMMARY_TOKENS = 250  # of a summary that is made without a model
 
@@ -51,7 +51,7 @@ def most_waiting(limits: MemoryLimits) -> int:
     return 2 * limits.cells
 
 
-def leaving(stream: Stream, limits: MemoryLimits) -> list[Entry]:
+def surplus_cells(stream: Stream, limits: MemoryLimits) -> list[Entry]:
     """The cells that must go into the summary for those that wait, oldest first: one for each, at most K."""
     wanted = min(len(stream.head.waiting), limits.cells)
     return cells(stream)[::-1][:wanted]
@@ -73,10 +73,10 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     return tuple(effects)
 
 
-def retell(summary: str, gone: Sequence[Entry], names: Mapping[str, str]) -> str:
+def update_summary(summary: str, gone: Sequence[Entry], names: Mapping[str, str]) -> str:
     """The summary with the cells that are gone told in it, without a model."""
     text = fold(summary, gone, names, SUMMARY_TOKENS)
-    return text or cut_oldest(f"{summary} {told(gone, names)}".strip(), SUMMARY_TOKENS)
+    return text or cut_oldest(f"{summary} {format_entries(gone, names)}".strip(), SUMMARY_TOKENS)
 
 
 def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], count: int) -> tuple[Effect, ...]:
@@ -85,7 +85,7 @@ def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], coun
     arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting[:count], start=1)]
     all_cells = [(entry.number, entry) for entry in reversed(cells(stream))] + arriving
     surplus = all_cells[: len(all_cells) - limits.cells]
-    text = retell(head.summary, [entry for _, entry in surplus], names)
+    text = update_summary(head.summary, [entry for _, entry in surplus], names)
     effects: list[Effect] = [TakeWaiting(owner, count)] if count else []
     effects.append(Archive(owner=owner, numbers=tuple(number for number, _ in surplus), into_summary=True))
     effects.append(ReplaceSummary(owner=owner, text=text, version=head.summary_version))

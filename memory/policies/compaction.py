@@ -22,7 +22,7 @@ from memory.policies import cells, window
 from memory.retrieval.scoring import ORDINARY, recency
 from memory.routing.history import is_shared, trim
 from memory.stream import Stream
-from memory.summaries.conversations import conversations, digest, is_dialogue, named
+from memory.summaries.conversations import conversations, is_dialogue, resolve_name, summarise_entries
 
 MUNDANE = 3  # importance of a summary of routine events (streams design, task 9)
 WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes routine ones
@@ -92,7 +92,7 @@ def carry_out(
     effects: list[Effect] = []
     for talk in cut.talks:
         if group := present(talk):
-            effects += _replace(owner, group, digest(group, names), max(map(rating, group)))
+            effects += _replace(owner, group, summarise_entries(group, names), max(map(rating, group)))
     if routine := present(cut.routine):
         effects += _replace(owner, routine, by_place(routine, names), MUNDANE)
     effects += _cut_reflections(owner, present(cut.reflections), limits, names)
@@ -135,7 +135,7 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
         places.setdefault(entry.location, []).append(entry)
     parts = []
     for place, group in places.items():
-        where = f"At {named(place, names)}" if place else "Elsewhere"
+        where = f"At {resolve_name(place, names)}" if place else "Elsewhere"
         seen = [e for e in group if e.type != "summary"] or group
         best = max(seen, key=lambda e: (rating(e), e.number))
         told = " ".join(anchor_days(best.text, best.minute).split())
@@ -192,7 +192,7 @@ def _cut_observed(
         important = [e for e in live if rating(e) >= limits.importance_threshold]
         important.sort(key=lambda e: (e.minute, e.number))
         oldest = important[: left + 1]  # one more, for the summary itself
-        effects += _replace(owner, oldest, digest(oldest, names), max(map(rating, oldest)))
+        effects += _replace(owner, oldest, summarise_entries(oldest, names), max(map(rating, oldest)))
     return effects
 
 
@@ -205,7 +205,7 @@ def _cut_reflections(
     effects: list[Effect] = [Archive(owner=owner, numbers=rest)] if rest else []
     if important:
         importance = max(map(rating, important))
-        effects += _replace(owner, important, digest(important, names), importance, "reflection")
+        effects += _replace(owner, important, summarise_entries(important, names), importance, "reflection")
     return effects
 
 

@@ -27,8 +27,8 @@ from memory.summaries.long_term import (
     cut_oldest,
     estimate_tokens,
     fold,
+    format_entries,
     tokens_of_words,
-    told,
 )
 
 PASSES = "compression_passes"  # counter of the head: how often was compressed since the buffer was last full
@@ -72,14 +72,14 @@ def is_over_limit(stream: Stream, limits: MemoryLimits) -> bool:
     return total_tokens(stream) > limits.token_limit
 
 
-def near(limits: MemoryLimits) -> int:
+def compression_threshold(limits: MemoryLimits) -> int:
     """The tokens at which compression begins."""
     return int(limits.token_limit * limits.compress_at)
 
 
 def is_near_limit(stream: Stream, limits: MemoryLimits) -> bool:
     """Whether the buffer has come to the share of the limit at which it is compressed."""
-    return buffer_tokens(stream.live()) >= near(limits)
+    return buffer_tokens(stream.live()) >= compression_threshold(limits)
 
 
 def to_compress(stream: Stream, limits: MemoryLimits) -> list[Entry]:
@@ -88,7 +88,7 @@ def to_compress(stream: Stream, limits: MemoryLimits) -> list[Entry]:
     if is_near_limit(stream, limits):
         return found
     worthwhile = buffer_tokens(found) >= limits.token_limit * _WORTHWHILE
-    return found if worthwhile and total_tokens(stream) >= near(limits) else []
+    return found if worthwhile and total_tokens(stream) >= compression_threshold(limits) else []
 
 
 def compressible(entries: Iterable[Entry], limits: MemoryLimits) -> list[Entry]:
@@ -104,7 +104,7 @@ def summary_room(kept: Iterable[Entry], character: Character, limits: MemoryLimi
     return max(0, min(aim, limits.token_limit - beside, MOST_SUMMARY))
 
 
-def compressed(
+def compress_summary(
     summary: str, leaving: Sequence[Entry], names: Mapping[str, str], room: int, *, passes: int = 2
 ) -> tuple[str, int]:
     """A summary in `room` tokens, without a model, and how many tokens had to be cut off it.
@@ -117,7 +117,7 @@ def compressed(
     text = fold(summary, leaving, names, room)
     if text:
         return text, 0
-    whole = f"{summary} {told(leaving, names)}".strip()
+    whole = f"{summary} {format_entries(leaving, names)}".strip()
     text = cut_oldest(whole, room)
     return text, estimate_tokens(whole) - estimate_tokens(text)
 
@@ -134,7 +134,9 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     live = buffer(stream.live())
     kept = live[len(live) - _retained(live, character, limits) :]
     leaving = live[: len(live) - len(kept)]
-    text, cut = compressed(head.summary, leaving, names, summary_room(kept, character, limits), passes=limits.passes)
+    text, cut = compress_summary(
+        head.summary, leaving, names, summary_room(kept, character, limits), passes=limits.passes
+    )
     most = max(0, limits.token_limit - _total("", kept, character))
     if estimate_tokens(text) > most:
         shorter = cut_oldest(text, most)

@@ -16,9 +16,9 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from memory.entry import MAX_TEXT, UNRATED, Entry
-from memory.errors import HostInput, listed
+from memory.errors import HostInput, require_list
 from memory.language.truncation import Content, Truncation
-from memory.summaries.conversations import named
+from memory.summaries.conversations import resolve_name
 
 Strategy = Literal["simple", "integrate"]
 Style = Literal["narrative", "structured"]
@@ -50,7 +50,9 @@ class Event(HostInput):
     counterfactuals: Mapping[Name, Amount] = Field(default_factory=dict, max_length=100)  # what would have been earned
     round: int | None = Field(None, ge=0, le=10**15)
     location: str = Field("", max_length=500)
-    subjects: Annotated[tuple[Name, ...], BeforeValidator(listed), Field(max_length=1_000)] = ()  # others involved
+    subjects: Annotated[
+        tuple[Name, ...], BeforeValidator(require_list), Field(max_length=1_000)
+    ] = ()  # others involved
     group: str = Field("", max_length=200)  # owner of the shared history that the event belongs to
 
 
@@ -113,7 +115,7 @@ def route(event: Event, *, minute: int, routing: Routing | None = None) -> Route
         known = ", ".join(sorted(routing.rules))
         raise ValueError(f"no rule says what becomes of events of type {event.kind!r}; there are rules for {known}")
     strategy = rule.with_consensus if event.consensus and rule.with_consensus else rule.strategy
-    speaker = event.name or named(event.speaker, {})
+    speaker = event.name or resolve_name(event.speaker, {})
     cut = event.model_copy(
         update={
             "text": routing.truncation.cut(event.text, rule.content),

@@ -9,7 +9,7 @@ from memory.entry import Entry
 from memory.language.truncation import shorten
 from memory.routing.scopes import WORLD, location_owner
 from memory.stream import Stream
-from memory.summaries.conversations import named
+from memory.summaries.conversations import resolve_name
 
 MAX_ENTRIES = 3  # of each scope
 MAX_LINE = 300  # characters of one memory
@@ -39,7 +39,7 @@ def npc_memory(
     lines: list[str] = []
     for npc in dict.fromkeys(present):
         if found := _of(streams, npc, count):
-            lines += [f"{named(npc, names)}:", *found]
+            lines += [f"{resolve_name(npc, names)}:", *found]
     return _section("NPC Memory", lines)
 
 

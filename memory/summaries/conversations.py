@@ -73,33 +73,35 @@ def conversations(owner: str, entries: Iterable[Entry]) -> list[Conversation]:
     return [Conversation(participants, tuple(group)) for participants, group in groups]
 
 
-def named(subject: str, names: Mapping[str, str]) -> str:
+def resolve_name(subject: str, names: Mapping[str, str]) -> str:
     """The display name of an owner or place; without one, what follows the colon of its id."""
     return names.get(subject) or subject.partition(":")[2] or subject
 
 
-def line(entry: Entry, names: Mapping[str, str]) -> ToldLine:
+def parse_line(entry: Entry, names: Mapping[str, str]) -> ToldLine:
     """Who said it, what, and when. The first subject of a message is its speaker, unless its text names one."""
-    known = {named(s, names) for s in entry.subjects}
+    known = {resolve_name(s, names) for s in entry.subjects}
     found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
     if found and (found[1] in known or found[1] in names.values()):
         return ToldLine(found[1], entry.text[found.end() :], entry.minute)
-    speaker = named(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
+    speaker = resolve_name(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
     return ToldLine(speaker, entry.text, entry.minute)
 
 
-def listing(parts: Sequence[str]) -> str:
+def format_list(parts: Sequence[str]) -> str:
     """Parts as "a, b and c"."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def digest(entries: Sequence[Entry], names: Mapping[str, str], *, style: Style = "facts") -> str:
+def summarise_entries(entries: Sequence[Entry], names: Mapping[str, str], *, style: Style = "facts") -> str:
     """What entries say, without a model, in about a third of their words (30 to 90 words). Never empty.
 
     Entries are told in the order of time; dialogue begins with who talked, where and when.
     """
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
-    lines = [said._replace(text=anchor_days(said.text, said.minute)) for said in (line(e, names) for e in ordered)]
+    lines = [
+        said._replace(text=anchor_days(said.text, said.minute)) for said in (parse_line(e, names) for e in ordered)
+    ]
     words = sum(len(item.text.split()) for item in lines)
     header = _header(ordered, names)
     text = summarise(lines, max_words=max(30, min(90, words // 3)) + len(header.split()), style=style, header=header)
@@ -111,9 +113,9 @@ def digest(entries: Sequence[Entry], names: Mapping[str, str], *, style: Style =
 def _header(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
     if not entries or not all(is_dialogue(e) for e in entries):
         return ""
-    people = [named(s, names) for s in dict.fromkeys(s for e in entries for s in e.subjects)]
+    people = [resolve_name(s, names) for s in dict.fromkeys(s for e in entries for s in e.subjects)]
     if not people:
         return ""
-    place = f" at {named(entries[0].location, names)}" if entries[0].location else ""
-    talk = f"{listing(people)} talked" if len(people) > 1 else f"Conversation with {people[0]}"
+    place = f" at {resolve_name(entries[0].location, names)}" if entries[0].location else ""
+    talk = f"{format_list(people)} talked" if len(people) > 1 else f"Conversation with {people[0]}"
     return f"{talk}{place} on {day_and_time(entries[0].minute)}."

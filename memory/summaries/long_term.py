@@ -13,7 +13,7 @@ from functools import lru_cache
 from memory.entry import Entry
 from memory.language.sentences import split_sentences
 from memory.language.times import anchor_days
-from memory.summaries.conversations import line
+from memory.summaries.conversations import parse_line
 from memory.summaries.summary import choose_units
 from memory.summaries.units import MOST_SENTENCES, WEIGHTINGS, ToldLine, Unit, units
 
@@ -82,7 +82,7 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
     """
     lines = [ToldLine("", sentence, 0) for sentence in split_sentences(summary)]
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
-        said = line(entry, names)
+        said = parse_line(entry, names)
         sentences = split_sentences(said.text)[:MOST_SENTENCES]
         lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in sentences]
     brevity = WEIGHTINGS["facts"].brevity
@@ -108,9 +108,9 @@ def _weighed(unit: Unit, brevity: float) -> Unit:
     return unit
 
 
-def told(entries: Iterable[Entry], names: Mapping[str, str]) -> str:
+def format_entries(entries: Iterable[Entry], names: Mapping[str, str]) -> str:
     """Entries one after the other, who said what; days as numbers."""
-    lines = [(line(entry, names), entry) for entry in sorted(entries, key=lambda e: (e.minute, e.number))]
+    lines = [(parse_line(entry, names), entry) for entry in sorted(entries, key=lambda e: (e.minute, e.number))]
     texts = [(f"{said.speaker}: " if said.speaker else "") + anchor_days(said.text, e.minute) for said, e in lines]
     return " ".join(text for text in texts if text)
 

@@ -19,7 +19,7 @@ from scheduler.ledger.answers import DueJob
 from scheduler.ledger.claims import Reason, Result
 from tasks.job import Cost, JobKey
 from tasks.kind import Case, Kind
-from tasks.recall import replaced
+from tasks.recall import replaced_entry
 
 _WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead"}
 
@@ -88,7 +88,7 @@ def _close(
     else:
         counts_as = result.usage
     effects = result.effects
-    if result.reason != "none" and replaced(item.job):
+    if result.reason != "none" and replaced_entry(item.job):
         effects = (given_up(row.key.owner, item.job.minute),)
     elif result.reason != "none" and kind.output_cap:  # a kind that never asks a model has said what it could
         effects = provisional(effects)

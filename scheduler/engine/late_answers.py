@@ -31,7 +31,7 @@ from scheduler.ledger.claims import Reason
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.streams import chunked
 from tasks.job import Job, JobKey
-from tasks.recall import replaced
+from tasks.recall import replaced_entry
 
 AWAITED: frozenset[Reason] = frozenset({"late", "dead"})  # reasons of jobs whose answers may still come
 LONGEST = DAY  # game minutes that an answer is awaited
@@ -86,8 +86,8 @@ class LateAnswers:
                 for change in closing.changes
                 if change.entry is not None
             ]
-            if replaced(job):  # a repair, which has left everything as it was
-                made.append(ProvisionalEntry(job.key.owner, replaced(job)))
+            if replaced_entry(job):  # a repair, which has left everything as it was
+                made.append(ProvisionalEntry(job.key.owner, replaced_entry(job)))
             awaited = Awaited(minute, tuple(made), any(isinstance(effect, Tell) for effect in ended.effects))
             if made and awaited.stands(streams):
                 self._jobs.remember(ended.key, awaited)

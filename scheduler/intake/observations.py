@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from memory.clock import DAY
 from memory.entry import MAX_TEXT, Entry, EntrySource, EntryType
-from memory.errors import HostInput, InputError, first_fault, listed, quoted
+from memory.errors import HostInput, InputError, first_fault, quoted, require_list
 from memory.routing.routing import Event
 from scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_NAMES, as_read, check_text, reason
 from scheduler.intake.effects import wrong_entry
@@ -34,7 +34,7 @@ def _no_bytes(value: object) -> object:
 Text = Annotated[str, BeforeValidator(_no_bytes)]
 Number = Annotated[int, BeforeValidator(_no_bool)]
 Short = Annotated[str, Field(max_length=MAX_LABEL)]
-Several = Annotated[tuple[Short, ...], BeforeValidator(listed), Field(max_length=MAX_NAMES)]
+Several = Annotated[tuple[Short, ...], BeforeValidator(require_list), Field(max_length=MAX_NAMES)]
 
 
 class _Observed(BaseModel):

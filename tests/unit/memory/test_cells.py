@@ -11,7 +11,7 @@ from memory.apply import unmet
 from memory.effects import Archive, ForgetWaiting, ReplaceSummary, TakeWaiting
 from memory.entry import Entry
 from memory.limits import MemoryLimits
-from memory.policies.cells import SUMMARY_TOKENS, cells, has_space, leaving, retell
+from memory.policies.cells import SUMMARY_TOKENS, cells, has_space, surplus_cells, update_summary
 from memory.stream import Stream
 from memory.summaries.long_term import estimate_tokens
 from prompts.answers import SummaryAnswer
@@ -56,7 +56,7 @@ def test_partition_empty_cells() -> None:
     stream = Stream(OGILVY)
     assert has_space(stream, LIMITS)
     assert cells(stream) == []
-    assert leaving(stream, LIMITS) == []
+    assert surplus_cells(stream, LIMITS) == []
     assert stream.head.summary == ""
 
 
@@ -148,11 +148,11 @@ def test_no_more_can_be_taken_or_forgotten_than_waits() -> None:
 
 def test_a_summary_without_a_model_keeps_what_stood_and_tells_what_is_gone() -> None:
     gone = [Entry(type="observation", text="Elara found the silver dagger.", minute=1, number=1)]
-    told = retell("Borin promised to guard the old bridge.", gone, {})
+    told = update_summary("Borin promised to guard the old bridge.", gone, {})
     assert "Borin promised to guard the old bridge" in told
     assert "silver dagger" in told
     endless = [Entry(type="observation", text="north " * 1_000, minute=1, number=1)]
-    cut = retell("", endless, {})
+    cut = update_summary("", endless, {})
     assert cut, "where not one sentence fits, the oldest part is cut"
     assert estimate_tokens(cut) <= SUMMARY_TOKENS
-    assert retell("", [], {}) == ""
+    assert update_summary("", [], {}) == ""

@@ -15,11 +15,11 @@ from memory.summaries.conversations import (
     GAP,
     LONGEST,
     conversations,
-    digest,
+    format_list,
     is_dialogue,
-    line,
-    listing,
-    named,
+    parse_line,
+    resolve_name,
+    summarise_entries,
 )
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, WORLD, message, observation, stream_of
 
@@ -77,10 +77,10 @@ def test_every_line_is_in_one_conversation_and_none_could_be_joined(lines: list[
 
 
 def test_the_speaker_is_named_by_the_text_or_is_the_first_subject() -> None:
-    assert line(message("See you.", 600), WORLD.names)[:2] == ("Maria Lopez", "See you.")
-    assert line(message("Klaus Mueller: See you.", 600), WORLD.names)[:2] == ("Klaus Mueller", "See you.")
-    assert line(message("Note: bring snacks.", 600), WORLD.names)[:2] == ("Maria Lopez", "Note: bring snacks.")
-    assert line(observation("Maria Lopez: the name on a door.", 600), {})[:2] == (
+    assert parse_line(message("See you.", 600), WORLD.names)[:2] == ("Maria Lopez", "See you.")
+    assert parse_line(message("Klaus Mueller: See you.", 600), WORLD.names)[:2] == ("Klaus Mueller", "See you.")
+    assert parse_line(message("Note: bring snacks.", 600), WORLD.names)[:2] == ("Maria Lopez", "Note: bring snacks.")
+    assert parse_line(observation("Maria Lopez: the name on a door.", 600), {})[:2] == (
         "",
         "Maria Lopez: the name on a door.",
     )
@@ -92,7 +92,7 @@ def test_a_digest_keeps_who_when_names_numbers_and_promises() -> None:
         message("I will bring 20 red balloons to Hobbs Cafe at 4 pm.", 601, speaker=KLAUS, hearer=MARIA),
         message("Great. Isabella Rodriguez needs 12 chairs.", 602),
     ]
-    text = digest(stream_of(*talk).live(), {**WORLD.names, "cafe": "Hobbs Cafe"})
+    text = summarise_entries(stream_of(*talk).live(), {**WORLD.names, "cafe": "Hobbs Cafe"})
     for kept in ("Klaus Mueller", "Maria Lopez", "Isabella Rodriguez", "20", "12", "4 pm", "Hobbs Cafe", "10:00 AM"):
         assert kept.casefold() in text.casefold()
     assert "How are you" not in text
@@ -100,9 +100,9 @@ def test_a_digest_keeps_who_when_names_numbers_and_promises() -> None:
 
 def test_a_digest_is_never_empty() -> None:
     for text in ("?", "Hm?", "…", "Как дела?"):
-        assert digest(stream_of(message(text, 600)).live(), WORLD.names).strip()
-        assert digest(stream_of(observation(text, 600)).live(), {}).strip()
-    assert digest([], {})
+        assert summarise_entries(stream_of(message(text, 600)).live(), WORLD.names).strip()
+        assert summarise_entries(stream_of(observation(text, 600)).live(), {}).strip()
+    assert summarise_entries([], {})
 
 
 def test_a_line_at_the_very_end_of_the_pause_or_of_the_day_opens_a_new_talk() -> None:
@@ -150,13 +150,18 @@ def test_a_line_is_a_message_or_an_overheard_observation(fields: dict[str, Any],
 
 def test_the_name_of_an_owner_is_the_display_name_or_its_id() -> None:
     names = {MARIA: "Maria Lopez", KLAUS: ""}
-    assert [named(owner, names) for owner in (MARIA, KLAUS, "cafe", "agent:")] == [
+    assert [resolve_name(owner, names) for owner in (MARIA, KLAUS, "cafe", "agent:")] == [
         "Maria Lopez", "klaus", "cafe", "agent:",
     ]  # fmt: skip
 
 
 def test_parts_are_listed_as_in_a_sentence() -> None:
-    assert [listing(parts) for parts in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+    assert [format_list(parts) for parts in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +180,7 @@ def test_parts_are_listed_as_in_a_sentence() -> None:
     ],
 )
 def test_a_line_has_a_speaker_a_text_and_a_time(entry: Entry, speaker: str, text: str) -> None:
-    assert line(entry, WORLD.names) == (speaker, text, 1)
+    assert parse_line(entry, WORLD.names) == (speaker, text, 1)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +211,7 @@ def test_a_line_has_a_speaker_a_text_and_a_time(entry: Entry, speaker: str, text
     ],
 )  # fmt: skip
 def test_a_digest_opens_with_who_talked_where_and_when(entries: list[Entry], told: str) -> None:
-    assert digest(stream_of(*entries).live(), WORLD.names) == told
+    assert summarise_entries(stream_of(*entries).live(), WORLD.names) == told
 
 
 @pytest.mark.parametrize(
@@ -215,20 +220,20 @@ def test_a_digest_opens_with_who_talked_where_and_when(entries: list[Entry], tol
 )
 def test_a_digest_takes_a_third_of_the_words_but_30_to_90(words: int, kept: int) -> None:
     seen = [observation(f"{1000 + n}", n) for n in range(words)]
-    assert len(digest(stream_of(*seen).live(), {}).split()) == kept
+    assert len(summarise_entries(stream_of(*seen).live(), {}).split()) == kept
 
 
 def test_the_header_of_a_digest_takes_nothing_of_its_room() -> None:
     said = [message(f"{1000 + n}", n) for n in range(150)]
     said = [msgspec.structs.replace(entry, text=f"Maria Lopez promises {entry.text} ducks.") for entry in said[:30]]
     header = "Maria Lopez and Klaus Mueller talked at cafe on day 1, 12:00 AM."
-    told = digest(stream_of(*said).live(), WORLD.names)
+    told = summarise_entries(stream_of(*said).live(), WORLD.names)
     assert told.startswith(header)
     assert 45 < len(told.removeprefix(header).split()) <= 50
 
 
 def test_a_digest_is_no_longer_than_a_text_may_be() -> None:
-    assert len(digest([observation("x" * 5_000, 1)], {})) == MAX_TEXT
+    assert len(summarise_entries([observation("x" * 5_000, 1)], {})) == MAX_TEXT
 
 
 def test_the_style_of_a_digest_chooses_what_it_tells() -> None:
@@ -236,4 +241,8 @@ def test_the_style_of_a_digest_chooses_what_it_tells() -> None:
     gist = [observation(f"the garden gate was open and the garden dog ran {word}.", n + 30)
             for n, word in enumerate(["off", "home", "away", "loose"])]  # fmt: skip
     entries = stream_of(*facts, *gist).live()
-    assert digest(entries, {}) == digest(entries, {}, style="facts") != digest(entries, {}, style="gist")
+    assert (
+        summarise_entries(entries, {})
+        == summarise_entries(entries, {}, style="facts")
+        != summarise_entries(entries, {}, style="gist")
+    )

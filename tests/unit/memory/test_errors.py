@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from memory.errors import CogitateError, InputError, UsageError, first_fault, listed, quoted, text_of
+from memory.errors import CogitateError, InputError, UsageError, first_fault, quoted, require_list, text_of
 
 
 class Silent(Exception):
@@ -65,13 +65,13 @@ def test_an_interruption_is_never_taken_for_a_value() -> None:
 
 @pytest.mark.parametrize("value", [[1], (1,), {1}, frozenset({1})])
 def test_a_list_a_tuple_or_a_set_is_a_list(value: Any) -> None:
-    assert listed(value) is value
+    assert require_list(value) is value
 
 
 @pytest.mark.parametrize("value", ["x", {1: 2}, None, 3, iter([1])])
 def test_anything_else_is_no_list(value: Any) -> None:
-    with pytest.raises(ValueError, match="a list is meant"):
-        listed(value)
+    with pytest.raises(ValueError, match="give a list"):
+        require_list(value)
 
 
 class Cup(BaseModel):

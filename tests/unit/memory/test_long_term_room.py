@@ -9,8 +9,8 @@ from memory.summaries.long_term import (
     cut_oldest,
     estimate_tokens,
     fold,
+    format_entries,
     tokens_of_words,
-    told,
     words_of_tokens,
 )
 from memory.summaries.units import MOST_SENTENCES
@@ -77,9 +77,9 @@ def test_entries_are_told_in_order_of_time_then_number() -> None:
         message("Last.", 30), observation("Second, today.", 20), observation("Third.", 20), message("First.", 10)
     ).live()
     expected = "Maria Lopez: First. Second, on day 1. Third. Maria Lopez: Last."
-    assert told(entries, WORLD.names) == expected
-    assert told([*entries, observation("", 25)], WORLD.names) == expected
-    assert told([], {}) == ""
+    assert format_entries(entries, WORLD.names) == expected
+    assert format_entries([*entries, observation("", 25)], WORLD.names) == expected
+    assert format_entries([], {}) == ""
 
 
 def test_a_summary_tells_the_old_one_first_and_the_entries_in_order_of_time() -> None:

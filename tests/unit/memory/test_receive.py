@@ -7,8 +7,15 @@ import pytest
 from memory.effects import Archive, ForgetWaiting, ReplaceSummary, TakeWaiting
 from memory.entry import Entry
 from memory.limits import MemoryLimits
-from memory.policies.cells import SUMMARY_TOKENS, enforce, has_space, leaving, most_waiting, retell
-from memory.policies.receive import receive
+from memory.policies.cells import (
+    SUMMARY_TOKENS,
+    enforce,
+    has_space,
+    most_waiting,
+    receive,
+    surplus_cells,
+    update_summary,
+)
 from memory.stream import Stream
 from tests.unit.tasks.kind_cases import KLAUS, observation
 
@@ -52,7 +59,7 @@ def test_only_cells_and_only_what_was_observed_waits() -> None:
                                   (2, 9, ["Cell 0.", "Cell 1."]), (1, 2, ["Cell 0."])]
 )  # fmt: skip
 def test_for_each_that_waits_the_oldest_cell_leaves(taken: int, waiting: int, out: list[str]) -> None:
-    assert [entry.text for entry in leaving(filled(taken, waiting), CELLS)] == out
+    assert [entry.text for entry in surplus_cells(filled(taken, waiting), CELLS)] == out
 
 
 def test_at_a_boundary_those_who_wait_take_free_cells() -> None:
@@ -82,7 +89,7 @@ def test_more_than_may_wait_are_told_in_the_summary_or_forgotten() -> None:
 
 def test_a_summary_of_cells_takes_250_tokens_and_what_cannot_be_told_is_kept_as_it_is() -> None:
     assert SUMMARY_TOKENS == 250
-    assert retell("Ann sang.", [observation("Bo ran.", 1)], {}) == "Ann sang. Bo ran."
-    assert retell("", [observation("…", 1)], {}) == "…"
+    assert update_summary("Ann sang.", [observation("Bo ran.", 1)], {}) == "Ann sang. Bo ran."
+    assert update_summary("", [observation("…", 1)], {}) == "…"
     long = [observation(" ".join(["so"] * 300), 1)]
-    assert retell("", long, {}) == " ".join(["so"] * 192)
+    assert update_summary("", long, {}) == " ".join(["so"] * 192)

@@ -97,7 +97,7 @@ def test_max_passes_prevents_infinite_loop() -> None:
         host.live({OGILVY: [ten_words(number)]})
     for _ in range(10):
         host.live()
-    assert total_tokens(host.streams[OGILVY]) >= window.near(LIMITS)
+    assert total_tokens(host.streams[OGILVY]) >= window.compression_threshold(LIMITS)
     assert len(host.asked) == 2
     assert host.streams[OGILVY].head.counters[window.PASSES] == 2
 
@@ -105,7 +105,10 @@ def test_max_passes_prevents_infinite_loop() -> None:
 def test_two_passes_three_entries_and_eighty_percent_are_defaults_that_can_be_set() -> None:
     limits = MemoryLimits()
     assert (limits.passes, limits.retain, limits.compress_at) == (2, 3, 0.8)
-    assert (window.near(MemoryLimits(token_limit=1_000)), window.near(MemoryLimits(compress_at=0.5))) == (800, 2_000)
+    assert (
+        window.compression_threshold(MemoryLimits(token_limit=1_000)),
+        window.compression_threshold(MemoryLimits(compress_at=0.5)),
+    ) == (800, 2_000)
     chosen = Settings(policy="tokens", passes=3, retain=5, compress_at=0.9).memory_limits()
     assert (chosen.passes, chosen.retain, chosen.compress_at) == (3, 5, 0.9)
 

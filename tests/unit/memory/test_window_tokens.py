@@ -13,12 +13,12 @@ from memory.limits import MemoryLimits
 from memory.policies.window import (
     buffer_tokens,
     compressible,
+    compression_threshold,
     enforce,
     fitting_character,
     format_character,
     is_near_limit,
     is_over_limit,
-    near,
     summary_room,
     to_compress,
     total_tokens,
@@ -150,7 +150,7 @@ def words(count: int) -> str:
 
 def test_exactly_eighty_percent_are_enough_and_a_word_less_is_not() -> None:
     exact, less = stream_of(words(50), words(30)), stream_of(words(50), words(29))
-    assert (buffer_tokens(exact.live()), near(EXACT)) == (104, 104)
+    assert (buffer_tokens(exact.live()), compression_threshold(EXACT)) == (104, 104)
     assert (is_near_limit(exact, EXACT), is_near_limit(less, EXACT)) == (True, False)
 
 
@@ -170,7 +170,7 @@ def test_because_of_the_total_entries_go_that_are_a_tenth_of_the_limit_or_more()
     assert due(10, 70) == [1], "thirteen tokens are a tenth of the limit"
     assert due(9, 71) == []
     tokens = [total_tokens(stream_of(words(10), "a", "b", "c", summary=words(count))) for count in (66, 67)]
-    assert tokens[0] < near(EXACT) <= tokens[1]
+    assert tokens[0] < compression_threshold(EXACT) <= tokens[1]
     assert (due(10, 66), due(10, 67)) == ([], [1])
 
 

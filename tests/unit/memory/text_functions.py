@@ -29,7 +29,7 @@ from memory.language.times import anchor_days, find_times, parse_clock
 from memory.language.truncation import shorten
 from memory.limits import MemoryLimits
 from memory.policies.compaction import by_place
-from memory.policies.window import compressed, fitting_character
+from memory.policies.window import compress_summary, fitting_character
 from memory.profile import Profile
 from memory.retrieval.candidates import Candidates, Matching, Query
 from memory.retrieval.dialogue import asks, tells_when
@@ -39,7 +39,7 @@ from memory.routing.repeats import repeat_key
 from memory.routing.routing import Event, route
 from memory.routing.scope_context import memory_line
 from memory.routing.scopes import mentions
-from memory.summaries.conversations import digest, line
+from memory.summaries.conversations import parse_line, summarise_entries
 from memory.summaries.long_term import cut_oldest, estimate_tokens, fold
 from memory.summaries.summary import ToldLine, summarise
 from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
@@ -52,7 +52,7 @@ from simulation.recorded.nodes import read_nodes, sound_text
 from simulation.town.action import MEAL_WORDS, SLEEP_WORDS
 from tasks.day_plan import build
 from tasks.identity import pursuit_of, read_routine, role_of
-from tasks.insight import notice
+from tasks.insight import find_insight
 from tasks.kind import Case, Kind, WorldFacts
 from tasks.plan import Plan
 from tasks.recall import brief
@@ -156,7 +156,7 @@ def _refused(text: str) -> Any:
 
 def _noticed(text: str) -> Any:
     recent = [_seen(f"I will {text}"), _said(text), _said(f"Ann {text}")]
-    return notice(KLAUS, [msgspec.structs.replace(entry, importance=8) for entry in recent], [], NAMES)
+    return find_insight(KLAUS, [msgspec.structs.replace(entry, importance=8) for entry in recent], [], NAMES)
 
 
 def _event(text: str) -> Any:
@@ -201,9 +201,9 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "dialogue.tells_when": lambda text: tells_when(_candidates(text)),
     "retrieval.retrieve": lambda text: retrieve([_seen(text)], Query(minute=700, text=text)),
     "retrieval.retrieve dialogue": lambda text: retrieve([_said(text)], Query(minute=700, text=text), DIALOGUE),
-    "conversations.line": lambda text: line(_said(f"Maria: {text}"), NAMES),
-    "conversations.digest": lambda text: digest([_said(text), _said(f"Thanks! {text}")], NAMES),
-    "conversations.digest of what was seen": lambda text: digest([_seen(text)], NAMES),
+    "conversations.parse_line": lambda text: parse_line(_said(f"Maria: {text}"), NAMES),
+    "conversations.summarise_entries": lambda text: summarise_entries([_said(text), _said(f"Thanks! {text}")], NAMES),
+    "conversations.summarise_entries of what was seen": lambda text: summarise_entries([_seen(text)], NAMES),
     "summary.summarise": lambda text: summarise([ToldLine("Jon", text, 3), ToldLine("Gina", text, 4)], max_words=60),
     "compaction.by_place": lambda text: by_place([_seen(text)], NAMES),
     "long_term.estimate_tokens": estimate_tokens,
@@ -211,14 +211,14 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "long_term.cut_oldest to half": lambda text: cut_oldest(text, len(text) // 8),
     "long_term.fold": lambda text: fold(text, [_said(text)], NAMES, 250),
     "long_term.fold to half": lambda text: fold(text, [_said(text)], NAMES, len(text) // 8),
-    "window.compressed": lambda text: compressed(text, [_said(text)], NAMES, 400),
+    "window.compress_summary": lambda text: compress_summary(text, [_said(text)], NAMES, 400),
     "window.fitting_character": lambda text: fitting_character(Character(names=tuple(text.split())), len(text) // 8),
     "identity.read_routine": lambda text: read_routine(f"wakes at 7am, {text} at 5pm", "Klaus"),
     "identity.pursuit_of": lambda text: pursuit_of(Profile(name="Klaus", currently=f"Klaus is writing{text}")),
     "identity.role_of": lambda text: role_of(Profile(name="Klaus", background=f"Klaus is a {text}")),
     "day_plan.build": lambda text: _planned(_profile(text)),
     "day_plan.build of an occupation": lambda text: _planned(Profile(name="K", occupation=f"cook at Hobbs Cafe{text}")),
-    "insight.notice": _noticed,
+    "insight.find_insight": _noticed,
     "reflect.person_meant": lambda text: _attempted(lambda: person_meant(text, NAMES)),
     "reflect.prompt": lambda text: _prompted(Reflect(TEMPLATES), text),
     "plan.prompt": lambda text: _prompted(Plan(TEMPLATES), text),
@@ -273,7 +273,7 @@ def _long_names(length: int) -> Callable[[], object]:
     speaker, listener = "agent:" + "a " * (length // 2), "agent:" + "b " * (length // 2)
     said = [message("you " * (length // 4), n, speaker=speaker, hearer=listener) for n in range(2)]
     said.append(message("Yes, I know you.", 3, speaker=listener, hearer=speaker))
-    return lambda: digest(said, {})
+    return lambda: summarise_entries(said, {})
 
 
 def _similar_texts(count: int) -> Callable[[], object]:
@@ -290,7 +290,7 @@ LISTS: Mapping[str, Callable[[int], Callable[[], object]]] = {
     "long_term.due": _cells,
     "triggers.recounts": _story,
     "summary.summarise of many speakers": _many_speakers,
-    "conversations.digest of long names": _long_names,
+    "conversations.summarise_entries of long names": _long_names,
     "importance.Ratings of similar texts": _similar_texts,
     "naming.distinct": lambda count: lambda: distinct(["a"] * count, "x"),
 }

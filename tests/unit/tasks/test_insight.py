@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from memory.entry import Entry
-from tasks.insight import EVIDENCE, LONGEST, QUIET, Insight, notice
+from tasks.insight import EVIDENCE, LONGEST, QUIET, Insight, find_insight
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, WORLD, message, observation, stream_of
 
 BEFORE = [observation("Tea.", 1, subjects=(KLAUS, MARIA))]
@@ -17,7 +17,7 @@ def noticed(
     *recent: Entry, before: Sequence[Entry] = (), repeats: Mapping[int, int] | None = None, owner: str = KLAUS
 ) -> Insight:
     by_importance = sorted(stream_of(*recent).live(), key=lambda e: (-e.importance, e.number))
-    return notice(owner, by_importance, before, WORLD.names, repeats)
+    return find_insight(owner, by_importance, before, WORLD.names, repeats)
 
 
 def test_where_nothing_is_notable_it_says_where_and_with_whom() -> None:

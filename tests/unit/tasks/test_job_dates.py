@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasks.job import Job, JobKey
-from tasks.recall import dated, replaced
+from tasks.recall import replaced_entry, result_minute
 
 
 def job(**params: Any) -> Job:
@@ -27,4 +27,4 @@ def job(**params: Any) -> Job:
     ],
 )
 def test_only_a_repair_writes_of_the_time_of_what_it_repairs(params: dict[str, Any], entry: int, minute: int) -> None:
-    assert (replaced(job(**params)), dated(job(**params))) == (entry, minute)
+    assert (replaced_entry(job(**params)), result_minute(job(**params))) == (entry, minute)

@@ -7,12 +7,12 @@ import pytest
 
 from memory.apply import apply, unmet
 from memory.entry import Character, Entry
-from memory.summaries.long_term import estimate_tokens, fold, told
+from memory.summaries.long_term import estimate_tokens, fold, format_entries
 from prompts.render import Templates
 from tasks.act import Act
 from tasks.kind import Case, Kind
 from tasks.plan import Plan
-from tasks.recall import lasting
+from tasks.recall import long_term_context
 from tasks.reflect import Reflect
 from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, case_of, observation, stream_of
@@ -49,9 +49,9 @@ def test_prompts_of_owners_without_them_do_not_mention_them(kind: Kind) -> None:
 
 def test_the_oldest_part_of_the_summary_gives_way_where_hardly_anything_fits() -> None:
     case = a_case(KINDS[0])
-    assert lasting(case, 0.25)["summary"] == SUMMARY
-    assert lasting(case, 0.15)["summary"] == "Klaus must return a book at 3 pm."
-    assert lasting(case, 0.0)["summary"] == ""
+    assert long_term_context(case, 0.25)["summary"] == SUMMARY
+    assert long_term_context(case, 0.15)["summary"] == "Klaus must return a book at 3 pm."
+    assert long_term_context(case, 0.0)["summary"] == ""
 
 
 def test_a_plan_without_a_model_keeps_appointments_that_only_the_summary_remembers() -> None:
@@ -64,7 +64,7 @@ def test_a_plan_without_a_model_keeps_appointments_that_only_the_summary_remembe
 
 def test_lines_are_told_with_who_said_them_and_days_by_number() -> None:
     entry = Entry(type="message", text="See you tomorrow at noon.", minute=1500, subjects=("agent:maria", KLAUS))
-    assert told([entry], {"agent:maria": "Maria Lopez"}) == "Maria Lopez: See you on day 3 at noon."
+    assert format_entries([entry], {"agent:maria": "Maria Lopez"}) == "Maria Lopez: See you on day 3 at noon."
     assert "Maria Lopez" in fold("", [entry], {"agent:maria": "Maria Lopez"}, 40)
 
 

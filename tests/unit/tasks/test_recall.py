@@ -12,7 +12,17 @@ from memory.profile import Location
 from tasks.job import Job, JobKey
 from tasks.kind import Case, WorldFacts
 from tasks.places import MOST, place_meant, places_shown
-from tasks.recall import MAX_SHOWN, accessed, brief, dated, display_names, replaced, share_of, shown, without_repeats
+from tasks.recall import (
+    MAX_SHOWN,
+    access_marks,
+    brief,
+    display_names,
+    replaced_entry,
+    result_minute,
+    share_of,
+    template_entry,
+    without_repeats,
+)
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, WORLD, observation, stream_of
 
 
@@ -29,7 +39,7 @@ def test_a_long_text_is_cut_at_a_word() -> None:
     assert brief("x" * (MAX_SHOWN + 1)) == "x" * MAX_SHOWN + "…"
     assert brief("tea " * 200) == ("tea " * 125)[:-1] + "…"
     assert brief("y" * 300 + " " + "x" * 300) == "y" * 300 + "…"
-    assert shown(observation("Tea.", 1_500)) == {"when": "day 2, 1:00 AM", "text": "Tea."}
+    assert template_entry(observation("Tea.", 1_500)) == {"when": "day 2, 1:00 AM", "text": "Tea."}
 
 
 @pytest.mark.parametrize(
@@ -48,8 +58,8 @@ def test_of_equal_texts_the_first_is_shown() -> None:
 
 def test_each_entry_that_was_used_is_marked_once_and_in_order() -> None:
     case = case_in()
-    assert accessed(case, ()) == ()
-    assert accessed(case, (3, 1, 3)) == (MarkAccessed(owner=KLAUS, numbers=(1, 3), minute=700),)
+    assert access_marks(case, ()) == ()
+    assert access_marks(case, (3, 1, 3)) == (MarkAccessed(owner=KLAUS, numbers=(1, 3), minute=700),)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +74,7 @@ def test_each_entry_that_was_used_is_marked_once_and_in_order() -> None:
     ],
 )
 def test_a_repair_is_dated_as_what_it_repairs(params: dict[str, Any], number: int, minute: int) -> None:
-    assert (replaced(job(**params)), dated(job(**params))) == (number, minute)
+    assert (replaced_entry(job(**params)), result_minute(job(**params))) == (number, minute)
 
 
 def test_names_of_owners_go_before_those_of_places() -> None:
