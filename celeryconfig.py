@@ -6,8 +6,6 @@ reliable: they keep a lost, repeated or stalled message cheap.
 
 from __future__ import annotations
 
-from typing import Any
-
 from kombu.entity import Exchange, Queue
 
 from scheduler.config.kind_modules import load_kinds
@@ -18,7 +16,7 @@ from workers.processes import import_paths
 from workers.transport.broker_url import kombu_url, tls
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Return a value that depends on the host's own settings and kinds, at the time of access.
 
     One queue per kind, so that no kind waits behind another and no priority is needed (the transport's priority steps

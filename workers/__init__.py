@@ -6,10 +6,13 @@ that only computes jobs itself does not load Celery.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from celery import Celery
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Celery:
     if name == "app":
         from workers.celery_app import app
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Any
 
 from celery.worker.control import inspect_command
 
@@ -16,6 +15,6 @@ def register() -> None:
     inspect_command(help="Version, schema and kinds of this worker.")(about)
 
 
-def about(state: Any) -> dict[str, Any]:
+def about(state: object) -> dict[str, object]:
     """Return this product's version, the schema that it reads, and the kinds that it knows."""
     return {"version": version("cogitate"), "schema": SCHEMA, "kinds": [kind.name for kind in kinds()]}

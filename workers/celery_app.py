@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Callable
 from importlib.metadata import entry_points
-from typing import Any
 
 import click
 import structlog
@@ -88,7 +87,7 @@ app = _make_app_for_command()
 
 
 @signals.worker_ready.connect  # type: ignore[untyped-decorator]
-def _warm_up(**_: Any) -> None:
+def _warm_up(**_: object) -> None:
     """Load what jobs need, which takes a second, before a worker takes its first message."""
     from workers.jobs.runner import warm_up
 
@@ -96,6 +95,6 @@ def _warm_up(**_: Any) -> None:
 
 
 @signals.after_setup_logger.connect  # type: ignore[untyped-decorator]
-def _set_level(loglevel: int | None = None, **_: Any) -> None:
+def _set_level(loglevel: int | None = None, **_: object) -> None:
     """Make our events follow the worker's `--loglevel`."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(loglevel or logging.WARNING))

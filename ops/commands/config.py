@@ -6,7 +6,6 @@ import json
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, SecretStr
 from rich.table import Table
@@ -39,7 +38,7 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
     return 0
 
 
-def mask_secrets(name: str, value: Any) -> Any:
+def mask_secrets(name: str, value: object) -> object:
     """Return a value as JSON without keys and passwords."""
     if isinstance(value, BaseModel):
         return {key: mask_secrets(key, part) for key, part in value if part is not None}
@@ -47,7 +46,7 @@ def mask_secrets(name: str, value: Any) -> Any:
         return {key: mask_secrets(key, part) for key, part in value.items()}
     if isinstance(value, SecretStr):
         return redact_url(value.get_secret_value()) if name in SECRET and name.endswith("_url") else "********"
-    if name == "base_url" and value is not None:
+    if name == "base_url" and isinstance(value, str):
         return redact_url(value)
     return str(value) if isinstance(value, Path) else value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -23,7 +24,7 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]
 
 
 def request_controls(
-    run: str, controls: Sequence[Control], *, named: Sequence[str], data_dir: Any, as_json: bool, no_wait: bool
+    run: str, controls: Sequence[Control], *, named: Sequence[str], data_dir: Path | None, as_json: bool, no_wait: bool
 ) -> int:
     """Send control requests to the host, print their outcomes, and return the command's exit code.
 

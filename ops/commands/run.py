@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 import typer
@@ -197,7 +197,7 @@ def _resume_hint(name: str, settings: Settings) -> str:
     return f"resume it with: {_resume_command(name, settings)}"
 
 
-def _print_next_steps(print_line: Callable[..., Any], summary: RunSummary, settings: Settings) -> None:
+def _print_next_steps(print_line: Callable[..., object], summary: RunSummary, settings: Settings) -> None:
     """Print commands to try next."""
     name = program_name()
     lines = []

@@ -127,7 +127,7 @@ _TEXTS = {
 }
 
 
-def _wrong_types(value: Any) -> Any:
+def _wrong_types(value: object) -> object:
     """The same fields with values that no field of that type accepts."""
     if isinstance(value, dict):
         return {key: _wrong_types(item) for key, item in value.items()}

@@ -82,7 +82,7 @@ class _Server:
         self.open.set()
         self._attempts: Counter[str] = Counter()
         self._limit = RequestLimit(options.requests_per_minute, options.burst)
-        self._connections: set[asyncio.Task[Any]] = set()
+        self._connections: set[asyncio.Task[None]] = set()
 
     def behave(self, options: Options) -> None:
         before, self.options = self.options, options

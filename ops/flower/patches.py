@@ -27,7 +27,7 @@ _start_http_server = Flower.start_http_server
 class ReadOnlyReceiver(EventReceiver):  # type: ignore[misc]  # celery is untyped
     """An event receiver that works whether or not it may ask workers for their events."""
 
-    def wakeup_workers(self, channel: Any = None) -> None:
+    def wakeup_workers(self, channel: object = None) -> None:
         """Ask workers to show themselves, if Redis allows it."""
         try:
             super().wakeup_workers(channel=channel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
 from redis import Redis
@@ -133,7 +133,7 @@ def lines_of(
     order: dict[str, int] = {unit: index for index, unit in enumerate(LIMIT_UNITS)}
     lines: list[BudgetLine] = []
     for (window, scope, unit), account in sorted(accounts.items(), key=lambda i: (i[0][0], i[0][1], order[i[0][2]])):
-        unit_name: Any = unit
+        unit_name = cast(LimitUnit, unit)
         limit = limits.limit_of(window, scope, unit_name)
         reserved, spent, retried = (account.get(name, 0) for name in ("reserved", "spent", "pool"))
         counted = (view or {}).get(f"{window}|{scope}|{unit}", 0)

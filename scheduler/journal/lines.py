@@ -325,7 +325,7 @@ def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
         core = _read_core(bytes(line.core))
     except msgspec.DecodeError as error:
         raise JournalError(f"tick {tick}: the journal cannot be read: {error}") from error
-    expected: Any = next_digest(digest, bytes(line.core))
+    expected = next_digest(digest, bytes(line.core))
     if line.digest != expected or core.tick != tick:
         raise JournalError(
             f"tick {tick}: digest {line.digest} of tick {core.tick} does not follow; expected {expected}"

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from redis import Redis
+from redis.commands.core import Script
 from redis.exceptions import RedisError
 
 from scheduler.config.controls import read_asked
@@ -329,7 +330,7 @@ class HostLedger:
         """Whether the host goes on without its ledger."""
         return self.outage is not None and not self.outage.back()
 
-    def _step(self, lua: Any, args: Sequence[Value]) -> list[Any] | None:
+    def _step(self, lua: Script, args: Sequence[Value]) -> list[Any] | None:
         digest, size = _fingerprint(args)
         seq = self._seq
         whole = [self.prefix, self.epoch, self._holder, seq, digest, *args]

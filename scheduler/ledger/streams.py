@@ -131,6 +131,6 @@ def differences(stored: Stream, said: Stream) -> list[str]:
     return found
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     """Return whether two parts have the same values, one of them read as what cannot be read."""
     return bool(one == other) or (None not in (one, other) and msgspec.to_builtins(one) == msgspec.to_builtins(other))

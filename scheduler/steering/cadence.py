@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Any
 
 from memory.errors import CogitateError
 from scheduler.intake.checks import check_request, reason
@@ -84,10 +83,10 @@ def due_now(kind: Kind, moment: Moment) -> list[Request]:
         KindError: when the kind raises, or returns anything but requests of its own for this owner.
     """
     try:
-        found: Any = kind.due(moment)
+        found: object = kind.due(moment)
         if isinstance(found, str) or not isinstance(found, Iterable):
             raise _error(kind, moment, f"due returned {_what(found)}: return Requests, or () where nothing is due")
-        requests: list[Any] = list(islice(found, MOST + 1))
+        requests: list[object] = list(islice(found, MOST + 1))
     except (CogitateError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -97,9 +96,10 @@ def due_now(kind: Kind, moment: Moment) -> list[Request]:
     return [_checked(kind, moment, request) for request in requests]
 
 
-def _checked(kind: Kind, moment: Moment, request: Any) -> Request:
+def _checked(kind: Kind, moment: Moment, request: object) -> Request:
     if not issubclass(type(request), Request):
         raise _error(kind, moment, f"due says {_what(request)}, which is no Request")
+    assert isinstance(request, Request)
     try:
         return _of_its_own(kind, moment, request)
     except (KindError, KeyboardInterrupt):

@@ -96,7 +96,7 @@ def _wait(
         time.sleep(_POLL)  # the host answers with its next tick
 
 
-def _step(client: Redis, prefix: str) -> Any:
+def _step(client: Redis, prefix: str) -> object:
     return client.hmget(prefix + "state", "epoch", "seq")
 
 

@@ -51,8 +51,9 @@ class Arguments:
 
 
 def check_arguments(
-    *, run: Any, owners: Any, settings: Any, locations: Any, brief: Any, tier_of: Any, event_types: Any, ticks: Any,
-    start_minute: Any, resume: Any, describe: Any, inline: Any, client: Any,
+    *, run: object, owners: object, settings: object, locations: object, brief: object, tier_of: object,
+    event_types: object, ticks: object, start_minute: object, resume: object, describe: object, inline: object,
+    client: object,
 ) -> Arguments:  # fmt: skip
     """Return the arguments, or say of the first that cannot be used what would be right.
 
@@ -72,7 +73,7 @@ def check_arguments(
         resume=check_flag("resume", resume),
         describe=check_description(describe),
         inline=check_flag("inline", inline),
-        client=check_client(client, inline=inline),
+        client=check_client(client, inline=bool(inline)),
     )
 
 
@@ -111,7 +112,7 @@ def check_flag(what: str, value: object) -> bool:
     return value
 
 
-def check_function(what: str, value: Any) -> Callable[..., Any] | None:
+def check_function(what: str, value: object) -> Callable[..., Any] | None:
     """Return a function, or None.
 
     Raises:
@@ -119,7 +120,7 @@ def check_function(what: str, value: Any) -> Callable[..., Any] | None:
     """
     if value is not None and not callable(value):
         raise InputError(f"{what} is {quoted(value)}: give a function")
-    return value  # type: ignore[no-any-return]  # callable, or None
+    return value
 
 
 def check_client(client: object, *, inline: bool) -> Redis | None:

@@ -12,14 +12,15 @@ from typing import Any
 
 from redis import Redis
 from redis.exceptions import ResponseError
+from redis.typing import EncodableT
 
 
 class _Command:
     """A thread's command and its answer."""
 
-    def __init__(self, words: tuple[Any, ...]) -> None:
+    def __init__(self, words: tuple[EncodableT, ...]) -> None:
         self.words = words
-        self.answer: Any = None
+        self.answer: object = None
         self.error: BaseException | None = None
         self.sent = False
         self.turn = threading.Lock()  # held until the command was sent, or its thread has to send those that wait
@@ -40,7 +41,7 @@ class CombinedRedis(Redis):
         self._sending = False
         self._line: Any = None  # the connection, which belongs to the sending thread
 
-    def execute_command(self, *words: Any, **options: Any) -> Any:
+    def execute_command(self, *words: EncodableT, **options: object) -> Any:
         """Run a command and return its answer.
 
         Raises:

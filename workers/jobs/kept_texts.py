@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
 
 import structlog
 from redis import Redis
+from redis.commands.core import Script
 from redis.exceptions import RedisError
+from redis.typing import EncodableT
 
 log = structlog.get_logger()
 
@@ -30,7 +31,7 @@ class KeptTexts:
         self._what = what
         self._most_bytes = most_bytes
         self._milliseconds = max(1, int(seconds * 1_000))
-        self._script: Any = client.register_script((resources.files("workers.lua") / "keep.lua").read_text())
+        self._script: Script = client.register_script((resources.files("workers.lua") / "keep.lua").read_text())
 
     def keep(self, keys: Sequence[str], field: str, text: bytes, incarnation: str = "") -> None:
         """Store a text under `field`.
@@ -38,7 +39,7 @@ class KeptTexts:
         Args:
             keys: see `workers/lua/keep.lua`; a fourth one guards the text of a run, which must be `incarnation`.
         """
-        args = [field, text, self._most_bytes, self._milliseconds, incarnation]
+        args: list[EncodableT] = [field, text, self._most_bytes, self._milliseconds, incarnation]
         try:
             self._script(keys=keys, args=args)
         except RedisError as error:

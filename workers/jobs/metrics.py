@@ -7,7 +7,7 @@ children count in processes that serve nothing: use the threads pool, which is t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from wsgiref.simple_server import WSGIServer
 
 import structlog
 from celery import signals
@@ -77,7 +77,7 @@ def attempted(kind: str, source: str, failure: str, seconds: float, model: str, 
         _TOKENS.labels(kind, model).inc(tokens)
 
 
-def serve(settings: Settings, registry: CollectorRegistry) -> Any:
+def serve(settings: Settings, registry: CollectorRegistry) -> WSGIServer:
     """Serve scrapes at `metrics_port` of `metrics_address` from a thread; return the server, to be shut down.
 
     Raises:
@@ -100,7 +100,7 @@ def register() -> None:
     signals.worker_ready.connect(_start)
 
 
-def _start(**_: Any) -> None:
+def _start(**_: object) -> None:
     settings = Settings()
     if settings.metrics_port is None:
         return
@@ -112,7 +112,7 @@ def _start(**_: Any) -> None:
         log.error("metrics.not_served", error=str(error))
         return
 
-    def stop(**_: Any) -> None:
+    def stop(**_: object) -> None:
         server.shutdown()
         server.server_close()
 

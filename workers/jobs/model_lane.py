@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from celery import signals
+
+if TYPE_CHECKING:
+    from celery.apps.worker import Worker
 
 MOST = 10_000  # hints that are put aside; further ones are dropped, and their hosts repeat them
 SPARE = 1  # slots in which no job waits for a model
@@ -92,7 +95,7 @@ def register() -> None:
     signals.celeryd_after_setup.connect(_note_slots)
 
 
-def _note_slots(instance: Any, **_: Any) -> None:
+def _note_slots(instance: Worker, **_: object) -> None:
     _slots[:] = [instance.concurrency]
 
 

@@ -15,7 +15,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import httpx2
 import msgspec
@@ -71,7 +71,7 @@ class ModelClient:
         self._closed = threading.Event()
         # Touched on the event loop only:
         self._request: PooledRequest | None = None
-        self._calls: set[asyncio.Task[Any]] = set()
+        self._calls: set[asyncio.Task[object]] = set()
 
     def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
         """Ask once, with one request, since each needs a reservation of its own. The calling thread waits.

@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
@@ -38,9 +38,11 @@ class Dialect:
             return replace(self, form=_BELOW[self.form])
         return None
 
-    def parameters(self, system: str, user: str, name: str, schema: Mapping[str, Any], cap: int) -> dict[str, Any]:
+    def parameters(
+        self, system: str, user: str, name: str, schema: Mapping[str, object], cap: int
+    ) -> dict[str, object]:
         """Return the body of a chat completion, without its model."""
-        body: dict[str, Any] = {self.cap: cap}
+        body: dict[str, object] = {self.cap: cap}
         if self.form == "json_schema":
             json_schema = {"name": name, "schema": schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": json_schema}
@@ -52,7 +54,7 @@ class Dialect:
         return body
 
 
-def schema_instruction(schema: Mapping[str, Any]) -> str:
+def schema_instruction(schema: Mapping[str, object]) -> str:
     """Return the addition to the system prompt for an endpoint that takes no schema as a parameter."""
     return _INSTRUCTION + json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
+
+from pydantic_core import ErrorDetails
 
 FailureKind = Literal[
     "connection",  # refused, reset, closed, or no connection in time
@@ -156,7 +158,7 @@ def charged_in_doubt(failure: Failure) -> bool:
     return failure.status is None or failure.status in (408, 504, 524)
 
 
-def describe_places(errors: list[Any]) -> str:
+def describe_places(errors: Sequence[ErrorDetails]) -> str:
     """Return where a validated object is wrong, as "activities.0.time: missing", at most three places.
 
     Names come from the answer's own keys and may be a model's words: anything but a plain name becomes "?".

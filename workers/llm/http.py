@@ -13,7 +13,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import aiohttp
 import httpx2
@@ -55,7 +55,9 @@ class Call:
         return self.deadline - time.monotonic()
 
 
-async def _count(session: aiohttp.ClientSession, context: SimpleNamespace, sent: Any) -> None:
+async def _count(
+    session: aiohttp.ClientSession, context: SimpleNamespace, sent: aiohttp.TraceRequestHeadersSentParams
+) -> None:
     context.trace_request_ctx.sent += 1
 
 

@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -78,7 +78,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     )
 
 
-def _error_with_status_200(body: dict[str, Any], headers: Mapping[str, str]) -> Failure | None:
+def _error_with_status_200(body: Mapping[str, object], headers: Mapping[str, str]) -> Failure | None:
     """Return the error that some gateways report in the place of choices."""
     error = body.get("error")
     if not error:

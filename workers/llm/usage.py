@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _MOST = 100_000_000  # tokens; no model reads or writes as many in one call, so a larger count is a mistake
 
@@ -16,7 +16,7 @@ class Usage(NamedTuple):
     cached: int = 0  # tokens of the prompt that the provider had in its cache
 
 
-def read_usage(response: Mapping[str, Any]) -> Usage | None:
+def read_usage(response: Mapping[str, object]) -> Usage | None:
     """Return the usage in a chat completion, or None when it is missing, negative, NaN, absurd or all zero.
 
     Some providers leave reasoning out of `completion_tokens`. Where the total has more than prompt and completion, or
@@ -36,7 +36,7 @@ def read_usage(response: Mapping[str, Any]) -> Usage | None:
     return Usage(prompt, max(output, (total or 0) - prompt), cached if cached <= prompt else 0)
 
 
-def _detail(usage: Mapping[str, Any], group: str, name: str) -> int:
+def _detail(usage: Mapping[str, object], group: str, name: str) -> int:
     """Return a count of OpenAI's usage details; 0 when it is missing."""
     details = usage.get(group)
     return (_count(details.get(name)) or 0) if isinstance(details, Mapping) else 0

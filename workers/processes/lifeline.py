@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from typing import Any
 
 import structlog
 from celery import signals
@@ -36,7 +35,7 @@ def register() -> None:
         signals.worker_init.connect(_start)
 
 
-def _start(**_: Any) -> None:
+def _start(**_: object) -> None:
     threading.Thread(target=_watch, args=(int(os.environ[PARENT_VARIABLE]),), name="lifeline", daemon=True).start()
 
 

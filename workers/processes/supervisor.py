@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import structlog
 from pydantic import SecretStr
@@ -45,7 +44,7 @@ def worker_environment(settings: Settings) -> dict[str, str]:
     It omits Celery's own variables: another project's `CELERY_BROKER_URL` would override ours.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CELERY_")}
-    effective: dict[str, Any] = settings.model_dump() | {
+    effective: dict[str, object] = settings.model_dump() | {
         "data_dir": settings.data_dir.resolve(),
         "redis_url": settings.state_url(),
         "broker_url": settings.messages_url(),

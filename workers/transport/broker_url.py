@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from scheduler.config.settings import ConfigurationError
+
+T = TypeVar("T")
+TlsOption = ssl.VerifyMode | bool | str
 
 #: Options for certificates in a "rediss://" URL, which redis-py reads from the same URL.
 FILES = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile")
@@ -32,7 +35,7 @@ def kombu_url(url: str) -> str:
     return f"redis+socket://{login}{path}" + (f"?{urlencode(query)}" if query else "")
 
 
-def tls(url: str) -> dict[str, Any] | None:
+def tls(url: str) -> dict[str, TlsOption] | None:
     """Return the TLS options of a "rediss://" URL. kombu checks no certificate by default; we do.
 
     "?ssl_ca_certs=/path/ca.pem" names the trusted authority; "?ssl_cert_reqs=none" switches the check off.
@@ -43,7 +46,7 @@ def tls(url: str) -> dict[str, Any] | None:
     if not url.startswith("rediss://"):
         return None
     asked = {name: value for name, value in parse_qsl(urlsplit(url).query) if name.startswith("ssl_")}
-    options: dict[str, Any] = {
+    options: dict[str, TlsOption] = {
         "ssl_cert_reqs": _choice("ssl_cert_reqs", asked.pop("ssl_cert_reqs", "required").lower(), _MODES)
     }
     if "ssl_check_hostname" in asked:
@@ -55,7 +58,7 @@ def tls(url: str) -> dict[str, Any] | None:
     return options | asked
 
 
-def _choice(name: str, value: str, known: Mapping[str, Any]) -> Any:
+def _choice(name: str, value: str, known: Mapping[str, T]) -> T:
     if value not in known:
         raise ConfigurationError(f"{name}={value[:80]!r} in the broker's URL is not one of {', '.join(known)}")
     return known[value]

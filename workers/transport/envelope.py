@@ -8,7 +8,7 @@ message without an id takes down Celery's connection, returns to the queue, and 
 from __future__ import annotations
 
 import binascii
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -103,12 +103,14 @@ def check_envelope(message: object) -> None:
     Raises:
         MessageRefused: when kombu cannot open it.
     """
-    parts: Any = message
-    if not isinstance(message, dict) or not isinstance(parts.get("headers"), dict):
+    if not isinstance(message, dict) or not isinstance(message.get("headers"), dict):
         raise MessageRefused("not a message")
     try:
-        msgspec.convert(parts.get("properties"), _ControlProperties)
-        binascii.a2b_base64(parts.get("body"))
+        msgspec.convert(message.get("properties"), _ControlProperties)
+        body = message.get("body")
+        if not isinstance(body, str):
+            raise MessageRefused("not a message: it has no body")
+        binascii.a2b_base64(body)
     except (ValueError, TypeError) as error:
         raise MessageRefused(str(error)) from None
 
