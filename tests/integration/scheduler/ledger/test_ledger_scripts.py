@@ -218,7 +218,9 @@ def test_what_operators_ask_waits_in_order_and_wakes_the_host(run: Redis) -> Non
     assert call(run, "control", NONCE, 3, "one") == ["ok", "running"], "it was sent before"
     assert call(run, "control", NONCE, 3, "three", "four") == ["full"]
     assert call(run, "control", NONCE, 3, "three") == ["ok", "running"]
+    run.hset(f"{PREFIX}other:state", "status", "running")
     assert call(run, "control", "other", 9, "x") == ["gone"]
+    assert not run.exists(f"{PREFIX}other:controls")
     run.hset(STATE, "status", "cancelled")
     assert call(run, "control", NONCE, 9, "x") == ["over"]
     assert plain(run.lrange(f"{RUN}controls", 0, -1)) == ["one", "two", "three"]
@@ -437,6 +439,7 @@ def settle(
 def test_an_answer_is_staged_and_what_it_cost_is_booked(run: Redis) -> None:
     claim(run)
     run.hset(f"{RUN}alone", mapping={"w": "t", "v": "u"})
+    run.hset(f"{PREFIX}other:state", "tick", 6)
     assert settle(run, incarnation="other") == "gone"
     assert settle(run) == "staged"
     assert window(run) == {"tokens|spent": 70, "calls|spent": 1}

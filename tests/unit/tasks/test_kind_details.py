@@ -1,0 +1,202 @@
+"""Bounds and defaults of kinds that only single values show: whom an answer means, what counts, what may be odd."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import msgspec
+import pytest
+
+from memory.effects import (
+    Append,
+    Archive,
+    ForgetWaiting,
+    ReplaceSummary,
+    SetCounter,
+    TakeWaiting,
+)
+from memory.entry import Entry
+from memory.limits import MemoryLimits
+from memory.policies.compaction import SETTLED
+from memory.routing.repeats import REPEATED
+from memory.stream import Stream
+from prompts.render import Templates
+from tasks import long_term, timing
+from tasks.plan import Plan
+from tasks.prune import EVERY, OVERDUE, SOON, Prune
+from tasks.rate import BATCH, SIZE, RateImportance
+from tasks.recount import Span, recount_request
+from tasks.reflect import COUNTED, NUMBER, person_meant, salience
+from tasks.summarise import Summarise
+from tests.unit.tasks.kind_cases import (
+    ISABELLA,
+    KLAUS,
+    MARIA,
+    WORLD,
+    case_of,
+    message,
+    moment_of,
+    observation,
+    stream_of,
+)
+
+NAMES = {"agent:a": "Ann Lee", "agent:b": "Bo Lee", "agent:c": "Cy", "agent:d": "Cy"}
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("agent:c", "agent:c"), ("Ann Lee", "agent:a"), ("ann  LEE", "agent:a"), ("Ann", "agent:a"), ("bo", "agent:b"),
+     ("Cy", "agent:c"), ("Lee Ann", "agent:a")],
+)  # fmt: skip
+def test_a_person_is_meant_by_id_name_or_a_part_that_nobody_else_has(said: str, meant: str) -> None:
+    assert person_meant(said, NAMES) == meant
+
+
+@pytest.mark.parametrize(
+    ("said", "why"), [("Lee", "more than one"), ("Zoe", "nobody"), ("", "nobody"), (" ", "nobody")]
+)
+def test_a_person_who_is_nobody_or_several_is_refused(said: str, why: str) -> None:
+    with pytest.raises(ValueError, match=f"^{why} is called '{said}'"):
+        person_meant(said, NAMES)
+
+
+def test_what_has_happened_is_the_importance_of_events_and_repeats_since_the_last_reflection() -> None:
+    stream = stream_of(
+        observation("Old.", 1, importance=9), observation("New.", 2, importance=4), message("Hi.", 3, importance=8),
+        observation("Told.", 4, importance=7, source="dialogue"), observation("Unrated.", 5, importance=0),
+        Entry(type="reflection", text="Hm.", minute=6, importance=9),
+    )  # fmt: skip
+    assert salience(stream) == 9 + 4 + 3
+    stream.set_counter(NUMBER, 1)
+    assert salience(stream) == 4 + 3
+    stream.set_counter(REPEATED, 20)
+    assert salience(stream) == 27
+    stream.set_counter(COUNTED, 15)
+    assert salience(stream) == 12
+    assert salience(Stream(KLAUS)) == 0
+
+
+def test_a_recount_reads_its_own_stream_or_the_worlds() -> None:
+    span = Span(start=1, end=9, minute=5)
+    own = recount_request("world", span, (3, 4))
+    assert (own.kind, own.owner, own.priority, own.numbers, own.reads) == ("recount", "world", 2, (3, 4), ())
+    other = recount_request("npc:x", span, (3, 4))
+    assert (other.owner, other.priority, other.numbers) == ("npc:x", 2, ())
+    assert [(reads.owner, reads.upto, reads.numbers) for reads in other.reads] == [("world", 9, (3, 4))]
+
+
+def test_who_needs_pruning_soon_is_looked_at_sooner() -> None:
+    def wake(stream: Stream, minutes_per_tick: int = 1) -> int | None:
+        world = dataclasses.replace(WORLD, minutes_per_tick=minutes_per_tick, limits=MemoryLimits(max_observations=10))
+        moment = moment_of(stream, 5_000, world=world, tick=50)
+        later = {every: timing.next_turn(moment, every) for every in (SOON, EVERY)}
+        found = Prune().wake(moment)
+        return next((every for every, tick in later.items() if tick == found), None)
+
+    calm = stream_of(observation("Tea.", 1))
+    assert OVERDUE - SETTLED == 360
+    assert timing.offset(KLAUS, 100) // 10 not in (5,), "or both turns would be one"
+    assert [wake(calm, each) for each in (1, 3, 4)] == [EVERY, EVERY, SOON]
+    assert wake(stream_of(*(observation("Tea.", n) for n in range(9)))) == SOON
+    assert wake(stream_of(*(observation("Tea.", n) for n in range(8)))) == EVERY
+    assert wake(stream_of(message("Hi.", 5_000 - OVERDUE))) == SOON
+    assert wake(stream_of(message("Hi.", 5_000 - OVERDUE + 1))) == EVERY
+    assert wake(stream_of(observation("Hi.", 5_000 - OVERDUE))) == EVERY
+
+
+@pytest.mark.parametrize(
+    ("size", "doubled"), [(5, 10), (10, 20), (19, 20), (20, None), (0, None), (-1, None), ("9", None)]
+)
+def test_the_size_of_batches_doubles_up_to_twenty(size: Any, doubled: int | None) -> None:
+    kind = RateImportance(Templates())
+    case = case_of(kind, stream_of(observation("Tea.", 1, importance=0)), 9, params={"size": size})
+    answer = kind.prompt(case).answer.model_validate({"ratings": [{"number": 1, "importance": 4}]})
+    counters = [effect for effect in kind.effects(case, answer, (1,)) if isinstance(effect, SetCounter)]
+    assert BATCH == 20
+    assert counters == ([] if doubled is None else [SetCounter(KLAUS, SIZE, doubled)])
+
+
+@pytest.mark.parametrize(
+    ("entry", "kept"),
+    [
+        (message("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600), "Meet Maria Lopez"),
+        (message("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600, subjects=(MARIA, KLAUS, ISABELLA)), "Meet me"),
+        (observation("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600, subjects=(MARIA, KLAUS)), "Meet me"),
+    ],
+)
+def test_who_speaks_to_one_other_means_that_one(entry: Entry, kept: str) -> None:
+    kind = Plan(Templates())
+    (append, *_) = kind.heuristic(case_of(kind, stream_of(entry), 1_440 + 360))
+    assert isinstance(append, Append)
+    assert [item.description for item in append.entry.items if item.minute == 1_440 + 960] == [f"{kept} at Hobbs Cafe"]
+
+
+def compressing(*entries: Entry, params: dict[str, Any], summary: str = "", model: str = "", keep: bool = False) -> Any:
+    kind = Summarise(Templates())
+    limits = MemoryLimits(on_failure="unchanged" if keep else "heuristic")
+    case = case_of(kind, stream_of(*entries), 700, params=params, world=dataclasses.replace(WORLD, limits=limits))
+    job = msgspec.structs.replace(case.job, summary=summary, summary_version=4, model=model)
+    return dataclasses.replace(case, job=job)
+
+
+@pytest.mark.parametrize(
+    ("params", "policy"),
+    [({}, None), ({"policy": "cells"}, "cells"), ({"policy": "tokens"}, "tokens"), ({"policy": "stream"}, None),
+     ({"policy": ["cells"]}, None)],
+)  # fmt: skip
+def test_the_policy_of_a_summary_is_cells_tokens_or_none(params: dict[str, Any], policy: str | None) -> None:
+    assert long_term.policy_of(params) == policy
+
+
+TEA = observation("Ann sold 9 teas.", 1)
+
+
+def test_told_cells_are_archived_and_as_many_are_let_in() -> None:
+    case = compressing(TEA, params={"policy": "cells"})
+    assert long_term.effects(case, "S") == (
+        ReplaceSummary(owner=KLAUS, text="S", version=4), Archive(owner=KLAUS, numbers=(1,), into_summary=True),
+        TakeWaiting(KLAUS, 1),
+    )  # fmt: skip
+    assert long_term.heuristic(case) == long_term.effects(case, "Ann sold 9 teas.")
+    with pytest.raises(ValueError, match="none of the cells"):
+        long_term.effects(compressing(params={"policy": "cells"}), "S")
+    assert long_term.heuristic(compressing(params={"policy": "cells"})) == ()
+    unchanged = compressing(TEA, params={"policy": "cells"}, model="m", keep=True)
+    assert long_term.heuristic(unchanged) == (ForgetWaiting(KLAUS, 1),)
+    assert len(long_term.heuristic(compressing(TEA, params={"policy": "cells"}, keep=True))) == 3, "no model was asked"
+    assert len(long_term.heuristic(compressing(TEA, params={"policy": "cells"}, model="m"))) == 3
+
+
+@pytest.mark.parametrize(("number", "passed"), [(2, 2), (None, 1), ("x", 1)])
+def test_a_window_counts_its_passes(number: Any, passed: int) -> None:
+    params = {"policy": "tokens", "pass": number}
+    done = SetCounter(KLAUS, "compression_passes", passed)
+    assert long_term.effects(compressing(TEA, params=params), "S") == (
+        ReplaceSummary(owner=KLAUS, text="S", version=4), Archive(owner=KLAUS, numbers=(1,), into_summary=True), done,
+    )  # fmt: skip
+    shorter = compressing(params=params, summary="Ann sang well.")
+    assert long_term.effects(shorter, "Ann sang.") == (ReplaceSummary(owner=KLAUS, text="Ann sang.", version=4), done)
+    for text in ("Ann sang well.", "Ann sang very well."):
+        with pytest.raises(ValueError, match="no shorter"):
+            long_term.effects(shorter, text)
+    assert long_term.heuristic(shorter) == (done,), "its one sentence cannot be told shorter"
+    assert long_term.heuristic(compressing(params=params, model="m", keep=True)) == (done,)
+    assert long_term.heuristic(compressing(TEA, params=params, model="m", keep=True)) == ()
+
+
+@pytest.mark.parametrize(
+    ("room", "told", "cut"), [(9, "Ann sold 9 teas.", 0), (6, "Ann sold 9 teas.", 0), (5, "sold 9 teas.", 2)]
+)
+def test_a_window_is_told_in_the_room_that_it_was_given(room: int, told: str, cut: int) -> None:
+    replaced, *_ = long_term.heuristic(compressing(TEA, params={"policy": "tokens", "room": room}))
+    assert replaced == ReplaceSummary(owner=KLAUS, text=told, version=4, cut=cut)
+
+
+@pytest.mark.parametrize("room", [0, -1, None, "9"])
+def test_a_room_that_is_none_is_the_usual_one(room: Any) -> None:
+    params = {"policy": "tokens", "room": room}
+    words = Summarise(Templates()).prompt(compressing(TEA, params=params)).user
+    usual = Summarise(Templates()).prompt(compressing(TEA, params={"policy": "tokens"})).user
+    assert words == usual
+    assert "461" in usual, "600 tokens are so many words"
