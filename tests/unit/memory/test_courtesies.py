@@ -19,6 +19,7 @@ JON_AND_GINA = ("Jon", "Gina")
         ("", "praised", "Gina praised Jon."),
         ("", "", ""),
         ("praised", "praised", "Jon and Gina praised each other."),
+        ("praised", "thanked", "Jon praised Gina, who thanked him."),
         ("praised thanked thanked", "praised consoled",
          "Jon and Gina praised each other; Jon thanked Gina, and Gina consoled Jon."),
         ("praised", "praised consoled", "Gina and Jon praised each other; Gina consoled Jon."),

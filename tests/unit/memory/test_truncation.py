@@ -159,3 +159,22 @@ def test_never_above_the_limit_and_never_within_a_word(text: str, limit: int) ->
 )
 def test_what_is_kept_of_a_text(text: str, limit: int, kept: str) -> None:
     assert shorten(text, limit) == kept
+
+
+@pytest.mark.parametrize(
+    ("char", "unspaced"),
+    [(0x3040, False), (0x3041, True), (0x30FF, True), (0x3100, False), (0x33FF, False), (0x3400, True), (0x4DBF, True),
+     (0x4DC0, False), (0x4DFF, False), (0x4E00, True), (0x9FFF, True), (0xA000, False)],
+)  # fmt: skip
+def test_only_kana_and_han_are_cut_within_a_word_that_would_fit(char: int, unspaced: bool) -> None:
+    assert shorten(f"one {chr(char) * 9}", 10) == (f"one {chr(char) * 3}..." if unspaced else "one...")
+
+
+@pytest.mark.parametrize(("char", "pairs"), [(0x1F1E5, False), (0x1F1E6, True), (0x1F1FF, True), (0x1F200, False)])
+def test_only_regional_letters_make_flags(char: int, pairs: bool) -> None:
+    assert shorten(chr(char) * 11, 10) == chr(char) * (6 if pairs else 7) + ELLIPSIS
+
+
+@pytest.mark.parametrize(("char", "colours"), [(0x1F3FA, False), (0x1F3FB, True), (0x1F3FF, True), (0x1F400, False)])
+def test_only_colours_of_skin_stay_with_what_is_before_them(char: int, colours: bool) -> None:
+    assert shorten(f"x{chr(char)}" * 9, 10) == (f"x{chr(char)}" * 4)[: 6 if colours else 7] + ELLIPSIS

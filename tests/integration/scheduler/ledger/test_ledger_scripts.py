@@ -416,6 +416,13 @@ def test_an_earlier_attempt_is_the_pools_from_then_on(run: Redis, where: str) ->
     assert run.exists(f"{RUN}retries") == 0, "what cost nothing is no retry to be told"
 
 
+@pytest.mark.parametrize("used", [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+def test_the_least_that_an_earlier_attempt_used_is_told(run: Redis, used: list[int]) -> None:
+    run.hset(f"{RUN}job:k", mapping={"claims": 1, "last": json.dumps(used), "latest": "t0"})
+    assert claim(run)[0] == "ok"
+    assert json.loads(held(run, "retries")["t0"]) == {"job": "k", "used": used}
+
+
 def test_a_claim_reads_what_its_job_names(run: Redis) -> None:
     run.hset(f"{RUN}entries:a", mapping={"1": "one", "2": "two"})
     run.hset(f"{RUN}archive:a", mapping={"3": "three", "4": "four", "5": "five"})
