@@ -10,13 +10,14 @@ import msgspec
 from pydantic import BaseModel
 
 from memory.effects import Effect
-from memory.entry import Entry
+from memory.entry import Entry, as_known
 from memory.importance import rate_by_rule
 from memory.limits import MemoryLimits
 from memory.profile import Location, Profile
 from memory.stream import Stream
+from memory.unreadable import UnreadableEntry
 from prompts.render import Rendered
-from tasks.job import Job, Request
+from tasks.job import Job, Reads, Request
 
 OnDenied = Literal["heuristic", "defer", "drop"]
 
@@ -62,6 +63,25 @@ class Case:
     def entries(self) -> Sequence[Entry]:
         """The entries of the job's own owner."""
         return self.memories.get(self.job.key.owner, ())
+
+
+def build_case(job: Job, profile: Profile, world: WorldFacts, stored: Callable[[Reads], Iterable[Entry]]) -> Case:
+    """Build the case of a job: the entries that it may read, as they were known at its tick, in order of number.
+
+    Args:
+        profile: of the job's owner.
+        world: as it was when the job was created.
+        stored: returns the entries of one owner that were live at the job's tick, or those that the job names.
+    """
+    memories: dict[str, list[Entry]] = {}
+    for reads in job.reads:
+        found = sorted(stored(reads), key=lambda entry: entry.number)
+        memories[reads.owner] = [
+            as_known(entry, job.key.tick)
+            for entry in found
+            if entry.number <= reads.upto and not isinstance(entry, UnreadableEntry)
+        ]
+    return Case(job=job, profile=profile, world=world, memories=memories)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,11 +97,11 @@ class Corrections:
 
     # -- with the ledger -----------------------------------------------------------------------------
 
-    def take_new(self) -> list[tuple[JobKey, bytes]]:
+    def take_records(self) -> list[tuple[JobKey, bytes]]:
         """Return the jobs that count in full since the last call, as the ledger keeps them."""
-        return self._jobs.take_new()
+        return self._jobs.take_records()
 
-    def writes(self) -> list[Write]:
+    def take_writes(self) -> list[Write]:
         """Return the commands that remove what is known or forgotten, and corrections that were taken."""
         gone = self._jobs.take_gone()
         taken: list[Value] = [key.text() for key in sorted(self._taken)]

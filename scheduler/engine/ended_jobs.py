@@ -35,7 +35,7 @@ class EndedJobs(Generic[Record]):
         else:
             self._gone.add(key)
 
-    def take_new(self) -> list[tuple[JobKey, bytes]]:
+    def take_records(self) -> list[tuple[JobKey, bytes]]:
         """Return the jobs that are remembered since the last call, as the ledger keeps them."""
         new, self._new = sorted(self._new), set()
         return [(key, msgspec.json.encode(self.records[key])) for key in new]

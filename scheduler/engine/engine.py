@@ -17,8 +17,8 @@ from scheduler.config.controls import Control, ControlRequest
 from scheduler.config.tiers import ModelOption
 from scheduler.engine import retention
 from scheduler.engine.boundary import Closing, cancelled, close_due
-from scheduler.engine.job_factory import job_of, line_of
-from scheduler.engine.open_jobs import OpenJob, counted, open_job
+from scheduler.engine.job_factory import line_of, open_job
+from scheduler.engine.open_jobs import OpenJob, counted
 from scheduler.engine.remembering import Remembering
 from scheduler.engine.run_state import RunState
 from scheduler.engine.triggers import ScopeTrigger, recounts
@@ -372,7 +372,7 @@ class RunEngine:
         opened = []
         for d in decided:
             if d.decision in ("admitted", "heuristic"):
-                job = job_of(
+                item = open_job(
                     d,
                     run=state.run,
                     minute=minute,
@@ -382,6 +382,6 @@ class RunEngine:
                     facts=state.facts_version,
                     correction=state.estimates.correction(d.model),
                 )
-                opened.append(open_job(d, job))
-                state.open[d.key] = opened[-1]
+                opened.append(item)
+                state.open[d.key] = item
         return opened

@@ -1,21 +1,19 @@
-"""From a decision to its line in the journal and to the job that it opens, and from a job to what it works from."""
+"""From a decision to its line in the journal, and to the job that it opens."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from memory.entry import as_known
-from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.budget.admission import Decided
 from scheduler.budget.rules import Rules
+from scheduler.engine.open_jobs import OpenJob
 from scheduler.journal.lines import DecidedLine
 from scheduler.latency.due_ticks import TOO_SLOW
 from tasks.job import Job, Reads, Request
-from tasks.kind import Case, WorldFacts
 
 
-def job_of(
+def open_job(
     decided: Decided,
     *,
     run: str,
@@ -25,8 +23,8 @@ def job_of(
     retired: Collection[str],
     facts: int,
     correction: int,
-) -> Job:
-    """The job of a request that was admitted, or refused and left to its heuristic.
+) -> OpenJob:
+    """Return the job of a request that was admitted, or refused and left to its heuristic.
 
     Args:
         minute: game time of the tick, total minutes.
@@ -36,7 +34,7 @@ def job_of(
     """
     key, request = decided.key, decided.request
     kind, head = rules.kind_of(key.kind), streams[key.owner].head
-    return Job(
+    job = Job(
         run=run,
         key=key,
         minute=minute,
@@ -57,10 +55,11 @@ def job_of(
         at=request.at,
         refused=decided.refused if decided.refused == TOO_SLOW else "",
     )
+    return OpenJob(job=job, admitted=decided.decision == "admitted", cells=decided.cells)
 
 
 def line_of(decided: Decided) -> DecidedLine:
-    """What the journal says of a decision."""
+    """Return the journal's line of a decision."""
     return DecidedLine(
         key=decided.key,
         decision=decided.decision,
@@ -71,27 +70,8 @@ def line_of(decided: Decided) -> DecidedLine:
     )
 
 
-def case_of(job: Job, streams: Mapping[str, Stream], profile: Profile, world: WorldFacts) -> Case:
-    """What a job works from: the same that a worker would be given.
-
-    Args:
-        profile: its owner's.
-        world: as it was when the job was made.
-    """
-    memories = {}
-    for reads in job.reads:
-        stream = streams[reads.owner]
-        if reads.numbers is None:
-            memories[reads.owner] = stream.as_of(reads.upto, job.key.tick)
-        else:
-            wanted = sorted(n for n in {*reads.numbers} if n <= reads.upto)
-            found = (stream.entries[n] for n in wanted if n in stream.entries)
-            memories[reads.owner] = [as_known(entry, job.key.tick) for entry in found]
-    return Case(job=job, profile=profile, world=world, memories=memories)
-
-
 def _reads(request: Request, streams: Mapping[str, Stream], retired: Collection[str]) -> Iterator[Reads]:
-    """What a job reads, as of now; of others, those that are still here."""
+    """Yield the parts of streams that a job reads, as of now; of other owners, those that are still here."""
     for reads in (Reads(request.owner, 0, request.numbers), *request.reads):
         if reads.owner in streams and reads.owner not in retired:
             newest = streams[reads.owner].head.last_number

@@ -134,11 +134,11 @@ class LateAnswers:
 
     # -- with the ledger -----------------------------------------------------------------------------
 
-    def take_new(self) -> list[tuple[JobKey, bytes]]:
+    def take_records(self) -> list[tuple[JobKey, bytes]]:
         """Return the jobs that are awaited since the last call, as the ledger keeps them."""
-        return self._jobs.take_new()
+        return self._jobs.take_records()
 
-    def writes(self) -> list[Write]:
+    def take_writes(self) -> list[Write]:
         """Return the commands that remove what is awaited no more, and what was offered for it."""
         gone = self._jobs.take_gone()
         return [*chunked("HDEL", "awaited", gone), *chunked("HDEL", "offered", gone)]

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from redis import Redis
 
-from scheduler.budget.admission import Decided
 from scheduler.budget.budget import BudgetView, Cell, amounts
 from scheduler.config.versions import SCHEMA
 from scheduler.ledger.ledger import Value, Write
@@ -89,11 +88,6 @@ def load_open_jobs(client: Redis, prefix: str) -> dict[JobKey, OpenJob]:
             answered=msgspec.json.decode(answered, type=Cost) if answered is not None else None,
         )
     return found
-
-
-def open_job(decided: Decided, job: Job) -> OpenJob:
-    """The open job that a decision makes."""
-    return OpenJob(job=job, admitted=decided.decision == "admitted", cells=decided.cells)
 
 
 def read_numbers(jobs: Iterable[OpenJob], owner: str) -> tuple[int, ...]:

@@ -96,7 +96,7 @@ class Rater:
 
     # -- with the ledger -----------------------------------------------------------------------------
 
-    def writes(self) -> list[Write]:
+    def take_writes(self) -> list[Write]:
         """The commands that bring the ledger up to date."""
         texts = self._ratings.state.texts
         touched: list[Value] = []

@@ -64,7 +64,7 @@ class Retries:
         self._shown, self._late = (), []
         return tuple(found)
 
-    def writes(self) -> list[Write]:
+    def take_writes(self) -> list[Write]:
         """Return the commands that remove what is journalled now."""
         gone, self._journalled = sorted(self._journalled), []
         return list(chunked("HDEL", "retries", gone))

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Protocol
 
+from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
 from memory.unreadable import LeftOut
@@ -16,7 +18,6 @@ from scheduler.budget.budget import BudgetView
 from scheduler.budget.rules import Rules
 from scheduler.config.facts import Facts
 from scheduler.engine.corrections import Corrections
-from scheduler.engine.job_factory import case_of
 from scheduler.engine.late_answers import LateAnswers
 from scheduler.engine.open_jobs import OpenJob, read_numbers
 from scheduler.engine.rating import Rater
@@ -26,11 +27,19 @@ from scheduler.engine.triggers import ScopeTrigger
 from scheduler.engine.turn import Deferred
 from scheduler.latency.due_ticks import DueTicks
 from scheduler.latency.latencies import Latencies
+from scheduler.ledger.ledger import Write
 from scheduler.steering.cadence import Cadence
 from scheduler.steering.steering import Steering
-from tasks.job import JobKey, Request
-from tasks.kind import Case, Moment
+from tasks.job import JobKey, Reads, Request
+from tasks.kind import Case, Moment, build_case
 from tasks.recall import display_names
+
+
+class KeptPart(Protocol):
+    """A part of a run's state that keeps itself in the ledger, tick by tick; its `load` reads it back."""
+
+    def take_writes(self) -> list[Write]:
+        """Return the commands that bring the ledger up to date, once."""
 
 
 class RunState:
@@ -71,9 +80,28 @@ class RunState:
         self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
 
     def case_of(self, item: OpenJob) -> Case:
-        """What an open job works from: the same that a worker would be given."""
-        world = self.facts_at[item.job.facts].world()
-        return case_of(item.job, self.streams, self.profiles[item.job.key.owner], world)
+        """Return the case of an open job, the same that a worker is given."""
+        job = item.job
+
+        def stored(reads: Reads) -> Iterable[Entry]:
+            stream = self.streams[reads.owner]
+            if reads.numbers is None:
+                return stream.as_of(reads.upto, job.key.tick)
+            return [stream.entries[number] for number in {*reads.numbers} if number in stream.entries]
+
+        return build_case(job, self.profiles[job.key.owner], self.facts_at[job.facts].world(), stored)
+
+    def parts(self) -> tuple[KeptPart, ...]:
+        """Return the parts that keep themselves in the ledger, in the order in which a commit writes them."""
+        return (
+            self.rater,
+            self.estimates,
+            self.late,
+            self.corrections,
+            self.retries,
+            self.latencies,
+            self.steering,
+        )
 
     def rewake(self, tick: int) -> None:
         """After a restore: find out anew when each kind wants to be asked about each owner.

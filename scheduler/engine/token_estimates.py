@@ -62,7 +62,7 @@ class TokenEstimates:
 
     # -- with the ledger -----------------------------------------------------------------------------
 
-    def writes(self) -> list[Write]:
+    def take_writes(self) -> list[Write]:
         """The commands that bring the ledger up to date."""
         if not self._changed:
             return []

@@ -288,7 +288,7 @@ class Latencies:
         self._changed.clear()
         self._needs.clear()
 
-    def writes(self) -> list[Write]:
+    def take_writes(self) -> list[Write]:
         """Return the commands that bring the ledger up to date."""
         writes = []
         if self._anew:

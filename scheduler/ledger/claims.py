@@ -12,9 +12,8 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from memory.effects import Effect
-from memory.entry import Entry, as_known
 from memory.profile import Profile
-from memory.unreadable import UnreadableEntry, read_entry
+from memory.unreadable import read_entry
 from scheduler.config.endpoints import Model
 from scheduler.config.facts import Facts
 from scheduler.config.versions import SCHEMA
@@ -22,7 +21,7 @@ from scheduler.ledger.answer_times import note_of
 from scheduler.ledger.keys import incarnation_key, new_nonce, run_base, run_prefix
 from scheduler.ledger.scripts import script
 from tasks.job import Cost, Job, JobKey, split_job_id
-from tasks.kind import Case
+from tasks.kind import Case, build_case
 
 log = structlog.get_logger()
 
@@ -168,11 +167,12 @@ class Claims:
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
         facts = self._facts_of(run_prefix(job.run, incarnation.decode()), job.facts)
+        found = {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)}
         case = build_case(
             job,
             msgspec.json.decode(profile, type=Profile) if profile else Profile(name=key.owner),
-            facts,
-            {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)},
+            facts.world(),
+            lambda reads: map(read_entry, found.get(reads.owner, ())),
         )
         return Claim(
             incarnation=incarnation.decode(),
@@ -255,14 +255,3 @@ class Claims:
         answer: Any = self._settle(keys=[incarnation_key(run)], args=args)
         settled: Settled = answer.decode()
         return settled
-
-
-def build_case(job: Job, profile: Profile, facts: Facts, found: dict[str, list[bytes]]) -> Case:
-    """What a job works from: of the entries found, those it may read, in order of number."""
-    memories: dict[str, list[Entry]] = {}
-    for reads in job.reads:
-        entries = sorted(map(read_entry, found.get(reads.owner, ())), key=lambda e: e.number)
-        memories[reads.owner] = [
-            as_known(e, job.key.tick) for e in entries if e.number <= reads.upto and not isinstance(e, UnreadableEntry)
-        ]
-    return Case(job=job, profile=profile, world=facts.world(), memories=memories)

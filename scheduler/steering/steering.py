@@ -8,7 +8,7 @@ host resumes from them. Readers call `read_steering`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from redis import Redis
@@ -37,13 +37,6 @@ class SteeringState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     mode: Mode = "running"
     limits: tuple[LimitChange, ...] = ()  # every change, the latest last
     throttle: ThrottleState = ThrottleState()
-
-
-class Written(NamedTuple):
-    """The writes of a tick for the operators' requests."""
-
-    writes: list[Write]
-    answers: tuple[ControlAnswer, ...]
 
 
 class Steering:
@@ -140,8 +133,11 @@ class Steering:
         """Return whether the host leaves the run with this tick."""
         return self.mode in ("drained", "cancelled")
 
-    def written(self) -> Written:
-        """Return the writes of the present tick: they remove the requests, and store answers and the state in force."""
+    def take_writes(self) -> list[Write]:
+        """Return the commands that remove the present tick's requests, answer them and keep what is in force.
+
+        `take_answers` forgets the answers, so it is called after this.
+        """
         writes = []
         if self._taken:
             writes.append(Write("LTRIM", "controls", (self._taken, -1)))
@@ -161,8 +157,13 @@ class Steering:
                 writes.append(Write("HSET", "state", ("status", status, "waits", waits)))
             now["waits"] = waits
         self._kept.update(now)
-        answers, self._answers, self._taken = tuple(self._answers), [], 0
-        return Written(writes, answers)
+        self._taken = 0
+        return writes
+
+    def take_answers(self) -> tuple[ControlAnswer, ...]:
+        """Return the answers to the present tick's requests, which the journal keeps too."""
+        answers, self._answers = tuple(self._answers), []
+        return answers
 
     # -- resume ------------------------------------------------------------------------------------
 

@@ -61,15 +61,9 @@ class Committer:
             writes.append(Write("HSET", "facts", (number, msgspec.json.encode(core.facts))))
             writes += chunked("HDEL", "facts", list(state.take_stale_facts()))
         whole = core.facts is not None or bool(core.joined or core.left)
-        writes += self._seals.writes(state, outcome.streams, number, whole=whole)
-        writes += state.rater.writes()
-        writes += state.estimates.writes()
-        writes += state.late.writes()
-        writes += state.corrections.writes()
-        writes += state.retries.writes()
-        writes += state.latencies.writes()
-        steered = state.steering.written()
-        writes += steered.writes
+        writes += self._seals.take_writes(state, outcome.streams, number, whole=whole)
+        for part in state.parts():
+            writes += part.take_writes()
         writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))
         kept = loop_state(state)
         if kept != self._loop_written:
@@ -88,7 +82,7 @@ class Committer:
                 for item in outcome.opened
                 if item.admitted
             ),
-            answers=steered.answers,
+            answers=state.steering.take_answers(),
             timed=outcome.timed,
             warnings=dict(sorted(state.warnings.items())),
             view=tuple(view),
@@ -96,8 +90,8 @@ class Committer:
         state.warnings.clear()
         line, digest, chain = write_line(core, notes, digest, chain, SCHEMA)
         return Commit(
-            tick=number, line=line, digest=digest, chain=chain, awaited=state.late.take_new(),
-            charged=state.corrections.take_new(), closed=[ended.key for ended in core.ended], windows=windows,
+            tick=number, line=line, digest=digest, chain=chain, awaited=state.late.take_records(),
+            charged=state.corrections.take_records(), closed=[ended.key for ended in core.ended], windows=windows,
             writes=writes,
         )  # fmt: skip
 

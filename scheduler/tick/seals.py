@@ -37,7 +37,7 @@ class Seals:
     def __init__(self) -> None:
         self._kept: dict[str, str] = {}
 
-    def writes(self, state: RunState, changed: Iterable[Stream], tick: int, *, whole: bool) -> list[Write]:
+    def take_writes(self, state: RunState, changed: Iterable[Stream], tick: int, *, whole: bool) -> list[Write]:
         """Return the commands that seal what a tick leads to.
 
         Args:

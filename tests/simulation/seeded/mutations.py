@@ -250,8 +250,8 @@ def answered_forgotten() -> AbstractContextManager[Any]:
 
 def times_taken_again() -> AbstractContextManager[Any]:
     """What was learned of an answer's time stays in the ledger's list, and is learned at the next boundary too."""
-    writes = Latencies.writes
-    return patch.object(Latencies, "writes", lambda self: [one for one in writes(self) if one.command != "LTRIM"])
+    writes = Latencies.take_writes
+    return patch.object(Latencies, "take_writes", lambda self: [one for one in writes(self) if one.command != "LTRIM"])
 
 
 def seals_that_only_grow() -> AbstractContextManager[Any]:

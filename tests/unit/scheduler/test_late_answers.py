@@ -80,15 +80,15 @@ KEY = JOB.job.key
 def test_an_answer_is_awaited_while_what_stands_in_its_place_does(run: Run, state: JobState) -> None:
     run.end(JOB, state=state)
     assert run.late.awaited == {KEY: Awaited(60, (ProvisionalEntry(ANN, 4),))}
-    assert run.late.take_new() == [(KEY, b'{"minute":60,"made":[["agent:ann",4]]}')]
-    assert run.late.take_new() == []
+    assert run.late.take_records() == [(KEY, b'{"minute":60,"made":[["agent:ann",4]]}')]
+    assert run.late.take_records() == []
     assert run.forget() == {KEY}
     run.streams[ANN].archive(4, 6)
     assert run.forget() == set()
-    assert [(write.command, write.key, write.args) for write in run.late.writes()] == [
+    assert [(write.command, write.key, write.args) for write in run.late.take_writes()] == [
         ("HDEL", "awaited", (KEY.text(),)), ("HDEL", "offered", (KEY.text(),)),
     ]  # fmt: skip
-    assert run.late.writes() == []
+    assert run.late.take_writes() == []
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_what_lasts_no_tick_is_never_written(run: Run) -> None:
     run.end(JOB)
     run.streams[ANN].archive(4, 5)
     assert run.forget() == set()
-    assert (run.late.take_new(), run.late.writes()) == ([], [])
+    assert (run.late.take_records(), run.late.take_writes()) == ([], [])
 
 
 def test_nobody_is_awaited_for_owners_that_leave(run: Run) -> None:
@@ -192,15 +192,15 @@ def test_answers_are_taken_in_the_order_of_their_jobs(run: Run) -> None:
 @pytest.mark.parametrize("offer", [LateAnswer(KEY, None), LateAnswer(open_job(owner=BOB).job.key, answer(BOB))])
 def test_what_cannot_be_read_or_nobody_awaits_is_removed(run: Run, offer: LateAnswer) -> None:
     run.end(JOB)
-    run.late.take_new()
+    run.late.take_records()
     assert run.take(offer) == []
-    assert [write.args for write in run.late.writes()] == [(offer.key.text(),)] * 2
+    assert [write.args for write in run.late.take_writes()] == [(offer.key.text(),)] * 2
 
 
 def test_a_host_that_resumes_awaits_the_same_in_the_same_order(run: Run) -> None:
     for tick, minute in ((9, 60), (2, 61), (3, 61)):
         run.end(asking(open_job(tick=tick)), minute=minute)
-    client, kept = FakeRedis(), dict(run.late.take_new())
+    client, kept = FakeRedis(), dict(run.late.take_records())
     client.hset(PREFIX + "awaited", mapping={key.text(): raw for key, raw in reversed(kept.items())})
     resumed = LateAnswers()
     resumed.load(client, PREFIX, run.streams)

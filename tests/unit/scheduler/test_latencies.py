@@ -199,7 +199,7 @@ def test_is_fast_goes_by_what_is_new() -> None:
 
 
 def written(known: Latencies, client: FakeRedis) -> list[Write]:
-    writes = known.writes()
+    writes = known.take_writes()
     for write in writes:
         client.execute_command(write.command, "run:" + write.key, *write.args)
     return writes
@@ -214,7 +214,7 @@ def test_who_goes_on_at_another_tick_rate_begins_anew() -> None:
     again = Latencies()
     again.load(client, "run:", ())
     assert (again.prior, again.samples("act", MODEL)) == (known.prior, ())
-    assert known.writes() == []
+    assert known.take_writes() == []
 
 
 def histories() -> Iterator[Latencies]:
@@ -240,7 +240,7 @@ def test_a_resumed_run_knows_the_same(known: Latencies) -> None:
             assert again.samples(kind, model) == known.samples(kind, model)
             assert again.since(kind, model) == known.since(kind, model)
             assert again.need(kind, model, 7) == known.need(kind, model, 7)
-    assert again.writes() == []
+    assert again.take_writes() == []
 
 
 def test_what_was_taken_is_removed_with_the_tick() -> None:
@@ -304,4 +304,4 @@ def test_what_a_host_knew_before_the_run_is_known_after_a_resume() -> None:
     again.want(True)
     again.load(client, "run:", ())
     assert again.prior == prior
-    assert again.writes() == []
+    assert again.take_writes() == []

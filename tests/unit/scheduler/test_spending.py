@@ -31,15 +31,15 @@ def test_a_job_that_ends_carries_what_its_earlier_attempts_used() -> None:
     assert (plan.key, plan.usage, plan.retried) == (PLAN, FOUR, FOUR), "what was known before, and both attempts"
     assert summary == note(SUM)
     assert retries.rest([PLAN, SUM], [ACT]) == (), "of what is open still the end carries it"
-    assert retries.writes() == [Write("HDEL", "retries", ("a", "b"))]
-    assert retries.writes() == [], "once"
+    assert retries.take_writes() == [Write("HDEL", "retries", ("a", "b"))]
+    assert retries.take_writes() == [], "once"
 
 
 def test_what_is_heard_of_after_a_jobs_end_is_charged_at_once_and_once() -> None:
     retries = Retries()
     retries.see([RetriedAttempt("b", PLAN, TWO), RetriedAttempt("a", ACT, ONE)])
     assert retries.rest([SUM], [ACT]) == (Retried(PLAN, TWO),)
-    assert retries.writes() == [Write("HDEL", "retries", ("b",))]
+    assert retries.take_writes() == [Write("HDEL", "retries", ("b",))]
     assert retries.rest() == (), "it was shown for one tick"
 
 

@@ -58,12 +58,12 @@ def test_prompts_of_the_same_kind_overrun_less_than_once_in_a_thousand() -> None
 
 def test_a_resumed_run_goes_on_with_what_was_learned() -> None:
     client, estimates = FakeRedis(), learned(*[80] * 200, 90)
-    (write,) = estimates.writes()
-    assert estimates.writes() == []
+    (write,) = estimates.take_writes()
+    assert estimates.take_writes() == []
     client.hset("run:state", *write.args)
     again = TokenEstimates()
     again.load(client, "run:")
     assert again.correction(MODEL) == estimates.correction(MODEL) == 945
     again.learn(MODEL, PromptCount(1_000, 800))
     estimates.learn(MODEL, PromptCount(1_000, 800))
-    assert again.writes() == estimates.writes()
+    assert again.take_writes() == estimates.take_writes()
