@@ -102,7 +102,7 @@ def test_a_rule_is_asked_only_where_it_matters_and_must_name_a_tier() -> None:
     one = rules_of(Settings(llm="openai"), KINDS, lambda owner: {}, lambda request, moment: pytest.fail("not needed"))
     assert [offer.model for offer in one.offers(Request(kind="plan", owner=KLAUS), moment)] == ["default"]
     wrong = rules_of(TIERED, KINDS, lambda owner: {}, lambda request, moment: "huge")  # type: ignore[arg-type,return-value]
-    with pytest.raises(InputError, match=r"tier_of for a plan of 'agent:klaus' said 'huge': 'routine' or 'strong'"):
+    with pytest.raises(InputError, match=r"tier_of .*'agent:klaus'.* 'huge'"):
         wrong.offers(Request(kind="plan", owner=KLAUS), moment)
 
 
