@@ -61,7 +61,7 @@ worker_prefetch_multiplier = 1  # what a worker holds without running it, no oth
 # would only add a second, slower way to run it twice.
 task_acks_late = False
 task_reject_on_worker_lost = False
-task_track_started = True  # Flower shows what is running now
+task_track_started = True  # Flower shows running tasks
 
 # Reconnect for ever, at the start too: the supervisor may start workers before the server answers.
 broker_connection_retry_on_startup = True

@@ -124,7 +124,7 @@ def admit_retry(
         raise RepairRefused(f"there is too little left for a repair of the {found[0].type} {found[0].number}")
     kind = rules.kind_of(request.kind)
     if not rules.model_of(kind):
-        raise RepairRefused(f"no model is asked about {kind.name} in this run, so that it would say the same again")
+        raise RepairRefused(f"no model makes a {kind.name} in this run: the heuristic would write the same again")
     if busy(request.kind, owner):
         raise RepairRefused(f"another {request.kind} of {owner} is open: try again once it has ended")
     key = JobKey(tick, request.kind, owner, 0, 0)
@@ -136,7 +136,7 @@ def admit_retry(
     return hold(view, key, minute, request, fit, due)
 
 
-def given_up(owner: str, minute: int) -> SetCounter:
+def failed_repair(owner: str, minute: int) -> SetCounter:
     """Return the effect of a failed repair."""
     return SetCounter(owner=owner, name=FAILED, value=day_of(minute) + 1)
 

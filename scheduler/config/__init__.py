@@ -1,1 +1,1 @@
-"""What a run is configured with: settings, endpoints, models, prices, limits, tiers, and the words of operators."""
+"""The configuration of a run: settings, endpoints, models, prices, limits, tiers, and the controls of operators."""

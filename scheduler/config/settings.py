@@ -210,7 +210,7 @@ class Settings(BaseSettings):
                 raise ValueError("true and false are no numbers")
             text = one.get_secret_value() if isinstance(one, SecretStr) else one
             if isinstance(text, str) and "Path" not in wanted and not text.isascii() and SURROGATES.search(text):
-                raise ValueError("it holds what is no character: a byte that is not UTF-8, or half of a surrogate pair")
+                raise ValueError("it holds an invalid character: a byte that is not UTF-8, or half of a surrogate pair")
         return value
 
     @field_validator("*")

@@ -10,7 +10,7 @@ import msgspec
 from memory.apply import apply, unmet
 from memory.effects import Append, Effect
 from memory.stream import Stream
-from scheduler.budget.repairs import given_up
+from scheduler.budget.repairs import failed_repair
 from scheduler.engine.open_jobs import OpenJob, reservation
 from scheduler.intake.kind_effects import EFFECTS_REFUSED, made_without_model
 from scheduler.journal.history import Change
@@ -89,7 +89,7 @@ def _close(
         counts_as = result.usage
     effects = result.effects
     if result.reason != "none" and replaced_entry(item.job):
-        effects = (given_up(row.key.owner, item.job.minute),)
+        effects = (failed_repair(row.key.owner, item.job.minute),)
     elif result.reason != "none" and kind.output_cap:  # a kind that never asks a model has said what it could
         effects = provisional(effects)
     ended = Ended(key=row.key, end="applied", reason=result.reason, effects=effects)

@@ -176,7 +176,7 @@ def check_profile(owner: str, profile: object) -> Profile:
     """Return an owner's profile.
 
     Raises:
-        InputError: naming the owner, the field and what is wrong.
+        InputError: naming the owner, the field and the fault.
     """
     what = f"profile of {quoted(owner)}"
     if not isinstance(profile, Profile):

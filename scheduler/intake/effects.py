@@ -1,7 +1,7 @@
 """The check of effects: those of kinds, models' answers and hosts pass it before a host commits them.
 
-An effect that is written is read again by hosts, workers, replays and reports, for as long as its run is kept. One that
-they could not read would take the whole run with it.
+Hosts, workers, replays and reports read a written effect again for as long as its run is kept. One unreadable effect
+would make the run unusable.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def check_effect(effect: Effect) -> Effect:
     """Return the only effect of a job, checked as `check_effects` does.
 
     Raises:
-        InputError: naming its owner and what is wrong.
+        InputError: naming its owner and the fault.
     """
     return check_effects((effect,))[0]
 

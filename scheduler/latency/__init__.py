@@ -1,1 +1,1 @@
-"""When an answer can be there: what was learned of models, and the due ticks that follow from it."""
+"""Latencies of models, learned during a run, and the due ticks that follow from them."""

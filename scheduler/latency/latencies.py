@@ -163,7 +163,7 @@ class Latencies:
             if all(one.ticks < usual_least and not one.awaited for one in samples[recent:]):
                 del samples[:recent]
 
-    # -- what is known -------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------
 
     def need(self, kind: str, model: str, ahead: int) -> int | None:
         """Return the ticks within which an answer nearly always comes; None for an unknown model.

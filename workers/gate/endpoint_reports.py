@@ -81,7 +81,7 @@ class Reports:
                 self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)
                 self._thread.start()
 
-    def tell(self, report: Report) -> None:
+    def send(self, report: Report) -> None:
         """Send a report at once, in the caller's thread."""
         self._send([report])
 
@@ -128,14 +128,14 @@ class Reports:
 
 def added_up(reports: list[Report]) -> list[Report]:
     """Return the reports, with neighbouring successes at one endpoint without limits merged; `took` is their mean."""
-    told: list[Report] = []
+    merged: list[Report] = []
     for one in reports:
-        last = told[-1] if told else None
+        last = merged[-1] if merged else None
         if last is None or not (_plain(one) and _plain(last)) or last.endpoint != one.endpoint:
-            told.append(one)
+            merged.append(one)
             continue
         calls = last.calls + one.calls
-        told[-1] = replace(
+        merged[-1] = replace(
             last,
             token="",
             calls=calls,
@@ -144,7 +144,7 @@ def added_up(reports: list[Report]) -> list[Report]:
             estimated=last.estimated + one.estimated,
             took=(last.took * last.calls + one.took * one.calls) / calls,
         )
-    return told
+    return merged
 
 
 def _plain(report: Report) -> bool:

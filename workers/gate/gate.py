@@ -137,8 +137,8 @@ class Gate:
         used = answer.usage.tokens if answer is not None else 0
         retry_after = failure.retry_after if failure is not None and failure.kind == "rate_limited" else None
         verdict = "silent" if answer is None else verdict_of(failure, sent=answer.usage.calls)
-        tell = self._reports.tell if entered.probes or entered.tries_missing else self._reports.add
-        tell(
+        report = self._reports.send if entered.probes or entered.tries_missing else self._reports.add
+        report(
             Report(
                 endpoint=entered.endpoint,
                 model=entered.model,

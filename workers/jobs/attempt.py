@@ -38,7 +38,7 @@ OVERFLOW = "context_overflow"
 HALVED = OF_ANSWERS | {OVERFLOW, "filtered", "too_large"}  # failures that a shorter prompt may avoid
 
 
-class Lesson(NamedTuple):
+class Adjustment(NamedTuple):
     """The changes that this worker makes to the next attempt."""
 
     halved: bool = False  # show half of the memories: the endpoint refused the prompt as too long
@@ -46,7 +46,7 @@ class Lesson(NamedTuple):
     repair: Rendered | None = None  # shows the model that answer and its faults
 
 
-NEW = Lesson()
+NO_ADJUSTMENT = Adjustment()
 
 
 class AttemptOutcome(NamedTuple):
@@ -56,7 +56,7 @@ class AttemptOutcome(NamedTuple):
     used: Cost
     pause: float = 0.0  # seconds to wait before it
     failure: str = ""
-    lesson: Lesson = NEW  # for the next attempt
+    adjustment: Adjustment = NO_ADJUSTMENT  # for the next attempt
 
 
 class Attempts:
@@ -74,12 +74,12 @@ class Attempts:
         self._capture = Capture(client, settings)
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
 
-    def make(self, claim: Claim, deadline: float, lesson: Lesson) -> AttemptOutcome:
+    def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
         """Make one attempt.
 
         Args:
             deadline: the instant of `time.monotonic()` by which calls end.
-            lesson: from this worker's previous attempt at the same job.
+            adjustment: from this worker's previous attempt at the same job.
         """
         job = claim.job
         try:
@@ -88,32 +88,32 @@ class Attempts:
             log.error("job.unknown_kind", job=job.id, error=str(error))
             return AttemptOutcome(None, Cost(), 1.0)
         if not job.model:
-            return self._of_no_model(kind, claim)
+            return self._heuristic_result(kind, claim)
         model = claim.model
         if model is None or model.endpoint not in self._endpoints:
             endpoint = model.endpoint if model is not None else ""
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
-            return self._unasked(kind, claim, "unknown_endpoint")
+            return self._skip_call(kind, claim, "unknown_endpoint")
         try:
-            prompt = _fitted(kind, claim, lesson)
+            prompt = _fit_prompt(kind, claim, adjustment)
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
-            return self._unasked(kind, claim, "prompt_too_long")
+            return self._skip_call(kind, claim, "prompt_too_long")
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a host's own kind may raise anything; nothing is spent yet
             why = {"why": str(error)} if type(error) is WrongPrompt else {}  # other texts may quote memories
             log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, **why)
-            return self._unasked(kind, claim, "prompt_failed")
+            return self._skip_call(kind, claim, "prompt_failed")
         try:
             asked = self._calls.ask(job, prompt, model, deadline)
         except Exception as error:  # our own fault; an unsettled job would meet it with each claim
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
-            return self._asking_failed(kind, claim)
+            return self._result_of_failed_call(kind, claim)
         if isinstance(asked, NotAsked):  # the model must not be called now
             self._capture.keep(claim, prompt, asked, asked.why)
             again = asked.why == "stopping" and not claim.last
-            return AttemptOutcome(None, Cost()) if again else self._unasked(kind, claim, asked.why, asked.because)
+            return AttemptOutcome(None, Cost()) if again else self._skip_call(kind, claim, asked.why, asked.because)
         effects, failure, complaint = self._effects_of(kind, claim, prompt, asked.answer)
         self._capture.keep(claim, prompt, asked, failure)
         if effects is not None:
@@ -123,7 +123,7 @@ class Attempts:
                 unreported=asked.answer.estimated,
             )  # fmt: skip
             return AttemptOutcome(result, _spent(asked))
-        return self._failed(kind, claim, prompt, asked, failure, complaint, deadline, lesson)
+        return self._failed(kind, claim, prompt, asked, failure, complaint, deadline, adjustment)
 
     def probe(self, endpoint: str) -> None:
         """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
@@ -156,22 +156,22 @@ class Attempts:
         failure: str,
         complaint: str,
         deadline: float,
-        lesson: Lesson,
+        adjustment: Adjustment,
     ) -> AttemptOutcome:
         """Return another attempt where it may help and deadline and claims allow it, else the heuristic."""
         answer, pause = asked.answer, 0.0
         if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
-            again, lesson = not lesson.halved, lesson._replace(halved=True)
+            again, adjustment = not adjustment.halved, adjustment._replace(halved=True)
             if again:
                 log.warning("prompt.halved", job=claim.job.id)
         elif failure in OF_ANSWERS:
-            again = not lesson.corrected
+            again = not adjustment.corrected
             complaint = complaint or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
-            lesson = lesson._replace(corrected=True, repair=repair_of(self._templates, answer.text, complaint))
+            adjustment = adjustment._replace(corrected=True, repair=repair_of(self._templates, answer.text, complaint))
         else:
             again, pause = answer.retryable, _pause(answer, claim.number)
         if again and not claim.last and time.monotonic() + pause < deadline:
-            return AttemptOutcome(None, _spent(asked), pause, failure, lesson)
+            return AttemptOutcome(None, _spent(asked), pause, failure, adjustment)
         made = self._without_model(kind, claim, failure)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
@@ -180,7 +180,7 @@ class Attempts:
         )  # fmt: skip
         return AttemptOutcome(result, _spent(asked), failure=failure)
 
-    def _unasked(self, kind: Kind, claim: Claim, why: str, because: str = "") -> AttemptOutcome:
+    def _skip_call(self, kind: Kind, claim: Claim, why: str, because: str = "") -> AttemptOutcome:
         """Return the heuristic's result at once: nothing was spent, and another attempt would not help."""
         made = self._without_model(kind, claim, why)
         result = Result(
@@ -189,7 +189,7 @@ class Attempts:
         )  # fmt: skip
         return AttemptOutcome(result, Cost(), failure=why)
 
-    def _asking_failed(self, kind: Kind, claim: Claim) -> AttemptOutcome:
+    def _result_of_failed_call(self, kind: Kind, claim: Claim) -> AttemptOutcome:
         """Return the heuristic's result, and charge the full reservation: a request may have been sent."""
         made, spent = self._without_model(kind, claim, ASKING_FAILED), claim.job.reserved
         result = Result(
@@ -198,11 +198,11 @@ class Attempts:
         )  # fmt: skip
         return AttemptOutcome(result, spent, failure=ASKING_FAILED)
 
-    def _of_no_model(self, kind: Kind, claim: Claim) -> AttemptOutcome:
+    def _heuristic_result(self, kind: Kind, claim: Claim) -> AttemptOutcome:
         """Return the result of a job that requests the heuristic."""
         made = made_without_model(kind, claim.case)
         if made.refusal:
-            self._tell_of(kind, claim, made.refusal)
+            self._log_refusal(kind, claim, made.refusal)
             result = Result(
                 effects=(), source="heuristic", reason="failed", failure=EFFECTS_REFUSED, refusal=made.refusal
             )
@@ -213,27 +213,27 @@ class Attempts:
         log.warning("job.degraded", job=claim.job.id, failure=failure)
         made = made_without_model(kind, claim.case, halved=failure in HALVED)
         if made.refusal:
-            self._tell_of(kind, claim, made.refusal)
+            self._log_refusal(kind, claim, made.refusal)
         return made
 
-    def _tell_of(self, kind: Kind, claim: Claim, why: str) -> None:
+    def _log_refusal(self, kind: Kind, claim: Claim, why: str) -> None:
         """Log a kind's first refused effects; a kind that fails once fails often."""
         if kind.name not in self._refused:
             self._refused.add(kind.name)
             log.warning(f"job.{EFFECTS_REFUSED}", job=claim.job.id, kind=kind.name, why=why)
 
 
-def _fitted(kind: Kind, claim: Claim, lesson: Lesson) -> Prompt:
+def _fit_prompt(kind: Kind, claim: Claim, adjustment: Adjustment) -> Prompt:
     """Return the prompt within its reservation, without the failed answer where that leaves no room.
 
     Raises:
         PromptDoesNotFit: when it is too long even without memories.
     """
     job = claim.job
-    fitted = partial(fit, kind, claim.case, job.prompt_cap, correction=job.correction, halved=lesson.halved)
-    if lesson.repair is not None:
+    fitted = partial(fit, kind, claim.case, job.prompt_cap, correction=job.correction, halved=adjustment.halved)
+    if adjustment.repair is not None:
         with contextlib.suppress(PromptDoesNotFit):
-            return fitted(addition=lesson.repair)
+            return fitted(addition=adjustment.repair)
     return fitted()
 
 

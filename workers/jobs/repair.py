@@ -48,11 +48,11 @@ def describe_fault(failure: str, text: str, answer: type[BaseModel], cap: int) -
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a host's own validator may raise anything
-            return _told(error)
+            return _describe(error)
     return "there is no complete JSON object in it"
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     if isinstance(error, ValidationError):
         with contextlib.suppress(Exception):  # it asks the validator's own errors for their text
             found = error.errors(include_url=False, include_context=False, include_input=False)[:_PLACES]

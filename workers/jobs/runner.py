@@ -26,7 +26,7 @@ from scheduler.ledger.connect import connect
 from scheduler.ledger.keys import new_nonce
 from scheduler.ledger.trial_hints import endpoint_of, is_trial_hint
 from tasks.job import Cost, JobKey, split_job_id
-from workers.jobs.attempt import NEW, Attempts
+from workers.jobs.attempt import NO_ADJUSTMENT, Attempts
 from workers.jobs.combined import CombinedRedis
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.kept_results import KeptResults
@@ -83,7 +83,7 @@ class Runner:
             self._answer_trial(run, key)
             return "ready"
         deadline = time.monotonic() + self._settings.job_deadline
-        lesson = NEW
+        adjustment = NO_ADJUSTMENT
         while True:
             claim = self._claims.claim(job_id)
             if not isinstance(claim, Claim):
@@ -93,7 +93,7 @@ class Runner:
                 return claim
             began = time.monotonic()
             with self._heartbeat.of(claim.job.run, claim.incarnation):
-                result, used, pause, failure, lesson = self._attempts.make(claim, deadline, lesson)
+                result, used, pause, failure, adjustment = self._attempts.make(claim, deadline, adjustment)
                 settled = self._settle(claim, result, used, failure)
                 if settled == "staged" and result is not None and result.source in ("llm", "cached"):
                     self._keep(claim, result, used)

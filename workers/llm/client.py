@@ -61,7 +61,7 @@ class ModelClient:
         self._address = address_of(endpoint)
         self._connections = connections
         self._tls = httpx2.create_ssl_context() if self._address.is_encrypted else None
-        for name in ("openai", "httpx2", "aiohttp"):  # at DEBUG these write whole prompts, at INFO whole URLs
+        for name in ("openai", "httpx2", "aiohttp"):  # at DEBUG these write full prompts, at INFO full URLs
             logging.getLogger(name).setLevel(logging.WARNING)
         self._written = _request_to(self._address, "/chat/completions")
         self._loop = loop
@@ -118,9 +118,9 @@ class ModelClient:
             )
         elif estimated:
             _log.info("llm.no_usage", model=model.name)
-        told = reply.usage.prompt if reply.usage is not None else 0
+        prompt_tokens = reply.usage.prompt if reply.usage is not None else 0
         return ModelAnswer(
-            usage=spent, estimated=estimated, value=value, failure=failure, prompt_tokens=told, text=reply.text
+            usage=spent, estimated=estimated, value=value, failure=failure, prompt_tokens=prompt_tokens, text=reply.text
         )
 
     def find(self, deadline: float) -> Failure | None:
@@ -224,17 +224,17 @@ def _request_to(address: Address, path: Literal["/chat/completions", "/models"])
 
 def _refused(response: HttpResponse) -> Reply:
     """Return the reply of an error response."""
-    told: object = response.content.decode(errors="replace")
+    body: object = response.content.decode(errors="replace")
     with contextlib.suppress(ValueError, RecursionError):
-        told = json.loads(response.content)
-    return _failed(failures.from_status(response.status, told, response.headers), told)
+        body = json.loads(response.content)
+    return _failed(failures.from_status(response.status, body, response.headers), body)
 
 
-def _failed(failure: Failure, told: object = None) -> Reply:
+def _failed(failure: Failure, body: object = None) -> Reply:
     return Reply(
         failure=failure,
-        error_text=failures.error_text(told),
-        usage=read_usage(told) if isinstance(told, Mapping) else None,
+        error_text=failures.error_text(body),
+        usage=read_usage(body) if isinstance(body, Mapping) else None,
         unreported="all" if failures.charged_in_doubt(failure) else "nothing",
     )
 

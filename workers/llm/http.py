@@ -104,7 +104,7 @@ class PooledRequest:
                 if response.headers.get("Content-Encoding", "identity") != "identity":
                     # A compressed answer could pass the cap on the wire and fill the memory here; we accept none.
                     response.close()
-                    raise NoResponse("not_json", "a compressed answer although identity was asked for")
+                    raise NoResponse("not_json", "a compressed answer although identity was requested")
                 return HttpResponse(response.status, response.headers, await _read(response))
         except (aiohttp.ClientError, OSError) as error:  # without its text: that may hold parts of a header
             raise NoResponse("connection", type(error).__name__) from None

@@ -1,4 +1,4 @@
-"""The check of a prompt that a kind makes: before anything is spent on it, since the code may be a host's own."""
+"""The check of a kind's prompt before anything is spent on it, since the code may be a host's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workers.llm.schema import plain_schema
 
 MAX_VERSION = 500  # characters
 MAX_USED = 100_000  # entries that a prompt may name
-MAX_NUMBER = 2**53 - 1  # what every reader of JSON holds exactly
+MAX_NUMBER = 2**53 - 1  # the largest integer that every reader of JSON holds exactly
 
 
 class WrongPrompt(InputError):
@@ -22,10 +22,10 @@ class WrongPrompt(InputError):
 
 
 def check_prompt(prompt: object) -> Prompt:
-    """Return a prompt whose text, answer and numbers can be sent, and written with its answer.
+    """Return a prompt, checked so that its text, answer and numbers can be sent and written with its answer.
 
     Raises:
-        WrongPrompt: naming the field and what is wrong with it.
+        WrongPrompt: naming the field and its fault.
     """
     if not issubclass(type(prompt), Prompt):
         raise WrongPrompt(f"prompt returned a {type(prompt).__name__}: return a Prompt")
@@ -45,7 +45,7 @@ def check_prompt(prompt: object) -> Prompt:
 def _text(field: str, value: object) -> str:
     if not issubclass(type(value), str):
         raise WrongPrompt(f"{field} is a {type(value).__name__}: give a string")
-    text = str.__str__(value)  # of an enumeration, say: the plain string
+    text = str.__str__(value)  # the plain string of an enumeration, for example
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -66,7 +66,7 @@ def _answer(value: object) -> type[BaseModel]:
 
 @cache
 def _check_schema(answer: type[BaseModel]) -> None:
-    """Write what is sent of an answer's class once: it may have no schema, or one that cannot be encoded."""
+    """Check once that the schema of an answer's class exists and can be encoded."""
     msgspec.json.encode((answer.__name__, plain_schema(answer)))
 
 

@@ -116,11 +116,11 @@ def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, F
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a host's own validator may raise anything; the call is paid for
-            wrong = wrong or Failure(kind="wrong_schema", detail=_told(error))
+            wrong = wrong or Failure(kind="wrong_schema", detail=_describe(error))
     return None, wrong or Failure(kind="not_json", detail="no JSON object in the answer")
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     if isinstance(error, ValidationError):
         with contextlib.suppress(Exception):  # it asks the validator's own errors for their text
             return failures.describe_places(

@@ -105,18 +105,18 @@ def estimate_tokens(text: str) -> int:
     if not text:
         return 0
     lines = [(_known_line if len(line) <= _LONGEST_LINE else _line_tokens)(line) for line in text.split("\n")]
-    whole, tenths = map(sum, zip(*lines, strict=True))
-    return _SLACK + whole + len(lines) - 1 - (-tenths // 10)
+    full, tenths = map(sum, zip(*lines, strict=True))
+    return _SLACK + full + len(lines) - 1 - (-tenths // 10)
 
 
 def _line_tokens(line: str) -> tuple[int, int]:
     """Return the tokens of the ASCII characters, and the tenths of tokens of all others."""
     found = _WORD.findall(line)
-    whole = sum(map(_tokens_of.__getitem__, found)) + len(line) - sum(map(len, found))
+    full = sum(map(_tokens_of.__getitem__, found)) + len(line) - sum(map(len, found))
     if line.isascii():
-        return whole, 0
+        return full, 0
     others = [char for char in line if char > "\x7f"]
-    return whole - len(others), sum(_SCRIPTS[bisect_right(_STARTS, ord(char)) - 1][1] for char in others)
+    return full - len(others), sum(_SCRIPTS[bisect_right(_STARTS, ord(char)) - 1][1] for char in others)
 
 
 _known_line = lru_cache(maxsize=_MOST_LINES)(_line_tokens)  # a memory is a line of many prompts

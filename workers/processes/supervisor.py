@@ -173,7 +173,7 @@ class WorkerPool:
             if quick_deaths >= GIVE_UP or code in (USAGE, CANNOT_START):
                 where = {} if self._shown else {"log_file": str(self.log_file(number))}
                 if generation == 1 and not self.cannot_start:
-                    self.cannot_start = self._last_words(number) or f"it ended with code {code}"
+                    self.cannot_start = self._log_tail(number) or f"it ended with code {code}"
                 log.error("worker.given_up", number=number, code=code, **where)
                 return
             delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** (quick_deaths - 1))
@@ -181,7 +181,7 @@ class WorkerPool:
             if self._stops_within(delay):
                 return
 
-    def _last_words(self, number: int) -> str:
+    def _log_tail(self, number: int) -> str:
         if self._shown:
             return ""
         return redact_secrets(log_tail(self.log_file(number), self._log_begins[number]), self._settings)

@@ -20,7 +20,7 @@ from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import changes_of, read_journal
 from scheduler.ledger.claims import Claim
 from tasks.job import Job
-from workers.jobs.attempt import NEW
+from workers.jobs.attempt import NO_ADJUSTMENT
 from workers.jobs.inline import InlinePublisher
 from workers.processes.embedded import EmbeddedServer
 
@@ -46,7 +46,7 @@ class Late(InlinePublisher):
         """Ask the model, and settle."""
         settled = []
         for claim in self.held:
-            made = self._runner._attempts.make(claim, time.monotonic() + 60, NEW)
+            made = self._runner._attempts.make(claim, time.monotonic() + 60, NO_ADJUSTMENT)
             settled.append(self._runner._settle(claim, made.result, made.used, made.failure))
         return settled
 

@@ -19,7 +19,7 @@ from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, WorldFacts
 from tasks.registry import register
 from tests.unit.tasks.own_kind_case import Own, Said
-from workers.jobs.attempt import NEW, AttemptOutcome, Attempts
+from workers.jobs.attempt import NO_ADJUSTMENT, AttemptOutcome, Attempts
 from workers.jobs.shared_calls import CallResult, NotAsked
 from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
@@ -63,7 +63,7 @@ def attempt(gives: CallResult | NotAsked | Exception, *, number: int, seconds: f
     case = Case(job=JOB, profile=Profile(name="Ada"), world=WorldFacts(), memories={"agent:ada": []})
     model = Model(name="default", model="m", endpoint="ours")
     claim = Claim(incarnation="now", token="t", number=number, cap=4, case=case, model=model)
-    return attempts.make(claim, time.monotonic() + seconds, NEW)
+    return attempts.make(claim, time.monotonic() + seconds, NO_ADJUSTMENT)
 
 
 def failed(kind: FailureKind, *, retry_after: float | None = None) -> CallResult:

@@ -18,7 +18,7 @@ from scheduler.ledger.trial_hints import endpoint_hints, trial_hints
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, WorldFacts
 from workers.jobs import runner as module
-from workers.jobs.attempt import NEW, AttemptOutcome, Lesson
+from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome
 from workers.jobs.runner import SETTLE_BACKOFF, Runner
 
 JOB = Job(run="town", key=JobKey(3, "plan", "agent:a", 0, 0), minute=3, due=9, reads=(), model="default")
@@ -63,7 +63,7 @@ class Worker:
     def __init__(self, gives: list[Any], settles: list[Any], *outcomes: AttemptOutcome) -> None:
         self.ledger = Ledger(gives, settles)
         self.outcomes = list(outcomes)
-        self.lessons: list[Lesson] = []
+        self.adjustments: list[Adjustment] = []
         self.kept: list[Result] = []
         self.beating: list[tuple[str, str]] = []
         self.probed: list[str] = []
@@ -77,9 +77,9 @@ class Worker:
         yield
         self.beating.pop()
 
-    def make(self, claim: Claim, deadline: float, lesson: Lesson) -> AttemptOutcome:
+    def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
         assert self.beating == [("town", "now")]
-        self.lessons.append(lesson)
+        self.adjustments.append(adjustment)
         return self.outcomes.pop(0)
 
     def keep(self, claim: Claim, result: Result, used: Cost) -> None:
@@ -104,18 +104,18 @@ def test_a_job_that_is_settled_is_claimed_once() -> None:
     worker = Worker([claim(1)], ["staged"], AttemptOutcome(ANSWER, USED))
     assert worker.run() == "staged"
     assert worker.ledger.settled == [("t1", ANSWER, USED, "")]
-    assert worker.lessons == [NEW]
+    assert worker.adjustments == [NO_ADJUSTMENT]
     assert worker.kept == [ANSWER]
 
 
 def test_a_job_that_is_freed_is_tried_again_with_what_was_learned() -> None:
-    lesson = Lesson(halved=True)
+    adjustment = Adjustment(halved=True)
     worker = Worker(
-        [claim(1), claim(2)], ["freed", "staged"], FREED._replace(lesson=lesson), AttemptOutcome(ANSWER, USED)
+        [claim(1), claim(2)], ["freed", "staged"], FREED._replace(adjustment=adjustment), AttemptOutcome(ANSWER, USED)
     )
     assert worker.run() == "staged"
     assert [(token, failure) for token, _, _, failure in worker.ledger.settled] == [("t1", "server"), ("t2", "")]
-    assert worker.lessons == [NEW, lesson]
+    assert worker.adjustments == [NO_ADJUSTMENT, adjustment]
 
 
 def test_a_process_that_is_about_to_end_leaves_the_next_attempt_to_others() -> None:
@@ -145,7 +145,7 @@ def test_results_of_models_are_kept_that_a_ledger_may_forget(settled: str, resul
 def test_what_is_refused_is_not_run(why: str) -> None:
     worker = Worker([why], [])
     assert worker.run() == why
-    assert worker.lessons == []
+    assert worker.adjustments == []
 
 
 def test_of_a_run_of_a_newer_version_it_is_told_once() -> None:
