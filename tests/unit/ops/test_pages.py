@@ -80,7 +80,7 @@ def test_kinds_are_listed_in_their_order_and_with_what_follows_a_refusal() -> No
     said = " ".join(STATES.split())
     heuristic = {kind.name for kind in kinds() if kind.on_denied == "heuristic"}
     assert heuristic == {"plan", "reflect", "rate", "integrate", "summarise", "prune"}
-    assert "plan, reflect, rate, integrate, summarise and prune go on by `heuristic`" in said
+    assert "plan, reflect, rate, integrate, summarise and prune fall back to `heuristic`" in said
     assert {kind.name: kind.on_denied for kind in kinds() if kind.name not in heuristic} == {
         "recount": "defer", "act": "drop"
     }  # fmt: skip
