@@ -1,4 +1,4 @@
-"""Applying a job's effects: all of them when every precondition holds, otherwise none."""
+"""The application of a job's effects: all of them when every precondition holds, otherwise none."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from memory.stream import Stream
 
 
 def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect], *, same_status: bool = True) -> str | None:
-    """Return the first precondition that does not hold, in words, or None when all hold.
+    """Return the first precondition that fails, in words, or None when all hold.
 
-    Each effect is judged as it will find the streams: after those before it.
+    Each effect is checked against the streams as the effects before it leave them.
 
     Args:
-        same_status: whether an item of a plan may be given the status that it has.
+        same_status: whether an effect may set the status that a plan item already has.
     """
     appending: set[str] = set()
     archiving: set[tuple[str, int]] = set()
@@ -102,9 +102,9 @@ def _plan_status(stream: Stream, item_id: str) -> str | None:
 
 
 def apply(streams: Mapping[str, Stream], effects: Sequence[Effect], tick: int) -> list[Entry]:
-    """Apply effects whose preconditions were found to hold; returns the entries of `Append` effects, in order.
+    """Apply effects and return the entries that their `Append` effects append, in order.
 
-    Call `unmet` first: this function trusts it.
+    Call `unmet` first: this function checks no precondition.
     """
     appended: list[Entry] = []
     for effect in effects:

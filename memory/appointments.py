@@ -61,7 +61,7 @@ MAX_WHAT = 120  # characters
 
 
 class Appointment(NamedTuple):
-    """Something to do at a game time (total minutes), perhaps at a known place, and the entry that says so."""
+    """An activity at a game time (total minutes), its place if known, and the number of the entry that mentions it."""
 
     minute: int
     what: str
@@ -70,9 +70,9 @@ class Appointment(NamedTuple):
 
 
 def appointments(entries: Iterable[Entry], places: Sequence[Location], start: int, end: int) -> list[Appointment]:
-    """What entries say is to happen between `start` and `end` (game minutes, the end excluded), by time.
+    """Return the appointments that entries mention between `start` and `end` (game minutes, end excluded), by time.
 
-    Of several mentions within half an hour the one with a place counts, then the latest.
+    Of several mentions within half an hour the function keeps the one with a place, then the latest.
     """
     found = [
         appointment
@@ -130,7 +130,7 @@ def _when(sentence: str, time: Time, said: int, start: int, end: int) -> int | N
 
 
 def find_place(text: str, places: Sequence[Location]) -> Location | None:
-    """The known place that `text` names, by name or id; the longest name wins."""
+    """Return the known place that `text` names, by name or id; the longest name wins."""
     folded = text.casefold()
     best: tuple[int, Location] | None = None
     for place in places:

@@ -1,6 +1,6 @@
-"""Game time: minutes since the midnight at which the first day begins, and its words.
+"""Game time: minutes since the midnight at which the first day begins, and its formats.
 
-Inside, days are counted from 0 (`day_of`); whoever reads, a person or a model, is told of day 1 first (`day_number`).
+Code counts days from 0 (`day_of`); texts for people and models count them from 1 (`day_number`).
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ DAY = 1440  # minutes
 
 
 def day_of(minute: int) -> int:
-    """The game day (from 0) of a game time; days start at 00:00."""
+    """Return the game day (from 0) of a game time; days start at 00:00."""
     return minute // DAY
 
 
 def day_number(minute: int) -> int:
-    """Return the game day of a game time as it is told: the first is 1."""
+    """Return the game day of a game time as texts show it: the first is 1."""
     return day_of(minute) + 1
 
 
@@ -24,12 +24,12 @@ def day_and_time(minute: int) -> str:
 
 
 def clock_time(minute: int) -> str:
-    """A game time as "7:05 AM"."""
+    """Return a game time as "7:05 AM"."""
     hour, rest = divmod(minute % DAY, 60)
     return f"{(hour + 11) % 12 + 1}:{rest:02d} {'AM' if hour < 12 else 'PM'}"
 
 
 def next_morning(minute: int, morning: int) -> int:
-    """The first game time after `minute` at which a day's plan ends (`morning` is minutes after 00:00)."""
+    """Return the first game time after `minute` at which a day's plan ends (`morning` is minutes after 00:00)."""
     day = day_of(minute)
     return day * DAY + morning if minute < day * DAY + morning else (day + 1) * DAY + morning

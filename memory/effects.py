@@ -1,7 +1,7 @@
-"""What a job asks to be changed. Each effect states its precondition; `memory.apply` checks and applies them.
+"""Effects: the changes that a job requests. Each states its precondition; `memory.apply` checks and applies them.
 
-A job is a pure function from (job, memories) to a tuple of these. A job with one failing precondition
-is not applied at all and ends `stale`.
+A job is a pure function from (job, memories) to a tuple of effects. If one precondition fails, no effect of the job is
+applied and the job ends `stale`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memory.entry import Character, Entry, PlanStatus
 
 
 class Append(msgspec.Struct, frozen=True, tag="append", omit_defaults=True):
-    """Append an entry (its number and tick are given at the boundary).
+    """Append an entry; the boundary sets its number and tick.
 
     Precondition: `replaces`, if given, is a live provisional entry; it is archived into the new one.
     """
@@ -44,18 +44,18 @@ class ReplaceSummary(msgspec.Struct, frozen=True, tag="summary", omit_defaults=T
     owner: str
     text: str
     version: int
-    cut: int = 0  # tokens of its oldest part that had to be left out, compressed as it is
+    cut: int = 0  # tokens of its oldest part that did not fit even after compression
 
 
 class TakeWaiting(msgspec.Struct, frozen=True, tag="take", omit_defaults=True):
-    """Append the oldest entries that wait in the head. Precondition: so many wait."""
+    """Append the oldest entries that wait in the head. Precondition: at least `count` wait."""
 
     owner: str
     count: int
 
 
 class ForgetWaiting(msgspec.Struct, frozen=True, tag="forget", omit_defaults=True):
-    """Drop entries that wait in the head, from position `start` on. Precondition: so many wait there."""
+    """Drop entries that wait in the head, from position `start` on. Precondition: at least `count` wait there."""
 
     owner: str
     count: int
@@ -63,11 +63,11 @@ class ForgetWaiting(msgspec.Struct, frozen=True, tag="forget", omit_defaults=Tru
 
 
 class SetCharacter(msgspec.Struct, frozen=True, tag="character", omit_defaults=True):
-    """Replace what is known of an owner. No precondition."""
+    """Replace the character facts of an owner. No precondition."""
 
     owner: str
     character: Character
-    cut: int = 0  # tokens of it that the owner's limit has no room for
+    cut: int = 0  # tokens of it that exceed the owner's limit
 
 
 class SetPlanStatus(msgspec.Struct, frozen=True, tag="plan_status", omit_defaults=True):
@@ -80,7 +80,7 @@ class SetPlanStatus(msgspec.Struct, frozen=True, tag="plan_status", omit_default
 
 
 class AdvanceCursor(msgspec.Struct, frozen=True, tag="cursor", omit_defaults=True):
-    """Move a cursor. Precondition: it stands at `start` (0 if never set) and `end` is not behind it."""
+    """Move a cursor. Precondition: it is at `start` (0 if never set) and `end` is not below it."""
 
     owner: str
     name: str
@@ -97,7 +97,7 @@ class SetCounter(msgspec.Struct, frozen=True, tag="counter", omit_defaults=True)
 
 
 class MarkAccessed(msgspec.Struct, frozen=True, tag="accessed", omit_defaults=True):
-    """Count that these entries were read at game time `minute`. No precondition: entries gone are passed over."""
+    """Count that these entries were read at game time `minute`. No precondition: deleted entries are skipped."""
 
     owner: str
     numbers: tuple[int, ...]
@@ -107,13 +107,13 @@ class MarkAccessed(msgspec.Struct, frozen=True, tag="accessed", omit_defaults=Tr
 class Rate(msgspec.Struct, frozen=True, tag="rate", omit_defaults=True):
     """Rate entries that are not rated yet. Precondition: a rating from 1 to 10 for each number.
 
-    Entries gone, and those rated meanwhile, are passed over.
+    Deleted entries and those rated in the meantime are skipped.
     """
 
     owner: str
     numbers: tuple[int, ...]
     ratings: tuple[int, ...]
-    paid: bool = False  # a model gave them: the run learns from them
+    paid: bool = False  # a model rated them: the run learns from these ratings
 
 
 class Tell(msgspec.Struct, frozen=True, tag="tell", omit_defaults=True):
@@ -141,15 +141,15 @@ Effect = (
 
 
 class Loss(NamedTuple):
-    """That something was given up which no summary tells."""
+    """A loss of memories that no summary covers."""
 
-    name: str  # of the warning that it deserves
+    name: str  # event name of the warning
     owner: str
     amount: int
 
 
 def losses(effects: Iterable[Effect]) -> Iterator[Loss]:
-    """What effects give up: memories forgotten for want of a summary, summaries of which even the core did not fit."""
+    """Yield what effects lose: memories dropped without a summary, summaries and characters cut to fit their limit."""
     for effect in effects:
         if isinstance(effect, ForgetWaiting) and effect.count:
             yield Loss("memory.forgotten", effect.owner, effect.count)

@@ -33,14 +33,14 @@ class PlanItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     location: str | None = None  # id of a known location
     minute: int | None = None  # scheduled game time, total minutes
     priority: int = 3  # 1 to 5, 5 is highest
-    status: PlanStatus = "pending"  # as made; the present status is in the head
+    status: PlanStatus = "pending"  # initial; the current status is in the head
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One memory; `number` is given by the stream when the entry is appended (1, 2, 3, …).
+    """One memory; the stream sets its `number` when it appends the entry (1, 2, 3, …).
 
-    Immutable, but for one thing: an entry that came without a rating may be given one, once. Since `rated` tells since
-    when, an entry can still be read as of any tick (`as_known`).
+    Immutable except for its rating: an entry without one may be rated once. `rated` holds the tick of the rating, so
+    that an entry can be read as of any tick (`as_known`).
     """
 
     type: EntryType
@@ -58,7 +58,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     evidence: tuple[int, ...] = ()  # entries of this stream that it rests on or replaces
     items: tuple[PlanItem, ...] = ()  # plans only
     valid_until: int = 0  # plans only: game time at which the plan ends
-    provisional: bool = False  # made by a heuristic because budget, time or the model ran out
+    provisional: bool = False  # a heuristic wrote it because budget, time or model failed
     tags: tuple[str, ...] = ()
     quest_id: str = ""
     encounter_id: str = ""
@@ -67,10 +67,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def shared(entry: Entry) -> Entry:
-    """The same entry, holding strings that equal entries hold already.
+    """Return the entry with its strings interned.
 
-    Most texts occur often: both sides remember a line of dialogue, many see the same thing, and every entry names its
-    place and people anew. Held once, they make the streams of a town smaller by two fifths.
+    Most texts occur often: both sides remember a line of dialogue, many agents see the same thing, and every entry
+    names its place and people again. Interning shrinks the streams of a town by two fifths.
     """
     return msgspec.structs.replace(
         entry,
@@ -89,19 +89,19 @@ def _interned(strings: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def as_known(entry: Entry, tick: int) -> Entry:
-    """The entry as it was at the end of `tick`: without its rating if that came later."""
+    """Return the entry as it was at the end of `tick`: without its rating if that came later."""
     return msgspec.structs.replace(entry, importance=UNRATED, rated=0) if entry.rated > tick else entry
 
 
 class Archived(msgspec.Struct, frozen=True):
-    """When an entry was archived, and into which entry it went (0: into none; -1: into the long-term summary)."""
+    """The archive record of an entry: when, and into which entry (0: none; -1: the long-term summary)."""
 
     tick: int
     into: int = 0
 
 
 class Marks(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is counted about an entry after it was written."""
+    """Counters of an entry that change after it was written."""
 
     accesses: int = 0
     last_accessed: int = 0  # game time, total minutes
@@ -110,7 +110,7 @@ class Marks(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Character(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a host states as known of an owner, and what no compaction may lose (window design: character facts)."""
+    """The facts that a host states about an owner, which no compaction may drop (window design: character facts)."""
 
     names: tuple[str, ...] = ()  # of those it knows, and what it is called itself
     objectives: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class Character(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Head(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The small mutable part of a stream. Written whole, with the tick that changes it."""
+    """The small mutable part of a stream. The tick that changes it writes all of it."""
 
     last_number: int = 0
     summary: str = ""  # long-term summary (cells and window designs)

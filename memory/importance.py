@@ -56,7 +56,7 @@ _SMOOTHING = 0.3  # percent given to every rating, so that none is impossible
 
 
 def rate_by_rule(entry: Entry) -> int:
-    """Spec 3, task 4, `heuristicImportanceScoring`: base 5, adjusted by type, words, number of subjects and source."""
+    """Return the importance by the streams design (task 4): 5, adjusted by type, words, number of subjects, source."""
     score = 5 + {"reflection": 2, "plan": 1}.get(entry.type, 0)
     content = entry.text.lower()
     score += "important" in content or "significant" in content
@@ -75,7 +75,7 @@ class ImportanceEstimate(NamedTuple):
 
 
 class RatedText(msgspec.Struct):
-    """A text that was rated, under its exact key, with the newest ratings and whose they were, oldest first."""
+    """A rated text with its newest ratings and their owners, oldest first."""
 
     kind: str
     stems: tuple[str, ...]
@@ -83,7 +83,7 @@ class RatedText(msgspec.Struct):
 
 
 class RatingState(msgspec.Struct):
-    """All that the learner knows, plain enough for JSON or msgpack, and bounded."""
+    """The bounded state of the learner, which JSON and msgpack can hold."""
 
     texts: dict[str, RatedText] = msgspec.field(default_factory=dict)  # by kind and exact key, longest untouched first
     given: dict[str, list[int]] = msgspec.field(default_factory=dict)  # per class, how often each rating was given
@@ -94,7 +94,7 @@ class RatingState(msgspec.Struct):
 
 
 class Ratings:
-    """Learns a run's ratings as they come and predicts the next. Not safe for threads: the tick loop owns it."""
+    """A learner that predicts ratings from those of the run so far. Not thread-safe: the tick loop owns it."""
 
     def __init__(self, state: RatingState | None = None) -> None:
         self.state = state or RatingState()
@@ -103,14 +103,14 @@ class Ratings:
             self._enter(key, text)
 
     def known(self, owner: str | None, entry: Entry) -> int | None:
-        """The newest rating that `owner` (None: anybody) got for exactly this text, or None."""
+        """Return the newest rating that `owner` (None: anybody) got for exactly this text, or None."""
         text = self.state.texts.get(_key(entry))
         if text is None:
             return None
         return next((rating for whose, rating in reversed(text.ratings) if owner in (None, whose)), None)
 
     def estimate(self, owner: str, entry: Entry) -> ImportanceEstimate:
-        """What the run's rater would probably say, and how far off that may be. Changes nothing."""
+        """Return the predicted rating and its expected error, without learning anything."""
         stemmed = frozenset(stems(entry.text, _MOST_WORDS))
         group = _class(owner, entry, stemmed)
         rating, error = self._expected(owner, entry, stemmed, group)
@@ -118,7 +118,7 @@ class Ratings:
         return ImportanceEstimate(rating, error * math.sqrt((real + _ERROR_COUNT) / (expected + _ERROR_COUNT)))
 
     def deserves_call(self, estimate: ImportanceEstimate, share: float) -> bool:
-        """Whether this entry is among the `share` (0 to 1) of entries whose rating is worth paying for.
+        """Return whether this entry is among the `share` (0 to 1) of entries whose rating is worth a call.
 
         Counts the entry as considered, and as called when the answer is yes. An entry must stand out among the last
         200 estimates; calls are never more than 10 above `share` of what was considered.
@@ -189,7 +189,7 @@ class Ratings:
         return shares
 
     def _nearest(self, kind: str, stemmed: frozenset[str]) -> list[tuple[float, str]]:
-        """The most similar rated texts by cosine of inverse document frequencies, best first, ties by text."""
+        """Return the most similar rated texts by cosine of inverse document frequencies, best first, ties by text."""
         total = len(self.state.texts)
         rarity = {s: self._rarity(kind, s, total) for s in sorted(stemmed)}
         overlap: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The limits that hold after every boundary, and what the streams design calls the memory configuration."""
+"""The memory configuration of a run: the limits that hold after every boundary, and the policies that enforce them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from memory.trigger import DEFAULT_TRIGGER
 
-#: How the observations of an owner are kept within bounds: streams, cells or window.
+#: The design that bounds the observations of an owner: streams, cells or window ("tokens").
 Policy = Literal["stream", "cells", "tokens"]
 
 #: What makes an agent reflect: that time has passed, that enough has happened, or whichever comes first.
@@ -18,7 +18,7 @@ _WHO_REMEMBERS = ("agent", "npc")  # scopes that a run's policy is for; places, 
 
 
 class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Spec 3, `DEFAULT_MEMORY_CONFIG`. Counts are of live entries per owner, unless they say otherwise."""
+    """The limits of a run, with the defaults of the designs. A limit counts live entries per owner unless it says more."""
 
     max_observations: int = 200  # observations, messages and summaries together
     max_reflections: int = 50
@@ -43,7 +43,7 @@ class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
     passes: int = 2  # window design: the second compresses the summary itself
 
     def policy_of(self, owner: str) -> Policy:
-        """The policy of an owner: its own, its scope's, or the run's."""
+        """Return the policy of an owner: its own, its scope's, or the run's."""
         scope = owner.partition(":")[0]
         default = self.policy if scope in _WHO_REMEMBERS else "stream"
         return self.policies.get(owner) or self.policies.get(scope) or default

@@ -1,4 +1,4 @@
-"""Who an owner is and which places there are: what a host says once, and prompts and heuristics use."""
+"""Profiles of owners and the places of the world: a host gives them once, prompts and heuristics use them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An agent's identity. Only `name` is needed; what is missing is simply not said."""
+    """An agent's identity. Only `name` is required; prompts omit empty fields."""
 
     name: str
     age: int | None = None

@@ -1,7 +1,7 @@
-"""A seal: sums over what a stream holds, kept up with each change, to find out whether a copy is still that.
+"""Seals: incremental checksums of a stream, which show whether a stored copy is still complete and unchanged.
 
-Whoever holds the stream adds and takes away what changed; whoever reads it back sums it up anew. Each sum is over
-hashes of its parts, modulo 2^128, so the order in which parts came does not count. It finds damage, not forgery.
+The holder of a stream adds and subtracts what changes; a reader computes the sums again. Each sum adds hashes of parts
+modulo 2^128, so the order of the parts does not matter. A seal detects damage, not forgery.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Seal:
         self._entries = self._archived = self._marks = 0
 
     def entry(self, entry: Entry, sign: int) -> None:
-        """Add an entry (`sign` 1), or take it away (-1)."""
+        """Add an entry (`sign` 1), or subtract it (-1)."""
         self._entries += sign * _hashed(entry.number, entry)
 
     def archived(self, number: int, record: Archived, sign: int) -> None:
-        """Add the record of an archived entry, or take it away."""
+        """Add the record of an archived entry, or subtract it."""
         self._archived += sign * _hashed(number, record)
 
     def marks(self, number: int, marks: Marks, sign: int) -> None:
-        """Add the marks of an entry, or take them away."""
+        """Add the marks of an entry, or subtract them."""
         self._marks += sign * _hashed(number, marks)
 
     def text(self, head: Head) -> str:

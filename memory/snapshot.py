@@ -1,6 +1,6 @@
-"""A stream as one JSON document: for people and tools, and for a journal's checkpoint, from which it can be replayed.
+"""Snapshots: a stream as one JSON document, for people, tools, and checkpoints of a journal, from which replay starts.
 
-No run reads it back as the truth.
+A run never loads its state from one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class StreamSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Unread(msgspec.Struct, frozen=True, kw_only=True):
-    """A snapshot whose entries were not looked at."""
+    """A snapshot whose entries are not decoded."""
 
     owner: str
     entries: list[msgspec.Raw]
@@ -33,7 +33,7 @@ class _Unread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def dump(stream: Stream) -> bytes:
-    """The stream as JSON: the same bytes for the same stream."""
+    """Return the stream as JSON: the same bytes for the same stream."""
     return msgspec.json.encode(
         StreamSnapshot(
             owner=stream.owner,
@@ -46,7 +46,7 @@ def dump(stream: Stream) -> bytes:
 
 
 def load(data: bytes) -> Stream:
-    """The stream that `dump` was given.
+    """Return the stream that `dump` encoded.
 
     Raises:
         ValueError: when the data is none.

@@ -1,7 +1,7 @@
 """An owner's memory stream in process: a cache of what Redis holds, readable as of any tick.
 
-Only `memory.apply` and the tick loop change a stream. Every change is noted in `changes`, from which the
-ledger writes exactly what changed.
+Only `memory.apply` and the tick loop change a stream. `changes` records each change, and the ledger
+writes exactly these.
 """
 
 from __future__ import annotations
@@ -74,25 +74,25 @@ class Stream:
     # -- reading ---------------------------------------------------------------------------------
 
     def live(self, *types: EntryType) -> list[Entry]:
-        """Live entries in order of number; all types unless some are named."""
+        """Return live entries in order of number, of all types unless some are named."""
         if not types:
             return list(self._live.values())
         return [e for e in self._live.values() if e.type in types]
 
     def is_live(self, number: int) -> bool:
-        """Whether the entry exists and is not archived."""
+        """Return whether the entry exists and is not archived."""
         return number in self._live
 
     def count(self, *types: EntryType) -> int:
-        """How many live entries there are of these types (all types unless some are named)."""
+        """Return the number of live entries of these types (all types unless some are named)."""
         return sum(n for t, n in self._counts.items() if not types or t in types)
 
     def observed(self) -> int:
-        """How many live entries count against the limit of observations."""
+        """Return the number of live entries that count against the limit of observations."""
         return self.count(*OBSERVED_TYPES)
 
     def as_of(self, upto: int, tick: int) -> list[Entry]:
-        """What was live at the end of `tick` among numbers up to `upto`, in order of number."""
+        """Return the entries numbered up to `upto` that were live at the end of `tick`, in order of number."""
         return list(self._iter_as_of(upto, tick))
 
     def _iter_as_of(self, upto: int, tick: int) -> Iterator[Entry]:
@@ -104,15 +104,15 @@ class Stream:
                 yield as_known(entry, tick)
 
     def between(self, start: int, end: int) -> list[Entry]:
-        """Live entries whose game time is in [start, end), in order of number."""
+        """Return live entries whose game time is in [start, end), in order of number."""
         return [e for e in self._live.values() if start <= e.minute < end]
 
     def about(self, subject: str) -> list[Entry]:
-        """Live entries that involve this owner or name, in order of number."""
+        """Return live entries that involve this owner or name, in order of number."""
         return [e for e in self._live.values() if subject in e.subjects]
 
     def stats(self) -> dict[str, int]:
-        """How many live entries there are of each type, and how many are archived, unrated and provisional."""
+        """Return the numbers of live entries by type, and of archived, unrated and provisional entries."""
         return {
             **{name: self.count(name) for name in ENTRY_TYPES},
             "archived": len(self.archived),
@@ -121,35 +121,35 @@ class Stream:
         }
 
     def is_unrated(self, number: int) -> bool:
-        """Whether the entry is live and nobody has rated it."""
+        """Return whether the entry is live and unrated."""
         return number in self._unrated
 
     def unrated(self) -> list[int]:
-        """Numbers of live entries that nobody has rated, ascending."""
+        """Return the numbers of live unrated entries, ascending."""
         return sorted(self._unrated)
 
     def provisional(self) -> list[Entry]:
-        """Live entries that a heuristic made because budget, time or the model ran out, in order of number."""
+        """Return live entries that a heuristic wrote because budget, time or model failed, in order of number."""
         return [self._live[number] for number in sorted(self._provisional)]
 
     def is_provisional(self, number: int) -> bool:
-        """Whether the entry is live and a heuristic made it in the place of a model."""
+        """Return whether the entry is live and a heuristic wrote it in place of a model."""
         return number in self._provisional
 
     def latest(self, entry_type: EntryType) -> Entry | None:
-        """The live entry of this type with the highest number."""
+        """Return the live entry of this type with the highest number."""
         for entry in reversed(self._live.values()):
             if entry.type == entry_type:
                 return entry
         return None
 
     def current_plan(self, minute: int) -> Entry | None:
-        """The newest live plan if it is still valid at game time `minute`."""
+        """Return the newest live plan if it is still valid at game time `minute`."""
         plan = self.latest("plan")
         return plan if plan is not None and plan.valid_until > minute else None
 
     def plan_items(self, plan: Entry) -> list[PlanItem]:
-        """The items of a plan with their present status."""
+        """Return the items of a plan with their current status."""
         status = self.head.plan_status
         return [
             msgspec.structs.replace(item, status=status[item.id]) if item.id in status else item for item in plan.items
@@ -193,10 +193,10 @@ class Stream:
         self._counts[entry.type] -= 1
         self._unrated.discard(number)
         self._provisional.discard(number)
-        record = next(reversed(self.archived.values()), None)  # most are archived together: one record serves them all
+        record = next(reversed(self.archived.values()), None)  # entries archived together share one record
         if record is None or record.tick != tick or record.into != into:
             record = Archived(tick, into)
-        self.archived[entry.number] = record  # and not the equal number that an effect brought: one is held already
+        self.archived[entry.number] = record  # not the equal number of the effect: the entry's own is in memory already
         if self._seal is not None:
             self._seal.archived(entry.number, record, 1)
         self.changes.archived.append(entry.number)
@@ -205,7 +205,7 @@ class Stream:
                 self.changes.head = True
 
     def wait(self, entry: Entry) -> None:
-        """Keep an entry in the head, behind those that wait there already."""
+        """Queue an entry in the head."""
         self.head.waiting.append(entry)
         self.changes.head = True
 
@@ -221,7 +221,7 @@ class Stream:
         self.changes.head = True
 
     def delete(self, numbers: Iterable[int]) -> None:
-        """Forget archived entries for good (after their retention, when no open job may read them)."""
+        """Delete archived entries permanently (after their retention, when no open job may read them)."""
         for number in numbers:
             record, marks = self.archived.pop(number), self.marks.pop(number, None)
             if record.into:
@@ -236,14 +236,14 @@ class Stream:
                     self._seal.marks(number, marks, -1)
             self.changes.deleted.append(number)
             self._vacant += 1
-        # A dict keeps the room of what has left it, and grows threefold without it: anew it takes half as much.
+        # A dict never shrinks after deletions; a copy takes half the memory.
         if self._vacant > len(self.entries) // 4:
             self.entries, self.archived, self.marks = dict(self.entries), dict(self.archived), dict(self.marks)
             self._live = dict(self._live)
             self._vacant = 0
 
     def forget_target(self, number: int) -> None:
-        """Forget into which entry an archived one went: that entry is to be removed."""
+        """Clear the archive target of an entry: the target is about to be deleted."""
         before = self.archived[number]
         self.archived[number] = Archived(before.tick)
         if self._seal is not None:
@@ -294,12 +294,12 @@ class Stream:
             self.changes.head = True
 
     def note_all(self) -> None:
-        """Note everything as changed, so that a ledger that has nothing of this stream is given all of it."""
+        """Record everything as changed, so that a ledger without this stream receives all of it."""
         self.changes = Changes(
             appended=list(self.entries), archived=sorted(self.archived), marked=set(self.marks), head=True
         )
 
     def take_changes(self) -> Changes:
-        """What changed since the last call; the note is emptied."""
+        """Return what changed since the last call, and start a new record."""
         taken, self.changes = self.changes, Changes()
         return taken

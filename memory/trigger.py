@@ -1,4 +1,4 @@
-"""When accumulated importance asks for a reflection (Generative Agents, Park et al. 2023, section 4.2).
+"""The trigger that makes an agent reflect by accumulated importance (Generative Agents, Park et al. 2023, section 4.2).
 
 A counter starts at a trigger value; each step lowers it by the importance of that step's new events (observations,
 not conversations and not thoughts); at or below zero the agent reflects at that step and the counter starts again.
@@ -14,20 +14,24 @@ DEFAULT_TRIGGER = 150  # Generative Agents' `importance_trigger_max`
 
 @dataclass(frozen=True)
 class ReflectionTrigger:
-    """The counter of one owner, as a value: `step` gives the next one."""
+    """The immutable counter of one owner; `step` returns the next."""
 
     maximum: int = DEFAULT_TRIGGER
     left: int = DEFAULT_TRIGGER
 
     @classmethod
     def fresh(cls, maximum: int) -> ReflectionTrigger:
-        """A counter that has just started. Raises ValueError unless `maximum` is positive."""
+        """Return a full counter.
+
+        Raises:
+            ValueError: when `maximum` is not positive.
+        """
         if maximum <= 0:
             raise ValueError(f"the reflection trigger must be positive, not {maximum}")
         return cls(maximum, maximum)
 
     def step(self, importances: Iterable[int]) -> tuple[ReflectionTrigger, bool]:
-        """The counter after one step's new events, and whether the owner reflects at this step.
+        """Return the counter after the new events of one step, and whether the owner reflects at this step.
 
         All events of a step count together, whatever their order; what exceeds the trigger is not carried over.
         """

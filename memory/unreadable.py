@@ -1,7 +1,7 @@
-"""Entries, heads and marks with values that these cannot have, such as a type of a host's own invention.
+"""Unreadable values: entries, heads and marks with values outside their types, such as an invented entry type.
 
-Kinds of a host's own could write them before what kinds make was checked. Who reads a run leaves them out and is told;
-only what rebuilds a run from its journal holds them, as the host did that wrote them.
+Custom kinds could write them before the loop checked the effects of kinds. Readers of a run leave them out and report
+them; only a replay of the journal holds them, as the host did that wrote them.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from memory.stream import Stream
 _ENTRY = msgspec.json.Decoder(Entry)
 _HEAD = msgspec.json.Decoder(Head)
 _MARKS = msgspec.json.Decoder(Marks)
-_LOOSE = ("counters", "plan_status")  # what effects of a kind put into a head one by one
+_LOOSE = ("counters", "plan_status")  # the fields of a head whose values effects set one by one
 _STATUSES = frozenset(get_args(PlanStatus))
 _EFFECTS: dict[Any, Any] = {struct.__struct_config__.tag: struct for struct in get_args(Effect) if struct is not Append}
-_GIVEN = ("number", "tick", "rated")  # by the host, not by a kind
+_GIVEN = ("number", "tick", "rated")  # set by the host, not by a kind
 _SAID = 200  # characters of a reason
 
 
 class UnreadableItem(PlanItem, frozen=True, kw_only=True, omit_defaults=True):
-    """An item of a plan with at least one value that an item cannot have."""
+    """A plan item with at least one invalid value."""
 
 
 class UnreadableEntry(Entry, frozen=True, kw_only=True, omit_defaults=True):
-    """An entry with at least one value that an entry cannot have."""
+    """An entry with at least one invalid value."""
 
 
 class LeftOut(NamedTuple):
@@ -46,7 +46,7 @@ class LeftOut(NamedTuple):
 
 
 def read_entry(raw: bytes | msgspec.Raw) -> Entry:
-    """Return an entry from its JSON; an `UnreadableEntry` where only values that a kind gives are wrong.
+    """Return an entry from its JSON; an `UnreadableEntry` when only values that a kind sets are wrong.
 
     Raises:
         ValueError: when it is no entry at all.
@@ -58,10 +58,10 @@ def read_entry(raw: bytes | msgspec.Raw) -> Entry:
 
 
 def as_it_is(fields: Any, error: msgspec.ValidationError) -> UnreadableEntry:
-    """Return an entry with the values that it was given, whatever they are.
+    """Return an entry with its stored values, valid or not.
 
     Args:
-        error: what reading it as an ordinary one said; raised again where the fields are not those of an entry.
+        error: the error of the strict decoder; raised again when the fields are not those of an entry.
 
     Raises:
         ValueError: when they are not.
@@ -98,7 +98,7 @@ def unreadable(streams: Iterable[Stream]) -> Iterator[LeftOut]:
 
 
 def leave_out(stream: Stream, numbers: Iterable[int], tick: int) -> None:
-    """Remove entries from a stream, for good; with number 0 the values of its head and marks that cannot be read."""
+    """Delete entries from a stream; number 0 stands for the unreadable values of its head and marks."""
     gone = set(numbers)
     if 0 in gone:
         _mend(stream)
@@ -113,7 +113,7 @@ def leave_out(stream: Stream, numbers: Iterable[int], tick: int) -> None:
 
 
 def read_head(raw: bytes | msgspec.Raw) -> Head:
-    """Return a head from its JSON, with the values that it has: only its counters and statuses may be wrong.
+    """Return a head from its JSON; its counters and plan statuses may have wrong values.
 
     Raises:
         ValueError: when it is no head at all.
@@ -129,7 +129,7 @@ def read_head(raw: bytes | msgspec.Raw) -> Head:
 
 
 def read_marks(raw: bytes | msgspec.Raw) -> Marks:
-    """Return marks from their JSON, with the values that they have.
+    """Return marks from their JSON; any of them may have a wrong value.
 
     Raises:
         ValueError: when they are no marks at all.
@@ -144,10 +144,10 @@ def read_marks(raw: bytes | msgspec.Raw) -> Marks:
 
 
 def effect_as_it_is(fields: Any, error: msgspec.ValidationError) -> Effect:
-    """Return an effect that is no `Append` with the values that it was given.
+    """Return an effect other than `Append` with its stored values, valid or not.
 
     Args:
-        error: what reading it as an ordinary one said; raised again where the fields are not those of an effect.
+        error: the error of the strict decoder; raised again when the fields are not those of an effect.
 
     Raises:
         ValueError: when they are not.
@@ -172,7 +172,7 @@ def _object(raw: bytes | msgspec.Raw, error: msgspec.ValidationError) -> dict[st
 
 
 def _mend(stream: Stream) -> None:
-    """Remove from head and marks the values that they cannot have, for good."""
+    """Delete the unreadable values of head and marks."""
     head = stream.head
     for name, why in (("counters", _wrong_counters(head)), ("plan_status", _wrong_statuses(head))):
         for key in why:

@@ -1,12 +1,12 @@
 """FIFO cells: an owner holds K memories word for word; the oldest goes into its long-term summary.
 
-Spec 1 asks a model for the summary within the tick. Here that is a job. Until it is applied, memory K+1 and what comes
-after it wait, in order, in the head of the stream; applied, as many cells are archived as memories are let in. At most
-2 × K memories wait: K for the job that is open, K for those that arrive meanwhile. What would come on top of that does
-not wait for a model: under `on_failure="heuristic"` the boundary itself tells the oldest in the summary, under
-"unchanged" the newest are forgotten, with a warning.
+The cells design calls a model for the summary within the tick. Here that call is a job. Until the boundary applies it,
+memory K+1 and later ones wait, in order, in the head of the stream; then the boundary archives as many cells as it
+appends memories. At most 2 × K memories wait: K for the open job, K for those that arrive in the meantime. Memories
+beyond that do not wait for a model: with `on_failure="heuristic"` the boundary itself writes the oldest into the
+summary, with "unchanged" it drops the newest and warns.
 
-Reflections and plans are no cells: their own limits hold.
+Reflections and plans are not cells; they have limits of their own.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from memory.limits import MemoryLimits
 from memory.stream import Stream
 from memory.summaries.long_term import cut_oldest, fold, format_entries
 
-SUMMARY_TOKENS = 250  # of a summary that is made without a model
+SUMMARY_TOKENS = 250  # size of a summary that is written without a model
 
 
 def cells(stream: Stream) -> list[Entry]:
-    """The cells, newest first."""
+    """Return the cells, newest first."""
     return stream.live(*OBSERVED_TYPES)[::-1]
 
 
 def has_space(stream: Stream, limits: MemoryLimits) -> bool:
-    """Whether a memory can become a cell at once: fewer than K are taken, and none waits before it."""
+    """Return whether a memory can become a cell at once: fewer than K are taken, and none waits before it."""
     return stream.observed() < limits.cells and not stream.head.waiting
 
 
@@ -47,20 +47,20 @@ def receive(stream: Stream, entry: Entry, limits: MemoryLimits, tick: int) -> bo
 
 
 def most_waiting(limits: MemoryLimits) -> int:
-    """How many memories may wait."""
+    """Return the number of memories that may wait."""
     return 2 * limits.cells
 
 
 def surplus_cells(stream: Stream, limits: MemoryLimits) -> list[Entry]:
-    """The cells that must go into the summary for those that wait, oldest first: one for each, at most K."""
+    """Return the cells that must make room for waiting memories, oldest first: one for each, at most K."""
     wanted = min(len(stream.head.waiting), limits.cells)
     return cells(stream)[::-1][:wanted]
 
 
 def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> tuple[Effect, ...]:
-    """What the boundary itself does so that at most K cells are taken and at most 2 × K memories wait.
+    """Return the effects by which the boundary keeps at most K cells taken and at most 2 × K memories waiting.
 
-    Memories that wait are let in where cells have become free by other ways than a summary.
+    Waiting memories are appended when cells have become free other than by a summary.
     """
     waiting, taken = len(stream.head.waiting), stream.observed()
     free = min(waiting, max(0, limits.cells - taken))
@@ -74,13 +74,13 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
 
 
 def update_summary(summary: str, gone: Sequence[Entry], names: Mapping[str, str]) -> str:
-    """The summary with the cells that are gone told in it, without a model."""
+    """Return the summary extended by the archived cells, without a model."""
     text = fold(summary, gone, names, SUMMARY_TOKENS)
     return text or cut_oldest(f"{summary} {format_entries(gone, names)}".strip(), SUMMARY_TOKENS)
 
 
 def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], count: int) -> tuple[Effect, ...]:
-    """Append the oldest `count` that wait and tell as many of the oldest in the summary, without a model."""
+    """Return effects that append the oldest `count` waiting memories and write surplus cells into the summary."""
     head, owner = stream.head, stream.owner
     arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting[:count], start=1)]
     all_cells = [(entry.number, entry) for entry in reversed(cells(stream))] + arriving

@@ -1,10 +1,10 @@
-"""Keeping a stream within its limits: what a pruning takes, and what the boundary itself cuts (streams, task 10).
+"""Compaction: the entries that pruning archives, and the hard limits that the boundary enforces (streams, task 10).
 
-Owners with cells (`memory.policies.cells`) or a token window (`memory.policies.window`) keep their observations in
-another way; of these only reflections and plans are dealt with here.
+Cells (`memory.policies.cells`) and the token window (`memory.policies.window`) bound the observations of their owners;
+for these owners this module handles only reflections and plans.
 
-Nothing whose importance is at or above the threshold is archived without a summary that rests on it. Entries that
-are not rated yet count as ordinary (importance 3).
+An entry whose importance reaches the threshold is archived only into a summary that names it as evidence. Unrated
+entries count as ordinary (importance 3).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_SUBJECTS = 12  # of a summary: what stands for other summaries would name w
 
 @dataclass(frozen=True)
 class Cut:
-    """What a pruning takes. Numbers ascending; no number occurs twice."""
+    """The entries that pruning takes: numbers ascend, none occurs twice."""
 
     routine: tuple[int, ...] = ()  # unimportant observations: into one summary by place
     talks: tuple[tuple[int, ...], ...] = ()  # each into a summary of its own
@@ -43,28 +43,28 @@ class Cut:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Every number taken, ascending."""
+        """Return all numbers, ascending."""
         talks = (n for talk in self.talks for n in talk)
         return tuple(sorted([*self.routine, *talks, *self.reflections, *self.plans]))
 
 
 def rating(entry: Entry) -> int:
-    """The entry's importance, 1 to 10."""
+    """Return the entry's importance, 1 to 10; that of an ordinary event while it is unrated."""
     return entry.importance or ORDINARY
 
 
 def keeping_score(entry: Entry, minute: int) -> float:
-    """Spec 3, task 10: 0.7 × importance + 0.3 × recency × 10."""
+    """Return 0.7 × importance + 0.3 × recency × 10 (streams design, task 10)."""
     return 0.7 * rating(entry) + 0.3 * 10 * recency(entry.minute, minute)
 
 
 def deserves_summary(size: int, importance: float, limits: MemoryLimits) -> bool:
-    """Spec 3, task 10: a conversation long enough, and very long or valuable, is worth a model."""
+    """Return whether a conversation is long enough for a model, and very long or valuable (streams design, task 10)."""
     return size >= limits.summary_threshold and (size >= 2 * limits.summary_threshold or importance >= 6)
 
 
 def choose(owner: str, entries: Sequence[Entry], limits: MemoryLimits, minute: int, busy: Collection[int] = ()) -> Cut:
-    """What a pruning of these live entries takes; `busy` entries are left alone (open jobs read them)."""
+    """Return what pruning takes of these live entries; it skips `busy` entries, which open jobs read."""
     free = [e for e in entries if e.number not in busy]
     streams = limits.policy_of(owner) == "stream"
     settled: dict[tuple[tuple[str, ...], int], list[int]] = {}  # by participants and day
@@ -83,7 +83,7 @@ def choose(owner: str, entries: Sequence[Entry], limits: MemoryLimits, minute: i
 def carry_out(
     owner: str, cut: Cut, entries: Iterable[Entry], limits: MemoryLimits, names: Mapping[str, str]
 ) -> tuple[Effect, ...]:
-    """The effects of a cut. Numbers that are not among `entries` any more are left out."""
+    """Return the effects of a cut, without numbers that are no longer among `entries`."""
     by_number = {e.number: e for e in entries}
 
     def present(numbers: Iterable[int]) -> list[Entry]:
@@ -104,11 +104,11 @@ def carry_out(
 def enforce_limits(
     stream: Stream, limits: MemoryLimits, minute: int, names: Mapping[str, str] | None = None
 ) -> tuple[Effect, ...]:
-    """What the boundary itself cuts where a hard limit is passed; empty when all hold.
+    """Return the effects by which the boundary enforces exceeded hard limits; none when all limits hold.
 
-    Applied to the stream as it is, the limits hold afterwards, whatever it contains. It cuts about 5% below the
-    limit, so that it does not run every tick: the lowest-scored unimportant observations first; where these do not
-    suffice, the oldest important ones go into one summary.
+    After these effects the limits hold for any stream. They cut to about 5% below the limit, so that they are not
+    needed every tick: the unimportant observations with the lowest scores first, then the oldest important ones, which
+    go into one summary.
     """
     names = names or {}
     owner, effects = stream.owner, list[Effect]()
@@ -129,7 +129,7 @@ def enforce_limits(
 
 
 def by_place(entries: Sequence[Entry], names: Mapping[str, str]) -> str:
-    """Spec 3, task 9: routine events told place by place, in the order in which the places were first seen."""
+    """Return routine events grouped by place, in the order of each place's first event (streams design, task 9)."""
     places: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         places.setdefault(entry.location, []).append(entry)
@@ -165,13 +165,13 @@ def _routine(free: Sequence[Entry], observed: int, limits: MemoryLimits, minute:
 
 
 def _surplus(entries: Iterable[Entry], entry_type: EntryType, limit: int, more: int = 0) -> list[Entry]:
-    """The oldest entries of a type whose removal brings it a little below its limit; none if it is within."""
+    """Return the oldest entries of a type above its limit, enough to bring it a little below; none within the limit."""
     found = sorted((e for e in entries if e.type == entry_type), key=lambda e: (e.minute, e.number))
     return found[: len(found) - _below(limit) + more] if len(found) > limit else []
 
 
 def _surplus_reflections(entries: Iterable[Entry], limits: MemoryLimits) -> list[Entry]:
-    """The reflections to cut: one more where important ones among them leave a reflection in their place."""
+    """Return the reflections to cut: one more when important ones among them are replaced by a reflection."""
     entries = list(entries)
     surplus = _surplus(entries, "reflection", limits.max_reflections)
     if any(rating(e) >= limits.importance_threshold for e in surplus):
@@ -199,7 +199,7 @@ def _cut_observed(
 def _cut_reflections(
     owner: str, surplus: Sequence[Entry], limits: MemoryLimits, names: Mapping[str, str]
 ) -> list[Effect]:
-    """Archive reflections; the important ones among them go into one."""
+    """Return effects that archive reflections, the important ones into one new reflection."""
     important = [e for e in surplus if rating(e) >= limits.importance_threshold]
     rest = tuple(e.number for e in surplus if rating(e) < limits.importance_threshold)
     effects: list[Effect] = [Archive(owner=owner, numbers=rest)] if rest else []
@@ -248,6 +248,6 @@ def summary_entry(group: Sequence[Entry], text: str, importance: int, entry_type
 
 
 def _common(values: Iterable[str]) -> str:
-    """The one value that all share, or none."""
+    """Return the value that all share, or "" if they differ."""
     found = set(values)
     return found.pop() if len(found) == 1 else ""

@@ -5,12 +5,12 @@
     total > limit             ──► the boundary: both, without a model; then the summary's oldest part is cut, with a
                                   warning; then fewer than 3 entries are kept; last, the character is cut down
 
-The first two are jobs of a model (`tasks.long_term`). The last holds after every boundary, however low the limit and
-whatever a model answered. The 80% leave room for what arrives while the model writes. Spec 4 looks at the buffer alone;
-once the summary has grown, the total would then be at the limit before the buffer is at 80% of it, and the boundary
-would always be first. Each owner is on its own.
+The first two are jobs of a model (`tasks.long_term`). The last holds after every boundary, for any limit and any answer
+of a model. The 80% leave room for entries that arrive while the model writes. The window design looks at the buffer
+alone; with a long summary the total would then reach the limit before the buffer reaches 80% of it, and the boundary
+would always act first. Each owner is handled separately.
 
-The buffer is what was observed, heard or summarised; reflections and plans have limits of their own.
+The buffer holds observations, messages and summaries; reflections and plans have limits of their own.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from memory.summaries.long_term import (
     tokens_of_words,
 )
 
-PASSES = "compression_passes"  # counter of the head: how often was compressed since the buffer was last full
-MOST_SUMMARY = 600  # tokens: what a model can be shown, and told to compress again
-_WORTHWHILE = 0.1  # share of the limit that entries must have to be compressed because of the total
-_LEAST_SUMMARY = 0.1  # share of the limit that a summary gets even where the entries kept take all that is aimed at
+PASSES = "compression_passes"  # counter of the head: compressions since the buffer was last full
+MOST_SUMMARY = 600  # tokens that fit into a prompt when the summary is compressed again
+_WORTHWHILE = 0.1  # least share of the limit at which entries are compressed because of the total
+_LEAST_SUMMARY = 0.1  # share of the limit that a summary gets even when the kept entries take all of the target
 
 
 def buffer(entries: Iterable[Entry]) -> list[Entry]:
-    """Of live entries those that make up the buffer, in order of number."""
+    """Return the entries of the buffer among live entries, in order of number."""
     return [entry for entry in entries if entry.type in OBSERVED_TYPES]
 
 
 def buffer_tokens(entries: Iterable[Entry]) -> int:
-    """Tokens of the buffer."""
+    """Return the tokens of the buffer."""
     return tokens_of_words(sum(count_words(entry.text) for entry in buffer(entries)))
 
 
 def format_character(character: Character) -> str:
-    """What is known of an owner, in words; empty where nothing is."""
+    """Return the character facts of an owner as text, a line for each field that is not empty."""
     bonds = [f"{name} ({words})" for name, words in sorted(character.relationships.items())]
     parts = (
         ("Objectives", character.objectives), ("Relationships", bonds),
@@ -58,7 +58,7 @@ def format_character(character: Character) -> str:
 
 
 def total_tokens(stream: Stream) -> int:
-    """Tokens of an owner's whole context: long-term summary, buffer and character."""
+    """Return the tokens of an owner's context: long-term summary, buffer and character."""
     head = stream.head
     return _total(head.summary, stream.live(), head.character)
 
@@ -68,22 +68,22 @@ def _total(summary: str, entries: Iterable[Entry], character: Character) -> int:
 
 
 def is_over_limit(stream: Stream, limits: MemoryLimits) -> bool:
-    """Whether the total is above the limit."""
+    """Return whether the total is above the limit."""
     return total_tokens(stream) > limits.token_limit
 
 
 def compression_threshold(limits: MemoryLimits) -> int:
-    """The tokens at which compression begins."""
+    """Return the tokens at which compression begins."""
     return int(limits.token_limit * limits.compress_at)
 
 
 def is_near_limit(stream: Stream, limits: MemoryLimits) -> bool:
-    """Whether the buffer has come to the share of the limit at which it is compressed."""
+    """Return whether the buffer has reached the share of the limit at which it is compressed."""
     return buffer_tokens(stream.live()) >= compression_threshold(limits)
 
 
 def to_compress(stream: Stream, limits: MemoryLimits) -> list[Entry]:
-    """The entries that are due to be told in the summary; none while there is room."""
+    """Return the entries that are due to go into the summary; none while there is room."""
     found = compressible(stream.live(), limits)
     if is_near_limit(stream, limits):
         return found
@@ -92,13 +92,13 @@ def to_compress(stream: Stream, limits: MemoryLimits) -> list[Entry]:
 
 
 def compressible(entries: Iterable[Entry], limits: MemoryLimits) -> list[Entry]:
-    """The part of the buffer that may be compressed: all but the newest `retain` entries."""
+    """Return the part of the buffer that may be compressed: all but the newest `retain` entries."""
     found = buffer(entries)
     return found[: max(0, len(found) - limits.retain)]
 
 
 def summary_room(kept: Iterable[Entry], character: Character, limits: MemoryLimits) -> int:
-    """Tokens that a summary may take beside the entries that are kept, so that the total is what is aimed at."""
+    """Return the tokens that a summary may take beside the kept entries, so that the total meets its target."""
     beside = _total("", kept, character)
     aim = max(int(limits.token_limit * limits.compress_to) - beside, int(limits.token_limit * _LEAST_SUMMARY))
     return max(0, min(aim, limits.token_limit - beside, MOST_SUMMARY))
@@ -107,10 +107,10 @@ def summary_room(kept: Iterable[Entry], character: Character, limits: MemoryLimi
 def compress_summary(
     summary: str, leaving: Sequence[Entry], names: Mapping[str, str], room: int, *, passes: int = 2
 ) -> tuple[str, int]:
-    """A summary in `room` tokens, without a model, and how many tokens had to be cut off it.
+    """Return a summary of at most `room` tokens, written without a model, and the number of tokens cut off it.
 
-    Entries that leave the buffer are told in it (the first pass); where none leave, the summary itself is compressed
-    (the second, if so many are allowed). Where not one sentence fits, the oldest part is cut.
+    It covers the entries that leave the buffer (the first pass); when none leave, the summary itself is compressed (the
+    second pass, if `passes` allows it). When not one sentence fits, its oldest part is cut.
     """
     if not leaving and passes < 2:
         return summary, 0
@@ -123,7 +123,7 @@ def compress_summary(
 
 
 def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> tuple[Effect, ...]:
-    """What the boundary itself does so that the total is within the limit; nothing where it is."""
+    """Return the effects by which the boundary brings the total within the limit; none when it is."""
     if not is_over_limit(stream, limits):
         return ()
     head, owner, effects = stream.head, stream.owner, list[Effect]()
@@ -149,7 +149,7 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
 
 
 def _retained(live: Sequence[Entry], character: Character, limits: MemoryLimits) -> int:
-    """How many of the newest entries can be kept: `retain`, or fewer where these leave a summary no room."""
+    """Return the number of newest entries to keep: `retain`, or fewer when these leave no room for a summary."""
     most = limits.token_limit - int(limits.token_limit * _LEAST_SUMMARY)
     for count in range(min(limits.retain, len(live)), 0, -1):
         if _total("", live[len(live) - count :], character) <= most:
@@ -158,7 +158,7 @@ def _retained(live: Sequence[Entry], character: Character, limits: MemoryLimits)
 
 
 def fitting_character(character: Character, room: int) -> Character:
-    """The character in at most `room` tokens: objectives first, then relationships, names, inventory."""
+    """Return the character in at most `room` tokens: objectives first, then relationships, names, inventory."""
     if estimate_tokens(format_character(character)) <= room:
         return character
     parts = ("objectives", "relationships", "names", "inventory")
@@ -177,7 +177,7 @@ def _values(character: Character, part: str) -> list[Any]:
 
 
 def _of(items: Sequence[tuple[str, Any]]) -> Character:
-    """The character that these (field, value) make up."""
+    """Return the character of these pairs of field and value."""
     values: dict[str, list[Any]] = {}
     for part, value in items:
         values.setdefault(part, []).append(value)

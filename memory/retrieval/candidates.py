@@ -1,4 +1,4 @@
-"""What a retrieval looks for, and the entries it chooses from with what several measures need of them."""
+"""The query of a retrieval, and its candidates with the values that several measures share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Field = Literal["text", "subjects", "keywords", "tags"]
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What is looked for. Filters left empty let everything pass.
+    """A query. An empty filter lets every entry pass.
 
     `similarity` is the hook for embeddings: a host that has vectors gives, by entry number, how similar each entry
     is to the query (higher is nearer; any scale). Without it nothing changes.
@@ -35,7 +35,7 @@ class Query:
     similarity: Mapping[int, float] = field(default_factory=dict)
 
     def admits(self, entry: Entry) -> bool:
-        """Whether an entry passes the filters."""
+        """Return whether an entry passes the filters."""
         return (
             (not self.types or entry.type in self.types)
             and (not self.subjects or any(subject in self.subjects for subject in entry.subjects))
@@ -83,18 +83,18 @@ class Candidates:
 
     @cached_property
     def relevance_to_best(self) -> list[float]:
-        """Relevance with the best match as 1."""
+        """Return the relevance of each entry, scaled so that the best match is 1."""
         best = max(self.relevance, default=0.0) or 1.0
         return [value / best for value in self.relevance]
 
     @cached_property
     def keywords(self) -> list[str]:
-        """The query's terms, or else the keywords of its text (streams design)."""
+        """Return the query's terms, or else the keywords of its text (streams design)."""
         return list(self.query.terms) or extract_keywords(self.query.text)
 
     @cached_property
     def texts(self) -> list[str]:
-        """Each entry's text as a key for exact repeats."""
+        """Return each entry's text as a key for exact repeats."""
         return [normal(entry.text) for entry in self.entries]
 
     def _document(self, entry: Entry) -> str:
@@ -110,17 +110,17 @@ class Candidates:
 
 
 def order(entry: Entry) -> tuple[int, int, str]:
-    """A total order of entries: number, then (for those not appended yet) time and text."""
+    """Return the sort key of an entry: number, then (for entries not appended yet) time and text."""
     return entry.number, entry.minute, entry.text
 
 
 def importance(entry: Entry) -> int:
-    """The entry's rating, or that of an ordinary event while it has none."""
+    """Return the entry's rating, or that of an ordinary event while it has none."""
     return entry.importance or ORDINARY
 
 
 def display_name(subject: str) -> str:
-    """The name in a subject: "isabella" of "agent:isabella"."""
+    """Return the name in a subject: "isabella" of "agent:isabella"."""
     return subject.rpartition(":")[2]
 
 

@@ -29,7 +29,7 @@ _TIME_WORDS = frozenset(_WORDS_OF_TIME.split())
 
 
 def neighbours(candidates: Candidates) -> list[float]:
-    """Relevance of the lines around each line of its scene, by `NEAR` and `ANSWER`; may exceed 1."""
+    """Return the relevance of the lines around each line of its scene, by `NEAR` and `ANSWER`; may exceed 1."""
     values = [0.0] * len(candidates.entries)
     for lines in _scenes(candidates).values():
         own = [candidates.relevance_to_best[i] for i in lines]
@@ -45,7 +45,7 @@ def neighbours(candidates: Candidates) -> list[float]:
 
 
 def scene(candidates: Candidates) -> list[float]:
-    """Relevance of the whole scene of each line: the mean of its best lines."""
+    """Return the relevance of the scene of each line: the mean of its best lines."""
     values = [0.0] * len(candidates.entries)
     for lines in _scenes(candidates).values():
         best = sorted((candidates.relevance_to_best[i] for i in lines), reverse=True)[:SCENE_BEST]
@@ -55,7 +55,7 @@ def scene(candidates: Candidates) -> list[float]:
 
 
 def speaker(candidates: Candidates) -> list[float]:
-    """1 for the lines of the one speaker whom the query names; 0 for all if it names none or several."""
+    """Return 1 for the lines of the one speaker whom the query names; 0 for all if it names none or several."""
     named = set(words(candidates.query.text))
     speakers = {e.subjects[0] for e in candidates.entries if e.subjects}
     meant = {s for s in speakers if named.intersection(words(display_name(s)))}
@@ -65,24 +65,24 @@ def speaker(candidates: Candidates) -> list[float]:
 
 
 def statement(candidates: Candidates) -> list[float]:
-    """1 for lines that do not end as a question: who asks does not yet tell."""
+    """Return 1 for lines that do not end as a question: a question carries no answer."""
     return [0.0 if asks(e) else 1.0 for e in candidates.entries]
 
 
 def tells_when(candidates: Candidates) -> list[float]:
-    """If the query asks when: 1 for the lines with a number or a word of time."""
+    """Return 1 for lines with a number or a word of time if the query asks when, otherwise 0."""
     if not _ASKS_WHEN.match(candidates.query.text.casefold().lstrip()):
         return [0.0] * len(candidates.entries)
     return [1.0 if any(w in _TIME_WORDS or w.isdigit() for w in words(e.text)) else 0.0 for e in candidates.entries]
 
 
 def asks(entry: Entry) -> bool:
-    """Whether the line ends with a question mark (of any script)."""
+    """Return whether the line ends with a question mark (of any script)."""
     return entry.text.rstrip().endswith(("?", "？", "؟"))
 
 
 def _scenes(candidates: Candidates) -> dict[str, list[int]]:
-    """Indices of the candidates of each scene, in order of number."""
+    """Return the indices of the candidates of each scene, in order of number."""
     scenes: dict[str, list[int]] = {}
     for index, entry in enumerate(candidates.entries):
         if entry.source_id:

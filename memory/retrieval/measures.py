@@ -18,18 +18,18 @@ from memory.retrieval.scoring import (
 
 
 def half_life_recency(candidates: Candidates) -> list[float]:
-    """Spec 3, task 3: exponential decay with the half-life of the entry's type."""
+    """Return exponential decay with the half-life of the entry's type (streams design, task 3)."""
     now = candidates.query.minute
     return [recency(e.minute, now, HALF_LIFE[e.type]) for e in candidates.entries]
 
 
 def plain_importance(candidates: Candidates) -> list[float]:
-    """Spec 3, task 3: importance 1 to 10 as 0 to 1."""
+    """Return importance 1 to 10 as 0 to 1 (streams design, task 3)."""
     return [normal_importance(importance(e)) for e in candidates.entries]
 
 
 def keyword_overlap(candidates: Candidates) -> list[float]:
-    """Spec 3, task 5: Jaccard overlap of keywords; an entry without keywords of its own has those of its text."""
+    """Return the Jaccard overlap of keywords, which default to those of the entry's text (streams design, task 5)."""
     terms = candidates.keywords
     return [keyword_relevance(e.keywords or _keywords(e.text), terms) for e in candidates.entries]
 
@@ -40,28 +40,28 @@ def _keywords(text: str) -> tuple[str, ...]:
 
 
 def scaled_recency(candidates: Candidates) -> list[float]:
-    """How young each entry is among the candidates, by the logarithm of its age: youngest 1, oldest 0."""
+    """Return how recent each entry is among the candidates, by the logarithm of its age: newest 1, oldest 0."""
     now = candidates.query.minute
     return scaled([-log_age(e.minute, now) for e in candidates.entries])
 
 
 def scaled_importance(candidates: Candidates) -> list[float]:
-    """Importance among the candidates: highest 1, lowest 0. Raters differ in the part of the scale they use."""
+    """Return importance among the candidates: highest 1, lowest 0. Raters use different parts of the scale."""
     return scaled([importance(e) for e in candidates.entries])
 
 
 def relevance(candidates: Candidates) -> list[float]:
-    """How well the words match, by BM25 with stemming: about 0 to 1 (see `Candidates.relevance`)."""
+    """Return how well the words match, by BM25 with stemming: about 0 to 1 (see `Candidates.relevance`)."""
     return candidates.relevance
 
 
 def relevance_to_best(candidates: Candidates) -> list[float]:
-    """The same with the best match as 1."""
+    """Return the relevance scaled so that the best match is 1."""
     return candidates.relevance_to_best
 
 
 def support(candidates: Candidates) -> list[float]:
-    """How much an entry is the evidence of relevant ones: the sum of the relevance of those that rest on it, scaled.
+    """Return how strongly each entry supports relevant ones: the scaled relevance of the entries that cite it.
 
     What a reflection was drawn from matters for whatever that reflection matters for. Repeats of a text share it.
     """
@@ -75,7 +75,7 @@ def support(candidates: Candidates) -> list[float]:
 
 
 def similarity(candidates: Candidates) -> list[float]:
-    """The host's similarities, scaled; entries without one, or with one that is not finite, count as the least."""
+    """Return the host's similarities, scaled; a missing or non-finite one counts as the least."""
     given = candidates.query.similarity
     known = {n: value for n, value in given.items() if math.isfinite(value)}
     least = min((known[e.number] for e in candidates.entries if e.number in known), default=0.0)

@@ -65,7 +65,7 @@ class Scored:
     parts: tuple[Part, ...]
 
 
-#: Spec 3, tasks 3 to 6, with its default weights.
+#: The formula of the streams design (tasks 3 to 6), with its default weights.
 SPEC = RetrievalProfile(
     name="spec",
     components=(
@@ -105,7 +105,7 @@ DIALOGUE = RetrievalProfile(
 
 
 def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile = DEFAULT) -> list[Scored]:
-    """The `query.limit` best entries, best first: exactly that many, or all that pass the filters if fewer do.
+    """Return the `query.limit` best entries, best first: exactly that many, or all that pass the filters if fewer do.
 
     With a `distinct` profile "all" means all different texts.
     """
@@ -132,7 +132,7 @@ def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile =
 
 
 def _diverse(ranked: list[int], scores: list[float], candidates: Candidates, diversity: float) -> list[int]:
-    """Maximal marginal relevance: greedily the best of (1 - d) × scaled score - d × greatest overlap with a chosen."""
+    """Return the ranking by maximal marginal relevance: (1 - d) × scaled score - d × greatest overlap with a chosen."""
     if not ranked:
         return ranked
     best, worst = scores[ranked[0]], scores[ranked[-1]]
@@ -153,7 +153,7 @@ def _diverse(ranked: list[int], scores: list[float], candidates: Candidates, div
 
 
 def _first_of_each(ranked: list[int], texts: list[str]) -> list[int]:
-    """The best ranked entry of every text."""
+    """Return the best ranked entry of each text."""
     best: dict[str, int] = {}
     for index in ranked:
         best.setdefault(texts[index], index)

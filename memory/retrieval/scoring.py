@@ -23,23 +23,23 @@ ORDINARY = 3
 
 
 def recency(minute: int, now: int, half_life: float = 360) -> float:
-    """0.5^(age / half_life), in (0, 1]; 1 for what is not in the past. All in game minutes."""
+    """Return 0.5^(age / half_life), in (0, 1]; 1 for a time that is not in the past. All in game minutes."""
     age = now - minute
     return 1.0 if age <= 0 else math.pow(0.5, age / half_life)
 
 
 def log_age(minute: int, now: int) -> float:
-    """ln(1 + age in game minutes): tells minutes apart when young and only days when old, unlike a half-life."""
+    """Return ln(1 + age in game minutes), which separates minutes among new entries, only days among old ones."""
     return math.log1p(max(0, now - minute))
 
 
 def normal_importance(importance: float) -> float:
-    """(importance - 1) / 9, held within 0 and 1."""
+    """Return (importance - 1) / 9, clamped to [0, 1]."""
     return max(0.0, min(1.0, (importance - 1) / 9))
 
 
 def keyword_relevance(keywords: Iterable[str], terms: Iterable[str]) -> float:
-    """Jaccard overlap of two sets of words, case-folded, in [0, 1]; 0 when either is empty."""
+    """Return the Jaccard overlap of two sets of words, case-folded, in [0, 1]; 0 when either is empty."""
     memory, query = {k.casefold() for k in keywords}, {t.casefold() for t in terms}
     if not memory or not query:
         return 0.0
@@ -48,7 +48,7 @@ def keyword_relevance(keywords: Iterable[str], terms: Iterable[str]) -> float:
 
 
 def scaled(values: Sequence[float]) -> list[float]:
-    """Min-max scaling to [0, 1]. Equal values tell nothing apart: all become 0, never NaN."""
+    """Return the values scaled to [0, 1] by minimum and maximum. Equal values become 0, never NaN."""
     if not values:
         return []
     low, high = min(values), max(values)
@@ -65,8 +65,8 @@ def bm25(
     b: float = 0.75,
     coverage: float = 0.0,
 ) -> list[float]:
-    """BM25 of each document (a count per term) for the query's terms and their weights, as a share of what a document
-    of mean length that holds every term once would score; 0 where no term occurs.
+    """Return BM25 of each document (a count per term) for the query's terms and their weights, as a share of the score of
+    a document of mean length that holds every term once; 0 where no term occurs.
 
     The share makes scores of different queries comparable; within a query the order is that of BM25. `coverage` in
     [0, 1] is how much of a document's score depends on the share of the query's weighted idf that it holds at all:
@@ -75,7 +75,7 @@ def bm25(
     count = len(documents)
     found = {term: sum(term in document for document in documents) for term in terms}
     weights = {t: wanted * math.log(1 + (count - found[t] + 0.5) / (found[t] + 0.5)) for t, wanted in terms.items()}
-    whole = sum(weights.values())
+    total = sum(weights.values())
     lengths = [sum(document.values()) for document in documents]
     mean = sum(lengths) / count if count else 0.0
     scores = []
@@ -86,5 +86,5 @@ def bm25(
             if times:
                 score += weight * times * (k1 + 1) / (times + k1 * (1 - b + b * length / mean))
                 held += weight
-        scores.append(score / whole * (1 - coverage + coverage * held / whole) if score else 0.0)
+        scores.append(score / total * (1 - coverage + coverage * held / total) if score else 0.0)
     return scores
