@@ -29,7 +29,7 @@ def recency(minute: int, now: int, half_life: float = 360) -> float:
 
 
 def log_age(minute: int, now: int) -> float:
-    """Return ln(1 + age in game minutes), which separates minutes among new entries, only days among old ones."""
+    """Return ln(1 + age in game minutes), which separates minutes when young, only days when old."""
     return math.log1p(max(0, now - minute))
 
 
@@ -65,8 +65,9 @@ def bm25(
     b: float = 0.75,
     coverage: float = 0.0,
 ) -> list[float]:
-    """Return BM25 of each document (a count per term) for the query's terms and their weights, as a share of the score of
-    a document of mean length that holds every term once; 0 where no term occurs.
+    """Return BM25 of each document (a count per term) for the query's terms and their weights.
+
+    A score is a share of that of a document of mean length that holds every term once; 0 where no term occurs.
 
     The share makes scores of different queries comparable; within a query the order is that of BM25. `coverage` in
     [0, 1] is how much of a document's score depends on the share of the query's weighted idf that it holds at all:
