@@ -18,7 +18,7 @@ _WHO_REMEMBERS = ("agent", "npc")  # scopes that a run's policy is for; places, 
 
 
 class MemoryLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of a run with the defaults of the designs; they count live entries per owner unless stated otherwise."""
+    """The limits of a run, with the defaults of the designs. Counts are of live entries per owner."""
 
     max_observations: int = 200  # observations, messages and summaries together
     max_reflections: int = 50

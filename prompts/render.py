@@ -146,7 +146,7 @@ class Templates:
 
 
 def check_templates(folder: Path | None = None) -> dict[str, str]:
-    """The versions of all templates we ship, each overridden by `folder` where it has a file of that name.
+    """Return the versions of all built-in templates; a file of the same name in `folder` overrides one.
 
     Raises:
         TemplateError: when one is missing or broken, or when `folder` does not exist.

@@ -103,7 +103,7 @@ class Act:
         return Prompt.of(rendered, ActionAnswer, memories)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """The action as a message to the world; the present plan item is completed if the answer says so.
+        """Return the action as a message to the world; the answer may also complete the current plan item.
 
         Raises:
             ValueError: for a place that is not known.

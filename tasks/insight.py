@@ -48,7 +48,7 @@ def find_insight(
     names: Mapping[str, str],
     repeats: Mapping[int, int] | None = None,
 ) -> Insight:
-    """What `recent` entries bring that `before` did not know.
+    """Return what is new in `recent` entries against those `before`.
 
     Args:
         recent: observations, messages, and summaries of such, by importance, the highest first.
@@ -183,7 +183,7 @@ def _places(
 
 
 def _whereabouts(owner: str, recent: Sequence[Entry], names: Mapping[str, str]) -> list[tuple[str, list[Entry]]]:
-    """Spec 3's fallback: where the time was spent, and with whom."""
+    """Return the fallback of the streams design: places and people of most of the time."""
     places = [p for p, _ in Counter(e.location for e in recent if e.location).most_common(3)]
     people = [s for s, _ in Counter(s for e in recent for s in e.subjects if s != owner).most_common(3)]
     parts = []

@@ -1,7 +1,7 @@
 """Integration: events that mean something are worked into the owner's long-term summary (routing design, strategy 2).
 
 The events themselves are entries of the stream already, in full, when this job is asked for (`memory.routing.routing`):
-what fails here leaves the spec's simple append. Which events wait is told by two facts of the head: the counter
+a failure here leaves the simple update of the design. Which events wait is told by two facts of the head: the counter
 "integrate.asked" (the tick of the latest event to integrate, set by whoever appends it) against "integrate.done" (the
 tick up to which all are integrated), and the cursor "integrate" (the last number that is). So nobody searches a stream
 for events that are not there, no event is integrated twice, and those that arrive meanwhile wait for the next job.
@@ -100,7 +100,7 @@ class Integrate:
         return Prompt.of(rendered, IntegratedAnswer, (*window.memories, *events))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """The new long-term summary in the place of the one that the prompt showed.
+        """Return the new long-term summary, which replaces the one in the prompt.
 
         Raises:
             ValueError: when there is nothing to integrate.

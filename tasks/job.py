@@ -102,7 +102,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def split_job_id(job_id: str) -> tuple[str, JobKey]:
-    """The run and the key that a job id names.
+    """Return the run and the key that a job id names.
 
     Raises:
         ValueError: when the text is not a job id.

@@ -132,7 +132,7 @@ class Kind(Protocol):
         """The prompt; `memory_share` below 1 leaves out the lowest-scored memories first."""
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """What a validated answer asks for.
+        """Return the effects of a validated answer.
 
         Raises:
             ValueError: when the answer is well-formed but unusable (unknown agents, too few plan items, …).
@@ -155,7 +155,7 @@ class Halving(Protocol):
     """A kind whose question can be made smaller: what failed as a whole may succeed in parts."""
 
     def halve(self, case: Case) -> tuple[Effect, ...]:
-        """What takes the place of the heuristic where a model answered twice and neither answer was of use.
+        """Return the effects instead of the heuristic's when a model answered twice and neither answer was usable.
 
         The effects have less asked for next time, or are those of the heuristic where there is nothing left to halve.
         """

@@ -25,7 +25,7 @@ MOST_SHOWN = 900  # tokens of the entries that one job compresses: more do not f
 
 
 def due(moment: Moment, kind: str) -> Iterable[Request]:
-    """The request that the owner's policy makes now; at most one.
+    """Return the request that the owner's policy makes now; at most one.
 
     Cells: where a memory waits, one for as many of the oldest cells as memories wait. Tokens: where the limit is near,
     one for all but the newest entries of the buffer; where it is still near afterwards, one for the summary itself.
@@ -99,7 +99,7 @@ def _passed(case: Case) -> SetCounter:
 
 
 def effects(case: Case, text: str) -> tuple[Effect, ...]:
-    """The new summary in the place of the old one and of the entries.
+    """Return the new summary, which replaces the old one and the entries.
 
     Raises:
         ValueError: when there is nothing left to summarise, or a summary that was to be compressed got longer.
@@ -118,7 +118,7 @@ def effects(case: Case, text: str) -> tuple[Effect, ...]:
 
 
 def heuristic(case: Case) -> tuple[Effect, ...]:
-    """The same without a model. Where a model was asked for and memory is to stay unchanged without it: just that.
+    """Return the summary written without a model, or nothing when memory is to stay unchanged without its model.
 
     The memories that waited for the summary are forgotten then (cells); entries of a token window stay where they are
     (window design), until the boundary itself must cut.

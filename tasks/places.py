@@ -1,4 +1,4 @@
-"""Places as prompts list them and as answers name them."""
+"""Places: those that a prompt lists, and the one that an answer names."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MOST = 40  # places a prompt lists
 
 
 def places_shown(case: Case, memories: Iterable[Entry]) -> list[Location]:
-    """The places a prompt lists: the agent's own, those of its memories, then the rest, in the world's order."""
+    """Return the places of a prompt: the agent's own, those of its memories, then others, in the world's order."""
     own = {case.profile.home, case.profile.work, *(e.location for e in memories)}
     places = sorted(case.world.locations, key=lambda p: p.id not in own)[:MOST]
     return [p for p in case.world.locations if p in places]
 
 
 def place_meant(text: str, case: Case) -> str | None:
-    """The id of the place an answer names, by id, by name, or as the agent's home or work; None for anywhere.
+    """Return the id of the place an answer names, by id, by name, or as the agent's home or work; None for anywhere.
 
     Raises:
         ValueError: when no known place is meant.
@@ -39,7 +39,7 @@ def place_meant(text: str, case: Case) -> str | None:
 
 
 def _named_in_part(said: str, places: tuple[Location, ...]) -> Location | None:
-    """The one place whose name contains what was said ("the cafe"); None when several do."""
+    """Return the one place whose name contains the answer ("the cafe"); None when several do."""
     word = said.casefold().removeprefix("the ").strip()
     found = [p for p in places if len(word) > 2 and word in p.name.casefold()]
     return found[0] if len(found) == 1 else None

@@ -123,7 +123,7 @@ class Plan:
         return Prompt.of(rendered, DailyPlan, memories)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """The plan as an entry.
+        """Return the plan as an entry.
 
         Raises:
             ValueError: for a place that is not known, or when fewer than 5 items lie between now and next morning.

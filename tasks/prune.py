@@ -37,7 +37,7 @@ class Prune:
     output_cap = 0
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """One request, naming what is taken, when it is the owner's turn or cannot wait for it.
+        """Return one request that names the entries, on the owner's turn or when it cannot wait.
 
         A shared history is not pruned: what is oldest leaves it at the boundary.
         """

@@ -75,7 +75,7 @@ class RateImportance:
         return Prompt.of(rendered, RatingsAnswer, entries)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """The ratings given, for all entries of the same text; predictions for the rest.
+        """Return the ratings of the answer, for all entries of the same text, and predictions for the rest.
 
         Raises:
             ValueError: when none of the ratings is of an entry that was shown.

@@ -1,4 +1,4 @@
-"""What a job shows of its owner's memories, and in what words. Pure: the same for a prompt and for a heuristic."""
+"""The memories that a job reads, as prompts and heuristics show them. Pure: the same for both."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an i
 
 
 def recall(case: Case, query: str, limit: int, types: tuple[EntryType, ...]) -> list[Entry]:
-    """The entries of the job's owner that matter most for `query` now, best first; repeats of a text removed."""
+    """Return the entries of the job's owner that matter most for `query` now, best first, without repeats of a text."""
     wanted = Query(minute=case.job.minute, text=query, limit=limit, types=types)
     return [found.entry for found in retrieve(case.entries, wanted)]
 
 
 def without_repeats(entries: Iterable[Entry]) -> list[Entry]:
-    """The first entry of each text, in the order given."""
+    """Return the first entry of each text, in the given order."""
     seen: dict[str, Entry] = {}
     for entry in entries:
         seen.setdefault(normal(entry.text), entry)
@@ -35,19 +35,19 @@ def without_repeats(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
-    """The first entries that a prompt may show when only a share of them fits; at least one."""
+    """Return the first entries that a prompt may show when only a share of them fits; at least one."""
     return list(entries[: max(1, math.ceil(len(entries) * share))])
 
 
 def template_entry(entry: Entry) -> dict[str, str]:
-    """An entry as a template shows it."""
+    """Return an entry as a template shows it."""
     return {"when": day_and_time(entry.minute), "text": brief(entry.text)}
 
 
 def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
-    """What a template shows of the long term: the summary, and what the host states as known of the owner.
+    """Return the long-term variables of a template: the summary, and the character facts of the owner.
 
-    Of the summary only the newest part where hardly any memories fit.
+    When hardly any memories fit, only the newest part of the summary is included.
     """
     summary = case.job.summary
     if memory_share < LITTLE:
@@ -56,17 +56,17 @@ def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:
 
 
 def brief(text: str) -> str:
-    """Text cut at a word, so that one long entry cannot crowd out all others."""
+    """Return the text cut at a word, so that one long entry cannot crowd out all others."""
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN].rsplit(" ", 1)[0] + "…"
 
 
 def display_names(world: WorldFacts) -> Mapping[str, str]:
-    """What owners and places are called."""
+    """Return the display names of owners and places by id."""
     return {**{place.id: place.name for place in world.locations}, **world.names}
 
 
 def access_marks(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
-    """The access marks of the entries that a job used; nothing when it used none."""
+    """Return the effect that marks the entries a job used as accessed; none when it used none."""
     used = tuple(sorted(set(numbers)))
     if not used:
         return ()
@@ -74,12 +74,12 @@ def access_marks(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
 
 
 def replaced_entry(job: Job) -> int:
-    """The provisional entry that this job repairs (parameter "replaces"), or 0."""
+    """Return the number of the provisional entry that this job repairs (parameter "replaces"), or 0."""
     number = job.params.get("replaces", 0)
     return number if isinstance(number, int) else 0
 
 
 def result_minute(job: Job) -> int:
-    """The game time of what the job writes: its own, or that of the entry it repairs (parameter "minute")."""
+    """Return the game time of the job's result: the job's own, or that of the entry it repairs (parameter "minute")."""
     minute = job.params.get("minute")
     return minute if replaced_entry(job) and isinstance(minute, int) else job.minute

@@ -103,7 +103,7 @@ class Recount:
         return Prompt.of(rendered, SummaryAnswer)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """One memory of the scope, and its cursor moved.
+        """Return one memory of the scope and the advance of its cursor.
 
         Raises:
             ValueError: when there is nothing to tell.

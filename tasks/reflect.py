@@ -78,7 +78,7 @@ class Reflect:
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """One request when the interval is over or enough has happened."""
+        """Return one request when the interval is over or enough has happened."""
         if not timing.is_agent(moment):
             return ()
         trigger, since = moment.world.limits.reflection_trigger, moment.stream.head.counters.get(NUMBER, 0)
@@ -88,7 +88,7 @@ class Reflect:
         return (Request(kind=self.name, owner=moment.owner, priority=3, params=_params(moment.stream, since)),)
 
     def wake(self, moment: Moment) -> int | None:
-        """The tick at which the interval is over, or at which a quiet period is noted."""
+        """Return the tick at which the interval is over, or at which a quiet period is noted."""
         begun = self._begun(moment)
         if not timing.is_agent(moment) or moment.world.limits.reflection_trigger == "importance" or begun is None:
             return None
@@ -97,7 +97,7 @@ class Reflect:
         return timing.tick_at(moment, later[0]) if later else None
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Who reflects, whom it may name, and the most important observations since the last reflection."""
+        """Return a prompt with the agent, the people it may name, and the most important recent observations."""
         memories = share_of(without_repeats(self._recent(case))[:SHOWN], memory_share)
         names = case.world.names
         people = {s: names[s] for e in memories for s in e.subjects if s in names and s != case.job.key.owner}
@@ -117,9 +117,9 @@ class Reflect:
         return Prompt.of(rendered, ReflectionAnswer, memories)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """The insight as a reflection, and what it changes between people.
+        """Return the insight as a reflection, and the changes of relationships.
 
-        Changes in the eyes of the owner about itself, and second ones about somebody, are left out.
+        Changes towards the owner itself, and second changes towards the same agent, are dropped.
 
         Raises:
             ValueError: when the insight says nothing, or a change names somebody who does not exist.
@@ -132,7 +132,7 @@ class Reflect:
         return *reflection, *self._told(case, answer), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """What changed, by `tasks.insight`; a minimal reflection when fewer than three things were observed."""
+        """Return the insight of `tasks.insight`; a minimal reflection after fewer than three observations."""
         recent, since = self._recent(case), _since(case)
         if sum(_stands_for(e, since) for e in recent) < ENOUGH:
             return self._reflection(case, QUIET, MINIMAL, (), ())
@@ -145,7 +145,7 @@ class Reflect:
         return *reflection, *access_marks(case, insight.evidence)
 
     def _begun(self, moment: Moment) -> int | None:
-        """The game time from which the interval counts; None for an agent that remembers nothing yet."""
+        """Return the game time from which the interval counts; None for an agent without memories."""
         last = moment.stream.head.counters.get(MINUTE)
         if last is not None:
             return last
@@ -162,12 +162,12 @@ class Reflect:
         return moment.minute >= begun + 2 * interval or _observed_after(moment.stream, since, ENOUGH)
 
     def _observed(self, case: Case) -> list[Entry]:
-        """What was observed since the last reflection, and summaries of that."""
+        """Return the observations since the last reflection, and summaries of them."""
         since = _since(case)
         return [e for e in case.entries if e.type in ("observation", "message", "summary") and _stands_for(e, since)]
 
     def _recent(self, case: Case) -> list[Entry]:
-        """The same by importance, the highest first, then the latest (streams design, task 8)."""
+        """Return recent observations by importance, the highest first, then the latest (streams design, task 8)."""
         return sorted(self._observed(case), key=lambda e: (-rating(e), -e.minute, -e.number))
 
     def _reflection(
@@ -210,7 +210,7 @@ class Reflect:
 
 
 def person_meant(said: str, names: Mapping[str, str]) -> str:
-    """The agent that an answer names: by its id, by its name, or by a part of it that nobody else has.
+    """Return the agent that an answer names: by id, by name, or by a part of the name that is unique.
 
     Raises:
         ValueError: when no agent, or more than one, is meant.
@@ -227,25 +227,25 @@ def person_meant(said: str, names: Mapping[str, str]) -> str:
 
 
 def _since(case: Case) -> int:
-    """The last entry that the reflection before this one could read."""
+    """Return the number of the last entry that the previous reflection could read."""
     since = case.job.params.get("since", 0)
     return since if isinstance(since, int) else 0
 
 
 def _stands_for(entry: Entry, since: int) -> int:
-    """How many entries after `since` an entry is, or takes the place of: of a summary, those that it replaces."""
+    """Return the number of entries after `since` that an entry stands for: itself, or those that a summary replaces."""
     replaced = entry.evidence if entry.type == "summary" else ()
     return sum(number > since for number in replaced or (entry.number,))
 
 
 def _observed_after(stream: Stream, since: int, enough: int) -> bool:
-    """Whether at least `enough` observations were appended after entry `since`."""
+    """Return whether at least `enough` observations were appended after entry `since`."""
     newer = takewhile(lambda e: e.number > since, reversed(stream.entries.values()))
     return sum(1 for _ in islice((e for e in newer if e.type in ("observation", "message")), enough)) == enough
 
 
 def salience(stream: Stream) -> int:
-    """How much has happened to an owner since it last reflected: the importance of its events and their repeats."""
+    """Return the accumulated importance of an owner's events and their repeats since its last reflection."""
     counters = stream.head.counters
     since = counters.get(NUMBER, 0)
     events = takewhile(lambda e: e.number > since, reversed(stream.entries.values()))
@@ -259,7 +259,7 @@ def _enough_happened(moment: Moment) -> bool:
 
 
 def _params(stream: Stream, since: int) -> dict[str, Any]:
-    """What the reflection needs of the head and of the marks, neither of which can be read as of a tick later."""
+    """Return the values of head and marks that the reflection needs; a job cannot read these as of its tick."""
     params: dict[str, Any] = {"since": since} if since else {}
     if REPEATED in stream.head.counters:
         params["repeated"] = stream.head.counters[REPEATED]
@@ -271,7 +271,7 @@ def _params(stream: Stream, since: int) -> dict[str, Any]:
 
 
 def _repeats(case: Case) -> dict[int, int]:
-    """How often entries were observed again, by number."""
+    """Return the repeats of entries by number."""
     named = case.job.params.get("repeats", {})
     if not isinstance(named, dict):
         return {}

@@ -73,7 +73,7 @@ def kind_names() -> list[str]:
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of that name.
+    """Return the kind of that name.
 
     Raises:
         UnknownKind: when there is none.

@@ -45,7 +45,7 @@ class Summarise:
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """What the owner's policy asks for; by policy "stream", at the owner's turn, one request for each conversation
+        """Return the requests of the owner's policy; by policy "stream", at the owner's turn, one for each conversation
         that is due and that no open job reads."""
         if moment.world.limits.policy_of(moment.owner) != "stream":
             return long_term.due(moment, self.name)
@@ -62,7 +62,7 @@ class Summarise:
         ]
 
     def wake(self, moment: Moment) -> int | None:
-        """The owner's next turn at which a line of its conversations is old enough.
+        """Return the owner's next turn at which a line of its conversations is old enough.
 
         Cells and token windows change only when the stream does.
         """
@@ -100,7 +100,7 @@ class Summarise:
         return Prompt.of(rendered, SummaryAnswer, kept)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """The summary in the place of its sources; all of them are archived, whether the prompt showed them or not.
+        """Return the summary, which replaces its sources; all are archived, in the prompt or not.
 
         Raises:
             ValueError: when there is nothing left to summarise.

@@ -108,7 +108,7 @@ def hard_entities(session: Session) -> set[str]:
 
 
 def canned(session: Session) -> str:
-    """Spec 3's fallback: a sentence that says nothing."""
+    """Return the fallback of the streams design: a sentence without content."""
     return f"Had a conversation with {session.speakers[1]}. Topics discussed included various matters."
 
 

@@ -95,7 +95,7 @@ identity gender transgender gay lgbtq pride acceptance
 
 
 def _read(themes: str) -> Mapping[str, tuple[str, ...]]:
-    """Stem -> its themes, as terms that no word can equal."""
+    """Return the themes of each stem, as terms that no word can equal."""
     found: dict[str, list[str]] = {}
     for line in themes.replace("\n  ", " ").strip().splitlines():
         members = line.split()
@@ -109,5 +109,5 @@ THEMES: Mapping[str, tuple[str, ...]] = _read(_THEMES)
 
 
 def is_theme(term: str) -> bool:
-    """Whether a term is a theme and not a word."""
+    """Return whether a term is a theme and not a word."""
     return term.startswith("#")

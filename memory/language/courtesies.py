@@ -1,6 +1,6 @@
-"""What people do to each other with words: thanks, praise, encouragement; and talk that is nothing else.
+"""Courtesies: thanks, praise, encouragement, and sentences that hold nothing else.
 
-A summary need not quote such sentences. It tells them together: "Gina praised and encouraged Jon, who thanked her."
+A summary need not quote such sentences. It reports them together: "Gina praised and encouraged Jon, who thanked her."
 """
 
 from __future__ import annotations
@@ -78,14 +78,13 @@ _EMPTY_WORDS = frozenset(
 
 
 def acts(sentence: str) -> list[str]:
-    """The acts in a sentence as verbs that take the listener: "praised", "thanked", …"""
+    """Return the acts in a sentence as verbs that take the listener: "praised", "thanked", …"""
     text = sentence.replace("’", "'").strip()
     return [verb for verb, pattern in _ACTS if pattern.search(text)]
 
 
 def is_small_talk(sentence: str, speakers: Speakers) -> bool:
-    """Whether a sentence says nothing beyond courtesy: it is a formula, or all its words are names, function words or
-    polite ones."""
+    """Return whether a sentence is mere courtesy: a formula, or only names, function words and polite words."""
     formula = sentence.replace("’", "'")
     for name in speakers.perhaps_in(formula):
         formula = formula.replace(name, "you")
@@ -95,7 +94,7 @@ def is_small_talk(sentence: str, speakers: Speakers) -> bool:
 
 
 def tell_acts(counts: dict[str, Counter[str]], speakers: Sequence[str]) -> str:
-    """One sentence on who did what to whom, "" unless there are exactly two speakers and one did something."""
+    """Return one sentence on who did what to whom, "" unless there are exactly two speakers and one did something."""
     if len(speakers) != 2:
         return ""
     first, second = sorted(speakers, key=lambda s: -sum(counts.get(s, Counter()).values()))
@@ -115,7 +114,7 @@ def tell_acts(counts: dict[str, Counter[str]], speakers: Sequence[str]) -> str:
 
 
 def _main(counted: Counter[str]) -> list[str]:
-    """The three acts done most often, in the order in which acts are told."""
+    """Return the three most frequent acts, in the order of `_ACTS`."""
     top = sorted(counted, key=lambda verb: (-counted[verb], verb))[:3]
     return [verb for verb, _ in _ACTS if verb in top]
 

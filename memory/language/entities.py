@@ -21,7 +21,7 @@ _NEVER_NAMES = frozenset(
 
 
 def name_words(sentences: Iterable[str]) -> frozenset[str]:
-    """Words, as written, that are capitalised inside a sentence, and capitals of more than one letter anywhere.
+    """Return words, as written, that are capitalised inside a sentence, and capitals of more than one letter anywhere.
 
     Scripts without capitals have none. A sentence in title case or all capitals teaches nothing and is left out.
     """

@@ -51,7 +51,7 @@ def tokens_of(sentence: str) -> list[str]:
 
 
 def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named: bool, heard: bool = False) -> str:
-    """The tokens as a text in which `speaker` is "I" no more, nor `listener` (if any) "you".
+    """Return the tokens as a text in which `speaker` is "I" no more, nor `listener` (if any) "you".
 
     `named`, `heard`: the speaker, the listener was named before, so that pronouns suffice. The listener is named again
     where its pronouns are the speaker's.

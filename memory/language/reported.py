@@ -44,7 +44,7 @@ _COURTESIES = tuple(
 
 
 def third_person(sentence: str, speaker: str, listener: str = "", names: Collection[str] = ()) -> str:
-    """The sentence as someone else would tell it of `speaker`, and of `listener`, who is its "you" (if anyone is).
+    """Return the sentence as others would report it of `speaker`, and of `listener`, who is its "you" (if anyone is).
 
     `names` are words that keep their capital. The result starts with the speaker, unless there are no words at all.
     """
@@ -90,7 +90,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
 
 
 def is_english(sentence: str) -> bool:
-    """Whether the rules here may be applied: the sentence is short, or holds an English function word.
+    """Return whether the rules here apply: the sentence is short, or holds an English function word.
 
     One that opens with a foreign word, as with a name, must be full of them.
     """
@@ -100,7 +100,7 @@ def is_english(sentence: str) -> bool:
 
 
 def _is_name(tokens: list[str], names: Collection[str]) -> bool:
-    """Whether a sentence opens with a name: one that is known, or a word before one that is ("Fatima Benali").
+    """Return whether a sentence opens with a name: one that is known, or a word before one that is ("Fatima Benali").
 
     A foreign word in an English sentence is taken for one.
     """

@@ -1,8 +1,8 @@
 """Words of a text in any script: tokens, keywords (streams design, task 5), stems and the key for exact repeats.
 
-Spec 3 tokenises with `[^a-z0-9\\s]`, which drops every letter outside English. Here a word is a run of letters,
-digits and combining marks of any script; for English text the keywords are the same as the spec's. Chinese and
-Japanese write no spaces, so their runs are split into overlapping pairs of characters, as search engines do.
+The streams design tokenises with `[^a-z0-9\\s]`, which drops every letter outside English. Here a word is a run of
+letters, digits and combining marks of any script; for English text the keywords are the same as the design's. Chinese
+and Japanese write no spaces, so their runs are split into overlapping pairs of characters, as search engines do.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def words(text: str) -> list[str]:
 
 
 def extract_keywords(text: str) -> list[str]:
-    """Spec 3, task 5: the words of more than two letters that are no stop words, in order, repeats kept.
+    """Return the words of more than two letters that are no stop words, in order, with repeats (streams, task 5).
 
     Pairs of Chinese or Japanese characters count as long enough.
     """
@@ -102,7 +102,7 @@ def extract_keywords(text: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """The stem of one case-folded word: irregular English forms by table, then Snowball by script.
+    """Return the stem of one case-folded word: irregular English forms by table, then Snowball by script.
 
     English for Latin letters, Russian for Cyrillic; words of other scripts stay as they are. A new stemmer object
     for each new word, because Snowball's keep state and threads may share this function.

@@ -57,7 +57,7 @@ def parse_clock(text: str) -> int | None:
 
 
 def anchor_days(text: str, minute: int) -> str:
-    """`text`, said at game time `minute`, with "today", "tomorrow" and the like as "on day 3".
+    """Return `text`, said at game time `minute`, with "today", "tomorrow" and the like as "on day 3".
 
     What is told again on a later day would otherwise mean another day. Days before the first stay as they are said.
     """

@@ -1,6 +1,6 @@
 """Cuts of text by content type (routing, "Truncation Rules"): never in the middle of a word, never above the limit.
 
-The spec's code cuts at 300 characters and then adds "...", which gives 303; its test wants at most 300, ending in
+The routing design's code cuts at 300 characters and then adds "...", which gives 303; its test wants at most 300 with
 "...". Here the limit counts the "..." too. A word is split only where it alone is longer than the limit, and then never
 between a letter and its accents or inside an emoji.
 """
@@ -23,7 +23,7 @@ _SKIN = (0x1F3FB, 0x1F3FF)  # modify the emoji before them
 
 
 class Truncation(msgspec.Struct, frozen=True, kw_only=True):
-    """How long each type of content may be, in characters, the "..." included. Results and all else are never cut.
+    """The limits of each type of content in characters, the "..." included. Results and other content are never cut.
 
     Raises:
         ValueError: for a limit below 10.

@@ -1,7 +1,7 @@
-"""What one prompt sees of three tiers of memory (routing design, "Three-Tier Memory Architecture").
+"""The context window of a prompt: its part of three tiers of memory (routing design, "Three-Tier Memory Architecture").
 
-The context window is put together from the owner's long-term summary, its own entries (agent storage) and the shared
-history of its group. Nothing is stored here: memory itself is cut by its own limits, a prompt only shows less of it.
+The window consists of the owner's long-term summary, its own entries (agent storage) and the shared history of its
+group. Nothing is stored here: memory has limits of its own, a prompt only shows less of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Context:
 
     @property
     def characters(self) -> int:
-        """The length of all texts."""
+        """Return the length of all texts in characters."""
         return len(self.summary) + sum(len(entry.text) for entry in (*self.history, *self.memories))
 
 
@@ -36,7 +36,7 @@ def context_window(
     limit: int | None = None,
     share: float = 1.0,
 ) -> Context:
-    """The context window of an owner: the summary, and of the entries the newest that fit.
+    """Return the context window of an owner: the summary, and the newest entries that fit.
 
     A statement that the owner remembers word for word is not shown again from the shared history.
 

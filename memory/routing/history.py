@@ -1,8 +1,8 @@
-"""Shared history: what a whole group, or the world, has said and seen (routing design, tier 3).
+"""Shared history: the statements of a group, or of the world (routing design, tier 3).
 
-Its stream keeps what is most recent, first in first out, within a limit of characters. The spec's example ends above
-its own limit of 100,000; here the limit holds after every boundary. Neither the limit of observations nor the
-compaction of conversations applies to it: a statement is there word for word, or it has left.
+Its stream keeps the most recent ones, first in first out, within a limit of characters. The example in the routing
+design ends above its own limit of 100,000; here the limit holds after every boundary. Neither the limit of observations
+nor the compaction of conversations applies to it: a statement is kept word for word or archived.
 """
 
 from __future__ import annotations
@@ -16,25 +16,24 @@ _SHARED = ("group", "world")
 
 
 def is_shared(owner: str) -> bool:
-    """Whether an owner's stream is the history of many: a group's, or the world's."""
+    """Return whether an owner's stream is a shared history: a group's, or the world's."""
     return owner.partition(":")[0] in _SHARED
 
 
 def is_statement(entry: Entry) -> bool:
-    """Whether the entry is something said or seen; a summary of such is none."""
+    """Return whether the entry is a message or an observation, and not a summary of such."""
     return entry.type in ("message", "observation")
 
 
 def length(stream: Stream) -> int:
-    """Characters of the live statements."""
+    """Return the characters of the live statements."""
     return sum(len(entry.text) for entry in stream.live("message", "observation"))
 
 
 def trim(stream: Stream, limits: MemoryLimits) -> tuple[Effect, ...]:
-    """What leaves a shared history so that it is within its limits: the oldest statements, the oldest summaries.
+    """Return the effects that bring a shared history within its limits: its oldest statements and summaries leave.
 
-    Summaries (memories of the world) do not count as statements: there may be as many as there may be observations
-    elsewhere.
+    Summaries (memories of the world) do not count as statements; their limit is that of observations elsewhere.
     """
     over = length(stream) - limits.max_history
     leaving: list[int] = []

@@ -34,7 +34,7 @@ RepeatKey = tuple[str, ...]
 
 
 def repeat_key(entry: Entry) -> RepeatKey | None:
-    """Under this key two entries tell the same; None for entries that are never coalesced.
+    """Return the key that two repeats share; None for entries that are never coalesced.
 
     Only observations are, and no lines of dialogue: who says "yes" twice has said two things. Nor are events that are
     to be integrated: each is on its own. Place, quest, encounter and tags must agree as well.
@@ -55,7 +55,7 @@ def _told(text: str) -> str:
 
 
 class RepeatIndex:
-    """Finds the live entry of one stream that a new one repeats; keeps itself up to date with the stream."""
+    """An index that finds the live entry of one stream that a new one repeats, and follows the stream."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -63,7 +63,7 @@ class RepeatIndex:
         self._seen = 0  # highest number indexed
 
     def find(self, entry: Entry) -> int | None:
-        """The number of the newest live entry that `entry` repeats, exactly or nearly; None if it is new."""
+        """Return the number of the newest live entry that `entry` repeats, exactly or nearly; None if it is new."""
         key = repeat_key(entry)
         if key is None:
             return None
@@ -74,7 +74,7 @@ class RepeatIndex:
         return numbers[-1] if numbers else None
 
     def repeated(self, entry: Entry) -> int | None:
-        """The number of the entry on which `entry` is to be counted; None if it is to be stored."""
+        """Return the number of the entry that counts `entry` as a repeat; None if `entry` is to be stored."""
         number = self.find(entry)
         if number is None:
             return None
@@ -101,12 +101,12 @@ class RepeatIndex:
 
 
 def count_repeat(stream: Stream, number: int, minute: int, importance: int) -> None:
-    """Count on entry `number` that it was observed again at game time `minute`."""
+    """Count one more repeat of entry `number`, at game time `minute`."""
     marks = stream.marks.get(number, Marks())
     stream.mark(number, msgspec.structs.replace(marks, repeats=marks.repeats + 1, last_repeat=minute))
     stream.set_counter(REPEATED, stream.head.counters.get(REPEATED, 0) + importance)
 
 
 def find_repeat(stream: Stream, entry: Entry) -> int | None:
-    """`RepeatIndex(stream).find(entry)` for a single question; keep an index where many are asked."""
+    """Return `RepeatIndex(stream).find(entry)`; for many entries keep an index instead."""
     return RepeatIndex(stream).find(entry)

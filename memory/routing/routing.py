@@ -1,8 +1,8 @@
-"""Which memory update an event causes (routing design, "Memory Management Decision Flow").
+"""Routing: the memory update that an event causes (routing design, "Memory Management Decision Flow").
 
-Every event is appended as an entry at once, without a model: that is the spec's simple update. Where its rule says
-"integrate", the entry is also marked for the kind of job that works it into the owner's long-term summary (the spec's
-complex update), so a model that fails or is slow costs nothing of what happened.
+Every event is appended as an entry at once, without a model: the simple update of the routing design. When its rule
+says "integrate", the entry is also tagged for the kind of job that works it into the owner's long-term summary (the
+complex update), so a model that fails or is slow loses nothing of what happened.
 
 Pure: the same event, rules and minute give the same entry.
 """
@@ -32,7 +32,7 @@ Name = Annotated[str, Field(max_length=200)]
 
 
 class Event(HostInput):
-    """What happened, as a host says it. `speaker` and `subjects` are owners or names."""
+    """An event that a host reports. `speaker` and `subjects` are owners or names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -58,7 +58,7 @@ class Event(HostInput):
 
 @dataclass(frozen=True, kw_only=True)
 class EventRule:
-    """What becomes of events of one type."""
+    """The rule for events of one type."""
 
     strategy: Strategy = "simple"
     with_consensus: Strategy | None = None  # instead, for a ballot that reached one
@@ -86,7 +86,7 @@ class Routing:
     truncation: Truncation = Truncation()
 
     def with_types(self, types: Mapping[str, Strategy | EventRule]) -> Routing:
-        """The same with further event types, or with other rules for known ones."""
+        """Return these rules with further event types, or with other rules for known ones."""
         further = {
             kind: rule if isinstance(rule, EventRule) else EventRule(strategy=rule) for kind, rule in types.items()
         }
@@ -94,14 +94,14 @@ class Routing:
 
 
 class Routed(NamedTuple):
-    """The entry to append, and whether a model is to integrate it."""
+    """An entry to append, and its update strategy."""
 
     entry: Entry
     strategy: Strategy
 
 
 def route(event: Event, *, minute: int, routing: Routing | None = None) -> Routed:
-    """What an event becomes: an entry in the style of the rules, its parts cut by their type of content.
+    """Return the entry for an event in the style of the rules, with its parts cut by their type of content.
 
     Args:
         minute: game time of the event, total minutes.
@@ -146,7 +146,7 @@ def _label(event: Event) -> str:
 
 
 def _narrative(event: Event, rule: EventRule, speaker: str) -> str:
-    """Sentences: "Alice discussed the floor: …", "Voting initiated by Bob.", "Final results: … Earnings: …"."""
+    """Return sentences: "Alice discussed the floor: …", "Voting initiated by Bob.", "Final results: … Earnings: …"."""
     if speaker and rule.verb:
         subject = f"{speaker} {rule.verb} {event.topic}".rstrip()
     else:
@@ -167,7 +167,7 @@ def _narrative(event: Event, rule: EventRule, speaker: str) -> str:
 
 
 def _structured(event: Event, speaker: str) -> str:
-    """ "Speaker: Alice | Topic: … | Reasoning: …"; parts that are not given are left out."""
+    """Return "Speaker: Alice | Topic: … | Reasoning: …", without empty parts."""
     consensus = None if event.consensus is None else "yes" if event.consensus else "no"
     parts: list[tuple[str, Any]] = [
         ("Event", None if event.kind == "discussion_statement" else _label(event)),
@@ -184,7 +184,7 @@ def _structured(event: Event, speaker: str) -> str:
 
 
 def _value(value: str) -> str:
-    """One line without the separator, so that what somebody says cannot add parts."""
+    """Return one line without the separator, so that a speaker's text cannot add parts."""
     return " ".join(value.replace("|", "/").split())
 
 

@@ -16,26 +16,26 @@ MAX_LINE = 300  # characters of one memory
 
 
 def latest(entries: Iterable[Entry], count: int = MAX_ENTRIES) -> list[Entry]:
-    """The newest `count` summaries, the oldest of them first."""
+    """Return the newest `count` summaries, the oldest of them first."""
     summaries = sorted((e for e in entries if e.type == "summary"), key=lambda e: (e.minute, e.number))
     return summaries[-count:] if count > 0 else []
 
 
 def memory_line(entry: Entry) -> str:
-    """One memory in one line: when it was, and what."""
+    """Return a memory as one line with its time."""
     text = shorten(" ".join(entry.text.split()), MAX_LINE)
     return f"- {day_and_time(entry.minute)}: {text}"
 
 
 def location_memory(streams: Mapping[str, Stream], location: str, count: int = MAX_ENTRIES) -> str:
-    """The recent memories of a location, or "" when it has none."""
+    """Return the recent memories of a location, or "" when it has none."""
     return _section("Recent Location Memory", _of(streams, location_owner(location), count))
 
 
 def npc_memory(
     streams: Mapping[str, Stream], present: Sequence[str], names: Mapping[str, str], count: int = MAX_ENTRIES
 ) -> str:
-    """The recent memories of each NPC that is present, or "" when none has any."""
+    """Return the recent memories of each NPC that is present, or "" when none has any."""
     lines: list[str] = []
     for npc in dict.fromkeys(present):
         if found := _of(streams, npc, count):
@@ -44,7 +44,7 @@ def npc_memory(
 
 
 def world_memory(streams: Mapping[str, Stream], count: int = MAX_ENTRIES) -> str:
-    """The recent memories of the world, or "" when it has none."""
+    """Return the recent memories of the world, or "" when it has none."""
     return _section("World Memory", _of(streams, WORLD, count))
 
 
@@ -56,7 +56,7 @@ def scope_context(
     names: Mapping[str, str] | None = None,
     count: int = MAX_ENTRIES,
 ) -> str:
-    """All three sections; those without memories are left out."""
+    """Return all three sections, without those that have no memories."""
     sections = (
         location_memory(streams, location, count),
         npc_memory(streams, present, names or {}, count),

@@ -21,12 +21,12 @@ CONTEXT = 1  # messages shown before and after a mention
 
 
 def location_owner(location: str) -> str:
-    """The owner of a location's memories."""
+    """Return the owner of a location's memories."""
     return f"location:{location}"
 
 
 def messages_since(world: Stream, start: int, end: int, location: str = "") -> list[Entry]:
-    """The messages numbered above `start` and up to `end`, of one location if it is given, in order of number.
+    """Return the messages numbered above `start` and up to `end`, of one location if it is given, in order of number.
 
     Messages that the history's limit has cut are among them as long as they are kept.
     """
@@ -36,7 +36,7 @@ def messages_since(world: Stream, start: int, end: int, location: str = "") -> l
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a name occurs in a text as whole words, whatever their case.
+    """Return whether a name occurs in a text as whole words, ignoring case.
 
     Names written without spaces (Chinese, Japanese) are found anywhere within a run of characters.
     """
@@ -50,17 +50,17 @@ def mentions(text: str, name: str) -> bool:
 
 @lru_cache(maxsize=1_024)  # what was said at a location is looked through for each NPC that is there
 def _words_in_line(text: str) -> str:
-    """The words of a text with spaces between and around them."""
+    """Return the words of a text with spaces between and around them."""
     return f" {' '.join(words(text))} "
 
 
 def is_about(entry: Entry, owner: str, name: str) -> bool:
-    """Whether a message mentions an NPC: by name in its text, or among its subjects."""
+    """Return whether a message mentions an NPC: by name in its text, or among its subjects."""
     return owner in entry.subjects or name in entry.subjects or mentions(entry.text, name)
 
 
 def around_mentions(messages: Sequence[Entry], owner: str, name: str) -> list[Entry]:
-    """The messages that mention an NPC, with one before and one after each; empty when none does."""
+    """Return the messages that mention an NPC, with one before and one after each; empty when none does."""
     kept: set[int] = set()
     for at, entry in enumerate(messages):
         if is_about(entry, owner, name):

@@ -1,7 +1,7 @@
 """Conversations among an owner's entries: who took part, when, and a telling of them without a model.
 
-Spec 3, task 10, groups dialogue by "same participants, close in time" with a scan of all pairs; here one pass over
-the entries in order of time does it, since a talk can only go on with its own latest line.
+The streams design (task 10) groups dialogue by "same participants, close in time" with a scan of all pairs; here one
+pass in order of time does it, since a conversation can only continue after its own latest line.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ class Conversation:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Numbers of the entries, ascending."""
+        """Return the numbers of the entries, ascending."""
         return tuple(sorted(e.number for e in self.entries))
 
     @property
     def oldest(self) -> int:
-        """Game time of the first line."""
+        """Return the game time of the first line."""
         return self.entries[0].minute
 
     @property
     def importance(self) -> float:
-        """Mean importance of the rated entries; 0 when none is rated."""
+        """Return the mean importance of the rated entries; 0 when none is rated."""
         rated = [e.importance for e in self.entries if e.importance]
         return sum(rated) / len(rated) if rated else 0.0
 
 
 def is_dialogue(entry: Entry) -> bool:
-    """Whether the entry is a line of a conversation (and not already a summary of one)."""
+    """Return whether the entry is a line of a conversation (and not already a summary of one)."""
     return entry.type == "message" or (entry.type == "observation" and entry.source == "dialogue")
 
 
 def conversations(owner: str, entries: Iterable[Entry]) -> list[Conversation]:
-    """The conversations among `entries`, ordered by their first line.
+    """Return the conversations among `entries`, ordered by their first line.
 
     A line belongs to the running conversation of the same participants if less than 30 game minutes passed since
     that one's latest line. The owner takes part whether it is named or not.
@@ -74,12 +74,12 @@ def conversations(owner: str, entries: Iterable[Entry]) -> list[Conversation]:
 
 
 def resolve_name(subject: str, names: Mapping[str, str]) -> str:
-    """The display name of an owner or place; without one, what follows the colon of its id."""
+    """Return the display name of an owner or place; without one, the part of its id after the colon."""
     return names.get(subject) or subject.partition(":")[2] or subject
 
 
 def parse_line(entry: Entry, names: Mapping[str, str]) -> ToldLine:
-    """Who said it, what, and when. The first subject of a message is its speaker, unless its text names one."""
+    """Return the speaker, text and time of an entry. A message's first subject speaks unless its text names one."""
     known = {resolve_name(s, names) for s in entry.subjects}
     found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
     if found and (found[1] in known or found[1] in names.values()):
@@ -89,14 +89,14 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> ToldLine:
 
 
 def format_list(parts: Sequence[str]) -> str:
-    """Parts as "a, b and c"."""
+    """Return the parts as "a, b and c"."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def summarise_entries(entries: Sequence[Entry], names: Mapping[str, str], *, style: Style = "facts") -> str:
-    """What entries say, without a model, in about a third of their words (30 to 90 words). Never empty.
+    """Return a summary of entries in about a third of their words (30 to 90), without a model. It is never empty.
 
-    Entries are told in the order of time; dialogue begins with who talked, where and when.
+    It follows the order of time; a summary of dialogue begins with the speakers, place and time.
     """
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
     lines = [

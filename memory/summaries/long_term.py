@@ -1,4 +1,4 @@
-"""The long-term summary of an owner: how many tokens a text takes, and how new memories are told in it.
+"""The long-term summary of an owner: token estimates, and ways to write new memories into it.
 
 What is here needs no model. It is what stands when a model was not asked or failed, and what cuts a summary that is too
 long whoever wrote it.
@@ -44,7 +44,7 @@ _MECHANICS_SHARE = 0.05
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text is: 1.3 for each word (window design), rounded up.
+    """Return the estimated tokens of a text: 1.3 for each word (window design), rounded up.
 
     A word is what stands between spaces. Characters of scripts without spaces count as a word each, and a word of more
     than 16 characters counts once for every 16 begun.
@@ -53,17 +53,17 @@ def estimate_tokens(text: str) -> int:
 
 
 def tokens_of_words(words: int) -> int:
-    """The tokens of so many words."""
+    """Return the tokens of `words` words."""
     return -(-words * 13 // 10)
 
 
 def words_of_tokens(tokens: int) -> int:
-    """The most words that take so many tokens."""
+    """Return the most words that take `tokens` tokens."""
     return tokens * 10 // 13
 
 
 def _words_in(text: str) -> int:
-    """The words of a text as `estimate_tokens` counts them; of two texts with a space between, the sum of both."""
+    """Return the words of a text as `estimate_tokens` counts them; two texts joined by a space have the sum of both."""
     if text.isascii():
         return sum(-(-len(piece) // LONG) for piece in text.split())
     spaced, unspaced = _UNSPACED.subn(" ", text)
@@ -75,7 +75,7 @@ count_words = lru_cache(maxsize=65_536)(_words_in)
 
 
 def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int) -> str:
-    """A summary of at most `room` tokens that tells the old one and the entries, in order of time.
+    """Return a summary of at most `room` tokens that covers the old one and the entries, in order of time.
 
     Sentences on objectives, relationships, possessions and promises go first, then what says most in the fewest words.
     "" where there is nothing to tell, or not one sentence fits. The same input gives the same text.
@@ -98,7 +98,7 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
 
 
 def _weighed(unit: Unit, brevity: float) -> Unit:
-    """The same with what the window design calls critical weighing more, and rules of a game hardly anything."""
+    """Return the units with more weight for facts critical to the window design, and hardly any for rules of a game."""
     if _MECHANICS.search(unit.text):
         return unit._replace(weights={key: _MECHANICS_SHARE * weight for key, weight in unit.weights.items()})
     value = _OBJECTIVE_VALUE if _OBJECTIVE.search(unit.text) else 0.0
@@ -109,14 +109,14 @@ def _weighed(unit: Unit, brevity: float) -> Unit:
 
 
 def format_entries(entries: Iterable[Entry], names: Mapping[str, str]) -> str:
-    """Entries one after the other, who said what; days as numbers."""
+    """Return the entries as text, one after the other, with their speakers and with days as numbers."""
     lines = [(parse_line(entry, names), entry) for entry in sorted(entries, key=lambda e: (e.minute, e.number))]
     texts = [(f"{said.speaker}: " if said.speaker else "") + anchor_days(said.text, e.minute) for said, e in lines]
     return " ".join(text for text in texts if text)
 
 
 def cut_oldest(text: str, room: int) -> str:
-    """The newest part of a text that fits in `room` tokens: whole sentences where one fits, else whole words."""
+    """Return the newest part of a text that fits in `room` tokens: whole sentences if one fits, else whole words."""
     if estimate_tokens(text) <= room:
         return text
     sentences = split_sentences(text)
@@ -125,7 +125,7 @@ def cut_oldest(text: str, room: int) -> str:
 
 
 def _newest(parts: Sequence[str], room: int) -> Sequence[str]:
-    """The last parts of a text, as many as fit in `room` tokens."""
+    """Return as many of the last parts of a text as fit in `room` tokens."""
     left, first = words_of_tokens(room), len(parts)
     while first and (left := left - _words_in(parts[first - 1])) >= 0:
         first -= 1

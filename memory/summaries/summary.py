@@ -23,7 +23,7 @@ _CLOSING = 4  # the closing sentence takes at most a fourth of the room
 
 
 def summarise(lines: Sequence[ToldLine], *, max_words: int, style: Style = "facts", header: str = "") -> str:
-    """At most `max_words` words (separated by spaces) on what `lines` say, in sentences and in order of the lines.
+    """Return a summary of `lines` in at most `max_words` words (separated by spaces), in sentences and in their order.
 
     Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
     if there is room for it. The same lines give the same summary; no lines, or no room, give "".
@@ -46,7 +46,7 @@ def _closing(lines: Sequence[ToldLine]) -> str:
 
 
 def choose_units(candidates: Sequence[Unit], room: int, brevity: float) -> list[Unit]:
-    """Unit by unit the one that adds most weight for its size, until nothing fits in `room` words; in order of lines.
+    """Return the units that add most weight for their size, until nothing fits in `room` words, in order of lines.
 
     What a unit adds only shrinks as others are chosen, so a unit whose value is still the best after it was looked
     at again is the best of all ("lazy greedy", Minoux 1978); ties go to the earlier unit.

@@ -43,7 +43,7 @@ _REPORTING = frozenset(words("mentioned told suggested asked showed"))
 
 
 class ToldLine(NamedTuple):
-    """One line of what is summarised: who said it (empty: it was seen or told), what, and its game time."""
+    """One line of a summary's source: its speaker (empty for an observation), text and game time."""
 
     speaker: str
     text: str
@@ -74,7 +74,7 @@ class Unit(NamedTuple):
 
 
 def units(lines: Sequence[ToldLine], style: Style) -> list[Unit]:
-    """The units of `lines` in order. Courtesies and questions without a name are left out.
+    """Return the units of `lines` in order, without courtesies and without questions that hold no name.
 
     A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.
     """
@@ -103,7 +103,7 @@ def units(lines: Sequence[ToldLine], style: Style) -> list[Unit]:
 
 
 def _ended(text: str) -> str:
-    """The text with a full stop in the place of the marks at its end; one closing quote or bracket among them stays."""
+    """Return the text with a full stop in place of its final marks; one closing quote or bracket among them stays."""
     bare = text.rstrip(_MARKS)
     if not bare or bare[-1] not in _CLOSING_QUOTES:
         return f"{bare}."
@@ -111,7 +111,7 @@ def _ended(text: str) -> str:
 
 
 def _told(clause: str, speaker: str, speakers: Speakers, names: Collection[str]) -> str:
-    """The clause as reported, "" if it is not worth reporting."""
+    """Return the clause as reported speech, "" if it is not worth reporting."""
     text = _VOW.sub("I promised to ", clean(clause, (n for n in speakers.perhaps_in(clause) if n != speaker)))
     if is_small_talk(text, speakers):
         return ""

@@ -1,5 +1,5 @@
-"""Spec 3's success criteria 1 to 4 and 6 over whole days: recorded ones and the town's, without a model, with one, and
-with one that dies. Criterion 5 is a time: `python -m bench memory` measures it."""
+"""Success criteria 1 to 4 and 6 of the streams design over days that were recorded or lived in the town: without a
+model, with one, and with one that dies. Criterion 5 is a time: `python -m bench memory` measures it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spec 1: what a cell is, when summaries are due, and the prompt that asks for one."""
+"""Cells: which entries are cells, when summaries are due, and the prompt for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spec 1: who gets a summary in a tick, and what a failure or nothing to tell leaves behind."""
+"""Cells: who gets a summary in a tick, and the state after a failure or an empty answer."""
 
 from __future__ import annotations
 

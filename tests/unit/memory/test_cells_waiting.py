@@ -1,4 +1,4 @@
-"""Spec 1: where memory K+1 waits, and that nothing is lost or overtaken."""
+"""Cells: where memory K+1 waits, and that nothing is lost or overtaken."""
 
 from __future__ import annotations
 

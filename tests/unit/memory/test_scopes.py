@@ -13,7 +13,7 @@ from memory.routing.scopes import WORLD, around_mentions, mentions, messages_sin
 from scheduler.engine.triggers import location_left, story_event
 from tests.unit.memory.scope_case import ANSWER, BOB, EVE, INN, PROFILES, TALK, Realm
 
-# -- the cases that the spec lists -----------------------------------------------------------------
+# -- the cases of the scopes design ----------------------------------------------------------------
 
 
 def test_memory_service_location_exit_creates_entries_and_updates_cursors() -> None:

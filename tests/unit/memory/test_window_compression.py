@@ -1,4 +1,4 @@
-"""Spec 4: compression of the buffer into the summary, in passes, and what is done where they are not enough."""
+"""Window: compression of the buffer into the summary, in passes, and the boundary when passes are not enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spec 4: what matters survives compression, and the prompt that asks for that."""
+"""Window: facts that survive compression, and the prompt that asks for them."""
 
 from __future__ import annotations
 

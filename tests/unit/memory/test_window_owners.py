@@ -1,4 +1,4 @@
-"""Spec 4: each owner is compressed on its own, whatever happens to others and in whatever order."""
+"""Window: each owner is compressed separately, whatever happens to others and in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spec 4: what a context is estimated at in tokens, and when that is too much."""
+"""Window: the estimated tokens of a context, and when they exceed the limit."""
 
 from __future__ import annotations
 
