@@ -1,7 +1,6 @@
-"""Warnings of endpoints that do not answer: once for each cause while a run goes on, and at its end what that cost.
+"""Warnings of endpoints that do not answer: once for each cause while a run goes on, and at its end with their cost.
 
-What it cost is counted as the ticks are committed: the end of a host, which an error may have brought about, reads
-nothing for it.
+The cost is counted as the ticks are committed: a host that leaves, perhaps after an error, reads nothing for it.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ log = structlog.get_logger()
 
 
 class EndpointWatch:
-    """Looks through a run's ended jobs for endpoints that do not answer.
+    """A watch on the ended jobs of a run for endpoints that do not answer.
 
     Args:
         endpoints: model -> its endpoint.
-        said: endpoints of which something was said already, and why; what is said here is added.
+        said: endpoints that a warning has named already, each with its cause; new warnings are added.
     """
 
     def __init__(self, run: str, endpoints: Mapping[str, str], said: set[tuple[str, str]]) -> None:
@@ -52,7 +51,7 @@ class EndpointWatch:
                 self._say("endpoint.unreachable", endpoint, why, tick, WHAT_TO_CHECK.get(why, then))
 
     def tell_shortfalls(self, servers: Mapping[str, str]) -> None:
-        """Warn of each endpoint that left jobs without an answer: since when, and what it cost in thoughts.
+        """Warn of each endpoint that left jobs without an answer: since when, and how many jobs of which kind.
 
         Args:
             servers: the address of each endpoint.

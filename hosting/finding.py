@@ -1,4 +1,4 @@
-"""What an examination of a setup found: one line each, with what to do about it."""
+"""The findings of an examination of a setup: one line each, with its advice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Grade = Literal["ok", "warning", "failed"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at."""
+    """A thing that was examined, and its grade."""
 
     what: str  # "redis persistence", "worker plan queue"
     grade: Grade
@@ -19,15 +19,15 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ok(what: str, found: str) -> Finding:
-    """It is as it should be."""
+    """Return a finding that all is as it should be."""
     return Finding(what=what, grade="ok", found=found)
 
 
 def warning(what: str, found: str, advice: str) -> Finding:
-    """It works, and may surprise."""
+    """Return a finding of something that works, and may surprise."""
     return Finding(what=what, grade="warning", found=found, advice=advice)
 
 
 def failed(what: str, found: str, advice: str) -> Finding:
-    """Runs cannot work like this."""
+    """Return a finding with which no run can work."""
     return Finding(what=what, grade="failed", found=found, advice=advice)

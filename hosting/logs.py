@@ -1,4 +1,4 @@
-"""Logging as the product sets it up when nobody else has: structlog events on stderr, warnings and worse."""
+"""Logging, set up where the host has not: structlog events on stderr, warnings and worse."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from hosting.terminal import visible
 
 
 def quiet() -> None:
-    """Warnings to stderr, unless the host has configured structlog: a library does not overrule its host."""
+    """Log warnings to stderr, unless the host has configured structlog: a library does not overrule its host."""
     if not structlog.is_configured():
         configure(0)
 
 
 def _visible(logger: object, method: str, event: EventDict) -> EventDict:
-    """Return the event with what its texts hide written out: names of owners are others' words."""
+    """Return the event with the hidden characters of its texts written out: others choose the names of owners."""
     return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def configure(verbosity: int) -> None:
-    """Events to stderr: 0 warnings, 1 what happens, 2 everything."""
+    """Log to stderr: at verbosity 0 warnings, at 1 information too, at 2 everything."""
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
     structlog.configure(
         processors=[

@@ -97,7 +97,7 @@ def _limit(refused: str) -> LimitName | None:
 
 
 class _Ledger(Collector):
-    """What Redis says of the run and of the endpoints, read at each scrape."""
+    """A collector that reads the run and the endpoints from Redis at each scrape."""
 
     def __init__(self, client: Redis, run: str, seconds_since: Callable[[int], float]) -> None:
         self._client = client
@@ -105,7 +105,7 @@ class _Ledger(Collector):
         self._seconds_since = seconds_since
 
     def collect(self) -> Iterator[Metric]:
-        """The gauges; without Redis, that it is away."""
+        """Yield the gauges; without Redis only the one that says so."""
         up = GaugeMetricFamily("cogitate_ledger_up", "Whether Redis answered this scrape.", labels=["run"])
         try:
             families = [
@@ -122,7 +122,7 @@ class _Ledger(Collector):
 
 
 def _budget(vitals: BudgetVitals) -> Iterator[Metric]:
-    """The open windows of a day and of the run, of the whole run and of kinds."""
+    """Yield the open windows of the day and of the run, for the run and for each kind."""
     labels = ["run", "period", "scope", "unit"]
     families = {
         name: GaugeMetricFamily(f"cogitate_budget_{name}", meaning, labels=labels)
@@ -169,7 +169,7 @@ def _cadence(vitals: CadenceVitals, seconds_since: Callable[[int], float]) -> It
 
 
 def _endpoints(client: Redis) -> Iterator[Metric]:
-    """Of all runs together, since endpoints are shared."""
+    """Yield the gauges of endpoints, which all runs share."""
     here = ["endpoint"]
     breaker = GaugeMetricFamily("cogitate_endpoint_breaker_open", "1 unless the breaker is closed.", labels=here)
     flying = GaugeMetricFamily("cogitate_endpoint_in_flight", "Calls in flight, where they are capped.", labels=here)

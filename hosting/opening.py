@@ -1,4 +1,4 @@
-"""Which run a host opens: a new one, one that is there, or a new one in the place of one that is there."""
+"""Opening a run: creates it, resumes one that exists, or replaces that."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Opened(NamedTuple):
 
 
 class RunOpening:
-    """A block in which a run's host is made: if that fails, the run is given back."""
+    """A block in which the host of a run is set up; an error in it releases the run."""
 
     def __init__(self, ledger: HostLedger) -> None:
         self._ledger = ledger
@@ -50,7 +50,7 @@ class RunOpening:
 
 
 def check_opening(*, resume: bool, exist: Exist, take_over: bool) -> None:
-    """Refuse what cannot be meant together.
+    """Check that the arguments about an existing run agree with each other.
 
     Raises:
         ConfigurationError, InputError: saying what to give instead.
@@ -83,7 +83,7 @@ def open_run(
     Args:
         settings: those that a new run keeps.
         take_over: also from a host that is at work on it; that host is fenced.
-        describe: what a new run remembers of its host.
+        describe: strings that a new run keeps for its host.
 
     Raises:
         RunExists, RunMissing, NewerSchema: from the ledger.
@@ -104,12 +104,12 @@ def open_run(
 
 
 def prior_now(client: Redis, settings: Settings) -> LatencyPrior:
-    """Return what a run with these settings goes by until it has seen answers, by what was seen of its endpoints."""
+    """Return the latencies that a run assumes until it has seen answers: those of its settings and endpoints."""
     return prior_of(settings, {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None})
 
 
 def description_of(client: Redis, run: str) -> dict[str, str]:
-    """What the host that created a run said of it.
+    """Return the description that the host gave when it created a run.
 
     Raises:
         RunMissing: when there is no such run.

@@ -30,7 +30,7 @@ log = structlog.get_logger()
 
 
 class KindFit(msgspec.Struct, frozen=True, kw_only=True):
-    """How the results of one kind come in time."""
+    """The latency of one kind's results, compared with the time that they have."""
 
     kind: str
     model: str

@@ -1,4 +1,4 @@
-"""What a host needs around it outside inline mode: a server, a broker, worker processes."""
+"""The processes that a host starts outside inline mode: server and workers; and its connections to them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from workers.publish import Publisher
 
 
 class Processes(NamedTuple):
-    """What a host uses of them."""
+    """The parts of them that a host uses."""
 
-    client: Redis  # of the state; tries nothing twice, since `scheduler.ledger.outage` says what a host does then
+    client: Redis  # of the state; retries nothing, since `scheduler.ledger.outage` decides what a host does then
     publish: Publish
     settings: Settings  # with the server's URL filled in
     pool: WorkerPool | None  # None: the host has no workers of its own

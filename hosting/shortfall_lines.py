@@ -39,7 +39,7 @@ _NO_USE = "gave no usable answer"
 
 
 class _Cause(NamedTuple):
-    """What jobs without an answer have in common."""
+    """The common cause of jobs without an answer."""
 
     endpoint: str
     model: str  # only where the model itself is the cause
@@ -55,7 +55,7 @@ def format_failure(failure: str) -> str:
 
 
 def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each cause: since when, until when, and what it cost in thoughts.
+    """Yield a sentence for each cause: since when, until when, and how many jobs of which kind.
 
     Args:
         servers: the address of each endpoint, where it is known here.

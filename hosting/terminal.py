@@ -1,4 +1,4 @@
-"""What a command prints, made so that no text of a run can steer the terminal that shows it.
+"""Consoles on which no text of a run can steer the terminal.
 
 Memories, profiles and answers of models hold what others wrote: escape sequences that clear a screen or set its title,
 characters that reverse the direction of what follows, markup of the library that draws the tables.
@@ -32,7 +32,7 @@ def visible_json(line: bytes) -> bytes:
 
 
 class Terminal(Console):
-    """A console that shows every string as it is: without markup, with what is hidden in it written out."""
+    """A console that prints every string without markup, with its hidden characters written out."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, markup=False, emoji=False)

@@ -1,4 +1,4 @@
-"""The tick loop as a host opens it: with its server and its workers, all stopped when the loop is closed."""
+"""The public tick loop: opens a run with its server and its workers, hands out its ticks, and stops what it started."""
 
 from __future__ import annotations
 
@@ -64,18 +64,17 @@ class TickLoop:
         owners: who is there at the start, by owner name ("agent:isabella"). Ignored when a run is resumed.
         settings: everything else; the defaults work.
         locations: the places that plans may name.
-        brief: what to say of an owner when a job is made for it: {"location": …, "status": {…}}.
-        tier_of: the tier, "routine" or "strong", that a request deserves, given its owner as it is now; by default
-            plans, urgent requests and thoughts about decisive memories get the strong one.
-        event_types: what becomes of the host's own types of events, beside those that are known.
+        brief: returns what a job is told of its owner: {"location": …, "status": {…}}.
+        tier_of: returns the tier, "routine" or "strong", of a request, given its owner as it is now; by default plans,
+            urgent requests and reflections on decisive memories get the strong one.
+        event_types: rules for the host's own types of events, beside the built-in ones.
         ticks: how many ticks the run has; None: until the body breaks.
         start_minute: game time of tick 0, total minutes.
         resume: go on with a run that is there; its settings go before those that are given.
-        exist: what becomes of a run of this name that is there, where `resume` is not given: "refuse" to create
-            another, "resume" it, or "replace" it, which deletes it with all that it remembers. If there is none, it is
-            created.
-        take_over: also from a host that is at work on it; that host is fenced and stops.
-        describe: what the host wants to remember with a new run, such as its own arguments; `description_of` reads it.
+        exist: how to treat an existing run of this name, where `resume` is not given: "refuse" to create another,
+            "resume" it, or "replace" it, which deletes it with all its memories. If there is none, it is created.
+        take_over: take the run also from a host that is at work on it; that host is fenced and stops.
+        describe: strings to keep with a new run, such as the host's own arguments; `description_of` reads them.
         inline: no server and no processes: jobs run at once in this one, on a Redis in memory.
         client: inline only: a Redis to use instead of one in memory.
 
@@ -226,7 +225,7 @@ class TickLoop:
     # -- the world's turn ----------------------------------------------------------------------------
 
     def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
-        """An owner perceived something; it is appended to its stream with this tick.
+        """Append what an owner perceived to its stream, with this tick.
 
         Its game time is at most a day after the tick's and thirty days before it.
 
@@ -237,10 +236,10 @@ class TickLoop:
         self._loop.calls.observe(owner, entry)
 
     def event(self, owner: str, event: Event | Mapping[str, Any]) -> Strategy:
-        """Something happened that an owner is to remember.
+        """Have an owner remember an event, and return how.
 
-        It is appended to the owner's stream with this tick, in the style and within the limits of the run's routing;
-        what is worth it is worked into the owner's long-term summary later. Returns which of the two will happen.
+        "simple" appends it to the owner's stream with this tick, in the style and within the limits of the run's
+        routing; "integrate" also works it into the owner's long-term summary later.
 
         Raises:
             InputError: for an unknown owner or group, a malformed event, or a type of event without a rule.
@@ -248,9 +247,9 @@ class TickLoop:
         return self._loop.calls.event(owner, event)
 
     def left_location(self, location: str, present: Iterable[str] = ()) -> None:
-        """The players leave a location (its id): it recounts the visit, and so does each NPC that was spoken of.
+        """Have a location (its id) that the players leave recount the visit, and so each NPC that was spoken of.
 
-        What was said is taken from the stream of the owner "world", where the host appends it with its location.
+        They read the messages in the stream of the owner "world", where the host appends them with their location.
 
         Args:
             present: owners of the NPCs that are there.
@@ -263,12 +262,12 @@ class TickLoop:
     def story_event(
         self, kind: str, tags: Sequence[str] = (), related: Mapping[str, str | Sequence[str]] | None = None
     ) -> None:
-        """The story went on: the world recounts what has happened since its last memory.
+        """Have the world recount what has happened in the story since its last memory.
 
         Args:
             kind: "objective_completed", "quest_completed", "act_progressed", "location_cleared",
                 "encounter_completed", or any other.
-            related: ids of what it concerns: "quest_id", "encounter_id", "location_id", "npc_ids", or any other.
+            related: the ids that it concerns: "quest_id", "encounter_id", "location_id", "npc_ids", or any other.
 
         Raises:
             InputError: for an empty kind, or when the world is no owner of this run.
@@ -286,18 +285,18 @@ class TickLoop:
         params: Mapping[str, Any] | None = None,
         within: int | None = None,
     ) -> None:
-        """Ask for a job outright, beyond what its cadence would do.
+        """Request a job outright, beside those of its kind's cadence.
 
         Args:
             numbers: read just these entries of the owner; None: all live ones.
-            reads: what to read of other owners' streams as well.
-            params: what the kind takes: `act` "location", "activity" and "status", `plan` "status" and "unfinished",
-                `reflect` "since", other built-in kinds nothing; a kind of the host's own whatever it likes.
+            reads: parts of other owners' streams to read as well.
+            params: parameters of the kind: `act` "location", "activity" and "status", `plan` "status" and "unfinished",
+                `reflect` "since", other built-in kinds none; a kind of the host's own any.
             within: ticks after which the result is of no use any more; None: as the kind says. No model is asked whose
                 answer would come later: the kind's heuristic applies by then.
 
         Raises:
-            InputError: for an unknown kind or owner, or parameters that are no JSON or that the kind does not take.
+            InputError: for an unknown kind or owner, or parameters that JSON cannot express or the kind does not know.
         """
         self._loop.calls.request(
             kind, owner, numbers=numbers, reads=reads, priority=priority, params=params, within=within
@@ -314,7 +313,7 @@ class TickLoop:
         self._loop.calls.ask(effect)
 
     def join(self, owner: str, profile: Profile) -> None:
-        """An owner joins with this tick.
+        """Let an owner join with this tick.
 
         Raises:
             InputError: for a name that is no owner's, is taken, or belonged to an owner that has left.
@@ -322,7 +321,7 @@ class TickLoop:
         self._loop.calls.join(owner, profile)
 
     def leave(self, owner: str) -> None:
-        """An owner leaves with this tick: its open jobs are cancelled, its stream is retired.
+        """Let an owner leave with this tick: the tick cancels its open jobs and retires its stream.
 
         Raises:
             InputError: for an unknown owner.
@@ -338,10 +337,10 @@ class TickLoop:
         self._loop.calls.checkpoint(data)
 
     def scope_context(self, location: str, present: Sequence[str] = (), count: int = MAX_ENTRIES) -> str:
-        """The latest memories of a location, of the NPCs that are there and of the world, as lines of a prompt.
+        """Return the latest memories of a location, of the NPCs that are there and of the world, as lines of a prompt.
 
         Raises:
-            InputError: for a location, an NPC or a number of lines that is none.
+            InputError: for an invalid location, NPC or number of lines.
         """
         return self._loop.calls.scope_context(location, present, count)
 
@@ -464,7 +463,7 @@ class TickLoop:
 
 
 def _check_model(settings: Settings) -> None:
-    """Where models are to be asked, their keys and endpoints must be usable before anything is started.
+    """Check that keys and endpoints of the run's models are usable, before anything is started.
 
     Raises:
         ConfigurationError: saying what is missing.
@@ -481,7 +480,7 @@ def _check_model(settings: Settings) -> None:
 
 
 def _exported(settings: Settings, ledger: HostLedger) -> ExportedJournal | None:
-    """Where lines removed from the journal go."""
+    """Return where lines that are removed from the journal go; None: nowhere."""
     if not settings.journal_export:
         return None
     return ExportedJournal(journal_folder(settings.data_dir, ledger.run, ledger.incarnation))

@@ -45,7 +45,7 @@ def close_due(
     """End every job of `rows` and apply its effects to `streams`.
 
     The order is (due tick, kind order, owner, ordinal, enqueue tick), whoever finished when. A job without a result
-    gets its kind's heuristic, computed here from what the job may read.
+    gets its kind's heuristic, computed here from the entries that the job may read.
     """
     ordered = sorted(
         rows,
@@ -58,9 +58,9 @@ def close_due(
 
 
 def cancelled(item: OpenJob) -> Closing:
-    """The end of a job that is not wanted any more.
+    """Return the end of a job that nobody wants any more.
 
-    It keeps its whole reservation for now: what its attempts cost may not be known yet.
+    It keeps its full reservation for now: the cost of its attempts may not be known yet.
     """
     key = item.job.key
     ended = Ended(key=key, end="cancelled", reason="cancelled")
@@ -100,7 +100,7 @@ def _close(
 def apply_late(
     key: JobKey, result: Result, effects: tuple[Effect, ...], streams: Mapping[str, Stream], tick: int
 ) -> Closing:
-    """Apply what an answer that came after its job's end still changes; it is `dropped` where that is nothing.
+    """Apply the effects that an answer after its job's end still has; without any, its end is `dropped`.
 
     Args:
         effects: of the answer as a repair, see `scheduler.engine.late_answers`.
@@ -128,7 +128,7 @@ def _note(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> E
 
 
 def _applied(ended: Ended, note: EndNote, counts_as: Cost, streams: Mapping[str, Stream], tick: int) -> Closing:
-    """Its effects applied, or stale when one of them expects something that does not hold."""
+    """Apply the effects of an end; one whose precondition does not hold makes the end stale."""
     effects, replace = ended.effects, msgspec.structs.replace
     failed = unmet(streams, effects)
     if failed is not None:
@@ -146,7 +146,7 @@ def _applied(ended: Ended, note: EndNote, counts_as: Cost, streams: Mapping[str,
 
 
 def provisional(effects: Sequence[Effect]) -> tuple[Effect, ...]:
-    """The same effects, their entries marked as made without what was asked for: they may be repaired later."""
+    """Return the effects with their entries marked as provisional, so that they may be repaired later."""
     return tuple(
         msgspec.structs.replace(effect, entry=msgspec.structs.replace(effect.entry, provisional=True))
         if isinstance(effect, Append)

@@ -1,14 +1,14 @@
-"""What ended jobs came to that admission's view counts in full.
+"""Corrections of admission's view by the real costs of ended jobs that it counts in full.
 
-A job that ends without a result (late, dead, cancelled) counts its whole reservation, for what its attempts cost may
-not be known yet. The ledger says it once it is (`lua/corrections.lua`): nothing was spent on a job that nobody had
+A job that ends without a result (late, dead, cancelled) counts its full reservation, for the cost of its attempts may
+not be known yet. The ledger reports it once it is (`lua/corrections.lua`): nothing was spent on a job that nobody had
 claimed; otherwise it is the usage of the newest attempt, of which earlier ones are the retry pool's. The next boundary
 moves the view, the tick's line says so, and the step that commits it removes the correction: each is applied once, at
-the same tick on resume and in a replay. What never becomes known stays counted in full, and of too many jobs the
-newest are remembered.
+the same tick on resume and in a replay. A cost that never becomes known stays counted in full, and of too many jobs the
+host remembers the newest.
 
 Where boundaries wait for results, nothing may depend on how far workers were with a job that was cancelled: there it
-goes on counting in full, and its correction says only what was spent.
+goes on counting in full, and its correction reports only the spending.
 
 Keys under the run's prefix:
     charged      hash  job key -> `Charged`, JSON
@@ -36,7 +36,7 @@ from tasks.job import Cost, JobKey
 
 
 class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a host remembers of an ended job that admission counts in full."""
+    """An ended job that admission counts in full."""
 
     ended: int  # tick of its end
     due: int
@@ -47,7 +47,7 @@ class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Corrections:
-    """The jobs of a run that count in full, and what becomes known of them."""
+    """The jobs of a run that count in full, and the corrections of them."""
 
     def __init__(self) -> None:
         self._jobs = EndedJobs[Charged]()
@@ -74,7 +74,7 @@ class Corrections:
         self._jobs.remember(item.job.key, charged)
 
     def take(self, learned: Iterable[Learned], view: BudgetView) -> tuple[Correction, ...]:
-        """Correct the view by what has become known, in the order of the jobs' keys."""
+        """Correct the view by the costs that have become known, in the order of the jobs' keys."""
         corrections = []
         for known in sorted(learned, key=lambda known: known.key):
             self._taken.add(known.key)
@@ -102,7 +102,7 @@ class Corrections:
         return self._jobs.take_records()
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that remove what is known or forgotten, and corrections that were taken."""
+        """Return the commands that remove jobs that are known or forgotten, and corrections that were taken."""
         gone = self._jobs.take_gone()
         taken: list[Value] = [key.text() for key in sorted(self._taken)]
         self._taken = set()
@@ -110,7 +110,7 @@ class Corrections:
         return [*writes, *chunked("HDEL", "corrections", taken)]
 
     def load(self, client: Redis, prefix: str) -> None:
-        """Remember what the ledger says is counted in full."""
+        """Read back the jobs that count in full."""
         kept: Any = client.hgetall(prefix + "charged")
         self._jobs.records = {
             JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Charged) for key, raw in sorted(kept.items())

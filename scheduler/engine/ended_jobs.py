@@ -1,5 +1,5 @@
-"""Ended jobs that a host remembers, in step with a hash of the ledger: what is new goes there with the step that ends
-them, and what is remembered no more is removed by the same step.
+"""Ended jobs that a host remembers, in step with a hash of the ledger: the step that ends jobs adds the new ones there,
+and removes those that the host forgets.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 
 
 class EndedJobs(Generic[Record]):
-    """What is remembered of each job, and what the ledger does not know of that yet."""
+    """The record of each remembered job, and the changes that the ledger does not have yet."""
 
     def __init__(self) -> None:
         self.records: dict[JobKey, Record] = {}
@@ -28,7 +28,7 @@ class EndedJobs(Generic[Record]):
         self._new.add(key)
 
     def drop(self, key: JobKey) -> None:
-        """Remember a job no more; of one that is not remembered the ledger may still know something."""
+        """Forget a job, in the ledger too, which may still know one that this host does not."""
         self.records.pop(key, None)
         if key in self._new:
             self._new.remove(key)
@@ -36,11 +36,11 @@ class EndedJobs(Generic[Record]):
             self._gone.add(key)
 
     def take_records(self) -> list[tuple[JobKey, bytes]]:
-        """Return the jobs that are remembered since the last call, as the ledger keeps them."""
+        """Return the records that are new since the last call, as the ledger keeps them."""
         new, self._new = sorted(self._new), set()
         return [(key, msgspec.json.encode(self.records[key])) for key in new]
 
     def take_gone(self) -> list[Value]:
-        """Return the jobs that are remembered no more since the last call, as the ledger names them."""
+        """Return the jobs forgotten since the last call, as the ledger names them."""
         gone, self._gone = sorted(self._gone), set()
         return [key.text() for key in gone]

@@ -1,4 +1,4 @@
-"""What one tick does to a run: the boundary, and what follows the world's turn. No I/O, no clock, no randomness."""
+"""The steps of one tick: the boundary, and the end after the world's turn. No I/O, no clock, no randomness."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tasks.recount import Recount
 
 
 class Steered(NamedTuple):
-    """What operators and the controller changed at a tick."""
+    """The changes of operators and of the controller at a tick."""
 
     controls: tuple[Control, ...]
     stepped: Stepped | None
@@ -183,7 +183,7 @@ class RunEngine:
         return outcome
 
     def _leave_out(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """Say with the first tick of a resumed run what it was resumed without."""
+        """Return the entries that a resumed run lacks, once, for the journal of its first tick."""
         state = self.state
         gone: dict[str, list[int]] = {}
         for one in state.left_out:
@@ -287,7 +287,7 @@ class RunEngine:
             self.state.warnings[loss.name] += loss.amount
 
     def _recounts(self, new: Iterable[ScopeTrigger]) -> list[Request]:
-        """What scopes have to tell now; one that is busy tells it later."""
+        """Return requests for the scopes that have something to recount; the trigger of a busy one waits."""
         state = self.state
         if Recount.name in state.rules.disabled:
             state.triggers = []
@@ -298,7 +298,7 @@ class RunEngine:
         return requests
 
     def _staying(self) -> Mapping[str, Stream]:
-        """The streams of those who do not leave with this tick: no job may be opened for the others."""
+        """Return the streams of owners that do not leave with this tick: no job may be opened for the others."""
         state = self.state
         return {owner: stream for owner, stream in state.streams.items() if owner not in state.retired}
 
@@ -353,7 +353,7 @@ class RunEngine:
         return decided, postponed
 
     def _due(self, tick: int, minute: int, again: Iterable[Request]) -> tuple[list[Request], tuple[Postponed, ...]]:
-        """What is due by cadence, less what is throttled."""
+        """Return the requests that are due by cadence, and those of them that the throttle postpones."""
         state = self.state
         busy = state.busy(again)
         found = state.cadence.due(tick, lambda owner: state.moment(owner, tick, minute), busy)

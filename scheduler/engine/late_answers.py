@@ -1,8 +1,8 @@
 """Answers that come after their job's end. They were paid for, so each is offered as a repair at the next boundary.
 
-A job that ended late or dead although somebody had claimed it is awaited while all that its heuristic made in the place
-of the answer (or that the job was to repair) is live, provisional and of owners that are here; but for no longer than a
-game day, and of too many jobs only the newest. The ledger keeps the first answer of a model to an awaited job
+A job that ended late or dead although somebody had claimed it is awaited while all that its heuristic produced in the
+place of the answer (or that the job was to repair) is live, provisional and of owners that are here; but for no longer
+than a game day, and of too many jobs only the newest. The ledger keeps the first answer of a model to an awaited job
 (`lua/late.lua`) and shows it with the steps that a host takes anyway. At the next boundary it is applied, or found to
 be of no use, behind the ends of what is due; the step that commits that tick removes it. The job's end and admission's
 view stay what they were.
@@ -46,7 +46,7 @@ class ProvisionalEntry(NamedTuple):
 
 
 class Awaited(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What stands in the place of a job's answer."""
+    """The entries in the place of a job's answer."""
 
     minute: int  # game time of the job's end, total minutes
     made: tuple[ProvisionalEntry, ...]
@@ -71,7 +71,7 @@ class LateAnswers:
     def expect(
         self, closings: Iterable[Closing], jobs: Mapping[JobKey, Job], streams: Mapping[str, Stream], minute: int
     ) -> None:
-        """Await those of the jobs that just ended whose answers may still come.
+        """Await the jobs that have just ended and whose answers may still come.
 
         Args:
             jobs: those that ended.
@@ -112,10 +112,10 @@ class LateAnswers:
         return taken
 
     def forget(self, streams: Mapping[str, Stream], left: Collection[str], minute: int) -> None:
-        """Await no more what has something of it replaced or archived, is too old, or too much.
+        """Stop awaiting jobs whose entries were replaced or archived, that are too old, or too many.
 
         Args:
-            streams: as they are at the end of the tick, with what changed in it.
+            streams: as they are at the end of the tick, with its changes.
             left: owners that leave with it.
             minute: game time of the tick, total minutes.
         """
@@ -139,20 +139,20 @@ class LateAnswers:
         return self._jobs.take_records()
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that remove what is awaited no more, and what was offered for it."""
+        """Return the commands that remove jobs that are no longer awaited, and their answers."""
         gone = self._jobs.take_gone()
         return [*chunked("HDEL", "awaited", gone), *chunked("HDEL", "offered", gone)]
 
     def load(
         self, client: Redis, prefix: str, streams: Mapping[str, Stream], left_out: Collection[tuple[str, int]] = ()
     ) -> None:
-        """Await again what the ledger says is awaited, unless something of it was left out.
+        """Read back the awaited jobs, without those of which an entry was left out.
 
         Args:
             left_out: owners and numbers of entries.
 
         Raises:
-            ValueError: when it is not of this run's memories.
+            ValueError: when the entries are not provisional ones of this run.
         """
         kept: Any = client.hgetall(prefix + "awaited")
         found = {JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Awaited) for key, raw in kept.items()}

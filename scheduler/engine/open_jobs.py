@@ -28,7 +28,7 @@ class OpenJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
-    """The commands that open jobs: their records, the sets that find them, and their reservations."""
+    """Return the commands that open jobs: their records, the sets that find them, and their reservations."""
     writes: list[Write] = []
     reserved: dict[str, dict[str, int]] = {}
     due: dict[int, list[Value]] = {}
@@ -91,7 +91,7 @@ def load_open_jobs(client: Redis, prefix: str) -> dict[JobKey, OpenJob]:
 
 
 def read_numbers(jobs: Iterable[OpenJob], owner: str) -> tuple[int, ...]:
-    """Entries that open jobs of this owner name: they must not be asked for twice."""
+    """Return the entries that open jobs of this owner name: they must not be requested twice."""
     return tuple(
         sorted(n for item in jobs for reads in item.job.reads if reads.owner == owner for n in reads.numbers or ())
     )
@@ -103,10 +103,10 @@ def reservation(item: OpenJob) -> Cost:
 
 
 def counted(item: OpenJob) -> Cost:
-    """Return what an open job counts as in admission's view: its reservation, until it is known what it used."""
+    """Return the cost of an open job in admission's view: its reservation, until its usage is known."""
     return reservation(item) if item.answered is None else item.answered
 
 
 def answered_writes(items: Iterable[OpenJob]) -> list[Write]:
-    """Return the commands that note of open jobs what their calls used."""
+    """Return the commands that note the usage of open jobs' calls."""
     return [Write("HSET", f"job:{item.job.key.text()}", (_USED, msgspec.json.encode(item.answered))) for item in items]

@@ -1,10 +1,10 @@
-"""Importance for entries that nobody rated: what is known, what is predicted, and what deserves to be asked.
+"""Importance for entries that nobody rated: known, predicted, or worth a call of a model.
 
-At the boundary at which an unrated entry is appended it gets the rating that its text got before in this run, whoever
-asked; else the learner's prediction, unless a model is asked in this run and the prediction is so uncertain that the
+At the boundary at which an unrated entry is appended it gets the rating that its text got before in this run, for any
+owner; else the learner's prediction, unless a model is asked in this run and the prediction is so uncertain that the
 entry is among the share that is worth a call. Such an entry stays unrated, counts as ordinary, and waits for a job of
 kind `rate`. The learner learns only from ratings that models gave and that were applied, in the order of boundaries.
-What it knows is kept with the run; what it decides is in the journal, so a replay needs neither.
+Its knowledge is kept with the run, and its decisions are in the journal, so a replay needs neither.
 
 Keys under the run's prefix:
     ratings   hash  text's key -> [order, what is known of the text], JSON; the highest order was touched last
@@ -39,7 +39,7 @@ _KEPT = msgspec.json.Decoder(_Kept)
 
 
 class Rater:
-    """The ratings of one run, and what changed of them since they were written last."""
+    """The ratings of one run, and their changes since they were written last."""
 
     def __init__(self, *, share: float) -> None:
         self._share = share
@@ -50,7 +50,7 @@ class Rater:
         self._rest = b""  # the rest as it was written last
 
     def rate(self, streams: Mapping[str, Stream], owners: Iterable[str], tick: int) -> tuple[Rated, ...]:
-        """Rate what these owners' streams were given unrated in this tick, as far as it needs no call."""
+        """Rate the unrated entries that this tick appended to these owners' streams, as far as they need no call."""
         found: list[Rated] = []
         for owner in owners:
             stream = streams[owner]
@@ -63,7 +63,7 @@ class Rater:
         return tuple(found)
 
     def estimate(self, owner: str, entry: Entry) -> int:
-        """What the run's model would probably say, 1 to 10."""
+        """Return the rating that the run's model would probably give, 1 to 10."""
         known = self._ratings.known(owner, entry) or self._ratings.known(None, entry)
         return known or self._ratings.estimate(owner, entry).rating
 
@@ -97,7 +97,7 @@ class Rater:
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_writes(self) -> list[Write]:
-        """The commands that bring the ledger up to date."""
+        """Return the commands that bring the ledger up to date."""
         texts = self._ratings.state.texts
         touched: list[Value] = []
         for key, order in self._touched.items():
@@ -112,7 +112,7 @@ class Rater:
         return writes
 
     def load(self, client: Redis, prefix: str) -> None:
-        """Know again what the ledger keeps."""
+        """Read the ratings back."""
         kept: Any = client.hgetall(prefix + "ratings")
         texts = sorted(((key.decode(), _KEPT.decode(raw)) for key, raw in kept.items()), key=lambda t: t[1].order)
         rest: Any = client.hget(prefix + "state", "rating")

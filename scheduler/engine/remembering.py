@@ -16,7 +16,7 @@ from scheduler.journal.lines import Repeat
 
 
 class Remembered(NamedTuple):
-    """What became of a tick's observations."""
+    """The observations of a tick, by how they were remembered."""
 
     observed: tuple[tuple[str, Entry], ...]  # appended, in this order
     waiting: tuple[tuple[str, Entry], ...]  # kept in the head, in this order
@@ -52,7 +52,7 @@ class Remembering:
         return Remembered(tuple(appended), tuple(waiting), tuple(repeated))
 
     def forget(self, owner: str) -> None:
-        """The owner has left."""
+        """Drop the index of an owner that has left."""
         self._indexes.pop(owner, None)
 
     def _coalesces(self, owner: str, limits: MemoryLimits) -> bool:

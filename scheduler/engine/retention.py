@@ -1,4 +1,4 @@
-"""Upkeep of the streams at the end of a tick: limits are made to hold, and what was archived long ago is forgotten."""
+"""Retention: enforces the limits of streams at the end of a tick, and deletes what was archived long ago."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def cut(
     minute: int,
     names: Mapping[str, str],
 ) -> tuple[Effect, ...]:
-    """Make the limits of these owners hold; returns what that took."""
+    """Enforce the limits of these owners, and return the effects of that."""
     cuts: list[Effect] = []
     for owner in owners:
         effects = enforce_limits(streams[owner], limits, minute, names)
@@ -35,9 +35,9 @@ def cut(
 def forget(
     streams: Mapping[str, Stream], facts: Facts, open_jobs: Iterable[OpenJob], tick: int
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Delete archived entries that are too old or too many; never what an open job may read.
+    """Delete archived entries that are too old or too many; never one that an open job may read.
 
-    With every tick, not in rounds: what a crowd has seen would be held until the round, and then go all at once.
+    This happens with every tick, not in rounds: a round would delete all that a crowd has seen at once.
     """
     before = tick - facts.limits.retention // facts.minutes_per_tick
     over = {owner: _over(stream, before, facts.limits.max_archived) for owner, stream in sorted(streams.items())}
@@ -57,7 +57,7 @@ def forget(
 
 
 def _over(stream: Stream, before: int, most: int | None) -> set[int]:
-    """What was archived before a tick, and the oldest of what is more than so many."""
+    """Return the entries that were archived before a tick, and the oldest ones beyond `most`."""
     aged = takewhile(lambda item: item[1].tick < before, stream.archived.items())  # in the order of their ticks
     over = {number for number, _ in aged}
     if most is not None and len(stream.archived) > most:

@@ -1,4 +1,4 @@
-"""What attempts before a job's newest one used: it was spent, and is in nobody's view.
+"""The usage of attempts before a job's newest one: it was spent, and is in nobody's view.
 
 The retry pool carries it (`scheduler.budget.budget`), so it decides nothing; it is journalled so that owners, kinds and
 days can be charged for it. The ledger notes it when such an attempt settles, or when a newer one follows one that had
@@ -23,7 +23,7 @@ from tasks.job import Cost, JobKey, added
 
 
 class Retries:
-    """What a host was shown and has not journalled yet."""
+    """The usage that the ledger has shown and no tick has journalled yet."""
 
     def __init__(self) -> None:
         self._shown: Sequence[RetriedAttempt] = ()
@@ -32,7 +32,7 @@ class Retries:
         self.of_before = False  # the run may have jobs that ended when no version kept them to be corrected
 
     def see(self, shown: Sequence[RetriedAttempt]) -> None:
-        """Take note of what the ledger shows at a boundary."""
+        """Note the usage that the ledger shows at a boundary."""
         self._shown = shown
 
     def see_late(self, notes: Iterable[EndNote], *charged: Collection[JobKey]) -> None:
@@ -47,7 +47,7 @@ class Retries:
             self._late = [Retried(note.key, note.spent) for note in unsaid if note.spent != Cost()]
 
     def close(self, notes: Iterable[EndNote]) -> tuple[EndNote, ...]:
-        """Return the notes of jobs that end, each with what its earlier attempts used."""
+        """Return the notes of jobs that end, each with the usage of its earlier attempts."""
         used = {note.key: note for note in notes}
         for retry in self._shown:
             note = used.get(retry.key)
@@ -57,7 +57,7 @@ class Retries:
         return tuple(used.values())
 
     def rest(self, *known: Collection[JobKey]) -> tuple[Retried, ...]:
-        """Return what was used for jobs that had ended before: those that are not among the known ones."""
+        """Return the usage for jobs that had ended before, which are not among the known ones."""
         late = [retry for retry in self._shown if not any(retry.key in keys for keys in known)]
         self._journalled += [retry.token for retry in late]
         found = [*(Retried(retry.key, retry.used) for retry in late), *self._late]
@@ -65,6 +65,6 @@ class Retries:
         return tuple(found)
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that remove what is journalled now."""
+        """Return the commands that remove the usage that is journalled now."""
         gone, self._journalled = sorted(self._journalled), []
         return list(chunked("HDEL", "retries", gone))

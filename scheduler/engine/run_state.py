@@ -1,6 +1,6 @@
-"""What a host holds of a run in memory, and what can be asked of it. No I/O, no clock, no randomness.
+"""The state of a run in the memory of its host, and queries on it. No I/O, no clock, no randomness.
 
-Everything here can be dropped and read back from the ledger; the tick loop does that on resume.
+The ledger holds all of it: a host that resumes the run reads it back.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RunState:
         self.rules = rules
         self.facts = facts
         self.facts_version = 0
-        self.facts_at: dict[int, Facts] = {}  # by version, as far as open jobs were made with them
+        self.facts_at: dict[int, Facts] = {}  # by version, as far as open jobs use them
         self.view = view
         self.profiles: dict[str, Profile] = {}
         self.streams: dict[str, Stream] = {}
@@ -66,7 +66,7 @@ class RunState:
         self.late = LateAnswers()
         self.corrections = Corrections()
         self.retries = Retries()
-        self.left_out: list[LeftOut] = []  # entries that could not be read: the next tick says so
+        self.left_out: list[LeftOut] = []  # entries that could not be read: the next tick journals them
         self.latencies = Latencies()
         self.due = DueTicks(
             fixed=rules.latency,
@@ -77,7 +77,7 @@ class RunState:
             minutes_per_tick=facts.minutes_per_tick,
         )
         self.latencies.want(any(rules.bounds_of(kind) for kind in rules.kinds))
-        self._names: tuple[int, Mapping[str, str]] = (-1, {})  # what owners and places are called, by facts' version
+        self._names: tuple[int, Mapping[str, str]] = (-1, {})  # of owners and places, by version of the facts
 
     def case_of(self, item: OpenJob) -> Case:
         """Return the case of an open job, the same that a worker is given."""
@@ -104,9 +104,9 @@ class RunState:
         )
 
     def rewake(self, tick: int) -> None:
-        """After a restore: find out anew when each kind wants to be asked about each owner.
+        """Compute anew, after a restore, when each kind is to be asked about each owner.
 
-        While a run was drained nobody was asked: then everybody is asked at the next tick.
+        A drained run has asked about nobody: then the next tick asks about everybody.
         """
         if self.steering.mode == "drained":
             self.steering.mode = "running"
@@ -116,12 +116,12 @@ class RunState:
         self.cadence.rewake(moments, self.busy(()))
 
     def touch_all(self) -> None:
-        """Ask about every owner at the next occasion."""
+        """Have the cadence ask about every owner at the next occasion."""
         for owner in sorted(self.streams):
             self.cadence.touch(owner)
 
     def take_stale_facts(self) -> list[int]:
-        """Versions of the facts that no open job was made with; they are forgotten."""
+        """Forget the versions of the facts that no open job uses, and return them."""
         used = {item.job.facts for item in self.open.values()} | {self.facts_version}
         stale = sorted(self.facts_at.keys() - used)
         for version in stale:
@@ -129,14 +129,14 @@ class RunState:
         return stale
 
     def busy(self, again: Iterable[Request]) -> Callable[[str, str], bool]:
-        """Whether a job of (kind, owner) is open, waits to be tried again, or is among `again`."""
+        """Return a test whether a job of (kind, owner) is open, waits to be tried again, or is among `again`."""
         taken = {(key.kind, key.owner) for key in self.open}
         taken |= {(request.kind, request.owner) for request in again}
         taken |= {(waiting.request.kind, waiting.request.owner) for waiting in self.deferred}
         return lambda kind, owner: (kind, owner) in taken
 
     def moment(self, owner: str, tick: int, minute: int) -> Moment:
-        """An owner as the kinds see it when they are asked whether they are due."""
+        """Return an owner as the kinds see it when they decide whether they are due."""
         brief = dict(self.rules.brief(owner))
         brief["open_numbers"] = read_numbers((j for k, j in self.open.items() if k.owner == owner), owner)
         return Moment(
@@ -153,11 +153,11 @@ class RunState:
         )
 
     def last_served(self, kind: str, owner: str) -> int:
-        """The tick at which a job of (kind, owner) was last admitted; -1 if never."""
+        """Return the tick at which a job of (kind, owner) was last admitted; -1 if never."""
         return self.streams[owner].head.counters.get(f"served:{kind}", -1)
 
     def display_names(self) -> Mapping[str, str]:
-        """What owners and places are called."""
+        """Return the names of owners and places."""
         if self._names[0] != self.facts_version:
             self._names = (self.facts_version, display_names(self.facts.world()))
         return self._names[1]

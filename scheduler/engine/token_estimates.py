@@ -10,7 +10,7 @@ and never below 0.7. Old prompts are forgotten by halving all counts, rounded up
 remembered longest. It is applied only to prompts that are almost all ASCII, and learned only from them: for those the
 estimate is widest, and another script would not be covered by what they say.
 
-Kept under the run's prefix in `state`, field "tokens", and learned anew by nobody: a resumed run goes on with it.
+The run keeps it in `state`, field "tokens", and a resumed run goes on with it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REMEMBERED = 4_000  # prompts of a model
 
 
 class TokenEstimates:
-    """What one run has learned of its models' tokens."""
+    """The counts of prompts from which one run has learned how its models count tokens."""
 
     def __init__(self) -> None:
         self._seen: dict[str, dict[int, int]] = {}  # model -> percent -> prompts
@@ -48,7 +48,7 @@ class TokenEstimates:
         self._changed = True
 
     def correction(self, model: str) -> int:
-        """What to multiply an estimate with, in thousandths."""
+        """Return the factor for an estimate, in thousandths."""
         seen = self._seen.get(model)
         if not seen:
             return UNCORRECTED
@@ -63,7 +63,7 @@ class TokenEstimates:
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_writes(self) -> list[Write]:
-        """The commands that bring the ledger up to date."""
+        """Return the commands that bring the ledger up to date."""
         if not self._changed:
             return []
         self._changed = False
@@ -71,6 +71,6 @@ class TokenEstimates:
         return [Write("HSET", "state", ("tokens", msgspec.json.encode(ordered)))]
 
     def load(self, client: Redis, prefix: str) -> None:
-        """Know again what the ledger keeps."""
+        """Read the counts back."""
         kept: Any = client.hget(prefix + "state", "tokens")
         self._seen = msgspec.json.decode(kept, type=dict[str, dict[int, int]]) if kept else {}

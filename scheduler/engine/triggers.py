@@ -1,4 +1,4 @@
-"""What makes a scope recount (scopes design, "Triggers"): leaving a location, and events of the story.
+"""Triggers of recounts (scopes design, "Triggers"): leaving a location, and events of the story.
 
 A trigger waits, with the run's own state, while its scope has a recount that is open or deferred; so no two jobs ever
 start from one cursor, and a recount that fails leaves its messages to the trigger behind it. Which messages it tells is
@@ -23,7 +23,7 @@ _ID = re.compile(r"_ids?$")
 
 
 class ScopeTrigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """That a scope may have something to tell."""
+    """A reason for a scope to recount what was said since its cursor."""
 
     scope: str  # owner of the memory to be made
     minute: int
@@ -37,7 +37,7 @@ class ScopeTrigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def location_left(location: str, present: Iterable[str], minute: int) -> list[ScopeTrigger]:
-    """The triggers of leaving a location: its own, and one for each NPC (an owner) that is there."""
+    """Return the triggers of leaving a location: its own, and one for each NPC (an owner) that is there."""
     place = location_owner(location)
     left = [ScopeTrigger(scope=place, minute=minute, location=location, tags=("session", place))]
     for npc in dict.fromkeys(present):
@@ -47,7 +47,7 @@ def location_left(location: str, present: Iterable[str], minute: int) -> list[Sc
 
 
 def story_event(kind: str, tags: Sequence[str], related: Mapping[str, Any], minute: int) -> ScopeTrigger:
-    """The trigger of an event of the story. `kind` is free: "quest_completed", "act_progressed", …
+    """Return the trigger of an event of the story. `kind` is free: "quest_completed", "act_progressed", …
 
     Args:
         related: ids of what it concerns, each a string or a list of them: "quest_id", "encounter_id", "location_id"
@@ -82,7 +82,7 @@ def recounts(
     profiles: Mapping[str, Profile],
     busy: Callable[[str, str], bool],
 ) -> tuple[list[Request], list[ScopeTrigger]]:
-    """The requests that triggers become at the end of a tick, and the triggers that wait for their scope.
+    """Return the requests of triggers at the end of a tick, and the triggers that wait for their scope.
 
     A trigger without messages since the cursor becomes nothing, and so does one whose scope has left.
 
@@ -129,7 +129,7 @@ def _span(trigger: ScopeTrigger, start: int) -> Span:
 
 
 def _gathered(triggers: Iterable[ScopeTrigger], newest: int) -> list[ScopeTrigger]:
-    """The triggers in order; those of one scope and location become one, which tells up to the latest of them."""
+    """Return the triggers in order, those of one scope and location joined: it tells up to the latest of them."""
     found: dict[tuple[str, str], list[ScopeTrigger]] = {}
     for trigger in triggers:
         trigger = trigger if trigger.upto else msgspec.structs.replace(trigger, upto=newest)
@@ -139,7 +139,7 @@ def _gathered(triggers: Iterable[ScopeTrigger], newest: int) -> list[ScopeTrigge
 
 
 def _joined(triggers: Sequence[ScopeTrigger]) -> ScopeTrigger:
-    """One trigger for all, the latest; what they concern is kept of each."""
+    """Return one trigger for all: the latest, with the events, tags and subjects of each."""
 
     def latest(values: Iterable[str]) -> str:
         return next((value for value in values if value), "")

@@ -1,4 +1,4 @@
-"""What goes into a tick of a run, and what comes out of it."""
+"""The input of a tick from its world, and its outcome."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Deferred(msgspec.Struct, frozen=True):
 
 @dataclass(kw_only=True)
 class WorldTurn:
-    """What the world did in its turn."""
+    """The calls of the world in its turn."""
 
     joins: dict[str, Profile] = field(default_factory=dict)
     leaves: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class FinishedTick:
     streams: tuple[Stream, ...]  # those that may have changed
 
     def losses(self) -> Iterator[Loss]:
-        """What was given up in this tick."""
+        """Yield the losses of memory in this tick."""
         for ended in self.core.ended:
             if ended.end == "applied":
                 yield from losses(ended.effects)

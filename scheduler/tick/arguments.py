@@ -1,4 +1,4 @@
-"""What a tick loop is opened with: every argument is checked before anything is started."""
+"""The arguments of a tick loop: each is checked before anything is started."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What a loop is opened with, each value of the type that it says."""
+    """The checked arguments of a loop."""
 
     run: str
     owners: Mapping[str, Profile]
@@ -55,7 +55,7 @@ def check_arguments(
     event_types: object, ticks: object, start_minute: object, resume: object, describe: object, inline: object,
     client: object,
 ) -> Arguments:  # fmt: skip
-    """Return the arguments, or say of the first that cannot be used what would be right.
+    """Check the arguments, and return them.
 
     Raises:
         InputError, ConfigurationError: naming the argument and its value.
@@ -91,7 +91,7 @@ def check_settings(settings: object) -> Settings:
 
 
 def check_present(owners: object) -> dict[str, Profile]:
-    """Return who is there at the start.
+    """Check the owners that are there at the start, and return them.
 
     Raises:
         InputError: naming the first whose name or profile cannot be used.
@@ -141,7 +141,7 @@ def check_client(client: object, *, inline: bool) -> Redis | None:
 
 
 def check_description(describe: object) -> dict[str, str]:
-    """Return what the host wants to remember with a new run.
+    """Check the description that a host gives to a new run, and return it.
 
     Raises:
         InputError: when it is no dict of strings, or too much.
@@ -162,7 +162,7 @@ def check_description(describe: object) -> dict[str, str]:
 
 
 def check_event_types(types: object) -> dict[str, Strategy | EventRule]:
-    """Return what becomes of the host's own types of events.
+    """Check the rules for the host's own types of events, and return them.
 
     Raises:
         InputError: naming the type and what would be right.

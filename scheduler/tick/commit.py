@@ -1,4 +1,4 @@
-"""One finished tick as the ledger writes it: every command, the journal's line, the windows that may be deleted."""
+"""The commit of a finished tick: every command, the journal's line, and the windows that may be deleted."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ KEPT_DAYS = 7  # a day's accounts can be looked at for so many days after it; la
 
 
 class HostPace(NamedTuple):
-    """How the host keeps up, for those who watch; it decides nothing."""
+    """The pace of the host, for those who watch; it decides nothing."""
 
     lag: int  # ticks behind its schedule, where it is paced
     host_us: int  # microseconds of its own work at the tick before
 
 
 class Committer:
-    """Turns a run's finished ticks into commits."""
+    """The writer that turns a run's finished ticks into commits."""
 
     def __init__(self, ledger: HostLedger, state: RunState, windows: set[str], seals: Seals) -> None:
         self._ledger = ledger
@@ -42,7 +42,7 @@ class Committer:
     def commit(
         self, number: int, outcome: FinishedTick, checkpoint: bytes | None, digest: str, chain: str, pace: HostPace
     ) -> Commit:
-        """Everything that this tick writes. `digest` and `chain` are those of the tick before."""
+        """Return everything that this tick writes. `digest` and `chain` are those of the tick before."""
         state, core = self._state, outcome.core
         writes = stream_writes(outcome.streams) + job_writes(outcome.opened, state.view)
         writes += answered_writes(outcome.answered)
@@ -96,7 +96,7 @@ class Committer:
         )  # fmt: skip
 
     def _over(self, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
-        """The enqueue ticks that may name a window that may be deleted; None while it is kept or an open job names it.
+        """Return the first and last enqueue tick that may name a window to delete; None while the window must stay.
 
         A tick's window is deleted when the tick is over, a day's some days later, the run's never. The ledger keeps
         it all the same while an attempt that names it is unsettled.

@@ -288,7 +288,7 @@ class RunLoop:
 
     @property
     def body_failed(self) -> bool:
-        """Whether an error that came up in the body of the tick that is open is being handled now."""
+        """Whether an error from the body of the open tick is being handled now."""
         return self._open is not None and sys.exception() not in (None, self._open.handling)
 
     def finish(self) -> None:
@@ -336,7 +336,7 @@ class RunLoop:
 
     @property
     def _status(self) -> Literal["finished", "stopped", "cancelled"]:
-        """How this host leaves the run where it stands."""
+        """The status in which this host leaves the run where it stands."""
         if self.state.steering.mode == "cancelled":
             return "cancelled"
         return "finished" if self._last is not None and self.tick >= self._last else "stopped"

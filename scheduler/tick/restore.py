@@ -25,7 +25,7 @@ from scheduler.tick.seals import Seals
 
 
 class LoopState(msgspec.Struct, frozen=True):
-    """What the tick loop must remember beyond streams and jobs."""
+    """The state of the loop beyond streams and jobs."""
 
     facts_version: int = 0
     deferred: tuple[Deferred, ...] = ()
@@ -33,7 +33,7 @@ class LoopState(msgspec.Struct, frozen=True):
 
 
 class Restored(NamedTuple):
-    """Where a run stands."""
+    """The position of a run: its last committed tick, and what that left behind."""
 
     tick: int
     digest: str
@@ -45,12 +45,12 @@ class Restored(NamedTuple):
 
 
 def loop_state(state: RunState) -> bytes:
-    """The loop's own state as it is kept with the run."""
+    """Return the loop's own state as the run keeps it."""
     return msgspec.json.encode(LoopState(state.facts_version, tuple(state.deferred), tuple(state.triggers)))
 
 
 def restore(ledger: HostLedger, state: RunState) -> Restored:
-    """Fill `state` with what the ledger holds; a new run is empty.
+    """Fill `state` from the ledger, and return where the run stands; a new run is empty.
 
     Raises:
         RunUnreadable: when somebody has damaged it; RunAltered, when it can be read and is not what its host wrote.
@@ -92,7 +92,7 @@ def _restore(ledger: HostLedger, state: RunState) -> Restored:
     view: Any = client.hgetall(prefix + "view")
     created: Any = client.hget(prefix + "state", "created")
     state.retries.of_before = created is None
-    state.view.least_pool = least_pool(created)  # what the pools of an older run were, they remain
+    state.view.least_pool = least_pool(created)  # an older run keeps the pools that it began with
     state.view.held = {field.decode(): int(value) for field, value in view.items()}
     state.rater.load(client, prefix)
     state.estimates.load(client, prefix)
@@ -105,7 +105,7 @@ def _restore(ledger: HostLedger, state: RunState) -> Restored:
 
 
 def _with_models(kept: Facts, models: tuple[Model, ...]) -> Facts:
-    """A run of before facts had models is given those of its settings: its next tick writes them."""
+    """Add the models of the settings to facts of an older version, which had none; the run's next tick writes them."""
     return kept if kept.models or not models else msgspec.structs.replace(kept, models=models)
 
 

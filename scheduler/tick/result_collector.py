@@ -34,7 +34,7 @@ LOOKS_A_LEASE = 4  # at least so many looks without a heartbeat, before a lease 
 
 
 class Leases:
-    """What the host has seen of running attempts.
+    """The leases of running attempts, as the host sees their heartbeats.
 
     Between two looks at most a part of a lease goes by: in a longer gap the host was blind, and the workers may have
     been unable to beat, as while the server stalls.
@@ -47,7 +47,7 @@ class Leases:
         self._seen: dict[str, tuple[int, float]] = {}  # token -> (heartbeat, since)
 
     def watch(self, collected: Collected, now: float) -> list[str]:
-        """Take note of tokens and heartbeats; returns the tokens whose lease has run out at `now`."""
+        """Note tokens and heartbeats, and return the tokens whose lease has run out at `now`."""
         if self._looked is not None:
             self._time += min(now - self._looked, self._lease / LOOKS_A_LEASE)
         self._looked, now = now, self._time
@@ -65,19 +65,19 @@ class Leases:
 
 
 class Hints:
-    """When each unclaimed job's hint is repeated: after one interval, then two, four, … up to `MOST_INTERVALS`."""
+    """The times at which each unclaimed job's hint is repeated: after 1, 2, 4, … up to `MOST_INTERVALS` intervals."""
 
     def __init__(self, interval: float) -> None:
         self._interval = interval
         self._next: dict[JobKey, tuple[float, int]] = {}  # when to repeat, and how many intervals after that
 
     def published(self, keys: Iterable[JobKey], now: float) -> None:
-        """Hints of these jobs were published for the first time."""
+        """Note that hints of these jobs were published for the first time."""
         for key in keys:
             self._next[key] = (now + self._interval, 2)
 
     def repeat(self, unclaimed: Sequence[JobKey], now: float) -> list[JobKey]:
-        """Those of the unclaimed jobs whose hint is to be repeated now; all others are forgotten."""
+        """Return the unclaimed jobs whose hint is to be repeated now, and forget all others."""
         again, kept = [], {}
         for key in unclaimed:
             at, intervals = self._next.get(key, (now, 1))
@@ -90,14 +90,14 @@ class Hints:
 
 
 class SignsOfLife:
-    """Whether there is anybody to wait for."""
+    """The signs that there are workers to wait for."""
 
     def __init__(self) -> None:
         self._seen: frozenset[object] = frozenset()
         self.silence = 0.0  # seconds that boundaries have waited since the last sign
 
     def look(self, collected: Collected) -> None:
-        """Take note of claims, heartbeats and results."""
+        """Note claims, heartbeats and results."""
         staged = (row.key for row in collected.boundary.rows if row.state == "staged")
         signs = frozenset([*collected.attempts, *collected.beats.items(), *staged])
         if not signs <= self._seen:
@@ -106,11 +106,11 @@ class SignsOfLife:
 
 
 class ResultCollector:
-    """Collects what is due, waiting for it as long as allowed.
+    """The collector of results for boundaries, which waits for them as long as allowed.
 
     Args:
         workers_left: whether a worker of this host's own lives or will be started again; otherwise those of others are
-            waited for no longer than a lease. None: nothing is known of workers.
+            waited for no longer than a lease. None: nobody knows of workers.
     """
 
     def __init__(

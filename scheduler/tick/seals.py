@@ -1,4 +1,4 @@
-"""Whether what the ledger holds of a run's memory is what its host wrote: found out before a host goes on with it.
+"""Seals of a run's memory: by them a host checks, before it goes on, that the ledger still holds what was written.
 
 With each tick its host writes a seal of every stream that changed, and of facts and owners when these did. Keys under
 the run's prefix:
@@ -42,7 +42,7 @@ class Seals:
 
         Args:
             changed: the streams that the tick changed.
-            whole: it changed facts or owners too.
+            whole: the tick changed facts or owners too.
         """
         missing = (stream for owner, stream in state.streams.items() if owner not in self._kept)
         found = {stream.owner: stream.seal() for stream in (*changed, *missing)}
@@ -53,7 +53,7 @@ class Seals:
         return [*chunked("HSET", "seals", values, 2), Write("HSET", "state", ("sealed", tick))]
 
     def check(self, client: Redis, prefix: str, state: RunState, tick: int) -> None:
-        """Check what was read back, as it is before anything is left out of it.
+        """Check the state that was read back, before anything is left out of it.
 
         Raises:
             RunAltered: when it is not what the run's host wrote.
@@ -88,7 +88,7 @@ def _seal_of_owners(state: RunState) -> str:
 
 
 def _unlike_journal(client: Redis, prefix: str, state: RunState, tick: int) -> Iterator[str]:
-    """Yield the parts of what was read back that are not what the journal leads to."""
+    """Yield the parts of the state that differ from what the journal leads to."""
     base = load_base(client, prefix)
     standing = base.standing if base is not None else RunTotals()
     streams = load_checkpoint_streams(client, prefix, base) if base is not None else {}

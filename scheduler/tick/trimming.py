@@ -41,7 +41,7 @@ STEP_BYTES = 1_000_000  # of streams that one step carries, about
 
 
 class JournalTrimmer:
-    """Trims the journal of one run.
+    """The trimmer of one run's journal.
 
     Args:
         keep: whole game days whose lines stay in the ledger, at least 1.
@@ -59,7 +59,7 @@ class JournalTrimmer:
         self._refused = 0  # a checkpoint whose lines could not be exported: tried again with the next
 
     def trim(self, tick: int, digest: str, chain: str, world: int, windows: Collection[str]) -> str:
-        """Do what is due now that `tick` is committed. Returns the chain after it.
+        """Write a checkpoint or remove lines, whichever is due after `tick`, and return the chain after it.
 
         Args:
             digest: the run's at that tick.
@@ -125,7 +125,7 @@ class JournalTrimmer:
         self._checkpoints = [at for at in self._checkpoints if at >= base]
 
     def _entries(self, base: int) -> Iterator[bytes]:
-        """The entries to be removed, in their order; their chain is verified."""
+        """Verify the chain of the entries to be removed, and yield them in order."""
         client, prefix = self._ledger.client, self._ledger.prefix
         before = load_checkpoint(client, prefix, self._trimmed)
         check = _chain_check("" if before is None else unpack_line(self._checkpoint(self._trimmed))[0])
@@ -144,7 +144,7 @@ class JournalTrimmer:
 
 
 def _chain_check(chain: str) -> Callable[[int, bytes], tuple[str, bytes]]:
-    """Makes sure that each entry given is chained to the one given before, the first to `chain`. Returns what it is."""
+    """Return a check that each entry is chained to the one before it, the first to `chain`."""
 
     def check(tick: int, stored: bytes) -> tuple[str, bytes]:
         nonlocal chain

@@ -1,4 +1,4 @@
-"""What a host passed in that its run does not use, said in the log and among the run's warnings."""
+"""Arguments of a host that its run does not use: the log and the run's warnings name them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _MOST = 5  # names that one line of a log lists
 
 
 def unused_settings(kept: bytes | str, given: Settings) -> list[str]:
-    """Return the settings that were set for a run that goes on, and that it began with others of."""
+    """Return the settings that were given for a resumed run, and that differ from those it began with."""
     began, now = json.loads(kept), json.loads(keep_settings(given))
     names = sorted(KEPT & given.model_fields_set & began.keys())
     return [f"settings: {name}" for name in names if began[name] != now[name]]
 
 
 def unused_arguments(state: RunState, given: Arguments, described: Mapping[str, str]) -> list[str]:
-    """Return the arguments that a run that goes on does not use, as they say something else than it began with.
+    """Return the arguments that a resumed run does not use, since they differ from those it began with.
 
     Args:
-        described: what the host that created the run said of it.
+        described: the description that the run was created with.
     """
     profiles = state.profiles
     found = [f"owners: {owner} (join it in the loop's body)" for owner in sorted(given.owners)
@@ -46,14 +46,14 @@ def unused_arguments(state: RunState, given: Arguments, described: Mapping[str, 
 
 
 def tell_ignored(state: RunState, ignored: Iterable[str]) -> None:
-    """Say what a run that goes on does not use."""
+    """Warn of arguments that a resumed run does not use."""
     if names := list(ignored):
         log.warning("resume.ignored", run=state.run, what=_listed(names), why="a run keeps what it began with")
         state.warnings["resume.ignored"] += len(names)
 
 
 def tell_strangers(state: RunState, settings: Settings, owners: Iterable[str]) -> None:
-    """Say which owners limits and policies name that the run does not have; they may join yet."""
+    """Warn of owners that limits and policies name and the run does not have; they may join yet."""
     known = {*owners, *state.profiles, *state.retired}
     if names := strangers(settings, known):
         log.warning(

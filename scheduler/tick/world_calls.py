@@ -41,7 +41,7 @@ MAX_RELATED = 100  # keys
 
 
 class WorldCalls:
-    """The calls of a world's turn: checks each, and collects them until the tick takes them.
+    """The calls of a world's turn, each checked and kept until the tick takes them.
 
     `hosting.tick_loop.TickLoop`, which hands them on, describes each call in full.
     """
