@@ -213,6 +213,19 @@ def test_a_sign_of_life_is_given_by_the_host_of_a_run_that_goes_on(
         assert (run.get(f"{RUN}host"), 0 < run.pttl(f"{RUN}host") <= 50_000) == (b"another", True)
 
 
+def test_on_a_server_that_is_full_a_sign_of_life_is_still_renewed(run: Redis) -> None:
+    def present(milliseconds: int) -> Any:
+        return script(run, "present")(keys=[STATE], args=[RUN, 1, "h", "sign", milliseconds])
+
+    assert present(60_000) == 1
+    run.config_set("maxmemory", 1)
+    try:
+        assert present(9_000_000) == 1
+    finally:
+        run.config_set("maxmemory", 0)
+    assert run.pttl(f"{RUN}host") > 60_000
+
+
 def test_what_operators_ask_waits_in_order_and_wakes_the_host(run: Redis) -> None:
     assert call(run, "control", NONCE, 3, "one", "two") == ["ok", "running"]
     assert call(run, "control", NONCE, 3, "one") == ["ok", "running"], "it was sent before"
