@@ -120,7 +120,9 @@ def main() -> int:
     if warm:
         jury = Jury(ROOT, warm, reached.seconds, arguments.seconds, count.hear)
         files = sorted({test.partition("::")[0] for trial in warm for test in trial.tests})
-        pytest.main([*PLAIN, "--no-header", *files], plugins=[FirstExample(), jury])
+        code = pytest.main([*PLAIN, "--no-header", *files], plugins=[FirstExample(), jury])
+        if code != pytest.ExitCode.OK:
+            return int(code)
         if jury.fails:
             print("fail without any mutant:", *jury.fails)
     print(f"{time.monotonic() - began:.0f} s")

@@ -80,7 +80,13 @@ class Jury:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Try each mutant in a fork of this session."""
+        """Try each mutant in a fork of this session.
+
+        Raises:
+            Session.Failed: when a file of tests cannot be imported: a fork would take that for its mutant's doing.
+        """
+        if session.testsfailed:
+            raise session.Failed(f"{session.testsfailed} files of tests cannot be imported: no mutant was tried")
         items = {item.nodeid: item for item in session.items}
         files: dict[str, list[str]] = {}
         for test in items:

@@ -8,10 +8,13 @@ import json
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.mutation.hook import codes, exchange
+from tests.mutation.judge import Jury
 from tests.mutation.mutants import mutants_of, mutated, mutated_script
 from tests.mutation.reached import Reached
 from tests.repository import ROOT
@@ -151,6 +154,12 @@ def test_tests_are_found_again_where_lines_have_moved(tmp_path: Path) -> None:
     found = {line: reached.tests("memory/it.py", line, line) for line in range(3, 9)}
     assert found[4] == [], "nothing runs it"
     assert found[8] == [test]
+
+
+def test_where_tests_cannot_be_imported_no_mutant_is_taken_to_be_found() -> None:
+    session: Any = SimpleNamespace(testsfailed=1, items=[], Failed=pytest.fail.Exception)
+    with pytest.raises(pytest.fail.Exception, match="1 files of tests cannot be imported"):
+        Jury(ROOT, [], {}, 1.0, lambda *heard: None).pytest_runtestloop(session)
 
 
 def test_no_mutant_has_a_number_beyond_the_last() -> None:
