@@ -200,3 +200,18 @@ def test_a_room_that_is_none_is_the_usual_one(room: Any) -> None:
     usual = Summarise(Templates()).prompt(compressing(TEA, params={"policy": "tokens"})).user
     assert words == usual
     assert "461" in usual, "600 tokens are so many words"
+
+
+@pytest.mark.parametrize(
+    ("size", "params"), [(None, {}), (BATCH, {}), (BATCH - 1, {"size": BATCH - 1}), (5, {"size": 5})]
+)
+def test_a_request_for_ratings_says_how_large_it_is_where_it_is_smaller(
+    size: int | None, params: dict[str, int]
+) -> None:
+    stream = stream_of(*(observation(f"Tea {n}.", n, importance=0) for n in range(30)))
+    if size is not None:
+        stream.set_counter(SIZE, size)
+    (request,) = RateImportance(Templates()).due(moment_of(stream, 9))
+    assert len(request.numbers or ()) == (size or BATCH)
+    assert {name: value for name, value in request.params.items() if name != "estimates"} == params
+    assert request.params["estimates"].keys() == {str(n) for n in request.numbers or ()}

@@ -57,3 +57,10 @@ def test_only_agents_plan_and_reflect(owner: str, agent: bool) -> None:
 def test_what_open_jobs_read_is_told_by_the_host() -> None:
     assert open_numbers(moment("agent:a", 1, open_numbers=(3, 4))) == {3, 4}
     assert open_numbers(moment("agent:a", 1)) == frozenset()
+
+
+def test_of_one_turn_or_none_all_have_the_first() -> None:
+    for number in range(30):
+        assert offset(f"agent:{number}", 1) == offset(f"agent:{number}", 0) == 0
+        assert offset(f"agent:{number}", 2) in (0, 1)
+    assert {offset(f"agent:{number}", 2) for number in range(30)} == {0, 1}
