@@ -205,9 +205,7 @@ def test_a_room_that_is_none_is_the_usual_one(room: Any) -> None:
 @pytest.mark.parametrize(
     ("size", "params"), [(None, {}), (BATCH, {}), (BATCH - 1, {"size": BATCH - 1}), (5, {"size": 5})]
 )
-def test_a_request_for_ratings_says_how_large_it_is_where_it_is_smaller(
-    size: int | None, params: dict[str, int]
-) -> None:
+def test_a_request_for_ratings_says_where_it_is_smaller(size: int | None, params: dict[str, int]) -> None:
     stream = stream_of(*(observation(f"Tea {n}.", n, importance=0) for n in range(30)))
     if size is not None:
         stream.set_counter(SIZE, size)
