@@ -101,7 +101,7 @@ class Templates:
             self._load(name)
 
     def version(self, name: str) -> str:
-        """The content hash of a template: 16 hexadecimal digits."""
+        """Return the content hash of a template: 16 hexadecimal digits."""
         return self._load(name)[1]
 
     def render(self, name: str, values: Mapping[str, Any]) -> Rendered:

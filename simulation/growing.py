@@ -24,7 +24,7 @@ class GrowingWorld:
 
     @property
     def locations(self) -> tuple[Location, ...]:
-        """All places."""
+        """Return all places."""
         return self._world.locations
 
     @property
@@ -43,11 +43,11 @@ class GrowingWorld:
         return self._world.ticks_per_day
 
     def owners(self) -> Mapping[str, Profile]:
-        """Those who are there."""
+        """Return the profiles of all present."""
         return dict(islice(self._world.owners().items(), self.present))
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """What the world says of an owner."""
+        """Return the brief of an owner."""
         return self._world.brief(owner)
 
     def apply(self, change: AppliedChange) -> None:
@@ -60,12 +60,12 @@ class GrowingWorld:
         return [(owner, entry) for owner, entry in self._world.step(tick, minute) if owner in here]
 
     def take_effects(self) -> list[Effect]:
-        """The effects of those who are there."""
+        """Return the effects of those who are there."""
         here = self.owners()
         return [effect for effect in self._world.take_effects() if effect.owner in here]
 
     def dump(self) -> bytes:
-        """The world's state."""
+        """Return the world's state."""
         return self._world.dump()
 
     def load(self, data: bytes) -> None:

@@ -10,13 +10,13 @@ PLAIN = str.maketrans({"ı": "i", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "�
 
 
 def slug(name: str) -> str:
-    """A name in lower-case ASCII letters, digits and dashes; empty if nothing of it can be spelt so."""
+    """Return a name in lower-case ASCII letters, digits and dashes; empty if nothing of it can be spelt so."""
     folded = normalized(name.translate(PLAIN), "NFKD").encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", folded.replace("'", "").lower()).strip("-")
 
 
 def distinct(slugs: list[str], otherwise: str) -> list[str]:
-    """The slugs, with empty ones called `otherwise` and repeated ones numbered, so that all differ."""
+    """Return the slugs, with empty ones called `otherwise` and repeated ones numbered, so that all differ."""
     taken: set[str] = set()
     numbers: dict[str, int] = {}  # the last that each slug was given; lower ones are taken
     result: list[str] = []

@@ -23,7 +23,7 @@ class AppliedChange(Protocol):
 
     @property
     def entry(self) -> Entry | None:
-        """The numbered entry, when the effect appended one."""
+        """Return the numbered entry, when the effect appended one."""
 
 
 class World(Protocol):
@@ -31,7 +31,7 @@ class World(Protocol):
 
     @property
     def locations(self) -> tuple[Location, ...]:
-        """All places, always in the same order."""
+        """Return all places, always in the same order."""
 
     @property
     def start_minute(self) -> int:
@@ -46,7 +46,7 @@ class World(Protocol):
         """Ticks in a game day (the last one may be cut short by midnight)."""
 
     def owners(self) -> Mapping[str, Profile]:
-        """Who is there now; who joins or leaves between two ticks appears or disappears here."""
+        """Return the profiles of all present; who joins or leaves between two ticks appears or disappears here."""
 
     def brief(self, owner: str) -> dict[str, Any]:
         """JSON facts of an owner now: "location" (id), "activity" (words), "status" (meters of 0 to 100), and "free"
@@ -66,7 +66,7 @@ class World(Protocol):
         """The effects that the last step asks for, such as a plan item that became active; the list is emptied."""
 
     def dump(self) -> bytes:
-        """The whole mutable state as JSON; a world that loads it continues identically."""
+        """Return the whole mutable state as JSON; a world that loads it continues identically."""
 
     def load(self, data: bytes) -> None:
         """Restore what `dump` returned.

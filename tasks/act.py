@@ -73,7 +73,7 @@ class Act:
         return (Request(kind=self.name, owner=moment.owner, params=situation),)
 
     def wake(self, moment: Moment) -> int | None:
-        """The agent's next turn."""
+        """Return the agent's next turn."""
         interval = moment.world.act_interval
         return timing.next_turn(moment, interval) if interval and timing.is_agent(moment) else None
 
@@ -120,7 +120,7 @@ class Act:
         return *done, Tell(owner=owner, topic="action", data=action), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """What a rule says; else to go on with the plan item, or to the company that is remembered best; else idle."""
+        """Return the action of a rule; otherwise the plan item, or company at the best remembered place, or idling."""
         situation, world = case.job.params, case.world
         home, food = case.profile.home, _eating_place(world)
         action = by_rule(situation, case.job.minute, home=home, food=food)
@@ -150,7 +150,7 @@ class Act:
 
 
 def by_rule(situation: Situation, minute: int, *, home: str, food: str) -> dict[str, str] | None:
-    """The action that needs no thought: what a need asks for, the plan item elsewhere, sleep at night; else None."""
+    """Return the action that follows by rule: a need, the plan item elsewhere, sleep at night; else None."""
     here, meters, item = _text(situation, "location"), _meters(situation), _item(situation, "item")
     if meters.get("energy", 100) < LOW:
         return _action("move_to" if home and here != home else "sleep", home or here, "", "Need rest")
@@ -171,7 +171,7 @@ def _action(kind: str, location: str, doing: str, reason: str) -> dict[str, str]
 
 
 def _situation(moment: Moment) -> dict[str, Any]:
-    """What the host says of the agent now, and where its plan stands: neither can be read as of a tick later."""
+    """Return the host's brief and the state of the plan, neither of which a job can read as of its tick."""
     found: dict[str, Any] = {}
     for name in ("location", "activity"):
         if isinstance(said := moment.brief.get(name), str) and said:
@@ -233,7 +233,7 @@ def _eating_place(world: WorldFacts) -> str:
 
 
 def _company(case: Case, here: str) -> tuple[str, tuple[int, ...]]:
-    """The social place that is remembered best, with the memories that speak for it; "" where there is none."""
+    """Return the social place that is remembered best, with the memories that speak for it; "" where there is none."""
     memories: dict[str, list[Entry]] = {p.id: [] for p in case.world.locations if "social" in p.tags and p.id != here}
     for entry in case.entries:
         if entry.location in memories and entry.type in ("observation", "message"):

@@ -74,7 +74,7 @@ def build(
 def _ordinary(
     profile: Profile, places: Sequence[Location], routine: Routine, midnight: int, start: int, bed: int
 ) -> list[Slot]:
-    """The usual day, in minutes after midnight until it is returned."""
+    """Return the slots of the usual day; times are minutes after midnight until the last line adds the day."""
     home = profile.home or None
     work = work_of(profile, places) or home
     eat = _eating_place(places, home)
@@ -101,7 +101,7 @@ def _ordinary(
 
 
 def _free_time(profile: Profile, places: Sequence[Location], *, after: int, dinner: int, bed: int) -> list[Slot]:
-    """What is done after work: what occupies the agent, if it does not work on that, and company."""
+    """Return the slots after work: the agent's current occupation, unless its work is on that, and company."""
     meet, pursuit = _social_place(places), pursuit_of(profile)
     wanted = [Slot(0, _with_place("Relax and meet people", meet, places), meet, 3, 5)]
     place = _name(work_of(profile, places), places)  # an occupation that names it is the work itself
@@ -181,7 +181,7 @@ def _working(profile: Profile, places: Sequence[Location]) -> str:
 
 
 def _continuing(profile: Profile, places: Sequence[Location]) -> str:
-    """The afternoon's work. Who studies, or works at no place in particular, works on what occupies it."""
+    """Return the afternoon's work. Who studies, or works at no place in particular, works on what occupies it."""
     pursuit, work = pursuit_of(profile), work_of(profile, places)
     own = not work or work == profile.home or "student" in role_of(profile).lower()
     if own and pursuit.startswith("Spend time") and pursuit != _working(profile, places):
@@ -197,7 +197,7 @@ def _article(role: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """A habit in the third person ("takes a walk") as something to do ("Take a walk")."""
+    """Return a habit in the third person ("takes a walk") as something to do ("Take a walk")."""
     first, _, rest = text.partition(" ")
     if first.isascii() and first.endswith("s") and not first.endswith("ss"):
         first = {"goes": "go", "does": "do", "has": "have", "watches": "watch"}.get(first.lower(), first[:-1])
@@ -236,7 +236,7 @@ def _at(slot: Slot, minute: int) -> Slot:
 
 
 def _free(slots: Sequence[Slot], wanted: int | None, start: int, end: int) -> int:
-    """The wanted minute if nothing is within 45 minutes of it; otherwise the middle of the largest gap."""
+    """Return the wanted minute if nothing is within 45 minutes of it; otherwise the middle of the largest gap."""
     taken = sorted(s.minute for s in slots)
     if wanted is not None and start <= wanted < end and all(abs(wanted - m) >= 45 for m in taken):
         return wanted
@@ -247,7 +247,7 @@ def _free(slots: Sequence[Slot], wanted: int | None, start: int, end: int) -> in
 
 
 def _spread(slots: Sequence[Slot], start: int, end: int) -> list[Slot]:
-    """The slots with times at least `STEP` apart where the window allows it, all in [start, end)."""
+    """Return the slots with times at least `STEP` apart where the window allows it, all in [start, end)."""
     step = max(0, min(STEP, (end - start - 1) // max(1, len(slots))))
     minutes: list[int] = []
     for slot in slots:

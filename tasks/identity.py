@@ -78,7 +78,7 @@ def read_routine(text: str, name: str = "") -> Routine:
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """The parts of a routine: cut at marks, and at conjunctions where a number follows before the next mark."""
+    """Yield the parts of a routine: cut at marks, and at conjunctions where a number follows before the next mark."""
     start, known = 0, -1  # where the present part begins, and where the last digit or mark that was found stands
     for match in _CLAUSE_ENDS.finditer(text):
         if match["mark"] is None:
@@ -93,7 +93,7 @@ def _clauses(text: str) -> Iterator[str]:
 
 
 def pursuit_of(profile: Profile) -> str:
-    """What occupies the agent these days, as something to do: "Spend time expanding her shop"; or empty."""
+    """Return the agent's current occupation as an activity: "Spend time expanding her shop"; or ""."""
     text = profile.currently.partition(":")[2].strip() if profile.currently.startswith("Status:") else profile.currently
     for sentence in _SENTENCE_ENDS.split(text):
         if find_times(sentence):
@@ -110,13 +110,13 @@ def pursuit_of(profile: Profile) -> str:
 
 
 def role_of(profile: Profile) -> str:
-    """The occupation, or else what the background says: "is a cafe owner of Hobbs Cafe who …"; or empty."""
+    """Return the occupation, or else what the background says: "is a cafe owner of Hobbs Cafe who …"; or empty."""
     found = None if profile.occupation.strip() else _ROLE.search(profile.background)
     return found[1] if found else profile.occupation.strip()
 
 
 def work_of(profile: Profile, places: Sequence[Location]) -> str:
-    """The id of the place of work: the profile's, or else the one its role names; or empty."""
+    """Return the id of the place of work: the profile's, or else the one its role names; or empty."""
     if profile.work:
         return profile.work
     named = find_place(role_of(profile), places)

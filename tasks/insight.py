@@ -96,7 +96,7 @@ def _people(
 
 
 def _events(entry: Entry) -> int:
-    """How many events an entry tells of: a summary, of as many as it replaces."""
+    """Return the number of events that an entry covers: for a summary, those that it replaces."""
     return len(entry.evidence) or 1 if entry.type == "summary" else 1
 
 
@@ -117,7 +117,7 @@ class _Fresh:
 def _striking(
     owner: str, recent: Sequence[Entry], names: Mapping[str, str], fresh: _Fresh
 ) -> Iterable[tuple[str, list[Entry]]]:
-    """What matters most of what was seen, or said by others: what the owner said itself is no news to it."""
+    """Return the most important of what the owner saw or others said; its own words are no news to it."""
     said = ((e, _speaker(owner, e, names)) for e in recent if rating(e) >= STRIKING)
     found = ((e, speaker) for e, speaker in said if speaker != "I" and fresh(parse_line(e, names).text))
     for at, (entry, speaker) in enumerate(islice(found, 2)):
@@ -152,7 +152,7 @@ def _promises(
 def _repeated(
     owner: str, recent: Sequence[Entry], repeats: Mapping[int, int], names: Mapping[str, str], fresh: _Fresh
 ) -> Iterable[tuple[str, list[Entry]]]:
-    """The event that happened most often; lines of talk are no events."""
+    """Yield the event that happened most often; lines of talk are no events."""
 
     def times(group: Sequence[Entry]) -> int:
         return sum(1 + repeats.get(e.number, 0) for e in group)
@@ -201,13 +201,13 @@ def _speaker(owner: str, entry: Entry, names: Mapping[str, str]) -> str:
 
 
 def _words(owner: str, entry: Entry, text: str, names: Mapping[str, str]) -> str:
-    """What was said, in quotation marks, or seen; days by their number, for it will be read later."""
+    """Return the text of an entry, quoted if somebody said it, with days as numbers, since it will be read later."""
     text = anchor_days(text, entry.minute)
     return f"“{_ended(text)}”" if parse_line(entry, names).speaker else _ended(_own(owner, text, names))
 
 
 def _own(owner: str, text: str, names: Mapping[str, str]) -> str:
-    """What the owner saw or did as it would say it itself: "Saw Maria", "Klaus is reading" are "I saw", "I was"."""
+    """Return an observation in the first person: "Saw Maria", "Klaus is reading" become "I saw", "I was"."""
     text = _AGAIN_TOLD.sub("conversing about ", text).replace(" engaged in an activity: ", " ")
     text = re.sub(r"^Saw (?=\w)", "I saw ", text)
     text = re.sub(rf"^{re.escape(resolve_name(owner, names))} (?:is|was) (?=\w+ing\b)", "I was ", text)

@@ -37,7 +37,7 @@ NEW_TOKENS = 160  # of these, at most so many for what is new
 
 
 def asks_for_integration(owner: str, tick: int) -> SetCounter:
-    """The effect that goes with an event that is appended at `tick` and to be integrated."""
+    """Return the effect that goes with an event that is appended at `tick` and to be integrated."""
     return SetCounter(owner=owner, name=ASKED, value=tick)
 
 
@@ -81,7 +81,7 @@ class Integrate:
         return None
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """What happened in full, the long-term memory, and of older memories the newest that fit."""
+        """Return a prompt with the events in full, the long-term summary, and the newest older memories that fit."""
         events, window = self._events(case), self._window(case, memory_share)
         rendered = self._templates.render(
             self.name,
@@ -111,7 +111,7 @@ class Integrate:
         return *self._replaced(case, answer.summary), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """The events, word for word where there is room, behind what the summary said before."""
+        """Return the old summary followed by the events, word for word where there is room."""
         events = self._events(case)
         text = merged(case.job.summary, events, display_names(case.world)) if events else ""
         return self._replaced(case, text)
@@ -128,7 +128,7 @@ class Integrate:
         return context_window(summary=case.job.summary, memories=memories, history=shared, share=share)
 
     def _replaced(self, case: Case, text: str) -> tuple[Effect, ...]:
-        """The summary, if there is a new one; and that these events are done."""
+        """Return the effects that replace the summary, if there is a new one, and mark these events as integrated."""
         owner = case.job.key.owner
         summary = (ReplaceSummary(owner=owner, text=text, version=case.job.summary_version),) if text else ()
         if "end" not in case.job.params:
@@ -141,7 +141,7 @@ class Integrate:
 
 
 def merged(summary: str, events: Sequence[Entry], names: Mapping[str, str]) -> str:
-    """A long-term summary and what is new, without a model: the new in full where it fits, the old condensed."""
+    """Return a long-term summary with new text, without a model: the new in full if it fits, the old condensed."""
     told = " ".join(entry.text for entry in events)
     if estimate_tokens(told) > NEW_TOKENS:
         told = fold("", events, names, NEW_TOKENS)
@@ -151,7 +151,7 @@ def merged(summary: str, events: Sequence[Entry], names: Mapping[str, str]) -> s
 
 
 def _fitting(events: Sequence[Entry]) -> list[Entry]:
-    """The first events that go into one job: at least one."""
+    """Return the first events that go into one job: at least one."""
     taken: list[Entry] = []
     length = 0
     for entry in events:

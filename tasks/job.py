@@ -32,7 +32,7 @@ class JobKey(NamedTuple):
     trial: int  # 0, then 1, 2, … for the successors of a deferred job
 
     def text(self) -> str:
-        """The key as a string; `JobKey.parse` reads it."""
+        """Return the key as a string; `JobKey.parse` reads it."""
         return f"{self.tick}/{self.kind}/{self.owner}/{self.ordinal}/{self.trial}"
 
     @classmethod
@@ -97,7 +97,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def id(self) -> str:
-        """The job's id, which is also its Celery task id: "run/tick/kind/owner/ordinal/trial"."""
+        """Return the job's id, which is also its Celery task id: "run/tick/kind/owner/ordinal/trial"."""
         return f"{self.run}/{self.key.text()}"
 
 

@@ -61,7 +61,7 @@ class Case:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """The entries of the job's own owner."""
+        """Return the entries of the job's own owner."""
         return self.memories.get(self.job.key.owner, ())
 
 
@@ -96,7 +96,7 @@ class Prompt:
 
     @classmethod
     def of(cls, rendered: Rendered, answer: type[BaseModel], shown: Iterable[Entry] = ()) -> Prompt:
-        """A rendered template, the answer it promises, and the owner's entries that it shows."""
+        """Return a rendered template, the answer it promises, and the owner's entries that it shows."""
         used = tuple(sorted(entry.number for entry in shown))
         return cls(system=rendered.system, user=rendered.user, answer=answer, version=rendered.version, used=used)
 
@@ -123,13 +123,13 @@ class Kind(Protocol):
     # latency_most: a result that takes longer is of no use, and is not asked for
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """The jobs that are due for this owner now, by the kind's own cadence."""
+        """Return the jobs that are due for this owner now, by the kind's own cadence."""
 
     def wake(self, moment: Moment) -> int | None:
-        """The next tick at which `due` may say something although the owner's stream has not changed."""
+        """Return the next tick at which `due` may say something although the owner's stream has not changed."""
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """The prompt; `memory_share` below 1 leaves out the lowest-scored memories first."""
+        """Return the prompt; `memory_share` below 1 leaves out the lowest-scored memories first."""
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the effects of a validated answer.
@@ -139,7 +139,7 @@ class Kind(Protocol):
         """
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """The same without a model. Never fails, takes milliseconds, is deterministic."""
+        """Return the effects without a model. It never fails, takes milliseconds and is deterministic."""
 
 
 LEAST, MOST = 1, 60  # game minutes, of a kind that says nothing

@@ -55,7 +55,7 @@ def _request(kind: str, owner: str, entries: Iterable[Entry], params: dict[str, 
 
 
 def _first(entries: Sequence[Entry]) -> list[Entry]:
-    """The oldest entries, as many as one prompt can show; at least one of them."""
+    """Return the oldest entries, as many as one prompt can show; at least one of them."""
     words = 0
     for count, entry in enumerate(entries):
         words += count_words(entry.text)
@@ -65,13 +65,13 @@ def _first(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def policy_of(params: Mapping[str, Any]) -> Policy | None:
-    """The policy that asked for a job; None where it is an ordinary summary."""
+    """Return the policy that asked for a job; None where it is an ordinary summary."""
     policy = params.get("policy")
     return policy if policy in ("cells", "tokens") else None
 
 
 def render(case: Case, templates: Templates, share: float) -> tuple[Rendered, list[Entry]]:
-    """The prompt of such a job, and the entries it shows: where not all fit, the most important."""
+    """Return the prompt of such a job, and the entries it shows: where not all fit, the most important."""
     group, names = window.buffer(case.entries), display_names(case.world)
     kept = share_of(sorted(group, key=lambda e: (-e.importance, -e.number)), share) if group else []
     ordered = sorted(kept, key=lambda e: (e.minute, e.number))

@@ -81,7 +81,7 @@ class Plan:
         return self._ahead(moment)
 
     def wake(self, moment: Moment) -> int | None:
-        """The tick at which the current plan ends, or the next morning."""
+        """Return the tick at which the current plan ends, or the next morning."""
         if not timing.is_agent(moment):
             return None
         plan = moment.stream.current_plan(moment.minute)
@@ -95,7 +95,7 @@ class Plan:
         return min(morning, timing.next_turn(moment, EVERY, first))
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Who the agent is, the places, its condition, what is unfinished and what it remembers."""
+        """Return a prompt with the agent, the places, its condition, unfinished items and memories."""
         profile, minute = case.profile, _window(case)[0]
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
         rendered = self._templates.render(
@@ -146,7 +146,7 @@ class Plan:
         return self._appended(case, sorted(slots, key=lambda s: s.minute), used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """A plan from identity, routine, appointments, unfinished items, needs and places."""
+        """Return a plan from identity, routine, appointments, unfinished items, needs and places."""
         start, end = _window(case)
         profile = case.profile
         # What the agent says of itself counts as said this morning.
@@ -167,7 +167,7 @@ class Plan:
         return self._appended(case, slots, tuple(used))
 
     def _ahead(self, moment: Moment) -> Iterable[Request]:
-        """The request for the coming day's plan, once it is time to ask for it."""
+        """Return the request for the coming day's plan, once it is time to ask for it."""
         lead, begins = moment.lead(self.name), next_morning(moment.minute, moment.world.morning)
         morning, plan = timing.tick_at(moment, begins), moment.stream.latest("plan")
         if not lead or morning - moment.tick > lead + EVERY or (plan is not None and plan.valid_until > begins):
@@ -178,7 +178,7 @@ class Plan:
         return (Request(kind=self.name, owner=moment.owner, priority=5, params=params, at=morning),)
 
     def _params(self, moment: Moment) -> dict[str, Any]:
-        """What the plan needs of the head and of the world, neither of which can be read as of a tick later."""
+        """Return the values of head and world that the plan needs; a job cannot read these as of its tick."""
         params: dict[str, Any] = {}
         plan = moment.stream.latest("plan")
         if plan is not None and moment.minute - plan.valid_until < DAY:
@@ -225,13 +225,13 @@ class Plan:
 
 
 def _dated(case: Case) -> Entry:
-    """The sentences of the long-term summary that name a day; of the others nobody knows which day they mean."""
+    """Return the sentences of the long-term summary that name a day; the day of all others is unknown."""
     dated = [s for s in split_sentences(case.job.summary) if _DAY.search(s)]
     return Entry(type="summary", text=" ".join(dated), minute=case.job.minute)
 
 
 def _from_own_view(entry: Entry, case: Case) -> Entry:
-    """A line of a talk between two with the other's name for "you" and "me": "See you at 6" is "See Maria at 6"."""
+    """Return a line between two with the other's name for "you" and "me": "See you at 6" is "See Maria at 6"."""
     others = [s for s in entry.subjects if s != case.job.key.owner]
     if entry.type != "message" or len(others) != 1:
         return entry

@@ -53,7 +53,7 @@ class Prune:
         return (Request(kind=self.name, owner=moment.owner, priority=1, params=_params(cut), numbers=cut.numbers),)
 
     def wake(self, moment: Moment) -> int | None:
-        """The owner's next turn; sooner where ticks are so long that a conversation would be overdue by then."""
+        """Return the owner's next turn; sooner where ticks are so long that a conversation would be overdue by then."""
         if is_shared(moment.owner):
             return None
         hurried = self._urgent(moment) or EVERY * moment.world.minutes_per_tick > OVERDUE - SETTLED
@@ -76,7 +76,7 @@ class Prune:
         raise ValueError("prune never asks a model")
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """What the request named; where a host asked without naming anything, what a pruning would take now."""
+        """Return the cut that the request names; without one, what pruning would take now."""
         owner, minute, limits = case.job.key.owner, case.job.minute, case.world.limits
         cut = _cut(case.job.params)
         if cut is None:

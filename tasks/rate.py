@@ -57,11 +57,11 @@ class RateImportance:
         return (Request(kind=self.name, owner=moment.owner, numbers=tuple(taken), params=params),)
 
     def wake(self, moment: Moment) -> int | None:
-        """The owner's next turn while entries wait."""
+        """Return the owner's next turn while entries wait."""
         return timing.next_turn(moment, EVERY) if moment.stream.unrated() else None
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """The entries by number, each text once."""
+        """Return the entries by number, each text once."""
         entries = share_of(without_repeats(case.entries), memory_share)
         rendered = self._templates.render(
             self.name,
@@ -100,7 +100,7 @@ class RateImportance:
         return self.heuristic(case) if half < LEAST else (SetCounter(case.job.key.owner, SIZE, half),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """The predictions."""
+        """Return the predictions."""
         return _predicted(case, case.entries)
 
 

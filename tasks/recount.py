@@ -50,7 +50,7 @@ class _Told(NamedTuple):
 
 
 def recount_request(scope: str, span: Span, numbers: tuple[int, ...]) -> Request:
-    """The request that has a scope recount these messages of the world's stream."""
+    """Return the request that has a scope recount these messages of the world's stream."""
     own = numbers if scope == WORLD else ()
     reads = () if scope == WORLD else (Reads(WORLD, span.end, numbers),)
     params: dict[str, Any] = msgspec.to_builtins(span)
@@ -81,7 +81,7 @@ class Recount:
         return None
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """The messages in order; where not all fit, the newest of them."""
+        """Return the messages in order; where not all fit, the newest of them."""
         span, messages = _told(case)
         shown = messages[len(messages) - int(len(messages) * memory_share) :]
         names = display_names(case.world)
@@ -114,7 +114,7 @@ class Recount:
         return self._recorded(case, answer.summary)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """The sentences that say most; where a model was to be asked and failed, nothing, unless so configured."""
+        """Return the most informative sentences; nothing after a failed model, unless configured otherwise."""
         messages = _told(case).messages
         failed = bool(case.job.model)
         if not messages or (failed and case.world.limits.recount_on_failure == "unchanged"):
@@ -145,7 +145,7 @@ class Recount:
 
 
 def _told(case: Case) -> _Told:
-    """What the job is about; a host that asks outright, without parameters, has nothing told."""
+    """Return the subject of the job; a request without parameters has no messages."""
     messages = case.memories.get(WORLD, ())
     given = {key: value for key, value in case.job.params.items() if key in Span.__struct_fields__}
     try:

@@ -58,12 +58,12 @@ def _register_with(templates: Templates) -> None:
 
 
 def kinds() -> list[Kind]:
-    """All kinds in the order in which their effects are applied within a boundary."""
+    """Return all kinds in the order in which their effects are applied within a boundary."""
     return sorted(_kinds.values(), key=lambda kind: (kind.order, kind.name))
 
 
 def is_kind(name: str) -> bool:
-    """Whether there is a kind of that name."""
+    """Return whether there is a kind of that name."""
     return name in _kinds
 
 

@@ -75,7 +75,7 @@ class Summarise:
         return timing.next_turn(moment, EVERY, timing.tick_at(moment, of_age))
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """The lines of the conversation; where not all fit, the least important are left out."""
+        """Return the lines of the conversation; where not all fit, the least important are left out."""
         if long_term.policy_of(case.job.params):
             rendered, shown = long_term.render(case, self._templates, memory_share)
             return Prompt.of(rendered, SummaryAnswer, shown)
@@ -114,19 +114,19 @@ class Summarise:
         return self._replaced(case, group, answer.summary)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """The sentences that say most, in the third person; nothing when there is nothing to summarise."""
+        """Return the sentences that say most, in the third person; nothing when there is nothing to summarise."""
         if long_term.policy_of(case.job.params):
             return long_term.heuristic(case)
         group = self._group(case)
         return self._replaced(case, group, summarise_entries(group, display_names(case.world))) if group else ()
 
     def _latest(self, moment: Moment) -> int:
-        """The age at which a summary must be asked for, so that it is applied before `LATEST`."""
+        """Return the age at which a summary must be asked for, so that it is applied before `LATEST`."""
         ahead = (max(self.latency, moment.lead(self.name)) + EVERY + 2) * moment.world.minutes_per_tick
         return max(0, LATEST - max(MARGIN, ahead))
 
     def _group(self, case: Case) -> Sequence[Entry]:
-        """The entries to summarise, in order of time: those named, or else the oldest conversation."""
+        """Return the entries to summarise, in order of time: those named, or else the oldest conversation."""
         readable = [e for e in case.entries if e.type in OBSERVED_TYPES]
         if any(r.numbers is not None for r in case.job.reads if r.owner == case.job.key.owner):
             return sorted(readable, key=lambda e: (e.minute, e.number))

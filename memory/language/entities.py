@@ -49,15 +49,15 @@ _LISTED = re.compile(r"^([A-Z][^\W\d_]+)(?=(?:,? and |, | & |/)(?:[A-Z][a-z]|my\
 
 
 def base(token: str) -> str:
-    """A token without a possessive ending."""
+    """Return a token without a possessive ending."""
     return token[:-2] if token.endswith("'s") else token
 
 
 def is_number(word: str) -> bool:
-    """Whether a word has a digit or is a number in words."""
+    """Return whether a word has a digit or is a number in words."""
     return any(c.isdigit() for c in word) or word.casefold() in NUMBER_WORDS
 
 
 def is_time(word: str) -> bool:
-    """Whether a word (case-folded) tells when without being a name or a number."""
+    """Return whether a word (case-folded) tells when without being a name or a number."""
     return word in _TIMES

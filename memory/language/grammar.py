@@ -8,7 +8,7 @@ from memory.language.irregular import BASE_FORMS
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a list written as a text, apostrophes kept."""
+    """Return the words of a list written as a text, apostrophes kept."""
     return frozenset(text.split())
 
 
@@ -64,7 +64,7 @@ _BEFORE_OBJECT = word_set(
 
 
 def agree(verb: str, forms: Mapping[str, str]) -> str:
-    """The verb of "I" or "you" as its new subject has it; `forms` is `SINGULAR` or `PLURAL`. Pasts stay."""
+    """Return the verb of "I" or "you" as its new subject has it; `forms` is `SINGULAR` or `PLURAL`. Pasts stay."""
     low = verb.lower()
     if low in forms:
         return forms[low]
@@ -80,17 +80,17 @@ def agree(verb: str, forms: Mapping[str, str]) -> str:
 
 
 def is_adverb(word: str) -> bool:
-    """Whether a word (lower case) may stand between a subject and its verb."""
+    """Return whether a word (lower case) may stand between a subject and its verb."""
     return word in ADVERBS or (word.endswith("ly") and len(word) > 4)
 
 
 def takes_object(word: str) -> bool:
-    """Whether a pronoun after this word (lower case) is its object rather than a new subject."""
+    """Return whether a pronoun after this word (lower case) is its object rather than a new subject."""
     return word in _BEFORE_OBJECT or word.removesuffix("s") in _BEFORE_OBJECT or word.endswith("ing")
 
 
 def has_verb(lowered: Sequence[str]) -> bool:
-    """Whether words (lower case) seem to hold a finite verb. A guess from forms, so that it can err both ways."""
+    """Return whether words (lower case) seem to hold a finite verb. The guess from forms can err both ways."""
     return any(
         w in _FINITE or w in BASE_FORMS or w in STATES or (w.endswith("ed") and len(w) > 4) or w.endswith("n't")
         for w in lowered

@@ -49,7 +49,7 @@ HEART = _group(
 
 
 def leaning(stemmed: frozenset[str], of_itself: bool) -> float:
-    """How memorable a text seems from its stems and whether it is about its owner; 2.9 is neutral, more is more."""
+    """Return how memorable a text seems by its stems and whether it is about its owner; 2.9 is neutral."""
     return (
         2.9
         - 0.9 * bool(stemmed & BODY)

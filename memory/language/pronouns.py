@@ -61,6 +61,6 @@ _KNOWN: dict[str, Pronouns] = {
 
 
 def pronouns_of(name: str) -> Pronouns:
-    """The pronouns that nearly everyone of this given name goes by, or "they" where there is no such custom."""
+    """Return the pronouns that nearly everyone of this given name goes by, or "they" where there is no such custom."""
     first = name.split(maxsplit=1)[0].casefold() if name.split() else ""
     return _KNOWN.get(first, THEY)

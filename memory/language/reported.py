@@ -125,7 +125,7 @@ def _courtesy(tokens: list[str], speaker: str, listener: str) -> str:
 
 
 def _left_out(lowered: list[str]) -> str:
-    """What spoken English left out at the start: "Lost my job" means "I lost my job"."""
+    """Return the sentence with the subject that spoken English omits: "Lost my job" means "I lost my job"."""
     first, second, third = (*lowered, "", "")[:3]
     if first in _DOING and second in _TOWARDS:
         return "It is" if third == "be" else "I am"

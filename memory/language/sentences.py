@@ -38,7 +38,7 @@ _CLOSING = re.compile(r"(?:,|(?<!\s))\s++(?:btw|by the way|lol|haha|huh|right|yo
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of `text` in order, trimmed. Understands Latin, Cyrillic and CJK full stops and line ends."""
+    """Return the trimmed sentences of `text` in order, by Latin, Cyrillic and CJK full stops and line ends."""
     found: list[str] = []
     start = seen = 0  # where the sentence begins, and up to where its words were looked at
     last = ""  # word of the sentence so far
@@ -63,7 +63,7 @@ def _goes_on(text: str, at: int) -> bool:
 
 
 def split_clauses(sentence: str) -> list[str]:
-    """The clauses of a sentence that can stand alone: cut at dashes, semicolons, and conjunctions before a subject."""
+    """Return the independent clauses of a sentence: cut at dashes, semicolons, and conjunctions before a subject."""
     ending = sentence[-1] if sentence[-1:] in "?!" else "."
     pieces = [p.strip(" ,") for p in _CLAUSE.split(sentence)]
     pieces = [p for p in pieces if p]
@@ -71,7 +71,7 @@ def split_clauses(sentence: str) -> list[str]:
 
 
 def clean(sentence: str, addressed: Iterable[str] = ()) -> str:
-    """The sentence without emoji, interjections around it, and the names of those it is `addressed` to."""
+    """Return the sentence without emoji, interjections around it, and the names of those it is `addressed` to."""
     text = _SPACE.sub(" ", _EMOJI.sub("", sentence).replace("’", "'")).strip()
     low = folded(text)
     for name in addressed:
@@ -117,7 +117,7 @@ def folded(text: str) -> str:
 
 
 def _address_forms(name: str) -> list[str]:
-    """How people call someone: the whole name, its first word, and that word's first syllable ("Mel")."""
+    """Return the forms of a name: the full name, its first word, and that word's first syllable ("Mel")."""
     first = name.split()[0] if name.split() else name
     forms = {name, first, first[:3]} if len(first) > 4 else {name, first}
     return sorted(forms, key=lambda form: (-len(form), form))

@@ -32,12 +32,12 @@ class Speakers:
         return word in self.words or word in self._beginnings
 
     def other_than(self, name: str) -> str:
-        """The only other one; "" where there are several, or none."""
+        """Return the only other speaker; "" if there are several, or none."""
         others = [other for other in self.names if other != name] if len(self.names) <= 2 else []
         return others[0] if len(others) == 1 else ""
 
     def perhaps_in(self, text: str) -> Sequence[str]:
-        """The names that may stand in a text, whole or in short, and few others, in order."""
+        """Return the names that may stand in a text, whole or in short, and few others, in order."""
         if len(self.names) <= _FEW:
             return self.names
         low = folded(text)

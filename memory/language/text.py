@@ -80,7 +80,7 @@ def _with_sorted_marks(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of `text` in order, case-folded, without punctuation; apostrophes and hyphens separate words."""
+    """Return the words of `text` in order, case-folded, without punctuation; apostrophes and hyphens separate words."""
     if text.isascii():
         return _WORD.findall(text.lower())
     found: list[str] = []
@@ -116,10 +116,10 @@ def stem(word: str) -> str:
 
 
 def stems(text: str, most: int | None = None) -> list[str]:
-    """The stems of the words of `text`, or of its first `most`, that are no function words: in order, repeats kept."""
+    """Return the stems of the first `most` words of `text` except function words, in order, with repeats."""
     return [stem(w) for w in words(text)[:most] if w not in FUNCTION_WORDS]
 
 
 def normal(text: str) -> str:
-    """The key under which two texts are exact repeats: case-folded, every run of whitespace one space, trimmed."""
+    """Return the key that exact repeats share: case-folded, each run of whitespace one space, trimmed."""
     return " ".join(normalized(text).casefold().split())

@@ -38,7 +38,7 @@ class Time(NamedTuple):
 
 
 def find_times(text: str) -> list[Time]:
-    """Every clock time in `text`, in order. Of a range its two ends."""
+    """Return every clock time in `text`, in order. Of a range its two ends."""
     found = []
     for match in _TIME.finditer(text):
         minute = _minute(match)
@@ -48,7 +48,7 @@ def find_times(text: str) -> list[Time]:
 
 
 def parse_clock(text: str) -> int | None:
-    """The first clock time in `text` in minutes after midnight; a bare hour ("7") counts when it is all there is."""
+    """Return the first clock time in `text` in minutes after midnight; a bare hour ("7") counts on its own."""
     times = find_times(text)
     if times:
         return times[0].minute

@@ -39,13 +39,13 @@ class Truncation(msgspec.Struct, frozen=True, kw_only=True):
                 raise ValueError(f"a limit of {limit} characters leaves nothing of a text; use {LEAST} or more")
 
     def cut(self, text: str, content: Content) -> str:
-        """The text, shortened if its type of content has a limit and truncation is on."""
+        """Return the text, shortened if its type of content has a limit and truncation is on."""
         limit = {"statement": self.statement, "reasoning": self.reasoning}.get(content)
         return text if limit is None or not self.enabled else shorten(text, limit)
 
 
 def shorten(text: str, limit: int) -> str:
-    """The beginning of `text` in at most `limit` characters (10 or more), ending in "..." if anything is left out."""
+    """Return `text` cut to at most `limit` characters (10 or more), ending in "..." if anything is cut."""
     if len(text) <= limit:
         return text
     most = limit - len(ELLIPSIS)
@@ -58,7 +58,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def _between_words(text: str, at: int) -> bool:
-    """Whether a cut before index `at` splits no word."""
+    """Return whether a cut before index `at` splits no word."""
     before, after = text[at - 1], text[at]
     if before.isspace() or after.isspace():
         return True
@@ -67,12 +67,12 @@ def _between_words(text: str, at: int) -> bool:
 
 
 def _whole_characters(text: str, at: int) -> int:
-    """The last index up to `at` before which a cut splits no character as a reader sees it; `at` if there is none."""
+    """Return the last index up to `at` at which a cut splits no visible character; `at` if there is none."""
     return next((i for i in range(at, 0, -1) if not _continues(text, i)), at)
 
 
 def _continues(text: str, at: int) -> bool:
-    """Whether the code point at `at` belongs to the same visible character as the one before it."""
+    """Return whether the code point at `at` belongs to the same visible character as the one before it."""
     char = text[at]
     if unicodedata.category(char) in ("Mn", "Mc", "Me") or char == _JOINER or text[at - 1] == _JOINER:
         return True

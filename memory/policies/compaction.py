@@ -221,7 +221,7 @@ def _replace(
 
 
 def summary_entry(group: Sequence[Entry], text: str, importance: int, entry_type: EntryType = "summary") -> Entry:
-    """A summary that stands for a group of entries: dated to the last, placed at the first (streams design, task 9).
+    """Return a summary entry of a group: dated to the last, placed at the first (streams design, task 9).
 
     It names at most 12 subjects: those of most of the entries, in the order of time.
     """

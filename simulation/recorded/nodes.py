@@ -46,7 +46,7 @@ def sound_text(text: str) -> tuple[str, bool]:
 
 
 def read_nodes(records: Mapping[str, Any], start: datetime, warnings: Counter[str]) -> tuple[Node, ...]:
-    """The usable records, in order of time; what is refused or repaired is counted in `warnings`."""
+    """Return the usable records, in order of time; what is refused or repaired is counted in `warnings`."""
     found: dict[int, Node] = {}
     for key, record in records.items():
         node = _read(key, record, start, warnings)
@@ -140,7 +140,7 @@ def _importance(value: Any, warnings: Counter[str]) -> tuple[int, int]:
 
 
 def _evidence(filling: Any, warnings: Counter[str]) -> tuple[int, ...]:
-    """The numbers of the nodes named; a single name stands for a list of one."""
+    """Return the numbers of the nodes named; a single name stands for a list of one."""
     named = [filling] if isinstance(filling, str) else filling if isinstance(filling, list) else []
     matches = [NODE_ID.fullmatch(name) if isinstance(name, str) else None for name in named]
     warnings["missing_evidence"] += sum(match is None for match in matches)

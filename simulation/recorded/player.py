@@ -73,7 +73,7 @@ class RecordedWorld:
 
     @property
     def locations(self) -> tuple[Location, ...]:
-        """The places that the recording names, by id."""
+        """Return the places that the recording names, by id."""
         return tuple(sorted(self._places.values(), key=lambda place: place.id))
 
     @property
@@ -87,11 +87,11 @@ class RecordedWorld:
         return max(1, round(self.recording.minute_of(self.recording.meta.curr_time) / DAY))
 
     def owners(self) -> Mapping[str, Profile]:
-        """The profiles of the recorded agents, by owner id."""
+        """Return the profiles of the recorded agents, by owner id."""
         return self._profiles
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """Where an agent is and what it is doing now. A recording knows no meters."""
+        """Return an agent's current place and activity. A recording holds no meters."""
         minute = self._state.minute
         return {
             "location": self._location(owner, minute),
@@ -131,7 +131,7 @@ class RecordedWorld:
         return taken
 
     def dump(self) -> bytes:
-        """The mutable state as JSON: the minute, and the plans of the run that plays it."""
+        """Return the mutable state as JSON: the minute, and the plans of the run that plays it."""
         return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:
@@ -212,7 +212,7 @@ class RecordedWorld:
         ]
 
     def _seen_at(self, persona: Persona) -> tuple[list[int], list[str]]:
-        """The minutes at which a persona saw something that has an address, and the place of each."""
+        """Return the minutes at which a persona saw something that has an address, and the place of each."""
         minutes: list[int] = []
         places: list[str] = []
         for node in persona.nodes:
@@ -253,13 +253,13 @@ class _Timetable:
 
 
 def _sector(address: str) -> str:
-    """The second level of "world:sector:arena:object"; empty if it is not an address."""
+    """Return the second level of "world:sector:arena:object"; empty if it is not an address."""
     parts = address.split(":")
     return parts[1].strip() if len(parts) > 1 else ""
 
 
 def _places(recording: Recording) -> dict[str, Location]:
-    """Every sector that an address of the recording names, by name."""
+    """Return every sector that an address of the recording names, by name."""
     homes = {_sector(persona.scratch.living_area) for persona in recording.personas}
     addresses = {_sector(node.subject) for persona in recording.personas for node in persona.nodes}
     names = sorted((homes | addresses) - {""})

@@ -47,7 +47,7 @@ def _age(value: Any) -> int | None:
 
 
 def _schedule(value: Any) -> list[tuple[str, int]]:
-    """The usable lines of a schedule: words and a length in minutes."""
+    """Return the usable lines of a schedule: words and a length in minutes."""
     lines = value if isinstance(value, list) else []
     return [
         (_text(line[0]), line[1])
@@ -118,7 +118,7 @@ class Recording:
         return self.meta.start_date.replace(hour=0, minute=0, second=0)
 
     def minute_of(self, when: datetime) -> int:
-        """A recorded time as game time (steps shorter than a minute fall into theirs)."""
+        """Return a recorded time as game time (steps shorter than a minute fall into theirs)."""
         return int((when - self.first_day).total_seconds() // 60)
 
 

@@ -62,13 +62,13 @@ class Action:
 
 
 def is_night(person: Person, minute: int) -> bool:
-    """Whether this person's night has begun and not ended."""
+    """Return whether this person's night has begun and not ended."""
     of_day = minute % DAY
     return of_day >= person.bed or of_day < person.wake
 
 
 def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[str, str]) -> Action:
-    """The next action. Deterministic; changes only `body.need`."""
+    """Return the next action. Deterministic; changes only `body.need`."""
     profile = person.profile
     if body.energy < LOW or (body.need == "rest" and body.energy < RESTED):
         body.need = "rest"
@@ -98,7 +98,7 @@ def choose(seed: int, person: Person, body: Body, minute: int, place_type: dict[
 
 
 def _before_night(person: Person, item: PlanItem, minute: int) -> bool:
-    """Whether an item was meant for the day that the night now ends."""
+    """Return whether an item was meant for the day that the night now ends."""
     at, of_day = item.minute or 0, minute % DAY
     if of_day >= person.bed:
         return at % DAY < person.bed
@@ -127,7 +127,7 @@ def _habits(seed: int, owner: str, day: int) -> tuple[int, tuple[str, str], bool
 
 
 def routine(seed: int, person: Person, body: Body, minute: int, place_type: dict[str, str]) -> Action:
-    """An ordinary day of this person, for when there is no plan."""
+    """Return an ordinary day of this person, for when there is no plan."""
     of_day, day = minute % DAY, minute // DAY
     trade, profile = person.trade, person.profile
     lunch, out, favourite, in_pub, lunch_out = _habits(seed, person.owner, day)

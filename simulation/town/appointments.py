@@ -15,12 +15,12 @@ PLEASURE = 800  # hundredths of a per cent of mood that company is worth
 
 
 def is_taken(state: State, owner: str, minute: int) -> bool:
-    """Whether somebody has agreed to be somewhere about then."""
+    """Return whether somebody has agreed to be somewhere about then."""
     return any(owner in a.people and abs(a.minute - minute) < APART for a in state.appointments.values())
 
 
 def commitments(state: State, minute: int) -> dict[str, Meeting]:
-    """Who sets out for an appointment about now although no plan says so.
+    """Return who sets out for an appointment about now although no plan says so.
 
     That is who hosts it, who agreed to it after the day's plan was made, and who has no plan at all. Whoever has a
     plan has to have put it there: that is what planning is for.
@@ -38,7 +38,7 @@ def commitments(state: State, minute: int) -> dict[str, Meeting]:
 
 
 def settle_appointments(setting: Setting, state: State, minute: int) -> list[Seen]:
-    """What came of the appointments whose time of grace is over: who came, who was missed."""
+    """Return the outcome of appointments whose grace time is over: who came, who was missed."""
     seen: list[Seen] = []
     for appointment in list(state.appointments.values()):
         if appointment.minute + GRACE <= minute:

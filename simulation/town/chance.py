@@ -19,7 +19,7 @@ class Chance:
         self._turn = 0
 
     def below(self, bound: int) -> int:
-        """A number from 0 to `bound` - 1 (64 hashed bits modulo `bound`: the bias is below 2**-50)."""
+        """Return a number from 0 to `bound` - 1 (64 hashed bits modulo `bound`: the bias is below 2**-50)."""
         self._turn += 1
         digest = blake2b(f"{self._key}#{self._turn}".encode(), digest_size=8).digest()
         return int.from_bytes(digest, "big") % bound
@@ -33,7 +33,7 @@ class Chance:
         return self.below(100) < share
 
     def shuffled(self, options: Sequence[T]) -> list[T]:
-        """The options in a chosen order (Fisher-Yates)."""
+        """Return the options in a chosen order (Fisher-Yates)."""
         result = list(options)
         for last in range(len(result) - 1, 0, -1):
             other = self.below(last + 1)

@@ -18,12 +18,12 @@ LONGING = 4  # how much likelier, at most, hours of silence make a conversation
 
 
 def may_talk(body: Body, minute: int) -> bool:
-    """Whether somebody could be drawn into a conversation now."""
+    """Return whether somebody could be drawn into a conversation now."""
     return body.condition in ("idle", "activity") and not body.need and bool(body.place) and body.quiet_until <= minute
 
 
 def start(setting: Setting, state: State, here: Iterable[str], place: str, minute: int) -> list[Talk]:
-    """The conversations that begin at this place in this minute among those that may talk (`here`, in order)."""
+    """Return the conversations that begin at this place in this minute among those that may talk (`here`, in order)."""
     free = [owner for owner in here if may_talk(state.bodies[owner], minute)]
     begun: list[Talk] = []
     social = 3 if "social" in setting.places[place].location.tags else 2
@@ -45,7 +45,7 @@ def start(setting: Setting, state: State, here: Iterable[str], place: str, minut
 
 
 def script(pair: Pair) -> list[SpokenLine]:
-    """All lines of a conversation: hello, one to four subjects, goodbye; 4 to 14 lines."""
+    """Return all lines of a conversation: hello, one to four subjects, goodbye; 4 to 14 lines."""
     lines = greeting(pair)
     subjects = 1 + pair.chance.below(4)
     pressing, idle = TOPICS[:2], pair.chance.shuffled(TOPICS[2:])
@@ -66,7 +66,7 @@ def script(pair: Pair) -> list[SpokenLine]:
 
 
 def say(setting: Setting, state: State, talk: Talk, minute: int) -> list[tuple[str, Entry]]:
-    """The next line, remembered by all who take part, and its consequences."""
+    """Return the next line, remembered by all who take part, and its consequences."""
     line = talk.lines.pop(0)
     _consequences(state, talk, line, minute)
     entry = Entry(

@@ -21,7 +21,7 @@ KEEP_NEWS = 2 * DAY
 
 
 def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
-    """What everybody knows when the town begins: who they live and work with, and what they owe each other."""
+    """Return what everybody knows at the start: who they live and work with, and what they owe each other."""
     seen: list[Seen] = []
     everyone = list(setting.people.values())
     staff: dict[str, list[str]] = {}
@@ -53,7 +53,7 @@ def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
 
 
 def episodes(setting: Setting, day: int) -> dict[int, list[tuple[str, str, int]]]:
-    """What may happen at work on a day: game time -> (owner, text, importance). A pure function of the seed."""
+    """Return the events at work on a day: game time -> (owner, text, importance). A pure function of the seed."""
     found: dict[int, list[tuple[str, str, int]]] = {}
     taken: set[tuple[str, str]] = set()  # colleagues do not live the same thing twice
     for person in setting.people.values():

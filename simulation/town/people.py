@@ -61,19 +61,19 @@ class Person:
 
     @property
     def first_name(self) -> str:
-        """How friends call this person."""
+        """Return the name that friends use."""
         return self.profile.name.split()[0]
 
 
 def _spelt(name: str | tuple[str, str]) -> tuple[str, str]:
-    """A name and its ASCII form for an id."""
+    """Return a name and its ASCII form for an id."""
     if isinstance(name, tuple):
         return name
     return name, slug(name)
 
 
 def _name(index: int) -> tuple[str, str]:
-    """The index-th name and its id. All 1,000 differ; the first 25 share neither given nor family names."""
+    """Return the index-th name and its id. All 1,000 differ; the first 25 share neither given nor family names."""
     turn, step = divmod(index, len(GIVEN))
     given, given_id = _spelt(GIVEN[step])
     family, family_id = _spelt(FAMILY[(step + turn) % len(FAMILY)])
@@ -81,7 +81,7 @@ def _name(index: int) -> tuple[str, str]:
 
 
 def person(seed: int, index: int) -> Person:
-    """The inhabitant with this index (from 0)."""
+    """Return the inhabitant with this index (from 0)."""
     chance = Chance(seed, "person", index)
     name, owner = _name(index)
     district = district_of(index)
@@ -115,7 +115,7 @@ def person(seed: int, index: int) -> Person:
 
 
 def population(seed: int, count: int) -> dict[str, Person]:
-    """The first `count` inhabitants by owner id.
+    """Return the first `count` inhabitants by owner id.
 
     Raises:
         ValueError: when the count is not between 1 and 1000.

@@ -34,7 +34,7 @@ class Perception:
     unchanged: int = 120
 
     def sees(self, observer: Body, other: Body) -> bool:
-        """Whether the other is near enough."""
+        """Return whether the other is near enough."""
         return abs(observer.x - other.x) + abs(observer.y - other.y) <= self.radius
 
     def agents(
@@ -70,7 +70,7 @@ class Perception:
         return seen
 
     def arrival(self, owner: str, body: Body, place_name: str, minute: int) -> Entry | None:
-        """The observation of having arrived where `body` stands, unless it was noted within the hour."""
+        """Return the observation of having arrived where `body` stands, unless it was noted within the hour."""
         key = f"location:{body.place}"
         last = body.seen.get(key)
         if last is not None and minute - last <= self.location_cooldown:

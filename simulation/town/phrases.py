@@ -124,10 +124,10 @@ def sky(seed: int, day: int) -> tuple[str, str, str]:
 
 
 def for_me(favour: str) -> str:
-    """A favour in the words of the one who asks for it: "lend me the tall ladder"."""
+    """Return a favour in the words of the one who asks for it: "lend me the tall ladder"."""
     return re.sub(r"\byou\b", "me", favour.replace("you are", "I am").replace("your", "my"))
 
 
 def for_other(favour: str, name: str) -> str:
-    """A favour as one thinks of it: "lend Klára the tall ladder"."""
+    """Return a favour as one thinks of it: "lend Klára the tall ladder"."""
     return re.sub(r"\byou\b", name, favour.replace("you are", f"{name} is").replace("your", f"{name}'s"))

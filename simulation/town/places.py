@@ -51,38 +51,38 @@ class Place:
 
     @property
     def id(self) -> str:
-        """The location's id."""
+        """Return the location's id."""
         return self.location.id
 
     def spot(self, seed: int, owner: str) -> tuple[int, int]:
-        """The tile where this owner stands in this place."""
+        """Return the tile where this owner stands in this place."""
         chance = Chance(seed, "spot", owner, self.id)
         return self.x + chance.below(self.size), self.y + chance.below(self.size)
 
 
 def district_of(index: int) -> int:
-    """The district in which the person with this index lives."""
+    """Return the district in which the person with this index lives."""
     return index // PEOPLE_PER_DISTRICT
 
 
 def public_id(kind: str, district: int) -> str:
-    """The id of a public place: "cafe" in the first district, "cafe-2" in the second."""
+    """Return the id of a public place: "cafe" in the first district, "cafe-2" in the second."""
     return kind if district == 0 else f"{kind}-{district + 1}"
 
 
 def public_name(kind: str, district: int) -> str:
-    """The name of a public place: "Linden Café" in the first district, "Northgate Linden Café" in the second."""
+    """Return the name of a public place: "Linden Café" in the first district, "Northgate Linden Café" in the second."""
     name = next(name for known, name, _, _ in PUBLIC if known == kind)
     return name if district == 0 else f"{DISTRICTS[district % len(DISTRICTS)]} {name.removeprefix('The ')}"
 
 
 def home_id(index: int) -> str:
-    """The id of the home of the person with this index."""
+    """Return the id of the home of the person with this index."""
     return f"home-{index // PEOPLE_PER_HOME + 1}"
 
 
 def build(people: int) -> dict[str, Place]:
-    """All places of a town of so many people, by id; order and ids depend on nothing else."""
+    """Return all places of a town of so many people, by id; order and ids depend on nothing else."""
     places: dict[str, Place] = {}
     for district in range((people - 1) // PEOPLE_PER_DISTRICT + 1):
         left = district % DISTRICTS_PER_ROW * WIDTH

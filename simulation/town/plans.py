@@ -33,7 +33,7 @@ class Agenda(msgspec.Struct, kw_only=True):
         ]
 
     def current(self, minute: int) -> PlanItem | None:
-        """The item whose time has come last, unless it is completed or cancelled (streams design, task 7)."""
+        """Return the item whose time has come last, unless it is completed or cancelled (streams design, task 7)."""
         if self.valid_until <= minute:
             return None
         found: PlanItem | None = None

@@ -26,19 +26,19 @@ class Setting:
 
     @cached_property
     def place_types(self) -> dict[str, str]:
-        """The type of each place."""
+        """Return the type of each place."""
         return {place.id: place.location.type for place in self.places.values()}
 
     def name(self, owner: str) -> str:
-        """An agent's full name."""
+        """Return an agent's full name."""
         return self.people[owner].profile.name
 
     def where(self, place: str) -> str:
-        """A place's name."""
+        """Return a place's name."""
         return self.places[place].location.name
 
     def spot(self, owner: str, place: str) -> tuple[int, int]:
-        """The tile where an agent stands in a place."""
+        """Return the tile where an agent stands in a place."""
         found = self._spots.get((owner, place))
         if found is None:
             found = self._spots[owner, place] = self.places[place].spot(self.seed, owner)

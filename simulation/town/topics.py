@@ -28,15 +28,15 @@ class Pair:
     chance: Chance
 
     def turned(self) -> Pair:
-        """The same with the roles exchanged."""
+        """Return the same with the roles exchanged."""
         return replace(self, me=self.you, you=self.me)
 
     def body(self, person: Person) -> Body:
-        """The body of one of the two."""
+        """Return the body of one of the two."""
         return self.state.bodies[person.owner]
 
     def fill(self, text: str) -> str:
-        """A phrase with names, time of day and feelings filled in."""
+        """Return a phrase with names, time of day and feelings filled in."""
         mood = self.body(self.you).mood * 100 // FULL
         feel = next(options for least, options in phrases.FEELINGS if mood >= least)
         hour = self.minute % DAY // 60
@@ -53,16 +53,16 @@ class Pair:
         )
 
     def mine(self, text: str, importance: int) -> SpokenLine:
-        """A line that `me` says."""
+        """Return a line that `me` says."""
         return SpokenLine(speaker=self.me.owner, text=text, importance=importance)
 
     def yours(self, text: str, importance: int) -> SpokenLine:
-        """A line that `you` says."""
+        """Return a line that `you` says."""
         return SpokenLine(speaker=self.you.owner, text=text, importance=importance)
 
 
 def when(minute: int, now: int) -> str:
-    """A coming game time in words: "tomorrow at 5:00 PM"."""
+    """Return a coming game time in words: "tomorrow at 5:00 PM"."""
     days = day_of(minute) - day_of(now)
     day = "today" if days == 0 else "tomorrow" if days == 1 else f"in {days} days"
     return f"{day} at {clock_time(minute)}"
@@ -86,7 +86,7 @@ def farewell(pair: Pair) -> list[SpokenLine]:
 
 
 def small_talk(pair: Pair) -> list[SpokenLine]:
-    """The weather of the day, sleep and street lamps; nothing that either of the two said lately."""
+    """Return the weather of the day, sleep and street lamps; nothing that either of the two said lately."""
     _, remark, reply = sky(pair.state.seed, day_of(pair.minute))
     options = [*phrases.SMALL_TALK, (remark, reply)]
     lately = {*pair.body(pair.me).remarks, *pair.body(pair.you).remarks}
@@ -100,7 +100,7 @@ def small_talk(pair: Pair) -> list[SpokenLine]:
 
 
 def work(pair: Pair) -> list[SpokenLine]:
-    """How the day's work goes."""
+    """Return lines on how the day's work goes."""
     return [
         pair.yours(f"How is work, {pair.me.first_name}?", 2),
         pair.mine(pair.chance.pick(pair.me.trade.shares), 3),
@@ -109,7 +109,7 @@ def work(pair: Pair) -> list[SpokenLine]:
 
 
 def hobby(pair: Pair) -> list[SpokenLine]:
-    """What one loves, told once; warmer when both love it."""
+    """Return lines on a speaker's hobby, once for each listener; warmer when both share it."""
     if pair.me.owner in pair.body(pair.you).hobbies:
         return []
     shared = pair.me.hobby == pair.you.hobby
@@ -129,7 +129,7 @@ def hobby(pair: Pair) -> list[SpokenLine]:
 
 
 def gossip(pair: Pair) -> list[SpokenLine]:
-    """What `you` thinks of somebody else whom `you` has feelings for."""
+    """Return what `you` thinks of somebody for whom `you` has feelings."""
     known = {o: f for o, f in pair.body(pair.you).feelings.items() if o != pair.me.owner and abs(f) >= 12}
     if not known:
         return []
@@ -145,7 +145,7 @@ def gossip(pair: Pair) -> list[SpokenLine]:
 
 
 def trouble(pair: Pair) -> list[SpokenLine]:
-    """A low mood, and some comfort."""
+    """Return a low mood, and some comfort."""
     if pair.body(pair.me).mood * 100 >= 45 * FULL:
         return []
     tired = pair.body(pair.me).energy < FULL * 4 // 10
@@ -201,7 +201,7 @@ def _invitation(pair: Pair, item: News) -> list[SpokenLine]:
 
 
 def meeting(pair: Pair) -> list[SpokenLine]:
-    """An appointment of the two, later today or tomorrow."""
+    """Return an appointment of the two, later today or tomorrow."""
     what, kind = pair.chance.pick(phrases.MEETINGS)
     later_today = pair.minute % DAY < 840 and pair.chance.percent(50)
     minute = day_of(pair.minute) * DAY + (0 if later_today else DAY) + 1020 + pair.chance.below(8) * 15
@@ -234,7 +234,7 @@ def meeting(pair: Pair) -> list[SpokenLine]:
 
 
 def favour(pair: Pair) -> list[SpokenLine]:
-    """A promise that `you` still owes is kept or broken; otherwise `me` asks for something new."""
+    """Return lines that keep or break a promise that `you` owes; otherwise `me` asks for something new."""
     owed = next((p for p in pair.state.promises if (p.giver, p.taker) == (pair.you.owner, pair.me.owner)), None)
     if owed is None:
         if any(p.taker == pair.me.owner for p in pair.state.promises):

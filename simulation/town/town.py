@@ -55,7 +55,7 @@ class Town:
 
     @property
     def locations(self) -> tuple[Location, ...]:
-        """All places, public ones of a district before its homes."""
+        """Return all places, public ones of a district before its homes."""
         return tuple(place.location for place in self._setting.places.values())
 
     @property
@@ -64,11 +64,11 @@ class Town:
         return -(-DAY // self.minutes_per_tick)
 
     def owners(self) -> Mapping[str, Profile]:
-        """The profiles of all who are in town, by owner id."""
+        """Return the profiles of all who are in town, by owner id."""
         return {o: p.profile for o, p in self._setting.people.items() if o not in self._state.away}
 
     def brief(self, owner: str) -> dict[str, Any]:
-        """Where an agent is, what it does, how it feels (meters of 0 to 100; hunger 0 is starving), if it is free."""
+        """Return the brief of an agent: place, activity, meters (0 to 100; hunger 0 is starving), and if it is free."""
         body = self._state.bodies[owner]
         return {
             "location": body.place,
@@ -85,7 +85,7 @@ class Town:
     # -- what changes the town from outside ----------------------------------------------------------
 
     def leave(self, owner: str) -> None:
-        """An agent leaves town. Its body waits where it was.
+        """Remove an agent from town. Its body waits where it was.
 
         Raises:
             ValueError: when it is not in town.
@@ -98,7 +98,7 @@ class Town:
         self._state.away.append(owner)
 
     def join(self, owner: str) -> None:
-        """An agent that left comes back.
+        """Bring an agent that left back to town.
 
         Raises:
             ValueError: when it has not left.
@@ -137,7 +137,7 @@ class Town:
     # -- saving ----------------------------------------------------------------------------------------
 
     def dump(self) -> bytes:
-        """The whole mutable state as JSON."""
+        """Return the whole mutable state as JSON."""
         return msgspec.json.encode(self._state)
 
     def load(self, data: bytes) -> None:
