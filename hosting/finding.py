@@ -1,4 +1,4 @@
-"""The findings of an examination of a setup: one line each, with its advice."""
+"""Findings of an examination of a setup: one line each, with a remedy."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ Grade = Literal["ok", "warning", "failed"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A thing that was examined, and its grade."""
+    """The result of one check."""
 
     what: str  # "redis persistence", "worker plan queue"
     grade: Grade
     found: str
-    advice: str = ""  # what to do; empty where nothing is wrong
+    advice: str = ""  # the remedy; empty where nothing is wrong
 
 
 def ok(what: str, found: str) -> Finding:
-    """Return a finding that all is as it should be."""
+    """Return a finding without a problem."""
     return Finding(what=what, grade="ok", found=found)
 
 
 def warning(what: str, found: str, advice: str) -> Finding:
-    """Return a finding of something that works, and may surprise."""
+    """Return a finding on something that works but may surprise."""
     return Finding(what=what, grade="warning", found=found, advice=advice)
 
 
 def failed(what: str, found: str, advice: str) -> Finding:
-    """Return a finding with which no run can work."""
+    """Return a finding on a problem that prevents runs."""
     return Finding(what=what, grade="failed", found=found, advice=advice)

@@ -1,4 +1,4 @@
-"""Logging, set up where the host has not: structlog events on stderr, warnings and worse."""
+"""Default logging where the host configures none: structlog events on stderr, warnings and worse."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def quiet() -> None:
 
 
 def _visible(logger: object, method: str, event: EventDict) -> EventDict:
-    """Return the event with the hidden characters of its texts written out: others choose the names of owners."""
+    """Return the event with hidden characters of its texts escaped: names of owners come from others."""
     return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def configure(verbosity: int) -> None:
-    """Log to stderr: at verbosity 0 warnings, at 1 information too, at 2 everything."""
+    """Log events to stderr: warnings with verbosity 0, information with 1, everything with 2."""
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbosity, 2)]
     structlog.configure(
         processors=[
@@ -34,7 +34,7 @@ def configure(verbosity: int) -> None:
             structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        # Looked up at each event: a progress bar puts something else in the place of stderr while it is drawn.
+        # stderr is looked up at each event, since a progress bar replaces it while it is drawn.
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )

@@ -1,7 +1,7 @@
-"""What a host tells Prometheus: how jobs end, its own time per tick, budgets, queues and endpoints.
+"""Prometheus metrics of a host: ends of jobs, its own time per tick, budgets, queues and endpoints.
 
-Counters and times are of this process; gauges are read from Redis when Prometheus asks. docs/reference/output.md lists
-all names. The workers' side is `workers.jobs.metrics`.
+Counters and times count this process; each scrape reads the gauges from Redis. docs/reference/output.md lists all
+names. `workers.jobs.metrics` has the metrics of workers.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from scheduler.journal.lines import JournalError, reason_of
 from scheduler.ledger.errors import LedgerError
 from workers.jobs.metrics import RunHosts
 
-MOST_TICKS = 20_000  # whose times a host remembers
+MOST_TICKS = 20_000  # ticks whose times a host remembers
 STATES = ("waiting", "running", "staged", "dead", "held")
 
 log = structlog.get_logger()
 
 
 class HostMetrics:
-    """The metrics of one host and its run, in a registry of their own."""
+    """The metrics of one host and its run in a registry of their own."""
 
     def __init__(self, client: Redis, run: str) -> None:
         self.registry = CollectorRegistry(auto_describe=False)
@@ -64,7 +64,7 @@ class HostMetrics:
         self.registry.register(RunHosts(client))
 
     def committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
-        """Count a tick that was committed."""
+        """Count a committed tick."""
         for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
             self._ended.labels(
                 self._run, ended.key.kind, ended.end, note.source, ended.reason, note.failure
@@ -80,14 +80,14 @@ class HostMetrics:
         self._times.append((tick, time.monotonic()))
 
     def _seconds_since(self, tick: int) -> float:
-        """Return how long ago a tick was committed; of one that is not remembered, how long ago the next one was."""
+        """Return the seconds since a tick was committed; for a forgotten tick, since the oldest known one."""
         times = tuple(self._times)
         at = bisect_left(times, (tick,))
         return time.monotonic() - times[at][1] if at < len(times) else 0.0
 
 
 def _limit(refused: str) -> LimitName | None:
-    """Return the limit behind a refusing cell such as "day:3 owner:agent:ada calls"; None if it was something else."""
+    """Return the limit of a refusing cell such as "day:3 owner:agent:ada calls"; None where no limit refused."""
     window, space, rest = refused.partition(" ")
     if not space:
         return None
@@ -105,7 +105,7 @@ class _Ledger(Collector):
         self._seconds_since = seconds_since
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the gauges; without Redis only the one that says so."""
+        """Yield the gauges; without Redis only `cogitate_ledger_up`."""
         up = GaugeMetricFamily("cogitate_ledger_up", "Whether Redis answered this scrape.", labels=["run"])
         try:
             families = [
@@ -122,7 +122,7 @@ class _Ledger(Collector):
 
 
 def _budget(vitals: BudgetVitals) -> Iterator[Metric]:
-    """Yield the open windows of the day and of the run, for the run and for each kind."""
+    """Yield the gauges of the present windows of a day and of the run, for all jobs and for each kind."""
     labels = ["run", "period", "scope", "unit"]
     families = {
         name: GaugeMetricFamily(f"cogitate_budget_{name}", meaning, labels=labels)
@@ -169,7 +169,7 @@ def _cadence(vitals: CadenceVitals, seconds_since: Callable[[int], float]) -> It
 
 
 def _endpoints(client: Redis) -> Iterator[Metric]:
-    """Yield the gauges of endpoints, which all runs share."""
+    """Yield the gauges of endpoints, for all runs together, since they share endpoints."""
     here = ["endpoint"]
     breaker = GaugeMetricFamily("cogitate_endpoint_breaker_open", "1 unless the breaker is closed.", labels=here)
     flying = GaugeMetricFamily("cogitate_endpoint_in_flight", "Calls in flight, where they are capped.", labels=here)

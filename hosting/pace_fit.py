@@ -1,4 +1,4 @@
-"""Whether tick rate, models and due ticks fit each other, kind by kind, before a run begins or while it goes on."""
+"""Checks by kind whether a model is fast enough for the tick rate and due ticks, before a run begins or later."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tasks.registry import kinds
 
 Verdict = Literal["fits", "too slow", "late", "not known"]
 UNFIT: tuple[Verdict, ...] = ("too slow", "late")
-PLAN = "plan"  # the kind that all agents ask for at about the same time
+PLAN = "plan"  # the kind that all agents request at about the same time
 ADVICE = (
     "take a faster model, fewer ticks a second or more workers; these kinds go by their heuristic until it is faster"
 )
@@ -30,18 +30,18 @@ log = structlog.get_logger()
 
 
 class KindFit(msgspec.Struct, frozen=True, kw_only=True):
-    """The latency of one kind's results, compared with the time that they have."""
+    """The fit of one kind: whether its results are ready when due."""
 
     kind: str
     model: str
     verdict: Verdict
-    ticks: int | None  # that nearly every answer takes at most; None: nothing is known of the model
+    ticks: int | None  # upper bound of nearly every answer; None: the model is unknown
     seconds: float | None
-    least: int  # ticks from being asked to due; the same as `most` where they are fixed
+    least: int  # ticks from request to due tick; equal to `most` where they are fixed
     most: int
 
     def line(self) -> str:
-        """Such as "plan: 1.4 s = 28 ticks of 2 to 480: asked 28 ticks before the morning"."""
+        """Return a line such as "plan: 1.4 s = 28 ticks of 2 to 480: asked 28 ticks before the morning"."""
         room = f"{self.least} to {self.most}" if self.least != self.most else f"{self.most}, fixed"
         if self.ticks is None or self.seconds is None:
             return f"{self.kind}: nothing is known of {self.model} yet ({ASSUMED:g} s assumed); due after {room} ticks"
@@ -62,10 +62,10 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
 def pace_fit(
     settings: Settings, known: Latencies, *, tick_rate: float, agents: int, of: Sequence[Kind] | None = None
 ) -> list[KindFit]:
-    """Return how each kind that asks a model fits.
+    """Return the fit of each kind that calls a model.
 
     Args:
-        known: of the models' latencies.
+        known: the known latencies of the models.
         tick_rate: ticks a second.
     """
     rules = rules_of(settings, of if of is not None else kinds(), _nothing)
@@ -87,10 +87,10 @@ def pace_fit(
 
 
 def known_before(settings: Settings, usual: Mapping[str, float], tick_rate: float) -> Latencies:
-    """Return what a new run with these settings would go by.
+    """Return the latencies that a new run with these settings assumes.
 
     Args:
-        usual: endpoint -> seconds that a call to it usually takes.
+        usual: endpoint -> usual seconds of a call.
         tick_rate: ticks a second.
     """
     known = Latencies()
@@ -99,12 +99,12 @@ def known_before(settings: Settings, usual: Mapping[str, float], tick_rate: floa
 
 
 def usual_seconds(client: Redis) -> dict[str, float]:
-    """Return how long calls to each endpoint usually take, of those that were called before."""
+    """Return the usual seconds of a call for each endpoint that was called before."""
     return {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None}
 
 
 def fit_lines(found: Sequence[KindFit], tick_rate: float) -> list[str]:
-    """Return a heading and a line for each kind."""
+    """Return a heading and a line for each kind; nothing without a kind."""
     return (
         [f"At {tick_rate:g} ticks a second nearly every answer is there within:", *(f"  {one.line()}" for one in found)]
         if found
@@ -113,29 +113,29 @@ def fit_lines(found: Sequence[KindFit], tick_rate: float) -> list[str]:
 
 
 def is_paced(settings: Settings) -> bool:
-    """Return whether a run with these settings asks models, on a real clock, and does not wait for them."""
+    """Return whether a run with these settings calls models on a real clock and does not wait for them."""
     return settings.llm == "openai" and settings.tick_rate is not None and settings.wait_seconds() == 0
 
 
 def paced_lines(settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> list[str]:
-    """Return what a paced run says at its start; nothing of another.
+    """Return the lines that a paced run prints at its start; none for another run.
 
     Args:
-        known: by the run itself.
-        usual: endpoint -> seconds that a call to it usually takes.
+        known: the latencies that the run has learned.
+        usual: endpoint -> usual seconds of a call.
     """
     return fit_lines(_fit_of_run(settings, known, agents, usual), settings.tick_rate or 0)
 
 
 def log_unfit_kinds(run: str, settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> None:
-    """Warn of each kind whose results do not come in time in a paced run; arguments as those of `paced_lines`."""
+    """Log a warning for each kind whose results are late in a paced run; arguments as for `paced_lines`."""
     for one in _fit_of_run(settings, known, agents, usual):
         if one.verdict in UNFIT:
             log.warning("pace.unfit", run=run, said=one.line(), then=ADVICE)
 
 
 def examine_pace(settings: Settings, client: Redis, agents: int) -> Iterator[Finding]:
-    """Look at whether the results of each kind come in time in a paced run with these settings."""
+    """Check whether the results of each kind are ready when due in a paced run with these settings."""
     if not is_paced(settings) or settings.tick_rate is None:
         return
     known = known_before(settings, usual_seconds(client), settings.tick_rate)

@@ -1,4 +1,4 @@
-"""Why no model answered, in words: what an endpoint did, or what kept workers from asking it."""
+"""Sentences on why no model answered: the behaviour of an endpoint, or the reason why workers did not call it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory.clock import day_and_time
 from scheduler.inspection.summary import ShortfallLine
 from workers.gate.verdict import WHAT_TO_CHECK
 
-#: What an endpoint did, by class of the failure; the sentence begins with its name.
+#: The behaviour of an endpoint by class of failure; the sentence begins with the endpoint.
 _ENDPOINT = {
     "connection": "could not be reached",
     "timeout": "did not answer in time",
@@ -26,8 +26,8 @@ _ENDPOINT = {
     "no_slot": "was not asked: no call in flight ended before the job's deadline",
     "unknown_endpoint": "is not configured where the worker runs, or its key is not",
 }
-#: What kept workers from asking any endpoint.
-_NOBODY_ASKED = {
+#: Reasons why workers called no endpoint.
+_NOT_CALLED = {
     "real_day_spent": "The limit of the real day was spent (real_day_tokens, real_day_usd; a day begins at 00:00 UTC)",
     "real_day_away": "Redis could not say whether the limit of the real day has room",
     "gate_away": "Redis did not answer, and without it no endpoint is asked",
@@ -43,22 +43,22 @@ class _Cause(NamedTuple):
 
     endpoint: str
     model: str  # only where the model itself is the cause
-    why: str  # class of the failure; "": of an answer
+    why: str  # class of the failure; "": an unusable answer
 
 
 def format_failure(failure: str) -> str:
-    """Return what a class of failure means for a job, as the end of a sentence."""
-    if failure in _NOBODY_ASKED:
-        said = _NOBODY_ASKED[failure]
+    """Return the meaning of a class of failure as the end of a sentence."""
+    if failure in _NOT_CALLED:
+        said = _NOT_CALLED[failure]
         return said[0].lower() + said[1:] if said.startswith("The ") else said
     return f"the endpoint {_ENDPOINT[failure]}" if failure in _ENDPOINT else f"the model {_NO_USE}"
 
 
 def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each cause: since when, until when, and how many jobs of which kind.
+    """Yield a sentence for each cause: its first and last tick, and the jobs that went by heuristic.
 
     Args:
-        servers: the address of each endpoint, where it is known here.
+        servers: the addresses of the endpoints that are known here.
     """
     causes: dict[_Cause, list[ShortfallLine]] = {}
     for one in shortfalls:
@@ -71,8 +71,8 @@ def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, s
         when = f"at {_moment(first.first, first.first_minute)}"
         if last.last > first.first:
             when = f"first {when}, last at {_moment(last.last, last.last_minute)}"
-        thoughts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
-        line = f"{_subject(cause, servers)} {when}. {kinds.total():,} by heuristic for that: {thoughts}"
+        jobs = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
+        line = f"{_subject(cause, servers)} {when}. {kinds.total():,} by heuristic for that: {jobs}"
         if cause.why:
             unasked = sum(one.jobs for one in found if one.because)
             line += f"; its breaker was open at the last for {unasked:,} of them" if unasked else ""
@@ -87,7 +87,7 @@ def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, s
 
 def _cause(one: ShortfallLine) -> _Cause:
     why = one.because or one.failure
-    if why in _NOBODY_ASKED:
+    if why in _NOT_CALLED:
         return _Cause("", "", why)
     if why == "model_missing":
         return _Cause(one.endpoint, one.model, why)
@@ -95,8 +95,8 @@ def _cause(one: ShortfallLine) -> _Cause:
 
 
 def _subject(cause: _Cause, servers: Mapping[str, str]) -> str:
-    if cause.why in _NOBODY_ASKED:
-        return _NOBODY_ASKED[cause.why] + ":"
+    if cause.why in _NOT_CALLED:
+        return _NOT_CALLED[cause.why] + ":"
     if not cause.why:
         return f"Model {cause.model} {_NO_USE}:"
     at = f" ({servers[cause.endpoint]})" if cause.endpoint in servers else ""

@@ -6,13 +6,20 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from scheduler.budget.rules import check_spending
 from scheduler.config.settings import ConfigurationError, Settings
 
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]
+OwnerName = Annotated[str, typer.Argument(metavar="OWNER", help="The owner, such as agent:isabella.")]
+Llm = Annotated[
+    Literal["heuristic", "openai"] | None, typer.Option(help="What thinks: heuristics or a model (default heuristic).")
+]
+LimitUsd = Annotated[float | None, typer.Option(metavar="X", help="The run's limit in dollars.")]
+LimitTokens = Annotated[int | None, typer.Option(metavar="N", help="The run's limit in tokens.")]
 DataDir = Annotated[
     Path | None,
     typer.Option(

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated
 
-import typer
 from redis import Redis
 
 from hosting import logs
 from hosting.terminal import Terminal
 from hosting.tick_loop import TickLoop
 from memory.errors import CogitateError
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
 from ops.formatting.unreadable_entries import print_left_out
 from ops.open_state import open_state
 from scheduler.inspection.audit.audit import audit, audit_budget
@@ -31,7 +29,7 @@ class AuditFailed(CogitateError, RuntimeError):
 
 
 def audit_run(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    run: RunName,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,

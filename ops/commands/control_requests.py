@@ -20,7 +20,6 @@ WAIT = 30.0  # seconds
 REFUSED, WAITS = 1, 3  # exit codes
 
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the run's host applies it.")]
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")]
 
 
 def request_controls(

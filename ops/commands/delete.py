@@ -10,7 +10,7 @@ import typer
 
 from hosting import logs
 from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
 from ops.open_state import open_state
 from scheduler.config.settings import ConfigurationError
 from scheduler.journal.exported import remove_exported
@@ -20,7 +20,7 @@ EXAMPLE = "Example: cogitate delete town-1 --yes"
 
 
 def delete(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    run: RunName,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Remove it even while a host holds it; that host stops.")

@@ -16,7 +16,7 @@ from hosting import logs
 from hosting.terminal import Terminal, visible_json
 from memory.snapshot import dump
 from memory.unreadable import leave_out, unreadable
-from ops.command_options import DataDir, Verbose, read_settings
+from ops.command_options import DataDir, RunName, Verbose, read_settings
 from ops.commands.job import job_json
 from ops.formatting.unreadable_entries import print_left_out
 from ops.open_state import open_state
@@ -31,7 +31,7 @@ What = Literal["memories", "jobs", "journal"]
 
 
 def export(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    run: RunName,
     what: Annotated[What, typer.Option("--what", help="Memories, one owner a line; jobs; or ticks of the journal.")],
     out: Annotated[
         Path | None,

@@ -10,7 +10,7 @@ import typer
 
 from hosting import logs
 from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
 from ops.commands.job import format_dead, job_json
 from ops.formatting.amounts import format_cost
 from ops.open_state import open_state
@@ -24,7 +24,7 @@ Example: cogitate jobs town-1 --owner agent:isabella --last 10
 
 
 def jobs(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    run: RunName,
     state: Annotated[
         JobState | None,
         typer.Option("--state", help="The state of an open job, or the end or reason of an ended one."),

@@ -18,7 +18,7 @@ from hosting.terminal import Terminal, visible
 from memory.clock import clock_time, day_and_time
 from memory.entry import INTO_SUMMARY, Entry
 from memory.retrieval.retrieval import DEFAULT, Scored
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
 from ops.formatting.unreadable_entries import print_left_out
 from ops.open_state import open_state
 from scheduler.inspection.memory_view import MemoryView, read_memory
@@ -27,8 +27,8 @@ EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at t
 
 
 def memory(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
-    owner: Annotated[str, typer.Argument(metavar="OWNER", help="The owner, such as agent:isabella.")],
+    run: RunName,
+    owner: OwnerName,
     tick: Annotated[
         int | None, typer.Option("--tick", metavar="N", help="Show the memory as it was at the end of tick N.")
     ] = None,

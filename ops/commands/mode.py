@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hosting import logs
-from ops.command_options import AsJson, DataDir, Verbose
-from ops.commands.control_requests import NoWait, RunName, request_controls
+from ops.command_options import AsJson, DataDir, RunName, Verbose
+from ops.commands.control_requests import NoWait, request_controls
 from scheduler.config.controls import SetMode
 
 PAUSE = "Example: cogitate pause town-1"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.table import Table
 
 from hosting import logs
 from hosting.terminal import Terminal
 from memory.clock import clock_time, day_and_time
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
 from ops.open_state import open_state
 from scheduler.inspection.memory_view import read_memory
 
@@ -19,8 +18,8 @@ EXAMPLE = "Example: cogitate plan town-1 agent:isabella"
 
 
 def plan(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
-    owner: Annotated[str, typer.Argument(metavar="OWNER", help="The owner, such as agent:isabella.")],
+    run: RunName,
+    owner: OwnerName,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,

@@ -14,7 +14,7 @@ from redis import Redis
 
 from hosting import logs
 from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
 from ops.formatting.unreadable_entries import print_left_out
 from ops.open_state import open_state
 from scheduler.inspection.replay import replay
@@ -26,7 +26,7 @@ EXAMPLE = "Example: cogitate replay town-1 --verify"
 
 
 def replay_run(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    run: RunName,
     verify: Annotated[bool, typer.Option("--verify", help="Compare each stream with the run's own.")] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,

@@ -16,7 +16,18 @@ from hosting import logs
 from hosting.pace_fit import paced_lines, usual_seconds
 from hosting.terminal import Terminal
 from hosting.tick_loop import TickLoop
-from ops.command_options import AsJson, DataDir, Verbose, check_limited, data_dir_option, program_name, read_settings
+from ops.command_options import (
+    AsJson,
+    DataDir,
+    LimitTokens,
+    LimitUsd,
+    Llm,
+    Verbose,
+    check_limited,
+    data_dir_option,
+    program_name,
+    read_settings,
+)
 from ops.commands.audit import audit_at_end, tick_auditor
 from ops.commands.progress import RunProgress
 from ops.commands.run_choice import RunChoice, new_run, resumed_run
@@ -56,12 +67,9 @@ def run(
     workers: Annotated[
         int | None, typer.Option(metavar="W", help="Worker processes to start; 0: none, start them yourself.")
     ] = None,
-    llm: Annotated[
-        Literal["heuristic", "openai"] | None,
-        typer.Option(help="What thinks: heuristics or a model (default heuristic)."),
-    ] = None,
-    limit_usd: Annotated[float | None, typer.Option(metavar="X", help="The run's limit in dollars.")] = None,
-    limit_tokens: Annotated[int | None, typer.Option(metavar="N", help="The run's limit in tokens.")] = None,
+    llm: Llm = None,
+    limit_usd: LimitUsd = None,
+    limit_tokens: LimitTokens = None,
     apply: Annotated[
         Literal["due", "ready"] | None, typer.Option(help="Apply results when due or as soon as ready (default due).")
     ] = None,

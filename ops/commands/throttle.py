@@ -10,8 +10,8 @@ import typer
 
 from hosting import logs
 from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
-from ops.commands.control_requests import NoWait, RunName, request_controls
+from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
+from ops.commands.control_requests import NoWait, request_controls
 from ops.formatting.steering import format_cadence
 from ops.open_state import open_state
 from scheduler.config.controls import FULL, SetCadence

@@ -1,1 +1,1 @@
-"""`cogitate doctor`: whether everything that runs need is there and fit."""
+"""`cogitate doctor`: checks of everything that runs need."""

@@ -1,4 +1,4 @@
-"""`cogitate doctor`: is everything that runs need there and fit, and what to do where it is not."""
+"""`cogitate doctor`: check everything that runs need, and name a remedy for each problem."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ STYLE = {"ok": "green", "warning": "yellow", "failed": "bold red"}
 
 
 def doctor(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
-    """Look at Redis, broker, workers, endpoints, clock and configuration, and say what to do.
+    """Check Redis, broker, workers, endpoints, clock and configuration, and name a remedy for each problem.
 
-    Asks no model and changes nothing. Exit code 1 if anything failed.
+    This calls no model and changes nothing. The exit code is 1 if a check failed.
     """
     logs.configure(verbose)
     settings = read_settings(data_dir=data_dir)
@@ -53,7 +53,7 @@ def doctor(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose =
 
 
 def examine_configuration(settings: Settings) -> list[Finding]:
-    """What a run would refuse at its start."""
+    """Check the settings as a run does at its start."""
     try:
         load_kinds(settings)
         check_templates(settings.prompts)
@@ -62,57 +62,57 @@ def examine_configuration(settings: Settings) -> list[Finding]:
         check_models(settings, kinds())
     except (ConfigurationError, TemplateError) as error:
         return [failed("configuration", str(error), "`cogitate config` shows every setting and where it comes from")]
-    return [ok("configuration", f"can be used; {len(kinds())} kinds are known")]
+    return [ok("configuration", f"valid; {len(kinds())} kinds are known")]
 
 
 def _examine_servers(settings: Settings) -> list[Finding]:
-    from workers.celery_app import make_app  # here: it reads the whole configuration when it is imported
+    from workers.celery_app import make_app  # here: its import reads the whole configuration
 
     findings: list[Finding] = []
     try:
         with open_state(settings, create=True) as client:
             findings = [*examine_redis(client, "state")]
             if len(findings) == 1:
-                return findings  # it does not answer
+                return findings  # the server does not answer
             url = settings.messages_url()
             with connect(url, settings.socket_timeout) as broker:
                 of_broker = [*examine_redis(broker, "broker")]
                 findings += of_broker
             heads = run_heads(client)
             findings += examine_runs(heads)
-            going_on = any(head.status == "running" and head.held for head in heads)
+            running = any(head.status == "running" and head.held for head in heads)
             if any(finding.what == "broker" for finding in of_broker):
-                advice = "look again when the broker takes messages"
-                findings.append(warning("workers", "cannot be asked: see what is said of the broker", advice))
+                advice = "run this again when the broker takes messages"
+                findings.append(warning("workers", "cannot be checked: see the findings on the broker", advice))
             else:
                 with make_app(url) as app:
-                    findings += examine_workers(app, [kind.name for kind in kinds()], expected=going_on)
+                    findings += examine_workers(app, [kind.name for kind in kinds()], expected=running)
             findings += examine_endpoints(settings, client)
             findings += examine_pace(settings, client, DEFAULT_AGENTS)
     except ConfigurationError as error:
         return [failed("state", str(error), "correct redis_url, or unset it to use the embedded server")]
     except RedisError as error:
-        return [*findings, failed("state", f"stopped answering: {error}", "look at its log, then again")]
+        return [*findings, failed("state", f"stopped answering: {error}", "see its log, then run this again")]
     return findings
 
 
 def examine_runs(heads: Sequence[RunHead]) -> list[Finding]:
-    """Return which runs have a host, and which have lost theirs."""
+    """Return a finding for each run that has lost its host or cannot be read, and the number of runs."""
     found = [
         warning(
             f"run {head.run}", f"{head.status}, but its host is gone",
-            f"go on with it: cogitate run --run {head.run} --resume (or with the host that made it)",
+            f"resume it: cogitate run --run {head.run} --resume (or with the program that created it)",
         )
         for head in heads
         if head.status in HELD and not head.held
     ]  # fmt: skip
     found += [
-        failed(f"run {head.run}", "the ledger holds what no version writes", f"see what: cogitate audit {head.run}")
+        failed(f"run {head.run}", "its data in Redis cannot be read", f"see why: cogitate audit {head.run}")
         for head in heads
         if head.status == UNREADABLE
     ]
     held = sum(head.held for head in heads)
-    return [*found, ok("runs", f"{len(heads)}; a host is at work on {held}")]
+    return [*found, ok("runs", f"{len(heads)}; {held} with a host")]
 
 
 def _print(findings: list[Finding]) -> None:

@@ -1,4 +1,4 @@
-"""Whether configured endpoints can be reached and know their models, and what is known of how to ask them."""
+"""Checks of configured endpoints: whether they answer, know their models and support structured output."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ TIMEOUT = 10.0  # seconds
 
 
 def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
-    """Look at each endpoint that a run with these settings would call. Asks no model, so it costs nothing."""
+    """Check each endpoint that a run with these settings would call, without calling a model."""
     if settings.llm != "openai":
-        yield ok("endpoints", "none is called: llm is heuristic")
+        yield ok("endpoints", "none is used: llm is heuristic")
         return
     known = known_dialects(client)
     vitals = {one.endpoint: one for one in endpoint_vitals(client)}
@@ -39,7 +39,7 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
 def _examine(
     name: str, endpoint: Endpoint, models: Sequence[Model], known: Sequence[KnownDialect]
 ) -> Iterator[Finding]:
-    import openai  # here: it takes a second to load, and most runs ask no model
+    import openai  # here: its import takes a second, and most runs call no model
 
     what = f"endpoint {name}"
     try:
@@ -55,9 +55,9 @@ def _examine(
     except openai.APIStatusError as error:
         if error.status_code in (401, 403):
             yield failed(what, f"{address.server} refuses the key ({error.status_code})", "set another key")
-        else:  # a server may serve chat completions and no list of models
+        else:  # some servers list no models
             yield warning(
-                what, f"{address.server} answers {error.status_code} when asked for its models",
+                what, f"{address.server} answers {error.status_code} to a request for its models",
                 "its models cannot be checked before the first call",
             )  # fmt: skip
         return
@@ -73,15 +73,17 @@ def _model(model: Model, offered: set[str], address: Address, known: Sequence[Kn
     what = f"model {model.name}"
     if offered and model.model not in offered:
         few = ", ".join(sorted(offered)[:5])
-        yield failed(what, f"{address.server} does not offer {model.model!r}", f"name one that it has, such as {few}")
+        yield failed(
+            what, f"{address.server} does not offer {model.model!r}", f"name a model that it offers, such as {few}"
+        )
         return
     forms = [one.dialect.form for one in known if (one.server, one.model) == (address.server, model.model)]
     if not forms:
-        yield ok(what, f"{model.model}; how it wants to be asked is learned at its first call")
+        yield ok(what, f"{model.model}; its form of request is learned at the first call")
     elif forms[0] == "json_schema":
         yield ok(what, f"{model.model} takes a JSON schema")
     else:
         yield warning(
-            what, f"{model.model} takes no JSON schema: it is asked for {forms[0]}",
-            "more answers will be unusable; a server with structured output wastes fewer calls",
+            what, f"{model.model} takes no JSON schema: requests use {forms[0]}",
+            "expect more unusable answers; use a server with structured output",
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whether the Redis of runs and the broker are fit for them: version, persistence, eviction, memory, clock, latency."""
+"""Checks of the Redis of runs and of the broker: version, persistence, eviction, memory, clock, latency."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from redis.exceptions import RedisError, ResponseError
 from hosting.finding import Finding, failed, ok, warning
 from ops.doctor.redis_problems import redis_problems
 
-OLDEST = (6, 2)  # of Redis; Valkey began above it
+OLDEST = (6, 2)  # version of Redis; every Valkey is newer
 PINGS = 20
 SLOW = 0.005  # seconds; a tick makes one to three round trips
-APART = 2.0  # seconds between two clocks
+MAX_CLOCK_SKEW = 2.0  # seconds
 NEARLY_FULL = 0.9  # of maxmemory
 
 
 def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
-    """Look at one server.
+    """Check one server.
 
     Args:
-        name: what it is for, "state" or "broker".
+        name: the server's role, "state" or "broker".
     """
     wrong = redis_problems(client)
     if any("does not answer" in what for what in wrong):
@@ -32,13 +32,13 @@ def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
         return
     for what in wrong:
         yield failed(
-            name, what, "until then runs wait, or go on without it (on_outage); see its configuration and its log"
+            name, what, "see its configuration and its log; meanwhile runs wait, or go on without it (on_outage)"
         )
     try:
         info: Any = client.info()
     except RedisError as error:
         if not wrong:
-            yield failed(name, f"cannot be asked: {error}", "see its log")
+            yield failed(name, f"cannot be checked: {error}", "see its log")
         return
     yield _version(name, info)
     yield _eviction(name, client)
@@ -60,7 +60,7 @@ def _version(name: str, info: dict[str, Any]) -> Finding:
 
 
 def _config(client: Redis, setting: str) -> str | None:
-    """A setting of the server, or None where this user may not ask or the provider hides it."""
+    """Return a setting of the server; None where this user may not read it or the provider hides it."""
     try:
         found: Any = client.config_get(setting)
     except ResponseError:
@@ -72,11 +72,11 @@ def _config(client: Redis, setting: str) -> str | None:
 def _eviction(name: str, client: Redis) -> Finding:
     policy = _config(client, "maxmemory-policy")
     if policy is None:
-        return warning(f"{name} eviction", "cannot be asked for", "make sure that maxmemory-policy is noeviction")
+        return warning(f"{name} eviction", "cannot be read", "make sure that maxmemory-policy is noeviction")
     if policy != "noeviction":
         return failed(
             f"{name} eviction", f"maxmemory-policy {policy}",
-            "set maxmemory-policy noeviction: a ledger that forgets keys is none",
+            "set maxmemory-policy noeviction: an evicted key damages a run",
         )  # fmt: skip
     return ok(f"{name} eviction", policy)
 
@@ -92,7 +92,7 @@ def _memory(name: str, info: dict[str, Any]) -> Finding:
 def _persistence(client: Redis, info: dict[str, Any]) -> Finding:
     if not int(info.get("aof_enabled", 0)):
         return warning(
-            "state persistence", "no append-only file", "set appendonly yes, or a restart of the server ends every run"
+            "state persistence", "no append-only file", "set appendonly yes, or a restart of the server loses every run"
         )
     if info.get("aof_last_write_status") not in (None, "ok"):
         return failed("state persistence", "the last write to its file failed", "see its log; is the disk full?")
@@ -106,10 +106,10 @@ def _clock(client: Redis) -> Finding:
     before = time.time()
     there: Any = client.time()
     apart = there[0] + there[1] / 1e6 - (before + time.time()) / 2
-    if abs(apart) > APART:
+    if abs(apart) > MAX_CLOCK_SKEW:
         return warning(
             "clock", f"the server's clock is {apart:+.1f} s from this machine's",
-            "synchronise both (NTP): limits a minute and of a real day go by the server's",
+            "synchronise both (NTP): limits per minute and per real day use the server's",
         )  # fmt: skip
     return ok("clock", f"{apart:+.3f} s from this machine's")
 
@@ -123,5 +123,5 @@ def _latency(name: str, client: Redis) -> Finding:
     usual = median(took)
     found = f"{1000 * usual:.2f} ms a round trip"
     if usual > SLOW:
-        return warning(f"{name} latency", found, "bring host, workers and Redis nearer to each other")
+        return warning(f"{name} latency", found, "move host, workers and Redis nearer to each other")
     return ok(f"{name} latency", found)

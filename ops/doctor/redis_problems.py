@@ -1,4 +1,4 @@
-"""What keeps a Redis that answers from serving runs: it refuses or holds up writes, is full, or is slow."""
+"""Problems of a Redis that answers but cannot serve runs: it refuses or delays writes, is full, or is slow."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
-PATIENCE = 2.0  # seconds for each of the few calls that are made
-SLOW = 0.05  # seconds a round trip, from which on whoever waits for figures notices
-PROBE = "cogitate:probe"  # never exists: nothing is written at the beginning of nothing
+PATIENCE = 2.0  # seconds for each call
+SLOW = 0.05  # seconds per round trip, from which on a user notices the delay
+PROBE = "cogitate:probe"  # never exists: SETRANGE with an empty value creates no key
 
 _REFUSALS = {
     "NOREPLICAS": "refuses writes: too few replicas are connected (min-replicas-to-write)",
@@ -25,9 +25,9 @@ _REFUSALS = {
 
 
 def redis_problems(client: Redis) -> list[str]:
-    """Return what is wrong with a server, in words that go on after its name; changes nothing.
+    """Return the problems of a server, each as the rest of a sentence that begins with its name. Change nothing.
 
-    Takes a few times `PATIENCE` at most, however long the client's own calls wait.
+    This takes a few times `PATIENCE` at most, whatever timeout the client has.
     """
     with _impatient(client) as probing:
         try:
@@ -37,7 +37,7 @@ def redis_problems(client: Redis) -> list[str]:
                 probing.time()
                 took.append(time.perf_counter() - began)
         except RedisTimeoutError:
-            return [f"does not answer within {PATIENCE:g} s: it is paused, stopped or busy, or the way there is slow"]
+            return [f"does not answer within {PATIENCE:g} s: it is paused, stopped or busy, or the network is slow"]
         except RedisError as error:
             return [_format_error(error)]
         found = [f"is slow: {1000 * median(took):,.0f} ms a round trip"] if median(took) > SLOW else []
@@ -45,7 +45,7 @@ def redis_problems(client: Redis) -> list[str]:
 
 
 def refused_writes(client: Redis) -> str:
-    """Return why writes are not taken; "" when they are, or when this user may not try."""
+    """Return why the server refuses writes; "" when it takes them, or when this user may not try."""
     try:
         client.setrange(PROBE, 0, "")
     except NoPermissionError:
@@ -64,12 +64,12 @@ def _format_error(error: RedisError) -> str:
         return "refuses writes: it is a replica that can only be read"
     if isinstance(error, RedisConnectionError) and not isinstance(error, BusyLoadingError):
         return f"does not answer: {error}"
-    said = str(error)
-    return next((words for begins, words in _REFUSALS.items() if said.startswith(begins)), f"fails: {said[:200]}")
+    text = str(error)
+    return next((meaning for begin, meaning in _REFUSALS.items() if text.startswith(begin)), f"fails: {text[:200]}")
 
 
 def _impatient(client: Redis) -> Redis:
-    """Return a client of the same server that waits and tries less."""
+    """Return a client of the same server with short timeouts and no retries."""
     pool = client.connection_pool
     options = {**pool.connection_kwargs, "socket_timeout": PATIENCE, "retry": Retry(NoBackoff(), 0)}
     return Redis.from_pool(ConnectionPool(connection_class=pool.connection_class, **options))

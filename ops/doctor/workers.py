@@ -1,4 +1,4 @@
-"""Whether workers live, which queues they take from, and whether they know what this installation knows."""
+"""Checks of workers: which run, which queues they consume, and whether their version and kinds are the host's."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ANSWER_WITHIN = 2.0  # seconds
 
 
 def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Iterator[Finding]:
-    """Ask every worker on the broker.
+    """Check every worker on the broker.
 
     Args:
         kinds: the kinds that this installation knows; each has a queue of its name.
-        expected: whether somebody should be there: otherwise nobody is missed, since hosts start their own.
+        expected: whether a worker must be there. Otherwise none is missed, since hosts start their own.
     """
     inspect = app.control.inspect(timeout=ANSWER_WITHIN)
     try:
@@ -30,13 +30,13 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
         if "permission" not in str(error):
             raise
         yield warning(
-            "workers", f"this user of Redis may not ask them: {error}", "ask as the operator, or look at Flower"
+            "workers", f"this Redis user may not inspect them: {error}", "use the user operator, or look at Flower"
         )
         return
     if not about:
         if expected:
-            advice = "start some: celery -A workers worker"
-            yield failed("workers", "none answers, and a run is going on or waits for them", advice)
+            advice = "start one: cogitate worker"
+            yield failed("workers", "none answers, and a run needs them", advice)
         else:
             yield ok("workers", "none runs; `cogitate run` starts its own")
         return
@@ -45,29 +45,33 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
         for queue in queues:
             taken[queue["name"]] = taken.get(queue["name"], 0) + 1
     yield ok("workers", f"{len(about)} answer: {', '.join(sorted(about)[:5])}" + (" …" if len(about) > 5 else ""))
-    left = [kind for kind in kinds if kind not in taken]
-    if left:
-        yield failed("queues", f"nobody takes from {', '.join(left)}", "start a worker without --queues, or name them")
+    unserved = [kind for kind in kinds if kind not in taken]
+    if unserved:
+        yield failed(
+            "queues",
+            f"no worker consumes {', '.join(unserved)}",
+            "start a worker without --queues, or name these queues",
+        )
     else:
         yield ok("queues", f"each of {len(kinds)} has a worker")
     yield from _knowledge(about, kinds)
 
 
 def _knowledge(about: Mapping[str, Any], kinds: Sequence[str]) -> Iterator[Finding]:
-    for worker, said in sorted(about.items()):
-        lacking = [kind for kind in kinds if kind not in said["kinds"]]
+    for worker, facts in sorted(about.items()):
+        lacking = [kind for kind in kinds if kind not in facts["kinds"]]
         if lacking:
             yield failed(
                 f"worker {worker}", f"does not know {', '.join(lacking)}",
-                "give it the same modules of `kinds` as the host",
+                "give it the host's setting `kinds`",
             )  # fmt: skip
-        if said["schema"] != SCHEMA:
+        if facts["schema"] != SCHEMA:
             yield failed(
-                f"worker {worker}", f"reads schema {said['schema']}, this is {SCHEMA}",
-                f"install cogitate {version('cogitate')} there too, it has {said['version']}",
+                f"worker {worker}", f"reads schema {facts['schema']}, this is {SCHEMA}",
+                f"install cogitate {version('cogitate')} there; it has {facts['version']}",
             )  # fmt: skip
-        elif said["version"] != version("cogitate"):
+        elif facts["version"] != version("cogitate"):
             yield warning(
-                f"worker {worker}", f"is of version {said['version']}, this is {version('cogitate')}",
+                f"worker {worker}", f"is of version {facts['version']}, this is {version('cogitate')}",
                 "install the same version everywhere",
             )  # fmt: skip

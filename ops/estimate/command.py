@@ -1,10 +1,10 @@
-"""`cogitate estimate`: what a run will take, before it is started."""
+"""`cogitate estimate`: estimate what a run will take before it starts."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -13,7 +13,7 @@ from rich.table import Table
 from hosting import logs
 from hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit, usual_seconds
 from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, Verbose, check_limited, read_settings
+from ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Llm, Verbose, check_limited, read_settings
 from ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
 from ops.estimate.estimates import KindDay, RunEstimate, estimate
 from ops.formatting.axes import figure
@@ -34,25 +34,25 @@ Example: cogitate estimate --agents 25 --reflect-every 360 --json
 
 
 def estimate_run(
-    agents: Annotated[int, typer.Option("--agents", metavar="N", min=1, help="How many agents.")] = DEFAULT_AGENTS,
-    days: Annotated[int, typer.Option("--days", metavar="D", min=1, help="Game days.")] = 1,
+    agents: Annotated[int, typer.Option("--agents", metavar="N", min=1, help="The number of agents.")] = DEFAULT_AGENTS,
+    days: Annotated[int, typer.Option("--days", metavar="D", min=1, help="The length in game days.")] = 1,
     reflect_every: Annotated[
         int | None, typer.Option(metavar="MINUTES", min=1, help="Game minutes between two reflections of an agent.")
     ] = None,
-    llm: Annotated[Literal["heuristic", "openai"] | None, typer.Option(help="Who thinks (default heuristic).")] = None,
-    limit_usd: Annotated[float | None, typer.Option(metavar="X", help="The run's limit in dollars.")] = None,
-    limit_tokens: Annotated[int | None, typer.Option(metavar="N", help="The run's limit in tokens.")] = None,
+    llm: Llm = None,
+    limit_usd: LimitUsd = None,
+    limit_tokens: LimitTokens = None,
     tick_rate: Annotated[
-        str | None, typer.Option(metavar="HZ|max", help="Ticks a second: whether a model is fast enough for them.")
+        str | None, typer.Option(metavar="HZ|max", help="Ticks a second: check whether the model is fast enough.")
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Say what a run will take: calls, tokens and money per day by kind, and what its budgets would refuse.
+    """Estimate a run: calls, tokens and money per day and kind, and what its limits would refuse.
 
-    What agents ask for and what a call takes is measured in earlier runs of the data folder that thought in the same
-    way; where there are none, defaults are used, and it is said so. Nothing is called.
+    The estimate uses what earlier runs of the data folder with the same settings of thinking took. Without such runs it
+    uses defaults and says so. It calls no model.
     """
     logs.configure(verbose)
     settings = read_settings(
@@ -83,14 +83,14 @@ def estimate_run(
 
 
 def estimate_json(found: RunEstimate) -> dict[str, Any]:
-    """The estimate with its totals. Ranges are objects with `low`, `likely` and `high`."""
+    """Return the estimate with its totals. Ranges are objects with `low`, `likely` and `high`."""
     totals = {what: found.total(what) for what in ("requests", "jobs", "calls", "tokens", "usd_micros")}
     facts: dict[str, Any] = msgspec.to_builtins(found)
     return facts | {"total": msgspec.to_builtins(totals)}
 
 
 def format_estimate(found: RunEstimate, settings: Settings) -> list[str]:
-    """Say the whole run, what budgets refuse, and where the figures are from."""
+    """Return lines on the totals of the run, refusals by limits, and the origin of the figures."""
     jobs, calls, tokens, money = (found.total(what) for what in ("jobs", "calls", "tokens", "usd_micros"))
     lines = [f"In all {_span(jobs)} jobs"]
     if calls.high:
@@ -105,10 +105,10 @@ def format_estimate(found: RunEstimate, settings: Settings) -> list[str]:
                 )
     origins = {one.kind: (one.origin, one.tokens_origin) for rows in every.values() for one in rows}
     for kind, (origin, tokens_origin) in sorted(origins.items()):
-        said = _ORIGINS.get(origin, f"measured in {origin}")
+        text = _ORIGINS.get(origin, f"measured in {origin}")
         if tokens_origin:
-            said += f"; tokens of a call: {_ORIGINS.get(tokens_origin, f'measured in {tokens_origin}')}"
-        lines.append(f"{kind}: {said}")
+            text += f"; tokens of a call: {_ORIGINS.get(tokens_origin, f'measured in {tokens_origin}')}"
+        lines.append(f"{kind}: {text}")
     return lines
 
 
@@ -123,7 +123,7 @@ def _limit(name: str, settings: Settings) -> str:
 _ORIGINS = {
     "default": "measured in the built-in town with a stand-in model",
     "settings": "follows from the settings",
-    "caps": "from nothing up to what the kind may take",
+    "caps": "from nothing to the kind's caps",
 }
 
 
@@ -134,7 +134,7 @@ def _thinker(settings: Settings) -> str:
 
 
 def _fits(settings: Settings, agents: int) -> list[KindFit]:
-    """Whether a paced run's model is fast enough, by what earlier runs of the data folder saw of its endpoint."""
+    """Return how a paced run's kinds fit its ticks, by what earlier runs measured of the endpoint."""
     if not is_paced(settings) or settings.tick_rate is None:
         return []
     usual: dict[str, float] = {}
@@ -166,7 +166,7 @@ def _table(title: str, rows: tuple[KindDay, ...]) -> Table:
 
 
 def _span(one: Range) -> str:
-    """Such as "120 (60–240)"."""
+    """Return a range such as "120 (60–240)"."""
     likely, low, high = (figure(float(f"{value:.3g}")) for value in (one.likely, one.low, one.high))
     return likely if low == high else f"{likely} ({low}–{high})"
 

@@ -1,6 +1,6 @@
-"""What agents ask for in a day, and what a call takes: measured in earlier runs of the data folder, or by default.
+"""Demand of agents per day and usage per call, measured in earlier runs of the data folder, or by default.
 
-A game day is the first of a run or a later one, since the first knows no yesterday to sum up. The defaults were
+The first game day of a run differs from later ones: it has no yesterday to summarise. The defaults were
 measured in the built-in town (25 agents for one day, 8 for three) with the stand-in endpoint of `cogitate fake-llm`.
 """
 
@@ -23,13 +23,13 @@ from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.run_names import prefix_of, run_names
 from tasks.job import Cost, JobKey
 
-MOST_RUNS = 3  # that are looked at
-DAYS = 2  # of each
-_MARGIN = 0.15  # of a range that one run or a few have shown
+MOST_RUNS = 3  # runs that are sampled
+DAYS = 2  # of each run
+_MARGIN = 0.15  # added to both ends of a range that was measured
 
 
 class Range(msgspec.Struct, frozen=True):
-    """What is likely, and between which bounds it is expected."""
+    """A likely value and the bounds within which it is expected."""
 
     low: float
     likely: float
@@ -37,10 +37,10 @@ class Range(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, samples: Iterable[float]) -> Range:
-        """The mean of some samples, and their range with a margin.
+        """Return the mean of samples, and their range with a margin.
 
         Raises:
-            ValueError: when there is none.
+            ValueError: when there is no sample.
         """
         found = sorted(samples)
         if not found:
@@ -49,11 +49,11 @@ class Range(msgspec.Struct, frozen=True):
         return cls(found[0] * (1 - _MARGIN), likely, found[-1] * (1 + _MARGIN))
 
     def times(self, factor: float) -> Range:
-        """The same, multiplied."""
+        """Return the range multiplied by a factor."""
         return Range(self.low * factor, self.likely * factor, self.high * factor)
 
     def plus(self, other: Range) -> Range:
-        """Both together."""
+        """Return the sum of both ranges."""
         return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
 
 
@@ -61,13 +61,13 @@ NOTHING = Range(0.0, 0.0, 0.0)
 
 
 class Demand(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one kind."""
+    """The known demand of one kind."""
 
     first: Range = NOTHING  # requests of an agent on the first day
     later: Range = NOTHING  # on another
     tokens: Range | None = None  # of a call; None: only the kind's caps are known
     output: float = 0.1  # share of the tokens that the model writes
-    origin: str = "default"  # where the requests are from: names of runs, "settings" or "default"
+    origin: str = "default"  # origin of the requests: names of runs, "settings" or "default"
     tokens_origin: str = "caps"
 
 
@@ -87,9 +87,11 @@ DEFAULTS: Mapping[str, Demand] = {
 
 
 def demand_of(client: Redis, settings: Settings) -> dict[str, Demand]:
-    """What is known of each kind, from earlier runs of this state whose settings think in the same way."""
+    """Return the demand of each kind, from earlier runs of this state with the same settings of thinking."""
     found = dict(DEFAULTS)
-    samples = [sample for run in _like(client, settings)[:MOST_RUNS] if (sample := _sample(client, run)) is not None]
+    samples = [
+        sample for run in _similar_runs(client, settings)[:MOST_RUNS] if (sample := _sample(client, run)) is not None
+    ]
     kinds = sorted({kind for sample in samples for day in sample.days for kind in day})
     names = ", ".join(sample.run for sample in samples)
     for kind in kinds:
@@ -112,7 +114,7 @@ def demand_of(client: Redis, settings: Settings) -> dict[str, Demand]:
 
 
 class _Used(msgspec.Struct):
-    """What a day of a run asked for of one kind, and took."""
+    """Requests and usage of one kind on one day of a run."""
 
     requests: int = 0
     calls: int = 0
@@ -120,7 +122,7 @@ class _Used(msgspec.Struct):
 
 
 class _Sample(msgspec.Struct):
-    """The first whole days of a run."""
+    """The first full days of a run."""
 
     run: str
     agents: int
@@ -131,7 +133,7 @@ class _Sample(msgspec.Struct):
         return self.days[day].get(kind, _Used()).requests / self.agents
 
     def per_call(self, kind: str) -> tuple[float, float] | None:
-        """Tokens of a call, and the share of them that the model wrote, which its price tells."""
+        """Return the tokens of a call and the output's share of them, which follows from the price."""
         used = [day[kind] for day in self.days if kind in day]
         calls, tokens = sum(one.calls for one in used), sum(one.cost.tokens for one in used)
         if not calls or not tokens:
@@ -161,11 +163,11 @@ class _Line(msgspec.Struct):
     notes: _Notes
 
 
-_LINE = msgspec.json.Decoder(_Line)  # leaves out what entries and effects say
+_LINE = msgspec.json.Decoder(_Line)  # does not decode entries and effects
 
 
-def _like(client: Redis, settings: Settings) -> list[str]:
-    """The runs that think in the same way, the last name first, with whole journals."""
+def _similar_runs(client: Redis, settings: Settings) -> list[str]:
+    """Return the runs with untrimmed journals and the same settings of thinking, the last name first."""
     found = []
     for run in reversed(run_names(client)):
         try:
@@ -174,7 +176,7 @@ def _like(client: Redis, settings: Settings) -> list[str]:
                 continue
             kept = kept_settings(state[0])
         except (LedgerError, ResponseError, ValueError, TypeError, AttributeError):
-            continue  # deleted since, of a newer version, or changed by hand: nothing can be learned from it
+            continue  # deleted meanwhile, of a newer version, or changed by hand
         same = (kept.llm, kept.act_interval * kept.minutes_per_tick, kept.model if kept.llm == "openai" else "")
         ours = (
             settings.llm, settings.act_interval * settings.minutes_per_tick,
@@ -186,23 +188,23 @@ def _like(client: Redis, settings: Settings) -> list[str]:
 
 
 def _sample(client: Redis, run: str) -> _Sample | None:
-    """The first days of a run; None where there is no whole one. Its lines are not verified here."""
+    """Return the first days of a run; None without a full day. The lines are not verified here."""
     prefix = prefix_of(client, run)
     owners: Any = client.hkeys(prefix + "owners")
     kept: Any = client.hget(prefix + "state", "settings")
     settings = kept_settings(kept)
     agents = sum(owner.startswith(b"agent:") for owner in owners)
     lines: Any = client.lrange(prefix + "journal", 0, DAYS * DAY // settings.minutes_per_tick - 1)
-    whole = min(DAYS, len(lines) * settings.minutes_per_tick // DAY)
-    if not whole or not agents:
+    full_days = min(DAYS, len(lines) * settings.minutes_per_tick // DAY)
+    if not full_days or not agents:
         return None
-    days: list[dict[str, _Used]] = [{} for _ in range(whole)]
-    for number, stored in enumerate(lines[: whole * DAY // settings.minutes_per_tick]):
+    days: list[dict[str, _Used]] = [{} for _ in range(full_days)]
+    for number, stored in enumerate(lines[: full_days * DAY // settings.minutes_per_tick]):
         try:
             line = _LINE.decode(unpack_line(stored)[1])
         except ValueError:
             return None  # changed by hand: `cogitate audit` says where
-        day = days[min(whole - 1, number * settings.minutes_per_tick // DAY)]
+        day = days[min(full_days - 1, number * settings.minutes_per_tick // DAY)]
         wanted = Counter(decided.key.kind for decided in line.core.decided if decided.key.trial == 0)
         for kind, count in wanted.items():
             day.setdefault(kind, _Used()).requests += count

@@ -1,9 +1,9 @@
-"""What a run will take, before it is started: calls, tokens and money per day and kind, and what budgets will refuse.
+"""Estimates of a run before it starts: calls, tokens and money per day and kind, and requests that limits refuse.
 
-An agent plans once a day, all at the same tick. How often it reflects follows from the settings where it does so by
-interval; everything else is what agents were measured to ask for (`ops.estimate.demand`). What of it is admitted
-follows from the limits, taken one after the other: those of the tick for plans, of the kind, of all kinds together, for
-all and for each agent. Limits of single owners and the shares of kinds are left out.
+Each agent plans once a day, all at the same tick. With an interval for reflections, their number follows from the
+settings; all other demand is measured (`ops.estimate.demand`). The limits then cut the demand one after the other:
+those of the tick for plans, of the kind, of all kinds together, for the run and for each agent. The estimate ignores
+limits of single owners and the shares of kinds.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ from scheduler.config.prices import call_cost, upper_bound
 from scheduler.config.settings import Settings
 from tasks.kind import Kind
 
-_SPREAD = 6  # agents put their first reflection off by up to a sixth of the interval
+_SPREAD = 6  # the first reflection of an agent comes up to a sixth of the interval later
 
 
 class KindDay(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind on one day, all agents together."""
+    """The estimate for one kind on one day, all agents together."""
 
     kind: str
     requests: Range
-    jobs: Range = NOTHING  # what is admitted of them; in estimates that version 0.1.0 kept it is `calls`
-    calls: Range  # of a model, for these
+    jobs: Range = NOTHING  # admitted requests; an estimate that version 0.1.0 stored has them as `calls`
+    calls: Range  # of a model, for these jobs
     tokens: Range
     usd_micros: Range
-    limits: tuple[str, ...] = ()  # that refuse some of what is likely
+    limits: tuple[str, ...] = ()  # names of limits that refuse some likely requests
     origin: str = ""
     tokens_origin: str = ""
 
     @property
     def refused(self) -> float:
-        """Requests that budgets are likely to refuse."""
+        """Return the number of requests that limits are likely to refuse."""
         return max(0.0, self.requests.likely - max(self.jobs.likely, self.calls.likely))
 
 
 class RunEstimate(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is expected to take."""
+    """The estimate of a run."""
 
     agents: int
-    days: int  # begun ones
+    days: int  # the last one may be partial
     llm: str
     first: tuple[KindDay, ...]
-    later: tuple[KindDay, ...]  # each further day; as many kinds
+    later: tuple[KindDay, ...]  # each further day; the same kinds
 
     def of_day(self, day: int) -> tuple[KindDay, ...]:
-        """The kinds on a day of the run, counted from 0."""
+        """Return the kinds of a day of the run, counted from 0."""
         return self.later if day else self.first
 
     def total(self, what: str) -> Range:
-        """Of all days and kinds; `what`: "requests", "jobs", "calls", "tokens" or "usd_micros"."""
+        """Return the total of all days and kinds; `what` is "requests", "jobs", "calls", "tokens" or "usd_micros"."""
         found = NOTHING
         for day in range(self.days):
             for one in self.of_day(day):
@@ -67,7 +67,7 @@ class RunEstimate(msgspec.Struct, frozen=True, kw_only=True):
 def estimate(
     settings: Settings, kinds: Sequence[Kind], demand: Mapping[str, Demand], *, agents: int, days: int
 ) -> RunEstimate:
-    """What so many agents will take in so many game days from midnight."""
+    """Estimate what agents take in game days from midnight."""
     table = settings.limit_table()
     rows: list[list[KindDay]] = [[], []]
     for kind in sorted((kind for kind in kinds if kind.name not in settings.disable), key=lambda kind: kind.order):
@@ -82,7 +82,7 @@ def estimate(
 
 
 def _requests(kind: Kind, known: Demand, settings: Settings, day: int) -> tuple[Range, str]:
-    """Of one agent, and how they are known."""
+    """Return the requests of one agent on a day, and their origin."""
     if kind.name == "plan":
         return Range(1.0, 1.0, 1.0), "settings"
     if kind.name == "reflect" and settings.reflection_trigger == "interval":
@@ -92,7 +92,7 @@ def _requests(kind: Kind, known: Demand, settings: Settings, day: int) -> tuple[
 
 
 def _reflections(settings: Settings, days: int) -> float:
-    """Reflections of an agent until the end of so many days, on average over agents."""
+    """Return the mean number of an agent's reflections in the first days."""
     if not days:
         return 0.0
     every, left = settings.reflection_interval, days * DAY - settings.morning
@@ -101,7 +101,7 @@ def _reflections(settings: Settings, days: int) -> float:
 
 
 def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, asked: Range, origin: str) -> KindDay:
-    """One kind within its own limits."""
+    """Return the estimate of one kind within its own limits."""
     likely, limits = asked.likely, []
     bounds: list[tuple[float, str]] = []
     tokens, money, tokens_origin = _per_call(kind, known, settings)
@@ -131,7 +131,7 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
 
 
 def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Range, str]:
-    """Tokens and micro-dollars of a call, and how the tokens are known."""
+    """Return tokens and micro-dollars per call, and the origin of the tokens."""
     if settings.llm != "openai" or not kind.output_cap:
         return NOTHING, NOTHING, ""
     names, models = settings.tier_models(kind.name), settings.model_table()
@@ -153,7 +153,7 @@ def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Ran
 def _bounds(
     table: LimitTable, settings: Settings, period: Period, scope: str, needs: Mapping[str, float]
 ) -> list[tuple[float, str]]:
-    """How many calls each limit of a cell has room for, with its name."""
+    """Return how many calls each limit of a cell has room for, with its name."""
     found = []
     for unit in LIMIT_UNITS:
         limit = table.of(period, scope, unit)
@@ -164,7 +164,7 @@ def _bounds(
 
 
 def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, agents: int, days: int) -> list[KindDay]:
-    """The same within the limits of all kinds together; each kind gives up the same share."""
+    """Return the estimates within the limits of all kinds together; each kind loses the same share."""
     share, limits = 1.0, []
     cells: tuple[tuple[Period, str, float], ...] = (
         ("day", "run", 1), ("run", "run", days), ("day", "owner:*", 1 / agents), ("run", "owner:*", days / agents),
@@ -194,10 +194,10 @@ def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, agent
     ]  # fmt: skip
 
 
-def _cut(whole: Range, share: float) -> Range:
-    """Of what is likely only a share is admitted, and no more however much is wanted."""
-    most = whole.likely * share
-    return Range(min(whole.low, most), most, min(whole.high, most))
+def _cut(wanted: Range, share: float) -> Range:
+    """Return the range with only a share of its likely value admitted, which bounds the range from above."""
+    most = wanted.likely * share
+    return Range(min(wanted.low, most), most, min(wanted.high, most))
 
 
 def _product(one: Range, other: Range) -> Range:

@@ -1,1 +1,1 @@
-"""A stand-in for a model's endpoint: OpenAI-compatible, deterministic, able to fail in every way."""
+"""A stand-in for a model's endpoint: OpenAI-compatible, deterministic, and able to fail in every way."""

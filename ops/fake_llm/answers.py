@@ -1,7 +1,7 @@
-"""Valid answers to any schema, made from the prompt's own words: what the stand-in endpoint says.
+"""Valid answers of the stand-in endpoint to any schema, composed of the prompt's own words.
 
-An answer depends on the messages and a seed, and on nothing else. Names of fields tell what is wanted of them:
-times ascend, places and people are among those that the prompt lists ("Places (id: name):" and lines "- id: name").
+An answer depends only on the messages and a seed. The name of a field determines its value: times ascend, places and
+people are among those that the prompt lists ("Places (id: name):" and lines "- id: name").
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LEAST_SPAN = 120  # minutes over which they are spread when it is later
 
 
 class AnswerWriter:
-    """Writes the answer to one request."""
+    """A writer of the answer to one request."""
 
     def __init__(self, messages: Sequence[Mapping[str, Any]], seed: object) -> None:
         self._prompt = "\n".join(text_of(m) for m in messages if m.get("role") == "user")
@@ -55,11 +55,11 @@ class AnswerWriter:
         self._numbers = sorted({int(number) for number in _NUMBERED.findall(self._prompt)})
 
     def write(self, schema: Mapping[str, Any]) -> Any:
-        """A JSON value that the schema (its `$defs` written out) accepts."""
+        """Return a JSON value that the schema accepts; its `$defs` must be resolved."""
         return self._value(schema, "")
 
     def _value(self, schema: Mapping[str, Any], name: str, turn: tuple[int, int] = (0, 1)) -> Any:
-        """`turn` says which of how many items of a list this belongs to."""
+        """Return a value for a schema; `turn` is the index in a list and its length."""
         if "enum" in schema:
             return self._random.choice(schema["enum"])
         if "const" in schema:
@@ -120,7 +120,7 @@ class AnswerWriter:
         return self._random.randint(low, max(low, int(schema.get("maximum", high))))
 
     def _clock(self, turn: tuple[int, int]) -> str:
-        """The time of the n-th of so many items, ascending from the time that the prompt tells to the evening."""
+        """Return the time of an item; times of a list ascend from the prompt's time to the evening."""
         now, end = self._time_in_prompt(_NOW, 7 * 60), self._time_in_prompt(_END, 24 * 60)
         end += 24 * 60 if end <= now else 0
         place, count = turn
@@ -129,7 +129,7 @@ class AnswerWriter:
         return f"{(at // 60 + 11) % 12 + 1}:{at % 60:02d} {'AM' if at < 720 else 'PM'}"
 
     def _time_in_prompt(self, pattern: re.Pattern[str], otherwise: int) -> int:
-        """A time in the prompt's own words, in minutes after midnight."""
+        """Return a time that the prompt names, in minutes after midnight."""
         found = pattern.search(self._prompt.partition("<memories>")[0])
         if not found:
             return otherwise
@@ -140,7 +140,7 @@ class AnswerWriter:
         return self._random.sample(self._words, 2)
 
     def _listed(self, *titles: str) -> list[str]:
-        """The ids in the list under a heading that has one of these words."""
+        """Return the ids in the list under a heading with one of these words."""
         ids: list[str] = []
         within = False
         for line in self._prompt.splitlines():
@@ -155,7 +155,7 @@ class AnswerWriter:
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """A message's content, which may be a list of parts."""
+    """Return a message's content, which may be a list of parts."""
     content = message.get("content") or ""
     if isinstance(content, list):
         return " ".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
@@ -163,7 +163,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def wanted_schema(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema a request asks for: its parameter, else one written in a message, else any text."""
+    """Return the schema that a request names: in its parameter, else in a message, else one of any text."""
     form = request.get("response_format")
     if isinstance(form, Mapping) and form.get("type") == "json_schema":
         schema = form["json_schema"].get("schema", {})
@@ -177,15 +177,15 @@ def wanted_schema(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    return dict(_written_out(schema, schema.get("$defs", {})))
+    return dict(_resolved(schema, schema.get("$defs", {})))
 
 
-def _written_out(node: Any, defs: Mapping[str, Any]) -> Any:
-    """A schema with its references replaced by what they refer to."""
+def _resolved(node: Any, defs: Mapping[str, Any]) -> Any:
+    """Return a schema with its references resolved."""
     if isinstance(node, list):
-        return [_written_out(item, defs) for item in node]
+        return [_resolved(item, defs) for item in node]
     if not isinstance(node, Mapping):
         return node
     if "$ref" in node:
-        return _written_out(defs[node["$ref"].rpartition("/")[2]], defs)
-    return {key: _written_out(value, defs) for key, value in node.items() if key != "$defs"}
+        return _resolved(defs[node["$ref"].rpartition("/")[2]], defs)
+    return {key: _resolved(value, defs) for key, value in node.items() if key != "$defs"}

@@ -1,7 +1,7 @@
-"""When a request came: as the kernel noted it, not when this process was given the processor to read it.
+"""Arrival times of requests from the kernel, independent of when this process is scheduled.
 
-On a busy machine a stand-in is woken late, and then finds requests together that came one after the other. A provider,
-whose machines are its own, would not.
+On a busy machine the stand-in wakes late and reads requests together that arrived one after the other. A provider with
+machines of its own would not.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _ANCILLARY = socket.CMSG_SPACE(_TIMESPEC.size)
 
 
 class StampedSocket(socket.socket):
-    """A TCP socket that knows when the kernel received what was read last; so do the connections that it accepts."""
+    """A TCP socket that knows when the kernel received the last data; so do the connections that it accepts."""
 
-    arrived: float | None = None  # of the wall clock; None where the system does not say
+    arrived: float | None = None  # wall clock; None where the system does not tell it
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection, stamped as well."""
+        """Accept a connection with timestamps."""
         connection, address = super().accept()
         return StampedSocket(fileno=connection.detach()), address
 
     def recv(self, size: int, flags: int = 0, /) -> bytes:
-        """Receive, and note when that came."""
+        """Receive data and its arrival time."""
         data, ancillary, _, _ = self.recvmsg(size, _ANCILLARY, flags)
         for level, kind, value in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS) and len(value) == _TIMESPEC.size:
@@ -39,7 +39,7 @@ class StampedSocket(socket.socket):
 
 
 def listening_socket(host: str, port: int, backlog: int) -> StampedSocket:
-    """Return a socket that listens there."""
+    """Return a listening socket."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = StampedSocket(fileno=socket.create_server((host, port), family=family, backlog=backlog).detach())
     if sys.platform == "linux":
@@ -48,7 +48,7 @@ def listening_socket(host: str, port: int, backlog: int) -> StampedSocket:
 
 
 def arrival(writer: asyncio.StreamWriter) -> float:
-    """Return when the end of the latest request of a connection came, by the event loop's clock; else the time now."""
+    """Return the arrival time of a connection's latest request by the event loop's clock, or the present time."""
     now = asyncio.get_running_loop().time()
     stamped = getattr(writer.get_extra_info("socket"), "_sock", None)  # asyncio wraps it
     if not isinstance(stamped, StampedSocket) or stamped.arrived is None:

@@ -1,4 +1,4 @@
-"""`cogitate fake-llm`: a stand-in for a model's endpoint that answers validly, slowly or wrongly, as told."""
+"""`cogitate fake-llm`: serve a stand-in for a model's endpoint that answers correctly, slowly or wrongly on request."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ EXAMPLE = (
 
 
 def fake_llm(
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0: any free port.")] = 8000,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port to listen on; 0: any free port.")
+    ] = 8000,
     host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Anybody who reaches it may use it.")
+        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on; it asks for no key.")
     ] = "127.0.0.1",
     latency: Annotated[
-        float, typer.Option("--latency", metavar="SECONDS", min=0, help="How long an answer takes.")
+        float, typer.Option("--latency", metavar="SECONDS", min=0, help="The latency of an answer.")
     ] = 0.0,
-    jitter: Annotated[float, typer.Option("--jitter", metavar="SECONDS", min=0, help="Up to so much longer.")] = 0.0,
+    jitter: Annotated[
+        float, typer.Option("--jitter", metavar="SECONDS", min=0, help="Random further latency, at most.")
+    ] = 0.0,
     tail: Annotated[
         float,
         typer.Option(
@@ -39,26 +43,26 @@ def fake_llm(
             metavar="SIGMA",
             min=0,
             max=MOST_TAIL,
-            help="Some take much longer: sigma of a log-normal factor, such as 0.5.",
+            help="Sigma of a log-normal factor on the latency, such as 0.5.",
         ),
     ] = 0.0,
     fault: Annotated[
         list[str] | None,
         typer.Option("--fault", metavar="NAME=RATE", help="A failure and its share of requests; see below."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of answers, delays and failures.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="The seed of answers, latencies and failures.")] = 0,
     requests_per_minute: Annotated[
         int | None,
-        typer.Option("--requests-per-minute", metavar="N", min=1, help="Answer 429 to any that comes sooner."),
+        typer.Option("--requests-per-minute", metavar="N", min=1, help="The rate limit; a request above it gets 429."),
     ] = None,
     burst: Annotated[
-        int, typer.Option("--burst", metavar="N", min=0, help="Requests that may come ahead of that limit's pace.")
+        int, typer.Option("--burst", metavar="N", min=0, help="Requests that may exceed the rate at once.")
     ] = 1,
     verbose: Verbose = 0,
 ) -> int:
-    """Serve an OpenAI-compatible endpoint without a model: for load tests, and to see failures before they happen.
+    """Serve an OpenAI-compatible endpoint without a model, for load tests and for tests of failures.
 
-    The same request gets the same answer. What was served is counted at /stats. Ctrl-C ends it.
+    Equal requests get equal answers. /stats counts the requests. Ctrl-C stops the server.
     """
     logs.configure(verbose)
     options = Options(

@@ -1,4 +1,4 @@
-"""From a request for a chat completion to the bytes that answer it, faults included."""
+"""Responses to requests for chat completions, with faults."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ _HUGE = 8 * 2**20  # bytes
 
 @dataclass(frozen=True, kw_only=True)
 class FakeResponse:
-    """What to send, how, and what it reports as used."""
+    """A response: its content, its way of delivery and the usage that it reports."""
 
     status: int
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
     content_type: str = "application/json"
     delivery: Delivery = "whole"
-    usage: tuple[int, int] | None = None  # prompt and completion tokens, if the response tells them
+    usage: tuple[int, int] | None = None  # prompt and completion tokens, if the response reports them
 
 
 def count_tokens(text: str) -> int:
-    """The stand-in's tokens: 1.3 for each word, rounded up."""
+    """Count tokens as the stand-in does: 1.3 for each word, rounded up."""
     return math.ceil(len(text.split()) * 1.3)
 
 
 def content_digest(request: Mapping[str, Any]) -> str:
-    """What a request asks, as 12 hexadecimal digits: the same for each attempt."""
+    """Return the digest of a request's content, 12 hexadecimal digits that are equal for each attempt."""
     asked = [request.get("model"), request["messages"]]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> FakeResponse:
-    """The response to one valid request."""
+    """Return the response to a valid request."""
     if fault is not None:
         told = status_of(fault)
         if told is not None:
@@ -63,7 +63,7 @@ def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> Fak
 
 
 def error(status: int, code: str, message: str, headers: tuple[tuple[str, str], ...] = ()) -> FakeResponse:
-    """An error response in OpenAI's shape."""
+    """Return an error response in OpenAI's format."""
     body = {"error": {"message": message, "type": "stand_in_error", "param": None, "code": code}}
     return FakeResponse(status=status, body=json.dumps(body).encode(), headers=headers)
 
@@ -128,7 +128,7 @@ _TEXTS = {
 
 
 def _wrong_types(value: object) -> object:
-    """The same fields with values that no field of that type accepts."""
+    """Return the same fields with values of wrong types."""
     if isinstance(value, dict):
         return {key: _wrong_types(item) for key, item in value.items()}
     if isinstance(value, list):

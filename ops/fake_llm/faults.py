@@ -1,4 +1,4 @@
-"""The ways in which the stand-in endpoint can fail, and which request fails how."""
+"""The faults of the stand-in endpoint, and the choice of a request's fault."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _STATUS = re.compile(r"([45]\d\d)(?::(\d{1,6}))?")
 
 
 class FaultError(CogitateError, ValueError):
-    """A fault that does not exist, or a rate that is none; the message says what would be right."""
+    """An unknown fault or an invalid rate; the message names valid ones."""
 
 
 def parse_faults(texts: Iterable[str]) -> dict[str, float]:
-    """Read "name=rate" pairs, such as "429=0.1"; rates are shares of all requests.
+    """Parse "name=rate" pairs, such as "429=0.1"; rates are shares of all requests.
 
     Raises:
         FaultError: naming the text that is wrong.
@@ -60,7 +60,7 @@ def parse_faults(texts: Iterable[str]) -> dict[str, float]:
 
 
 def check_faults(rates: Mapping[str, float]) -> dict[str, float]:
-    """The same rates.
+    """Return the rates after a check.
 
     Raises:
         FaultError: when a name is unknown, a rate is not from 0 to 1, or they add up to more than 1.
@@ -76,19 +76,19 @@ def check_faults(rates: Mapping[str, float]) -> dict[str, float]:
 
 
 def status_of(fault: str) -> tuple[int, int | None] | None:
-    """The status and the Retry-After of a fault such as "503" or "429:30"; None for a named one."""
+    """Return status and Retry-After of a fault such as "503" or "429:30"; None for a named fault."""
     found = _STATUS.fullmatch(fault)
     return (int(found[1]), int(found[2]) if found[2] else None) if found else None
 
 
 def draw(*seeds: object) -> float:
-    """A number from 0 up to 1 that depends on its seeds alone."""
+    """Return a number from 0 up to 1 that depends only on the seeds."""
     text = "\x1f".join(map(str, seeds)).encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") / 2**64
 
 
 def pick(rates: Mapping[str, float], at: float) -> str | None:
-    """The fault at a point from 0 to 1, or None."""
+    """Return the fault at a point from 0 to 1, or None."""
     for name, rate in rates.items():
         if at < rate:
             return name

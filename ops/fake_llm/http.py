@@ -1,4 +1,4 @@
-"""Just enough HTTP/1.1 to answer well and badly: no web framework lets itself be told to send half a response."""
+"""A minimal HTTP/1.1 server side that can also send half a response, which no web framework does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DRIP = 0.05  # seconds between two bytes
 
 
 class HttpRequest(NamedTuple):
-    """One request, read whole."""
+    """A complete request."""
 
     method: str
     path: str
@@ -23,7 +23,7 @@ class HttpRequest(NamedTuple):
 
 
 async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
-    """The next request, or None at the end of the connection or when it is not HTTP."""
+    """Return the next request; None at the end of the connection, or where it is not HTTP."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -38,7 +38,7 @@ async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
 
 
 def head_of(response: FakeResponse) -> bytes:
-    """The status line and headers of a response."""
+    """Return the status line and headers of a response."""
     try:
         phrase = HTTPStatus(response.status).phrase
     except ValueError:
@@ -49,14 +49,14 @@ def head_of(response: FakeResponse) -> bytes:
 
 
 async def deliver(response: FakeResponse, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-    """Send a response in its way; whether all of it was sent."""
+    """Deliver a response in its way, and return whether all of it was sent."""
     head, body = head_of(response), response.body
     if response.delivery == "whole":
         writer.write(head + body)
         await writer.drain()
         return True
     if response.delivery == "hang":
-        await reader.read(1)  # until the client gives up
+        await reader.read(1)  # until the client closes the connection
         return False
     if response.delivery == "close":
         return False

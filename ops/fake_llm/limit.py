@@ -1,4 +1,4 @@
-"""The limit that the stand-in endpoint enforces: so many requests a minute, over any stretch of time."""
+"""The rate limit of the stand-in endpoint, in requests per minute."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class RequestLimit:
     def __init__(self, requests_per_minute: int | None, burst: int) -> None:
         self._interval = 60.0 / requests_per_minute if requests_per_minute is not None else 0.0
         self._tolerance = burst * self._interval
-        self._next = -math.inf  # when the next request is on time
-        self._latest = -math.inf  # when one came last: of two at once the other may be read first
+        self._next = -math.inf  # time at which the next request conforms
+        self._latest = -math.inf  # latest arrival: of two simultaneous requests either may be read first
 
     def early(self, came: float) -> float:
         """Return by how many seconds a request came too early; 0 when it is accepted."""
@@ -31,6 +31,6 @@ class RequestLimit:
 
 
 def too_many(early: float) -> FakeResponse:
-    """429, and when to come again: in seconds rounded up, as the header has it, and in milliseconds, as OpenAI adds."""
+    """Return a 429 with Retry-After in seconds, rounded up, and OpenAI's header in milliseconds."""
     wait = (("Retry-After", str(math.ceil(early))), ("retry-after-ms", str(math.ceil(early * 1000))))
     return error(429, "rate_limit_exceeded", "More requests a minute than the stand-in was told to allow.", wait)

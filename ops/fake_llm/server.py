@@ -1,8 +1,8 @@
 """A stand-in for a model's endpoint: OpenAI-compatible, deterministic, and able to fail in every way.
 
-It serves `POST /v1/chat/completions`, `GET /v1/models` and `GET /stats`. What it answers depends on the messages
-and the seed; how long it takes and whether it fails, on these and on how often the same was asked before: never on
-the order in which requests arrive.
+It serves `POST /v1/chat/completions`, `GET /v1/models` and `GET /stats`. An answer depends on the messages
+and the seed; its latency and fault also depend on the number of earlier equal requests, but never on the order in which
+different requests arrive.
 
     with FakeEndpoint(latency=0.2, faults={"429": 0.1}) as endpoint:
         settings = Settings(llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=100_000)
@@ -38,7 +38,7 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How the stand-in behaves."""
+    """The behaviour of the stand-in."""
 
     latency: float = 0.0  # seconds before an answer
     jitter: float = 0.0  # up to so many seconds more
@@ -64,7 +64,7 @@ class Options:
 
 
 class _Decision(NamedTuple):
-    """What a request gets."""
+    """The response to a request, and the wait before it."""
 
     wait: float  # seconds
     model: str  # that was asked for; "" where that cannot be read
@@ -73,7 +73,7 @@ class _Decision(NamedTuple):
 
 
 class _Server:
-    """The endpoint on an event loop. Its tally may be read from any thread."""
+    """The endpoint on an event loop. Any thread may read its tally."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -113,7 +113,7 @@ class _Server:
             writer.close()
 
     async def _respond(self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; False when the connection is over."""
+        """Answer one request, and return whether the connection stays open."""
         path = request.path.partition("?")[0].rstrip("/")
         if (request.method, path) == ("POST", "/v1/chat/completions"):
             return await self._chat(request, reader, writer)
@@ -144,7 +144,7 @@ class _Server:
                 sent = not reader.at_eof() and await deliver(response, reader, writer)
                 self.tally.sent(model, digest, response if sent else None)
                 return sent
-            self.tally.sent(model, digest, response)  # first, so that whoever has the answer finds it counted
+            self.tally.sent(model, digest, response)  # first, so that a client that has the answer finds it counted
             return await deliver(response, reader, writer)
         finally:
             self.tally.went()
@@ -154,7 +154,7 @@ class _Server:
         try:
             request, digest, form, answer = _understood(body, options.seed)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            refusal = error(400, "invalid_request", "this is no request for a completion that can be answered")
+            refusal = error(400, "invalid_request", "this is no valid request for a chat completion")
             return _Decision(0.0, "", "", refusal)
         model = str(request.get("model"))
         refused = _refused(request, form, options.refuses)
@@ -172,12 +172,12 @@ class _Server:
 
 
 def _inside(share: float) -> float:
-    """A share that has a quantile: neither 0 nor 1."""
+    """Return the share, moved off 0 and 1, which have no quantile."""
     return min(max(share, 1e-6), 1 - 1e-6)
 
 
 def _refused(request: Mapping[str, Any], form: str | None, refuses: frozenset[str]) -> str | None:
-    """What is said to a request for something that is not supported; None when all of it is."""
+    """Return the error for a request with an unsupported feature; None where all are supported."""
     for feature in sorted(refuses):
         if feature == form:
             return f"response_format {feature} is not supported"
@@ -187,9 +187,9 @@ def _refused(request: Mapping[str, Any], form: str | None, refuses: frozenset[st
     return None
 
 
-@lru_cache(maxsize=1024)  # under load the same is asked again: in rounds, and in further attempts
+@lru_cache(maxsize=1024)  # under load equal requests come again, in rounds and in further attempts
 def _understood(body: bytes, seed: int) -> tuple[Mapping[str, Any], str, str | None, FakeResponse]:
-    """A request, its content's digest, the form of answer it asks for, and the answer."""
+    """Return a request, its content's digest, the format that it requests, and the answer."""
     request = json.loads(body)
     form = (request.get("response_format") or {}).get("type")
     return request, content_digest(request), form, complete(request, seed, None)
@@ -233,11 +233,11 @@ class FakeEndpoint:
         self._thread.join()
 
     def stats(self) -> Stats:
-        """What was served so far."""
+        """Return the counts so far."""
         return self._server.tally.stats()
 
     def wait_for_request(self, number: int, timeout: float = 30.0) -> None:
-        """Return once so many requests for completions have arrived.
+        """Wait until a number of requests for completions have arrived.
 
         Raises:
             TimeoutError: when they do not arrive within `timeout` seconds.
@@ -245,7 +245,7 @@ class FakeEndpoint:
         self.wait_until(lambda stats: stats.requests >= number, timeout)
 
     def wait_until(self, condition: Callable[[Stats], bool], timeout: float = 30.0) -> None:
-        """Return once the counts satisfy a condition.
+        """Wait until the counts satisfy a condition.
 
         Raises:
             TimeoutError: when they do not within `timeout` seconds.
@@ -256,10 +256,10 @@ class FakeEndpoint:
                 raise TimeoutError(f"not within {timeout:g} s; served so far: {self.stats()}")
 
     def change(self, *, latency: float | None = None, faults: Mapping[str, float] | None = None) -> None:
-        """Answer like this from now on; None: as before.
+        """Change latency or faults from now on; None leaves them.
 
         Raises:
-            ValueError: for a fault that is not known, and the like.
+            ValueError: when an option is invalid.
         """
         options = self._server.options
         self.behave(
@@ -271,15 +271,15 @@ class FakeEndpoint:
         )
 
     def behave(self, options: Options) -> None:
-        """Answer as these options say from now on. A limit of requests begins anew where it is another."""
+        """Set the options from now on. A changed rate limit begins anew."""
         self._loop.call_soon_threadsafe(self._server.behave, options)
 
     def hold(self) -> None:
-        """Let requests arrive and keep their answers back until `release`."""
+        """Accept requests and hold their answers until `release`."""
         self._loop.call_soon_threadsafe(self._server.open.clear)
 
     def release(self) -> None:
-        """Send what was held."""
+        """Send the held answers."""
         self._loop.call_soon_threadsafe(self._server.open.set)
 
     async def _run(self) -> None:
@@ -293,7 +293,7 @@ class FakeEndpoint:
 
 
 def serve(options: Options, *, host: str = "127.0.0.1", port: int = 8000, ready: Callable[[str], None] = print) -> None:
-    """Serve until interrupted; `ready` is told the base URL once the port is open.
+    """Serve until interrupted; `ready` gets the base URL once the port is open.
 
     Raises:
         OSError: when the address cannot be listened on.

@@ -1,4 +1,4 @@
-"""What the stand-in endpoint has served so far, counted from any thread."""
+"""Counts of what the stand-in endpoint has served, readable from any thread."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from ops.fake_llm.completions import FakeResponse
 
-_REMEMBERED = 10_000  # completed answers whose order is told
+_REMEMBERED = 10_000  # completed answers whose order is reported
 
 
 class Stats(NamedTuple):
-    """What was served so far."""
+    """The counts so far."""
 
     requests: int  # for chat completions, the refused and failed included
     by_status: dict[str, int]  # of responses sent in full; "none": no status reached the client
@@ -28,7 +28,7 @@ class Stats(NamedTuple):
 
 
 class Tally:
-    """Counts requests and what became of them. `changed` is notified of requests that come and go."""
+    """A counter of requests and responses. `changed` is notified when a request arrives or ends."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -40,7 +40,7 @@ class Tally:
         self._completed: deque[str] = deque(maxlen=_REMEMBERED)
 
     def stats(self) -> Stats:
-        """What was counted so far."""
+        """Return the counts so far."""
         with self.changed:
             return Stats(
                 requests=self._requests,
@@ -57,7 +57,7 @@ class Tally:
             )
 
     def came(self) -> None:
-        """Count a request; `went` must be told when it is over."""
+        """Count a request; the caller must call `went` at its end."""
         with self.changed:
             self._requests += 1
             self._in_flight += 1
@@ -71,14 +71,14 @@ class Tally:
             self.changed.notify_all()
 
     def understood(self, model: str, fault: str | None) -> None:
-        """Count what a request asks for, and the fault that it gets."""
+        """Count a request's model and fault."""
         with self.changed:
             self._requests_of[model] += 1
             if fault is not None:
                 self._faults[fault] += 1
 
     def sent(self, model: str, digest: str, response: FakeResponse | None) -> None:
-        """Count a response that is sent in full, or None for one that is not."""
+        """Count a response that is sent in full; None stands for one that is not."""
         with self.changed:
             self._status[str(response.status) if response is not None else "none"] += 1
             if response is not None and response.usage is not None:

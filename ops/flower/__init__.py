@@ -1,1 +1,1 @@
-"""Two pages more in Flower: what a run spends, and what it waits for."""
+"""Two further pages in Flower: Budgets shows what a run spends, Cadence what it waits for."""

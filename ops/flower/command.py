@@ -1,4 +1,4 @@
-"""`cogitate flower`: Flower with the pages Budgets and Cadence, by this machine's settings, in this process's place."""
+"""`cogitate flower`: replace this process by Flower with the pages Budgets and Cadence and this machine's settings."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Example: cogitate flower --basic-auth=operator:secret --url-prefix=flower
 
 
 def flower(context: typer.Context, data_dir: DataDir = None) -> int:
-    """Show tasks, budgets and cadence in a browser. Further options are Flower's, written as --name=value.
+    """Show tasks, budgets and cadence in a browser: `celery -A workers flower` with the settings filled in.
 
-    This is `celery -A workers flower` with the settings filled in. It listens on this machine only.
+    Further options are Flower's, written as --name=value. It listens on this machine only.
     """
     settings = read_settings(data_dir=data_dir)
     url = settings.state_url()

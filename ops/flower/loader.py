@@ -1,7 +1,7 @@
-"""Flower's own templates with ours beside them, and our pages in its navigation.
+"""A template loader that adds our templates to Flower's, and our pages to its navigation.
 
-Flower 2.2 has no hook for either. Its pages all take the navigation from `navbar.html`, so that file is completed as it
-is loaded, where a copy of it would age.
+Flower 2.2 has no hook for either. All of its pages include `navbar.html`, so the loader completes that file as it loads
+it. A copy of the file would go out of date.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ END_OF_LIST = "</ul>"  # of the first list of the bar, which holds the pages
 
 
 class FlowerChanged(CogitateError, RuntimeError):
-    """The installed Flower is not one that the pages fit into; the message says what is missing."""
+    """An installed Flower that the pages do not fit into; the message says what is missing."""
 
 
 class PagesLoader(Loader):
-    """Loads a template from our folder if it is there, else from Flower's."""
+    """A loader that takes a template from our folder, or else from Flower's."""
 
     def __init__(self, root: str, tabs: dict[str, str]) -> None:
-        """`tabs` are the entries added to the navigation: name of the handler and of the active tab -> its title."""
+        """Add entries to the navigation: `tabs` maps the name of a handler, which is that of its tab, to the title."""
         super().__init__(root)
         self._tabs = tabs
 
@@ -38,10 +38,10 @@ class PagesLoader(Loader):
 
 
 def with_tabs(navbar: str, tabs: dict[str, str]) -> str:
-    """Flower's navigation with entries of ours after its own, marked up alike.
+    """Return Flower's navigation with our entries after its own and with the same markup.
 
     Raises:
-        FlowerChanged: when it has no list to add them to.
+        FlowerChanged: when the navigation has no list of pages.
     """
     before, end, after = navbar.partition(END_OF_LIST)
     if not end:

@@ -1,7 +1,7 @@
-"""The pages Budgets and Cadence: Flower's own handlers, authentication, prefix and style, with our data.
+"""The pages Budgets and Cadence: our data with Flower's handlers, authentication, prefix and style.
 
-`register` is found by `workers.celery_app` through the entry point group "cogitate.flower" when the command is Flower.
-Everything here only reads.
+`workers.celery_app` finds `register` through the entry point group "cogitate.flower" when the command is Flower. The
+pages only read.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ INTERVAL = 2000  # milliseconds between two readings of an open page
 
 @cache
 def _readings(prefix: str) -> Readings:
-    """This process's readings; `prefix` is that of the broker's keys."""
+    """Return the readings of this process; `prefix` begins every key of the broker."""
     return Readings(Settings(), {kind: prefix + kind for kind in kind_names()})
 
 
 class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
-    """What the pages and their data have in common."""
+    """A handler that reads what a page shows."""
 
     page: ClassVar[str]
 
     def initialize(self, page: str) -> None:
-        """`page` is a name of `TABS`."""
+        """Set the page, a key of `TABS`."""
         self.page = page  # type: ignore[misc]  # tornado makes one handler a request
 
     async def reading(self) -> dict[str, Any]:
-        """What the page shows now.
+        """Return what the page shows now.
 
         Raises:
-            web.HTTPError: 404 for a run that is not there, 503 when the state or the broker does not answer, a journal
+            web.HTTPError: 404 when there is no such run, 503 when the state or the broker does not answer, a journal
                 was changed, or a run cannot be read.
         """
         run = self.get_argument("run", None, escape=False) or None
@@ -70,7 +70,7 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         return found
 
     def _mark_known(self, found: dict[str, Any]) -> None:
-        """Say of each job named whether Flower has a page of its task: one that began before Flower did has none."""
+        """List the jobs whose task has a page in Flower: one that began before Flower has none."""
         failed = found.get("recent", {}).get("failed", ())
         oldest = [kind["oldest"] for kind in found.get("open", {}).values() if kind["oldest"]]
         ids = [*(job["id"] for job in failed), *oldest]
@@ -78,11 +78,11 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
 
 
 class PageView(PageHandler):
-    """A page, with its first reading in it."""
+    """The handler of a page, which contains its first reading."""
 
     @web.authenticated
     async def get(self) -> None:
-        """Render it."""
+        """Render the page."""
         found = await self.reading()
         self.render(
             f"{self.page}.html",
@@ -94,17 +94,17 @@ class PageView(PageHandler):
 
 
 class PageData(PageHandler):
-    """The same reading as JSON, for the open page to renew itself."""
+    """The handler of a page's reading as JSON, by which an open page refreshes itself."""
 
     @web.authenticated
     async def get(self) -> None:
-        """Write it."""
+        """Write the reading."""
         self.set_header("Cache-Control", "no-store")
         self.write(await self.reading())
 
 
 def register() -> None:
-    """Add the pages to Flower in this process, before it reads its options. Doing so twice changes nothing."""
+    """Add the pages to Flower in this process, before it reads its options. A second call changes nothing."""
     if "template_loader" in urls.settings:
         return
     urls.settings["template_loader"] = PagesLoader(urls.settings["template_path"], TABS)
@@ -113,6 +113,6 @@ def register() -> None:
         for page in TABS
         for path, handler, name in ((f"/{page}", PageView, page), (f"/{page}/data", PageData, f"{page}-data"))
     ]
-    options.tasks_columns = COLUMNS  # Flower's own list leaves the arguments out; --tasks-columns goes before it
+    options.tasks_columns = COLUMNS  # Flower's own default omits the arguments; --tasks-columns overrides it
     urls.handlers[-1:-1] = ours  # before the last, which answers 404 to everything
     patches.apply()

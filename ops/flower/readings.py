@@ -1,6 +1,6 @@
-"""What the pages show, read from the ledger and the broker: plain values, ready for JSON.
+"""Readings of the ledger and the broker for the pages, as plain values for JSON.
 
-Owners that have windows of their own can be many: the fullest are shown, and how many there are.
+Many owners can have limits of their own: a reading has the fullest of them, and their number.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ MOST_OWNERS = 20
 
 
 class Readings:
-    """One server's runs. Thread-safe: the clients pool their connections."""
+    """The readings of one server's runs. They are thread-safe: the clients pool their connections."""
 
     def __init__(self, settings: Settings, queues: dict[str, str]) -> None:
-        """`queues`: kind -> the key of its list in the broker."""
+        """Read with these settings; `queues` maps a kind to the key of its list in the broker."""
         self._settings = settings
         self._queues = queues
 
@@ -45,10 +45,10 @@ class Readings:
         return connect(self._settings.messages_url(), self._settings.socket_timeout)
 
     def budgets(self, run: str | None) -> dict[str, Any]:
-        """One run's budget: "windows" of the run and its kinds, "owners", "limits" in words, "recent",
+        """Return one run's budget: "windows" of the run and its kinds, "owners", "limits" in words, "recent",
         and "denied": requests that a limit or the run's mode refused.
 
-        Without a name it is the first that is running. Where there is no run at all, only "runs" is there.
+        Without a name the run is the first that is running. Without any run the reading has only "runs".
 
         Raises:
             RunMissing: when there is no such run.
@@ -74,7 +74,7 @@ class Readings:
         return self._of(run, read)
 
     def cadence(self, run: str | None) -> dict[str, Any]:
-        """One run's open jobs, queues, workers and failures, and the endpoints of all; otherwise as `budgets`."""
+        """Return one run's open jobs, queues, workers and failures, and all endpoints; otherwise as `budgets`."""
 
         def read(chosen: str) -> dict[str, Any]:
             found: dict[str, Any] = msgspec.to_builtins(cadence_vitals(self._state, chosen))

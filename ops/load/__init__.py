@@ -1,1 +1,1 @@
-"""Load tests: profiles, their run, figures, assertions and page."""
+"""Load tests: profiles, execution, figures, assertions and page."""

@@ -1,4 +1,4 @@
-"""What a load test must show: "late_share<0.05", a name of a figure, a comparison and a number; nothing else."""
+"""Assertions of load tests: the name of a figure, a comparison and a number, such as "late_share<0.05"."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _FORM = re.compile(r"\s*([\w.-]+?)\s*(<=|>=|==|!=|<|>)\s*(-?\d+(?:\.\d+)?(?:[eE]
 
 
 class Expectation(NamedTuple):
-    """One figure and what it must be."""
+    """An assertion on one figure."""
 
     name: str
     comparison: str
     value: float
 
     def text(self) -> str:
-        """As it was given."""
+        """Return the assertion as the user wrote it."""
         return f"{self.name}{self.comparison}{self.value:g}"
 
 
 def parse(text: str) -> Expectation:
-    """Read an expectation.
+    """Parse an assertion.
 
     Raises:
-        ConfigurationError: when it is none.
+        ConfigurationError: when the text is no assertion.
     """
     found = _FORM.fullmatch(text)
     if found is None:
@@ -48,7 +48,7 @@ def parse(text: str) -> Expectation:
 
 
 def numbers(figures: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:
-    """The figures that can be compared, those of phases as "outage.late_share"; None where there is nothing to say."""
+    """Return the figures that can be compared, those of phases as "outage.late_share"; None without a value."""
     found: dict[str, float | None] = {}
     for name, value in figures.items():
         if isinstance(value, dict):
@@ -59,27 +59,27 @@ def numbers(figures: Mapping[str, Any], prefix: str = "") -> dict[str, float | N
 
 
 def check_names(expected: list[Expectation], known: Mapping[str, object]) -> None:
-    """Each must name a figure.
+    """Check that each assertion names a figure.
 
     Raises:
-        ConfigurationError: naming one that there is not, and those that there are.
+        ConfigurationError: naming an unknown figure and the known ones.
     """
     for one in expected:
         if one.name not in known:
-            whole = ", ".join(sorted(name for name in known if "." not in name))
+            names = ", ".join(sorted(name for name in known if "." not in name))
             phases = ", ".join(sorted(name for name in known if name.endswith(".late_share")))
             raise ConfigurationError(
-                f"--assert: there is no figure {one.name!r}; there are {whole}; and those of phases, such as {phases}"
+                f"--assert: there is no figure {one.name!r}; there are {names}; and those of phases, such as {phases}"
             )
 
 
 def failures(expected: list[Expectation], known: Mapping[str, float | None]) -> list[str]:
-    """What did not come out as it must, one line each."""
+    """Return a line for each assertion that does not hold."""
     lines = []
     for one in expected:
         value = known[one.name]
         if value is None:
-            lines.append(f"{one.text()}: it did not happen")
+            lines.append(f"{one.text()}: the figure has no value")
         elif not _COMPARISONS[one.comparison](value, one.value):
             lines.append(f"{one.text()}: it is {value:g}")
     return lines

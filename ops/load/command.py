@@ -1,4 +1,4 @@
-"""`cogitate load`: how a run fares under load, faults and limits, in figures and as a page."""
+"""`cogitate load`: measure a run under load, faults and limits, in figures and as a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from hosting import logs
 from hosting.pace_fit import fit_lines, known_before, pace_fit
 from hosting.terminal import Terminal
-from ops.command_options import AsJson, DataDir, Verbose
+from ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose
 from ops.load.asserts import check_names, failures, numbers, parse
 from ops.load.figures import LoadRecorder, figures
 from ops.load.page import load_page
@@ -39,10 +39,10 @@ def load(
         str | None, typer.Option("--profile", metavar="NAME", help=f"One of {', '.join(PROFILES)} (default steady).")
     ] = None,
     demand: Annotated[
-        Path | None, typer.Option("--demand", metavar="FILE", help="The load of a recorded job_demand.csv instead.")
+        Path | None, typer.Option("--demand", metavar="FILE", help="Use the load of a recorded job_demand.csv instead.")
     ] = None,
     agents: Annotated[
-        int | None, typer.Option("--agents", metavar="N", min=1, max=1000, help="How many agents.")
+        int | None, typer.Option("--agents", metavar="N", min=1, max=1000, help="The number of agents.")
     ] = None,
     tick_rate: Annotated[
         float | None, typer.Option("--tick-rate", metavar="HZ", min=0.1, help="Ticks a second.")
@@ -52,33 +52,36 @@ def load(
         typer.Option("--cadence", min=0.001, max=1, help="Pin the reflections to this share of the usual cadence."),
     ] = None,
     latency: Annotated[
-        float | None, typer.Option("--latency", metavar="SECONDS", min=0, help="How long an answer takes.")
+        float | None, typer.Option("--latency", metavar="SECONDS", min=0, help="The latency of an answer.")
     ] = None,
     error_rate: Annotated[
-        float | None, typer.Option("--error-rate", min=0, max=1, help="Share of requests answered by 503, throughout.")
+        float | None,
+        typer.Option("--error-rate", min=0, max=1, help="Share of requests answered by 503 in every phase."),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", metavar="W", min=1, help="Worker processes.")] = 2,
     base_url: Annotated[
-        str | None, typer.Option("--base-url", metavar="URL", help="An endpoint of your own; needs a limit.")
+        str | None, typer.Option("--base-url", metavar="URL", help="An endpoint of your own; this needs a limit.")
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model to ask there.")] = None,
-    limit_usd: Annotated[float | None, typer.Option(metavar="X", help="The test's limit in dollars.")] = None,
-    limit_tokens: Annotated[int | None, typer.Option(metavar="N", help="The test's limit in tokens.")] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The model at that endpoint.")] = None,
+    limit_usd: LimitUsd = None,
+    limit_tokens: LimitTokens = None,
     expected: Annotated[
         list[str] | None,
-        typer.Option("--assert", metavar="EXPR", help='Such as "late_share<0.05"; an unknown name lists all.'),
+        typer.Option(
+            "--assert", metavar="EXPR", help='An assertion such as "late_share<0.05"; an unknown name lists all.'
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The report (default load-PROFILE.html).")
+        Path | None, typer.Option("--out", metavar="FILE", help="The report to write (default load-PROFILE.html).")
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Put a town under load, with a server and workers of its own and a stand-in for a model that fails as told.
+    """Load-test a town with its own server and workers, and a stand-in for a model that fails as the profile says.
 
-    Writes one HTML report. Exit code 1 when an assertion does not hold, 2 when one names no figure. Without --data-dir
-    the run is forgotten afterwards.
+    This writes one HTML report. The exit code is 1 when an assertion does not hold, 2 when one names no figure. Without
+    --data-dir the run is deleted afterwards.
     """
     logs.configure(verbose)
     chosen = _profile(profile, demand)
@@ -117,14 +120,14 @@ def load(
             said.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}", highlight=False)
     said.print(f"wrote {path}", highlight=False, soft_wrap=True)
     for line in wrong:
-        console.print(f"not as asserted: {line}", highlight=False)
+        console.print(f"assertion failed: {line}", highlight=False)
     if as_json:
         print(json.dumps({**found, "out": str(path), "failed_asserts": wrong}), flush=True)
     return 1 if wrong else interruption.exit_code if len(test.recorder.rows) < chosen.ticks else 0
 
 
 def _fit(profile: LoadProfile, settings: Settings) -> list[str]:
-    """Whether the ticks of the first phase, its model and due ticks fit each other."""
+    """Return how the model's latency fits the ticks of the first phase."""
     first = profile.phases[0]
     rate = profile.tick_rate * first.speed
     usual = {DEFAULT: first.latency + first.jitter / 2} if settings.base_url is None else {}
@@ -140,20 +143,20 @@ def _profile(name: str | None, demand: Path | None) -> LoadProfile:
 
 def _own_endpoint(
     profile: LoadProfile, base_url: str | None, model: str | None, limit_usd: float | None, limit_tokens: int | None,
-    told: bool,
+    faulty: bool,
 ) -> dict[str, Any]:  # fmt: skip
-    """The settings of an endpoint of the user's own, which cannot be told to fail and may cost money."""
+    """Return the settings of the user's own endpoint, which does not fail on request and may cost money."""
     limits = {"limit_usd": limit_usd, "limit_tokens": limit_tokens}
     given = {name: value for name, value in limits.items() if value is not None}
     if base_url is None:
         if model is not None:
-            raise ConfigurationError(f"--model {model} needs to know where: give --base-url too")
+            raise ConfigurationError(f"--model {model} needs an endpoint: give --base-url too")
         return given
     if not given:
         raise ConfigurationError("--base-url may cost money: give --limit-usd or --limit-tokens with it")
-    if profile.own_faults or told:
+    if profile.own_faults or faulty:
         raise ConfigurationError(
-            f"{base_url} cannot be told to be slow, to fail or to limit itself, as this test needs: leave --base-url "
-            "out, or take the profile steady or day-boundary-storm without --latency and --error-rate"
+            f"{base_url} cannot be slow, fail or limit itself on request, as this test needs: leave --base-url "
+            "out, or use the profile steady or day-boundary-storm without --latency and --error-rate"
         )
     return given | {"base_url": base_url} | ({} if model is None else {"model": model})

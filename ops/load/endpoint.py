@@ -1,7 +1,7 @@
-"""The stand-in endpoint of a load test, in a process of its own: what it costs must not be counted as the host's.
+"""The stand-in endpoint of a load test in a process of its own, so that its cost is not counted as the host's.
 
-The parent writes a line of JSON for each change of behaviour (fields of `ops.fake_llm.server.Options`); the first line
-that the child writes is its URL. The child ends with its parent, whose end closes its input.
+The parent writes a line of JSON for each change of behaviour (fields of `ops.fake_llm.server.Options`). The first line
+that the child writes is its URL. When the parent ends, the child's input closes and the child ends too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LoadEndpoint:
         self._process.communicate()
 
     def behave(self, behaviour: Mapping[str, Any]) -> None:
-        """Behave like this from now on, as far as the fields are named; otherwise as by default."""
+        """Set the behaviour from now on; fields that are not named get their defaults."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(dict(behaviour)) + "\n")
         self._process.stdin.flush()

@@ -1,4 +1,4 @@
-"""What a load test measures: one row a tick while it goes on, and the figures that the rows come to."""
+"""Figures of a load test: a row for each tick, and totals of the rows."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from scheduler.steering.throttle import KIND
 
 
 class TickFigures(msgspec.Struct, kw_only=True):
-    """One tick."""
+    """The figures of one tick."""
 
     tick: int
     minute: int  # game time
     at: float  # seconds since the first
     host: float  # seconds of the host's own work
-    ended: int = 0  # jobs that were to be done by a worker
+    ended: int = 0  # jobs that a worker was to do
     late: int = 0
     failed: int = 0  # or dead
     plans: int = 0  # of those that ended
     late_plans: int = 0
     tokens: int = 0  # of the attempts whose results were used
     cadence: float = 1.0  # after the tick, share of the usual
-    queue: int | None = None  # age in ticks of the oldest job that waits or runs; None: not looked at
+    queue: int | None = None  # age in ticks of the oldest job that waits or runs; None: not read
     behind: float = 0.0  # ticks that the host is behind the pace
     sources: Counter[str] = msgspec.field(default_factory=Counter)
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A change of the cadence by the controller."""
+    """A step of the controller from one cadence to another."""
 
     minute: int
     before: int  # thousandths
@@ -44,7 +44,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class LoadRecorder:
-    """Takes note of each committed tick."""
+    """A recorder of committed ticks."""
 
     def __init__(self) -> None:
         self.rows: list[TickFigures] = []
@@ -53,11 +53,11 @@ class LoadRecorder:
         self.reflected: Counter[str] = Counter()  # owners whose reflection ended
         self.postponed = 0
         self.refused = 0
-        self.held: set[str] = set()  # owners put off that have not been asked since
+        self.held: set[str] = set()  # owners postponed whose reflection was not requested since
         self._cadence = 1.0
 
     def committed(self, tick: int, minute: int, outcome: FinishedTick, at: float, host: float) -> TickFigures:
-        """One more tick."""
+        """Record a committed tick and return its row."""
         row = TickFigures(tick=tick, minute=minute, at=at, host=host)
         for ended, note in zip(outcome.core.ended, outcome.notes, strict=True):
             row.sources[note.source] += 1
@@ -89,13 +89,13 @@ class LoadRecorder:
         return row
 
     def pinned(self, cadence: float) -> None:
-        """The load test has set the cadence."""
+        """Record a cadence that the load test set."""
         self._cadence = cadence
 
 
 def figures(profile: LoadProfile, recorder: LoadRecorder, *, open_reflections: int, waiting: Iterable[str],
             interval: int) -> dict[str, Any]:  # fmt: skip
-    """Everything in numbers, with stable names; None where something did not happen.
+    """Return all figures with stable names; None where a figure has no value.
 
     Args:
         open_reflections: reflections that are open at the end.
@@ -135,7 +135,7 @@ def figures(profile: LoadProfile, recorder: LoadRecorder, *, open_reflections: i
 
 
 def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:
-    """What ticks have in common, whichever they are."""
+    """Return the figures that phases and the test have in common."""
     ended, plans = sum(row.ended for row in rows), sum(row.plans for row in rows)
     sources = sum((row.sources for row in rows), Counter[str]())
     queue = [row.queue for row in rows if row.queue is not None]
@@ -156,9 +156,9 @@ def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:
 
 
 def _effect(profile: LoadProfile, steps: Sequence[Step], interval: int) -> dict[str, int | None]:
-    """How many of the controller's intervals the cadence took to be halved, and to be as usual again.
+    """Return the number of the controller's intervals until the cadence was halved, and until it was back to 1.
 
-    0 to base where the cadence never fell.
+    The latter is 0 where the cadence never fell.
     """
     found = {start: phase for start, phase in profile.starts() if phase.name == profile.disturbed}
     if not found:
@@ -178,7 +178,7 @@ def _effect(profile: LoadProfile, steps: Sequence[Step], interval: int) -> dict[
 
 
 def _reversals(steps: Sequence[Step], start: int, end: int) -> int:
-    """How often the cadence changed its direction within a phase."""
+    """Return how often the cadence changed direction within a phase."""
     ways = [step.factor > step.before for step in steps if start < step.minute <= end]
     return sum(one != other for one, other in pairwise(ways))
 

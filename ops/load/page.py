@@ -1,4 +1,4 @@
-"""The report of a load test as one HTML file: what happened over game time, phase by phase."""
+"""The report of a load test as one HTML file, over game time and by phase."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ops.load.figures import TickFigures
 from ops.load.profiles import LoadProfile
 from ops.report.page import Cell, Page, ReportTable, Section
 
-COLUMNS = 30  # of bars, about
+COLUMNS = 30  # approximate number of bars
 _SOURCES = ("llm", "cached", "heuristic", "none")
 _GLANCE = (
     ("ticks a second", "ticks_per_second"), ("jobs a second", "jobs_per_second"), ("late", "late_share"),
@@ -31,16 +31,16 @@ def load_page(
     asserted: Sequence[str],
     limit: int | None,
 ) -> Page:
-    """The page.
+    """Return the page.
 
     Args:
         found: the figures of the test.
-        asserted: what did not come out as it had to, in words.
+        asserted: a line for each assertion that does not hold.
         limit: the run's limit in tokens, if the user gave one.
     """
     page = Page(f"Load test: {profile.name}", f"{profile.about}; {profile.agents:,} agents, {len(rows):,} ticks")
     facts = [(name, "–" if found[key] is None else figure(float(found[key]))) for name, key in _GLANCE]
-    page.sections.append(Section("At a glance", [f"Not as asserted: {line}" for line in asserted], facts))
+    page.sections.append(Section("At a glance", [f"Assertion failed: {line}" for line in asserted], facts))
     if rows:
         page.sections.append(Section("Over game time", charts=_charts(profile, rows, limit)))
     page.sections.append(Section("Phases", tables=[_phases(profile), _by_phase(found)]))
@@ -109,14 +109,14 @@ def _phases(profile: LoadProfile) -> ReportTable:
         for phase in profile.phases
     ]  # fmt: skip
     head = ("phase", "game minutes", "agents", "cadence", "ticks a second", "latency, s", "requests a minute", "faults")
-    return ReportTable(head, rows, "What was asked for")
+    return ReportTable(head, rows, "Phases as configured")
 
 
 def _by_phase(found: Mapping[str, Any]) -> ReportTable:
     phases: Mapping[str, Mapping[str, Any]] = found["phases"]
     names = list(next(iter(phases.values())))
     return ReportTable(
-        ("figure", *phases), [(name, *(p[name] for p in phases.values())) for name in names], "What came of it"
+        ("figure", *phases), [(name, *(p[name] for p in phases.values())) for name in names], "Phases as measured"
     )
 
 

@@ -1,7 +1,7 @@
-"""What a load test does over time: profiles, each a row of phases.
+"""Profiles of load tests: sequences of phases.
 
-A profile is data. It says how long each phase lasts, how many agents are there, how often they reflect, how fast ticks
-go by, and how the stand-in endpoint behaves meanwhile.
+A profile is data. It sets the length of each phase, the number of agents, how often they reflect, the tick rate, and
+the behaviour of the stand-in endpoint.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ HOUR = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Phase:
-    """A stretch of game time with one load."""
+    """An interval of game time with one load."""
 
     name: str
     minutes: int  # of game time
-    agents: float = 1.0  # share of all that are there
+    agents: float = 1.0  # share of all agents
     cadence: float | None = None  # of reflections, share of the usual, pinned; None: the controller decides
     speed: float = 1.0  # of the profile's ticks per second
     latency: float = 0.05  # seconds until the endpoint answers
@@ -35,7 +35,7 @@ class Phase:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadProfile:
-    """A whole load test."""
+    """The definition of a load test."""
 
     name: str
     about: str
@@ -49,25 +49,25 @@ class LoadProfile:
     latency: Mapping[str, int] = field(default_factory=dict)  # ticks until a result is due, by kind
     wait: float = 0.0  # seconds that a boundary waits for what is due
     disturbed: str = ""  # the phase whose effect on the cadence is measured
-    demand: Sequence[Demanded] = ()  # what is asked for outright, by game minute
+    demand: Sequence[Demanded] = ()  # explicit requests, by game minute
 
     @property
     def minutes(self) -> int:
-        """Game minutes of all phases."""
+        """Return the game minutes of all phases."""
         return sum(phase.minutes for phase in self.phases)
 
     @property
     def ticks(self) -> int:
-        """Ticks of all phases."""
+        """Return the ticks of all phases."""
         return -(-self.minutes // self.minutes_per_tick)
 
     @property
     def own_faults(self) -> bool:
-        """Whether it needs an endpoint that fails, or limits itself, as told."""
+        """Return whether the profile needs an endpoint that fails, or limits itself, on request."""
         return any(phase.faults or phase.requests_per_minute for phase in self.phases)
 
     def starts(self) -> list[tuple[int, Phase]]:
-        """The phases with the game minute at which each begins."""
+        """Return the phases with the game minute at which each begins."""
         found, minute = [], self.start_minute
         for phase in self.phases:
             found.append((minute, phase))
@@ -75,21 +75,21 @@ class LoadProfile:
         return found
 
     def at(self, minute: int) -> tuple[int, Phase]:
-        """The phase at a game minute, with its number; the last one after its end."""
+        """Return the phase at a game minute with its number; after the end, the last one."""
         number = sum(start <= minute for start, _ in self.starts()) - 1
         return max(0, number), self.phases[max(0, number)]
 
 
 @dataclass(frozen=True)
 class Demanded:
-    """What a recording asked of a model in a minute."""
+    """The demand of a recording in a minute."""
 
     minute: int  # game time
-    ratings: int  # observations whose importance was asked for
+    ratings: int  # observations to rate
     reflections: int
 
 
-_TICKS_DUE = {"plan": 1, "act": 1, "reflect": 1, "summarise": 2}  # where boundaries wait for what is due
+_TICKS_DUE = {"plan": 1, "act": 1, "reflect": 1, "summarise": 2}  # for boundaries that wait for what is due
 
 PROFILES: Mapping[str, LoadProfile] = {
     profile.name: profile
@@ -155,10 +155,10 @@ PROFILES: Mapping[str, LoadProfile] = {
 
 
 def profile_of(name: str) -> LoadProfile:
-    """A built-in profile.
+    """Return a built-in profile.
 
     Raises:
-        ConfigurationError: naming those that there are.
+        ConfigurationError: when there is no such profile; the message names all.
     """
     if name not in PROFILES:
         raise ConfigurationError(f"there is no load profile {name!r}; there are {', '.join(PROFILES)}")
@@ -166,13 +166,13 @@ def profile_of(name: str) -> LoadProfile:
 
 
 def recorded_profile(path: Path) -> LoadProfile:
-    """The load of a recorded day: a CSV file with `sim_time`, `importance_jobs` and `reflect_jobs`.
+    """Return the load of a recorded day: a CSV file with `sim_time`, `importance_jobs` and `reflect_jobs`.
 
-    What it asks for in a game minute is asked for outright at that minute: so many observations come without a rating,
-    and so many agents reflect. Cadences of our own are put off beyond the day's end.
+    The test requests in each game minute what the recording did: it adds as many observations without a rating, and as
+    many agents reflect. The product's own cadences begin after the day's end.
 
     Raises:
-        ConfigurationError: when the file cannot be read as such.
+        ConfigurationError: when the file cannot be read as such a table.
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -181,13 +181,13 @@ def recorded_profile(path: Path) -> LoadProfile:
                 for row in csv.DictReader(file)
             ]
     except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise ConfigurationError(f"{path}: the file cannot be read: {error.strerror or error}") from error
     except (KeyError, ValueError, TypeError) as error:
         raise ConfigurationError(
-            f"{path}: is no table of sim_time, importance_jobs and reflect_jobs: {str(error)[:100]}"
+            f"{path}: this is no table of sim_time, importance_jobs and reflect_jobs: {str(error)[:100]}"
         ) from error
     if not rows:
-        raise ConfigurationError(f"{path}: has no rows")
+        raise ConfigurationError(f"{path}: the table has no rows")
     midnight = datetime.combine(rows[0][0].date(), datetime.min.time())
     demand: dict[int, Demanded] = {}
     for when, ratings, reflections in rows:
@@ -204,7 +204,7 @@ def recorded_profile(path: Path) -> LoadProfile:
 
 
 def sorted_demand(demand: Mapping[int, Demanded], first: int) -> list[Demanded]:
-    """What is asked for from a game minute on; what came before it is asked for with it."""
+    """Return the demand from a game minute on; earlier demand comes at that minute."""
     return [
         Demanded(max(first + 1, minute), one.ratings, one.reflections) for minute, one in sorted(demand.items())
     ]  # fmt: skip

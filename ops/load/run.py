@@ -1,4 +1,4 @@
-"""Runs a load test: a town under a profile's phases, with a real server, real workers and an endpoint over HTTP."""
+"""The execution of a load test: a town under a profile's phases, with a real server, workers and HTTP endpoint."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from simulation.town.town import Town
 from simulation.world import World
 
 RUN = "load"
-LOOKS = 150  # at the queues, in a whole test
+QUEUE_SAMPLES = 150  # in a test
 READY = 90.0  # seconds within which workers must have started
 Watch = Callable[[Phase, TickFigures], None]
 
 
 class WorkersMissing(CogitateError, RuntimeError):
-    """The workers of a load test did not start."""
+    """A failed start of a load test's workers."""
 
 
 def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings:
-    """The settings of a test: no limit of the budget but what `over` gives, and a breaker as quick as the ticks."""
+    """Return the settings of a test: no limits but those of `over`, and a breaker as quick as the ticks."""
     fixed: dict[str, Any] = {
         "data_dir": data_dir, "redis_url": None, "broker_url": None, "llm": "openai", "limits": {},
         "minutes_per_tick": profile.minutes_per_tick, "reflection_interval": profile.reflection_interval,
@@ -55,7 +55,7 @@ def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings
 
 
 class LoadTest:
-    """One test. `run` returns when all phases are over, or when `stop` was called."""
+    """A load test. `run` returns when all phases are over, or after `stop`."""
 
     def __init__(self, profile: LoadProfile, settings: Settings, watch: Watch | None = None) -> None:
         self.profile = profile
@@ -73,7 +73,7 @@ class LoadTest:
         self._demand = list(profile.demand)
 
     def run(self) -> dict[str, Any]:
-        """Live through all phases. Returns the figures."""
+        """Run all phases and return the figures."""
         profile, settings = self.profile, self.settings
         town = Town(profile.agents, 0, profile.minutes_per_tick, profile.start_minute)
         self._world = GrowingWorld(town, self._present(profile.phases[0]))
@@ -100,13 +100,13 @@ class LoadTest:
             )
 
     def stop(self) -> None:
-        """End after the present tick, or at once before the first."""
+        """Stop after the present tick, or at once before the first."""
         if not self._begun:
             raise KeyboardInterrupt
         self._loop.stop()
 
     def _turn(self, tick: Tick) -> None:
-        """The end of the world's turn: another phase, what is asked for outright, a look at the queues, the pace."""
+        """End the world's turn: begin a phase, send its requests, sample the queues, and keep the pace."""
         number, phase = self.profile.at(tick.minute)
         now = time.monotonic()
         if self._phase < 0:
@@ -115,7 +115,7 @@ class LoadTest:
             self._enter(number, phase)
         while self._demand and self._demand[0].minute <= tick.minute:
             self._ask(self._demand.pop(0), tick)
-        every = max(1, self.profile.ticks // LOOKS)
+        every = max(1, self.profile.ticks // QUEUE_SAMPLES)
         self._queue = None
         if tick.number % every == 0:
             ledger = self._loop.ledger
@@ -125,7 +125,7 @@ class LoadTest:
         self._due += seconds
         ahead = self._due - time.monotonic()
         self._behind = max(0.0, -ahead / seconds)
-        if self.profile.wait:  # a host that waits for results makes nothing up
+        if self.profile.wait:  # a host that waits for results does not catch up
             self._due = max(self._due, time.monotonic())
         if ahead > 0:
             time.sleep(ahead)  # the pace that the profile sets
@@ -150,7 +150,7 @@ class LoadTest:
         return max(1, round(phase.agents * self.profile.agents))
 
     def _ask(self, demanded: Demanded, tick: Tick) -> None:
-        """What a recording asked for: ratings of what was observed, and reflections, of one agent after another."""
+        """Request what a recording did: ratings of observations, and reflections, of one agent after another."""
         owners: list[str] = sorted(self._world.owners())
         for n in range(demanded.ratings):
             owner = owners[(tick.number + n) % len(owners)]
@@ -167,10 +167,10 @@ class LoadTest:
 
 
 def wait_for_workers(client: Redis, count: int) -> None:
-    """Wait until so many workers wait for messages: a test that begins sooner would measure how they start.
+    """Wait until all workers wait for messages, since a test that begins sooner would measure their start.
 
     Raises:
-        WorkersMissing: when they do not come.
+        WorkersMissing: when they do not start in time.
     """
     deadline = time.monotonic() + READY
     while True:
@@ -180,4 +180,4 @@ def wait_for_workers(client: Redis, count: int) -> None:
             return
         if time.monotonic() > deadline:
             raise WorkersMissing(f"only {ready} of {count} workers were ready within {READY:.0f} s; see worker-N.log")
-        time.sleep(0.1)  # between two looks: Redis tells nobody of a new client
+        time.sleep(0.1)  # between two reads: Redis does not announce a new client

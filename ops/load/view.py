@@ -1,4 +1,4 @@
-"""What is seen while a load test goes on: redrawn on a terminal, a line per phase anywhere else."""
+"""The display of a load test: redrawn on a terminal, elsewhere a line per phase."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from memory.clock import clock_time
 from ops.load.figures import TickFigures
 from ops.load.profiles import LoadProfile, Phase
 
-NEWEST = 30  # ticks that shares are of
+NEWEST = 30  # ticks that shares count
 
 
 class LoadView:
-    """The newest ticks of a load test."""
+    """A display of the newest ticks."""
 
     def __init__(self, profile: LoadProfile, console: Console) -> None:
         self._profile = profile
@@ -30,7 +30,7 @@ class LoadView:
 
     @contextmanager
     def drawn(self) -> Iterator[LoadView]:
-        """Draw within the block."""
+        """Draw the display within the block."""
         if not self._console.is_terminal:
             yield self
             return
@@ -38,7 +38,7 @@ class LoadView:
             yield self
 
     def update(self, phase: Phase, row: TickFigures) -> None:
-        """Take note of a tick."""
+        """Record a tick."""
         if phase is not self._phase and not self._console.is_terminal:
             self._console.print(f"{clock_time(row.minute)}  {phase.name}", highlight=False)
         self._phase = phase

@@ -1,4 +1,4 @@
-"""`cogitate report`: one self-contained HTML file of a run."""
+"""`cogitate report`: write one self-contained HTML file of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redis import Redis
 from hosting import logs
 from hosting.terminal import Terminal
 from memory.clock import day_and_time
-from ops.command_options import AsJson, DataDir, Verbose, read_settings
+from ops.command_options import AsJson, DataDir, RunName, Verbose, read_settings
 from ops.formatting.amounts import by_unit, format_cost
 from ops.formatting.run import degraded, ended_jobs
 from ops.formatting.unreadable_entries import print_left_out
@@ -43,19 +43,19 @@ Example: cogitate report town-1 --out reports/monday.html --json
 
 
 def report(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name.")],
+    run: RunName,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Where to write (default RUN.html).", show_default=False),
+        typer.Option("--out", metavar="FILE", help="The file to write (default RUN.html).", show_default=False),
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Write one HTML file of a run: budget, results, latency, cadence, memory, who cost most, warnings, the estimate.
+    """Write one HTML file of a run: budget, results, latency, cadence, memory, costs, warnings and estimate.
 
-    Nothing in it comes from elsewhere and no script runs: it can be mailed, kept and printed. No prompt and no memory
-    is in it. The journal is verified on the way; exit code 1 when it was changed.
+    The file loads nothing and runs no script, so that you can mail, keep and print it. It contains no prompt and no
+    memory. The journal is verified on the way; the exit code is 1 when it was changed.
     """
     logs.configure(verbose)
     settings = read_settings(data_dir=data_dir)
@@ -74,7 +74,7 @@ def report(
 
 
 def run_page(client: Redis, run: str, data_dir: Path) -> tuple[Page, RunFigures, list[Compared]]:
-    """A run's report, with the figures that it is drawn from.
+    """Return a run's report with its figures.
 
     Raises:
         RunMissing: when there is no such run.
@@ -112,7 +112,7 @@ def _overview(summary: RunSummary, figures: RunFigures) -> Section:
     ]
     texts = []
     if figures.first > 1:
-        texts.append(f"The journal begins with tick {figures.first:,}: the charts do too, tables count the whole run.")
+        texts.append(f"The journal begins with tick {figures.first:,}: the charts do too, the tables count every tick.")
     return Section("At a glance", texts, facts)
 
 

@@ -1,4 +1,4 @@
-"""What was estimated of a run, beside what it took."""
+"""The section of a report that compares a run with its estimate."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost
 from tasks.registry import kinds
 
-KEPT = "estimate"  # among what a run keeps of its host's description
+KEPT = "estimate"  # name of the estimate in a run's description
 WHAT = ("requests", "jobs", "calls", "tokens", "usd_micros")
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """One amount of one kind, over whole days."""
+    """One amount of one kind over full days."""
 
     kind: str
     what: str  # one of `WHAT`
@@ -32,12 +32,12 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def within(self) -> bool:
-        """Whether it came as expected, to the nearest whole."""
+        """Return whether the actual amount, rounded, is within the estimate."""
         return round(self.estimated.low) <= self.actual <= round(self.estimated.high + 0.5)
 
 
 def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool]:
-    """The estimate that was kept with a run when it began, or one made now from its settings; and whether it was kept.
+    """Return the estimate that a run stored when it began, or one from its settings; and whether it was stored.
 
     Raises:
         RunMissing: when there is no such run.
@@ -50,7 +50,7 @@ def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool
 
 
 def _with_jobs(found: RunEstimate) -> RunEstimate:
-    """Return the estimate with jobs where version 0.1.0 has kept it, which called them calls."""
+    """Return the estimate with jobs, also where version 0.1.0 stored it with these named calls."""
     first, later = (
         tuple(one if one.jobs.high else msgspec.structs.replace(one, jobs=one.calls) for one in rows)
         for rows in (found.first, found.later)
@@ -59,7 +59,7 @@ def _with_jobs(found: RunEstimate) -> RunEstimate:
 
 
 def compare(found: RunEstimate, figures: RunFigures) -> list[Compared]:
-    """The estimate of the whole days that a run has lived beside what it took in them; of the first day if none is."""
+    """Compare the estimate of a run's full days with what it took in them; of the first day if none is full."""
     days = range(max(1, figures.minute // DAY))
     expected: dict[str, list[KindDay]] = {}
     for day in days:
@@ -79,10 +79,10 @@ def compare(found: RunEstimate, figures: RunFigures) -> list[Compared]:
 
 
 def estimate_section(found: RunEstimate, kept: bool, figures: RunFigures) -> Section:
-    """The same as a table."""
-    whole = figures.minute // DAY
-    of = f"Of {whole} whole game day{'s' * (whole > 1)}." if whole else "The run has not lived a whole day yet."
-    origin = "It was made when the run began." if kept else "It was made for this report, from the run's settings."
+    """Return the comparison as a table."""
+    full_days = figures.minute // DAY
+    of = f"Of {full_days} full game day{'s' * (full_days > 1)}." if full_days else "The run has no full day yet."
+    origin = "The estimate was stored when the run began." if kept else "The estimate is computed for this report."
     compared = compare(found, figures)
     rows: list[list[Cell]] = []
     for one in compared:
@@ -97,7 +97,7 @@ def estimate_section(found: RunEstimate, kept: bool, figures: RunFigures) -> Sec
              "yes" if one.within else "no"]
         )  # fmt: skip
     head = ("kind", "what", "estimated", "at least", "at most", "actual", "off by", "within")
-    return Section("Estimate and what came of it", [f"{of} {origin}"], tables=[ReportTable(head, rows)])
+    return Section("Estimate and actual amounts", [f"{of} {origin}"], tables=[ReportTable(head, rows)])
 
 
 def _actual(figures: RunFigures, day: int, kind: str, what: str) -> float:

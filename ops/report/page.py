@@ -1,4 +1,4 @@
-"""A report as one HTML file: nothing in it comes from elsewhere, no script runs, and every text is escaped."""
+"""A report as one HTML file that loads nothing, runs no script and escapes every text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True)
 class ReportTable:
-    """Figures and words. Columns that hold numbers only are set to the right."""
+    """A table of figures and texts. Columns that hold only numbers are aligned right."""
 
     head: Sequence[str]
     cells: Sequence[Sequence[Cell]]
@@ -27,18 +27,18 @@ class ReportTable:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The cells as text."""
+        """Return the cells as text."""
         return [["–" if c is None else c if isinstance(c, str) else figure(c) for c in row] for row in self.cells]
 
     @property
     def numbers(self) -> set[int]:
-        """The columns without words."""
+        """Return the columns that hold only numbers."""
         return {n for n in range(len(self.head)) if not any(isinstance(row[n], str) for row in self.cells)}
 
 
 @dataclass(frozen=True)
 class Section:
-    """One heading with what stands under it, in this order."""
+    """A heading and its contents in this order."""
 
     title: str
     texts: Sequence[str] = ()
@@ -49,7 +49,7 @@ class Section:
 
 @dataclass
 class Page:
-    """A whole report."""
+    """A report."""
 
     title: str
     about: str
@@ -57,19 +57,19 @@ class Page:
     footer: str = ""
 
     def html(self) -> str:
-        """The file."""
+        """Return the HTML."""
         environment = Environment(
             loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         page = environment.get_template("report.html.j2").render(page=self, style=STYLE, hatches=HATCHES)
-        return visible(page)  # a name may not turn round what stands beside it
+        return visible(page)  # characters in names cannot reverse the text around them
 
     def write(self, path: Path) -> None:
-        """Write the file, whole or not at all.
+        """Write the file atomically.
 
         Raises:
-            OSError: when it cannot be written.
+            OSError: when the file cannot be written.
         """
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
         part.write_text(self.html(), encoding="utf-8")

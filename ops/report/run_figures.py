@@ -1,6 +1,6 @@
-"""What a report shows of a run over time: one pass over its journal, in memory that grows with time steps, not jobs.
+"""Figures of a run over time, from one pass over its journal; memory grows with time steps, not with jobs.
 
-Nothing that an entry or a prompt says is kept: prompts are known by the content hash of their template.
+The figures contain no text of an entry or a prompt: a prompt is known by the content hash of its template.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from scheduler.journal.spending import Spent, spending
 from scheduler.ledger.run_names import prefix_of
 from tasks.job import Cost, added
 
-STEPS = 48  # of time in a chart, at most
-_WIDTHS = (10, 30, 60, 120, 360, 720, DAY)  # game minutes of one step; above: whole days
-BOUNDARY = "boundary"  # archived by the boundary itself, so that a limit holds
+STEPS = 48  # time steps in a chart, at most
+_WIDTHS = (10, 30, 60, 120, 360, 720, DAY)  # game minutes of one step; longer steps are full days
+BOUNDARY = "boundary"  # archived by the boundary to keep a limit
 
 
 class PromptUse(NamedTuple):
-    """A template with the kind and the model it was used for."""
+    """A template with its kind and model."""
 
     kind: str
     model: str
@@ -39,7 +39,7 @@ class PromptUse(NamedTuple):
 
 
 class Warned(msgspec.Struct):
-    """How often something was warned of, and at which ticks."""
+    """The count of a warning, and its first and last tick."""
 
     count: int = 0
     first: int = 0
@@ -47,24 +47,26 @@ class Warned(msgspec.Struct):
 
 
 class RunFigures(msgspec.Struct, kw_only=True):
-    """A run over time. A step is `width` game minutes; its number is the game minute it begins at, over `width`."""
+    """The figures of a run over time. A step is `width` game minutes; its number is its first minute over `width`."""
 
     width: int
-    first: int = 0  # tick; 0: there was none
+    first: int = 0  # tick; 0: none
     last: int = 0
     minute: int = 0  # game time of the last tick
     sources: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # step -> source of ended jobs
-    postponed: Counter[int] = msgspec.field(default_factory=Counter)  # step -> reflections put off
+    postponed: Counter[int] = msgspec.field(default_factory=Counter)  # step -> reflections postponed
     cadence: list[tuple[int, float]] = msgspec.field(default_factory=list)  # game minute, share of the usual from then
     live: dict[int, int] = msgspec.field(default_factory=dict)  # step -> entries at its end
-    archived: dict[int, int] = msgspec.field(default_factory=dict)  # the same of those that are archived, not deleted
+    archived: dict[int, int] = msgspec.field(default_factory=dict)  # step -> archived entries, not deleted, at its end
     compacted: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # step -> kind -> entries archived
     spent: dict[int, dict[str, Cost]] = msgspec.field(
         default_factory=dict
-    )  # day that enqueued it -> kind -> by all attempts
+    )  # day that enqueued the job -> kind -> cost of all attempts
     asked: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> requests, first tries
     admitted: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # day -> kind -> jobs
-    denied: dict[int, Counter[str]] = msgspec.field(default_factory=dict)  # those of them that budget refused
+    denied: dict[int, Counter[str]] = msgspec.field(
+        default_factory=dict
+    )  # of these requests, those that the budget refused
     ticks: dict[str, Counter[int]] = msgspec.field(default_factory=dict)  # kind -> ticks from enqueue to end
     attempts: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> of its ended jobs
     ended: Counter[str] = msgspec.field(default_factory=Counter)  # kind -> jobs
@@ -78,7 +80,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
     archive: int = 0  # entries that are archived and not deleted
 
     def add(self, line: ReadLine) -> None:
-        """Take note of the next tick."""
+        """Add the next tick."""
         core, notes = line.core, line.notes
         self.first = self.first or core.tick
         self.last, self.minute = core.tick, core.minute
@@ -129,7 +131,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
             warned.last = core.tick
 
     def _minute(self, tick: int) -> int:
-        """Game time of an earlier tick."""
+        """Return the game time of an earlier tick."""
         return self.minute - (self.last - tick) * self.minutes_per_tick
 
     def charge(self, spent: Spent) -> None:
@@ -164,7 +166,7 @@ class RunFigures(msgspec.Struct, kw_only=True):
 
 
 def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
-    """A run over time, as far as its journal is in the ledger or in the files of the data folder.
+    """Return the figures of a run, as far as its journal is in the ledger or in the files of the data folder.
 
     Raises:
         RunMissing: when there is no such run.
@@ -186,7 +188,7 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
 
 
 def _begin(client: Redis, prefix: str, tick: int, figures: RunFigures) -> None:
-    """Count what was there at the tick before the first line that can be read."""
+    """Count the entries at the tick before the first line that is left."""
     base = load_checkpoint(client, prefix, tick)
     if base is not None:
         for stream in load_checkpoint_streams(client, prefix, base).values():

@@ -1,4 +1,4 @@
-"""The sections of a run's report: what was spent, by whom results were made, how late, what was remembered."""
+"""The sections of a run's report: spending, sources of results, latency, cadence, memory and warnings."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _FACTS = {
     "source": ("llm", "cached", "heuristic"),
     "reason": ("denied", "too_slow", "late", "failed", "dead"),
 }
-MOST = 12  # rows of who and what costs most
+MOST = 12  # rows of the most expensive agents and prompts
 
 
 def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
-    """What was spent on each day, and the windows that have a limit."""
+    """Return the section on spending by day, and on windows with a limit."""
     days = list(range(_first_day(figures), _end(figures) // DAY + 1)) if figures.last else []
     charts: list[tuple[str, str, Mapping[int, Mapping[str, float]], _Limit | None]] = []
     for name, unit, scale in (("Tokens", "tokens", 1), ("Dollars", "usd_micros", 1e6), ("Calls of models", "calls", 1)):
@@ -45,7 +45,7 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
             for day, kinds in figures.spent.items()
         }
         charts.append((name, "$" if scale > 1 else unit, amounts, _limit(summary.budget, unit, scale)))
-    charts.append(("Jobs given to workers", "jobs", figures.admitted, _limit(summary.budget, "jobs")))
+    charts.append(("Jobs admitted", "jobs", figures.admitted, _limit(summary.budget, "jobs")))
     limited = [line for line in summary.budget if not line.window.startswith("tick:")]
     rows = [
         (row.window, f"{row.scope}: most by {row.most}" if row.most else row.scope, *row[2 : len(BUDGET_COLUMNS)])
@@ -53,7 +53,7 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
     ]
     return Section(
         "Budget",
-        ["Charged to the day that asked: every attempt, as soon as it was known what it used."],
+        ["Every attempt is charged to the day that requested it, once its usage is known."],
         charts=[
             _by_day(f"{name} by day", unit, days, amounts, limit)
             for name, unit, amounts, limit in charts
@@ -64,7 +64,7 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
 
 
 def results_section(summary: RunSummary, figures: RunFigures) -> Section:
-    """Jobs by kind and source."""
+    """Return the section on jobs by kind and source."""
     steps = _steps(figures)
     parts = [(name, [figures.sources[s][name] if s in figures.sources else 0 for s in steps]) for name in SOURCES]
     chart = bar_chart(
@@ -87,7 +87,7 @@ def results_section(summary: RunSummary, figures: RunFigures) -> Section:
 
 
 def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequence[EndpointVitals]) -> Section:
-    """How long jobs took: in ticks as the journal has it, in seconds where it was measured."""
+    """Return the section on latency: ticks from the journal, seconds where they were measured."""
     rows: list[Sequence[Cell]] = []
     for kind, ticks in sorted(figures.ticks.items()):
         jobs = figures.ended[kind]
@@ -96,7 +96,7 @@ def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequenc
              round(figures.attempts[kind] / jobs, 2))
         )  # fmt: skip
     tables = [ReportTable(("kind", "jobs", "median", "99th percentile", "longest", "late", "attempts a job"), rows,
-                    "Ticks from asking to the end")]  # fmt: skip
+                    "Ticks from request to end")]  # fmt: skip
     if endpoints:
         seen = [
             (one.endpoint, format_breaker(one), one.calls, one.usual, one.waits,
@@ -106,11 +106,11 @@ def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequenc
         head = ("endpoint", "breaker", "calls", "seconds a call", "waits", "seconds a wait", "breaker openings")
         tables.append(ReportTable(head, seen, "Endpoints, of all runs of this state"))
     pace = format_pace(summary.steering)
-    return Section("Latency", [f"At its last tick {pace}. The journal knows no seconds."], tables=tables)
+    return Section("Latency", [f"At its last tick {pace}. The journal has no seconds."], tables=tables)
 
 
 def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
-    """How often agents reflected, of what is usual, and who had to wait."""
+    """Return the section on the cadence of reflections, and on those postponed."""
     points: list[tuple[float, float | None]] = [(figures.minute - _span(figures), 1.0)]
     points += [(float(minute), share) for minute, share in figures.cadence]
     points.append((float(figures.minute), points[-1][1]))
@@ -123,8 +123,8 @@ def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
         steps = _steps(figures)
         charts.append(
             bar_chart(
-                "Reflections put off", [_moment(s * figures.width, figures) for s in steps],
-                [("put off", [figures.postponed[s] for s in steps])], y="times",
+                "Reflections postponed", [_moment(s * figures.width, figures) for s in steps],
+                [("postponed", [figures.postponed[s] for s in steps])], y="times",
             )
         )  # fmt: skip
     said = format_cadence(summary.steering)
@@ -132,7 +132,7 @@ def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
 
 
 def memory_section(summary: RunSummary, figures: RunFigures) -> Section:
-    """How memories grew and what was compacted."""
+    """Return the section on the growth and compaction of memories."""
     steps = _steps(figures)
 
     def over(values: Mapping[int, int], name: str) -> Series:
@@ -157,7 +157,7 @@ def memory_section(summary: RunSummary, figures: RunFigures) -> Section:
 
 
 def dearest_section(figures: RunFigures) -> Section:
-    """The agents and prompts that cost most."""
+    """Return the section on the most expensive agents and prompts."""
     if not any(cost.calls for cost in figures.owners.values()):
         return Section("Most expensive", ["Nothing was spent on any agent."])
     agents = [(owner, *_amounts(cost)) for owner, cost in _dearest(figures.owners)]
@@ -169,11 +169,11 @@ def dearest_section(figures: RunFigures) -> Section:
     if prompts:
         head = ("kind", "model", "prompt", "calls", "tokens", "dollars", "tokens a call")
         tables.append(ReportTable(head, prompts, "Prompts, by the content hash of their template"))
-    return Section("Most expensive", ["Agents by all attempts; prompts by those whose answers came."], tables=tables)
+    return Section("Most expensive", ["Agents with all attempts; prompts with answered attempts only."], tables=tables)
 
 
 def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
-    """Everything that was warned of, what failed, and what budgets refused."""
+    """Return the section on warnings, failures and refusals by limits."""
     rows = []
     for name, count in summary.warnings.items():
         seen = figures.warnings.get(name)
@@ -185,7 +185,7 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
         failed = [(kind, failure, count) for (kind, failure), count in figures.failures.most_common()]
         tables.append(ReportTable(("kind", "failure", "jobs"), failed, "Failures by class"))
     if denied_requests(summary.refused):
-        tables.append(ReportTable(("limit", "requests refused"), _refusals(summary), "What refused"))
+        tables.append(ReportTable(("limit", "requests refused"), _refusals(summary), "Refusals by limits"))
     return Section("Warnings", [] if tables else ["There were none."], tables=tables)
 
 
@@ -204,19 +204,19 @@ def _by_day(
     shown = limit if limit is not None and limit.amount <= 3 * most else None
     return bar_chart(
         title, [f"day {day + 1}" for day in days], parts, y=unit, limit=shown.amount if shown else None,
-        limit_label=shown.words if shown else "",
+        limit_label=shown.text if shown else "",
     )  # fmt: skip
 
 
 class _Limit(NamedTuple):
-    """A limit as a chart shows it."""
+    """A limit for a chart."""
 
     amount: float
-    words: str
+    text: str
 
 
 def _limit(budget: Sequence[BudgetLine], unit: str, scale: float = 1) -> _Limit | None:
-    """Return the limit of a day of the whole run."""
+    """Return the run's limit per day."""
     found = [
         _Limit(line.limit / scale, format_limit(line.limit, line.for_retries, lambda amount: figure(amount / scale)))
         for line in budget
@@ -251,7 +251,7 @@ def _first_day(figures: RunFigures) -> int:
 
 
 def _end(figures: RunFigures) -> int:
-    """The last game minute before the next tick's."""
+    """Return the last game minute before that of the next tick."""
     return max(0, figures.minute - 1)
 
 
@@ -270,7 +270,7 @@ def _time(figures: RunFigures) -> Axis:
 
 
 def _moment(minute: int, figures: RunFigures) -> str:
-    """Game time on an axis: hours of a single day, days of more."""
+    """Return game time for an axis: hours of a single day, days of several."""
     day, hour = minute // DAY + 1, f"{minute % DAY // 60:02}:{minute % 60:02}"
     if figures.minute <= DAY:
         return hour if minute < DAY else "24:00"

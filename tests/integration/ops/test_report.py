@@ -64,7 +64,7 @@ def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
     headings = re.findall(r"<h2>(.*?)</h2>", page)
     assert headings == [
         "At a glance", "Budget", "Results by source", "Latency", "Cadence", "Memory", "Most expensive", "Warnings",
-        "Estimate and what came of it",
+        "Estimate and actual amounts",
     ]  # fmt: skip
     assert page.count("<svg class") >= 4
     assert "tick.run.jobs = 1" in parts.words, "what refused is named"
