@@ -12,7 +12,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from ops.fake_llm.arrival import StampedSocket, listening
+from ops.fake_llm.arrival import StampedSocket, listening_socket
 from ops.fake_llm.server import FakeEndpoint
 
 PER_MINUTE = 6000
@@ -24,7 +24,7 @@ HEAD = f"POST /v1/chat/completions HTTP/1.1\r\nHost: here\r\nContent-Length: {le
 def pair() -> Iterator[tuple[socket.socket, StampedSocket]]:
     """A connection: its client's end and the stamped one."""
     with ExitStack() as stack:
-        server = stack.enter_context(listening("127.0.0.1", 0, 1))
+        server = stack.enter_context(listening_socket("127.0.0.1", 0, 1))
         client = stack.enter_context(socket.create_connection(server.getsockname()))
         accepted = stack.enter_context(server.accept()[0])
         assert isinstance(accepted, StampedSocket)
