@@ -76,7 +76,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.fixture(scope="session")
 def recordings() -> Path:
-    """The folder of recorded runs. What uses it is marked `recordings`."""
+    """Return the folder of recorded runs, and mark each test that uses it as `recordings`."""
     folder = os.environ.get(RECORDINGS)
     if not folder:
         # They are not part of the project. Where their folder is named, as in CI, one that is missing is a failure.
@@ -88,7 +88,7 @@ def recordings() -> Path:
 
 @pytest.fixture(autouse=True)
 def own_logging() -> Generator[None]:
-    """Each test starts with logging as it is before anybody configured it."""
+    """Reset logging before each test to its unconfigured state."""
     structlog.reset_defaults()
     yield
     structlog.reset_defaults()
@@ -121,7 +121,7 @@ def pytest_runtest_makereport(
 
 
 def must_run(item: pytest.Item) -> bool:
-    """Whether a test may not be skipped here. Recorded runs are needed only where the environment names some."""
+    """Return whether a test must not skip here; recorded runs count only if the environment names some."""
     if not os.environ.get(REQUIRE):
         return False
     needs_recordings = item.get_closest_marker("recordings") is not None

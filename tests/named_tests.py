@@ -21,18 +21,18 @@ NAME = re.compile(r"\btests/(?:\w+/)*test_\w+\.py(?:::\w+)*")
 
 
 def pages(root: Path) -> list[Path]:
-    """Every document of the project."""
+    """Return every document of the project."""
     top = [root / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
     return [page for page in (*top, *sorted((root / "docs").rglob("*.md"))) if page.is_file()]
 
 
 def named(root: Path) -> set[str]:
-    """The tests and files of tests that the documents name."""
+    """Return the tests and test files that the documents name."""
     return {name for page in pages(root) for name in NAME.findall(page.read_text())}
 
 
 def defined(file: Path) -> set[str]:
-    """The test functions of a file, those of its classes as `TestClass::test_name`."""
+    """Return the test functions of a file, and those of its classes as `TestClass::test_name`."""
     return set(_functions(ast.parse(file.read_text()), ""))
 
 
@@ -74,13 +74,13 @@ class NamedTests:
             (self._otherwise if hasattr(report, "wasxfail") else self._skipped).update(names)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """The verdict, only where everything was asked for and nothing else went wrong."""
+        """Fail the session for unshown tests, if it ran the complete suite without another error."""
         if self._whole and session.exitstatus == pytest.ExitCode.OK:
             self._unshown = sorted(named(self._root) - self._passed - (self._skipped - self._otherwise))
             if self._unshown:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """What the documents name and nobody saw pass."""
+        """Return the tests that the documents name and that did not pass."""
         for name in self._unshown:
             terminalreporter.write_line(f"UNSHOWN {name}: a document names it, but it neither passed nor was skipped")

@@ -44,7 +44,7 @@ FAULTS = {"503": 0.1, "refusal": 0.2}
 
 @dataclass(frozen=True)
 class Scene:
-    """A live run, and where Flower shows it."""
+    """A live run and the address at which Flower shows it."""
 
     address: str
     data_dir: Path
@@ -53,7 +53,7 @@ class Scene:
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """The host holds its breath for a block: no tick, so every figure stays as it is once workers are done."""
+        """Pause the host for a block: no tick runs, so every figure stays as it is once workers are done."""
         os.kill(self.host.pid, signal.SIGSTOP)
         try:
             yield
@@ -127,7 +127,7 @@ def keep(page: Any, name: str) -> None:
 
 
 def accounts(page: Any) -> dict[str, dict[str, int]]:
-    """The accounts as they stand on the page: "window scope unit" -> column -> figure."""
+    """Return the accounts on the page: "window scope unit" -> column -> figure."""
     found: dict[str, dict[str, int]] = page.evaluate(
         """() => Object.fromEntries(Array.from(document.querySelectorAll("#windows tr[data-key], #kinds tr[data-key]"),
             (row) => [row.dataset.key, Object.fromEntries(Array.from(row.querySelectorAll("td[data-name]"),
@@ -138,7 +138,7 @@ def accounts(page: Any) -> dict[str, dict[str, int]]:
 
 
 def expected(status: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """The same from `cogitate status --json`, with what the page leaves out: owners, and cells without any figure."""
+    """Return the accounts of `cogitate status --json`, with owners and empty cells, which the page leaves out."""
     names = {"limit": "limit", "in flight": "reserved", "held": "held", "spent": "spent", "overrun": "overrun"}
     return {
         f"{line['window']} {line['scope']} {line['unit']}": {

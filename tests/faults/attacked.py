@@ -42,7 +42,7 @@ Eventually = Callable[..., None]
 
 
 def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
-    """A town that asks the endpoint. No budget is so scarce, and nothing given up so soon, that a fault decides."""
+    """Return settings of a town that asks the endpoint, with budgets and caps so wide that no fault exhausts them."""
     chosen: dict[str, Any] = {
         "data_dir": folder / "data", "workers": 1, "concurrency": 4, "llm": "openai", "base_url": endpoint.url,
         "api_key": "any", "limits": {}, "limit_tokens": 100_000_000, "claim_cap": 20, "minutes_per_tick": STEP,
@@ -53,7 +53,7 @@ def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
 
 
 def undisturbed(settings: Settings) -> str:
-    """The digest of the run that nobody attacks."""
+    """Return the digest of the undisturbed run."""
     return live(settings, inline=True, client=FakeRedis())
 
 
@@ -99,7 +99,7 @@ class Attacked:
         self.server.stop()
 
     def host(self, *, resume: bool = False, take_over: bool = False) -> subprocess.Popen[bytes]:
-        """A host, as a user starts one; the workers are not its own."""
+        """Start a host as a user does, without workers of its own."""
         world = (
             ("--resume", "--take-over")
             if take_over
@@ -110,12 +110,12 @@ class Attacked:
         return self.start("run", "--run", RUN, "--workers", 0, *world)
 
     def host_of_its_own(self, *, resume: bool = False) -> subprocess.Popen[bytes]:
-        """A host with workers of its own, which keeps the data folder's server alive."""
+        """Start a host with workers of its own, which keeps the data folder's server alive."""
         world = ("--resume",) if resume else ("--town", AGENTS, "--ticks", TICKS)
         return self.start("run", "--run", RUN, "--workers", 1, *world, own_server=True)
 
     def start(self, *arguments: object, own_server: bool = False) -> subprocess.Popen[bytes]:
-        """A command, as a user types it. With `own_server` it knows no URL, only the data folder."""
+        """Start a command as a user types it. With `own_server` it knows no URL, only the data folder."""
         environment = worker_environment(self.settings)
         if own_server:
             del environment["COGITATE_REDIS_URL"], environment["COGITATE_BROKER_URL"]
@@ -130,7 +130,7 @@ class Attacked:
         return process
 
     def said(self, process: subprocess.Popen[bytes]) -> str:
-        """What a command has written to its standard error so far."""
+        """Return a command's standard error so far."""
         return self._said[process.pid].read_text()
 
     def until_said(self, process: subprocess.Popen[bytes], words: str) -> None:
@@ -154,14 +154,14 @@ class Attacked:
         self._eventually(lambda: self.tick() >= tick, f"tick {tick}", timeout=30)
 
     def tick(self) -> int:
-        """The last tick that is committed."""
+        """Return the last committed tick."""
         incarnation = self.state.get(f"cogitate:{{{RUN}}}:incarnation")
         if incarnation is None:
             return 0
         return int(self.state.hget(prefix_of(self.state, RUN) + "state", "tick") or 0)
 
     def lines(self) -> list[ReadLine]:
-        """The journal."""
+        """Return the journal."""
         return list(read_journal(self.state, prefix_of(self.state, RUN), 1, self.tick()))
 
     def live_here(self, on_tick: Callable[[Tick], None]) -> None:
@@ -169,12 +169,12 @@ class Attacked:
         live(self.settings.model_copy(update={"workers": 0}), on_tick)
 
     def outcome(self, process: subprocess.Popen[bytes]) -> tuple[str, int]:
-        """What a command has said when it has ended, and its exit code."""
+        """Wait for a command to end, and return its output and exit code."""
         code = process.wait(timeout=90)
         return self.said(process), code
 
     def ends_as(self, digest: str, host: subprocess.Popen[bytes]) -> None:
-        """The host ends well; the run is over, its digest is this, and nothing is wrong with it."""
+        """Check that the host ends well, and that its run is over, has this digest and passes the audit."""
         said, code = self.outcome(host)
         assert code == 0, said
         self.is_over(digest)
@@ -187,7 +187,7 @@ class Attacked:
         os.kill(self.server.pid, signal.SIGCONT)
 
     def server_pid(self) -> int:
-        """The process of the server that the data folder names; another one may have started it."""
+        """Return the process of the data folder's server, whichever process started it."""
         return int(json.loads((self.settings.data_dir / SERVER_FILE).read_text())["pid"])
 
     def beats(self) -> int:
@@ -212,13 +212,13 @@ class Attacked:
         self.server = again
 
     def is_over(self, digest: str) -> None:
-        """The run is over, its digest is this, and nothing is wrong with it."""
+        """Check that the run is over, has this digest and passes the audit."""
         faults = [line for line in self.lines() for end in line.core.ended if end.reason not in ("none",)]
         assert not faults, faults
         assert self.proven() == digest
 
     def proven(self) -> str:
-        """The digest of the run, which is over, audited and replayed."""
+        """Audit and replay the finished run, and return its digest."""
         done = summarise_run(self.state, RUN)
         assert (done.status, done.tick) == ("finished", TICKS)
         assert audit(self.state, RUN) == []
@@ -226,7 +226,7 @@ class Attacked:
         return done.digest
 
     def endings(self) -> list[tuple[int, Ended, EndNote]]:
-        """Every end of a job, with its tick and its note."""
+        """Return every end of a job, with its tick and its note."""
         return [
             (line.core.tick, ended, note)
             for line in self.lines()
@@ -234,15 +234,15 @@ class Attacked:
         ]
 
     def attempts(self) -> int:
-        """The most attempts that a job took."""
+        """Return the largest number of attempts of a job."""
         return max(note.attempts for line in self.lines() for note in line.notes.ended)
 
     def entries(self, owner: str) -> list[Entry]:
-        """What an owner remembers."""
+        """Return an owner's memories."""
         stream = load_streams(self.state, prefix_of(self.state, RUN), [owner])[owner]
         return list(stream.live())
 
 
 def complaints(said: str) -> list[str]:
-    """What a host complained of; its lines of progress left out."""
+    """Return a host's warnings and errors, without its lines of progress."""
     return [line for line in said.splitlines() if not line.lstrip().startswith("day ")]

@@ -17,7 +17,7 @@ from tests.faults.attacked import Attacked, Eventually, settings_of, undisturbed
 
 @pytest.fixture
 def endpoint() -> Iterator[FakeEndpoint]:
-    """A model's endpoint."""
+    """Yield a model's endpoint."""
     with FakeEndpoint() as endpoint:
         yield endpoint
         endpoint.release()
@@ -25,7 +25,7 @@ def endpoint() -> Iterator[FakeEndpoint]:
 
 @pytest.fixture
 def town(endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually) -> Iterator[Attacked]:
-    """A town with workers that are ready, and no host yet."""
+    """Yield a town with ready workers and no host yet."""
     with Attacked(settings_of(tmp_path, endpoint), eventually) as town:
         town.ready()
         yield town
@@ -33,13 +33,13 @@ def town(endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually) -> Iter
 
 @pytest.fixture(scope="session")
 def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """That of the run that nobody attacks."""
+    """Return the digest of the undisturbed run."""
     with FakeEndpoint() as endpoint:
         return undisturbed(settings_of(tmp_path_factory.mktemp("undisturbed"), endpoint))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How often each fault strikes."""
+    """Repeat each fault as often as the option says."""
     parser.addoption("--rounds", type=int, default=1, help="how often each test of faults is run")
 
 
@@ -52,7 +52,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """A line per fault: how often it passed, of how many rounds."""
+    """Print a line per fault: how often it passed, of how many rounds."""
     rounds = config.getoption("rounds")
     if rounds == 1:
         return

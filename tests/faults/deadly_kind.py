@@ -50,7 +50,7 @@ class Doom:
 
 
 def _company() -> bool:
-    """Whether another job asks the model now."""
+    """Return whether another job asks the model now."""
     with urllib.request.urlopen(STATS) as answer:
         return int(json.load(answer)["in_flight"]) > 0
 

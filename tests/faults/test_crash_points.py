@@ -50,7 +50,7 @@ def steady(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    """A Valkey that need not wait for the disk: it is never killed here."""
+    """Yield a Valkey that does not wait for the disk, since no test here kills it."""
     with EmbeddedServer(tmp_path_factory.mktemp("points")) as server, server.client() as client:
         client.config_set("appendfsync", "no")
         yield server
@@ -58,7 +58,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 
 @pytest.fixture
 def client(server: EmbeddedServer) -> Iterator[Redis]:
-    """An unwatched client of an empty database."""
+    """Yield an unwatched client of an empty database."""
     with server.client() as client:
         client.flushall()
         yield client
@@ -159,7 +159,7 @@ def eventful(server: EmbeddedServer, watch: Watch) -> None:
 
 
 def database(client: Redis) -> Database:
-    """All that the server holds."""
+    """Return everything that the server holds."""
     keys: Any = sorted(client.keys())
     with client.pipeline(transaction=True) as pipe:
         for key in keys:
@@ -177,7 +177,7 @@ def restore(client: Redis, kept: Database) -> None:
 
 
 def fingerprint(kept: Database) -> bytes:
-    """The same for two databases that hold the same bytes."""
+    """Return a fingerprint that is equal for two databases with the same bytes."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (part for pair in kept.items() for part in pair):
         digest.update(len(part).to_bytes(8, "big") + part)
@@ -192,7 +192,7 @@ def outcome(client: Redis) -> Undisturbed:
 
 
 def called(client: Redis) -> set[str]:
-    """Those of the ledger's verbs whose scripts the server knows."""
+    """Return the ledger's verbs whose scripts the server knows."""
     names = sorted(VERBS)
     known: Any = client.script_exists(*(script(client, name).sha for name in names))
     return {name for name, there in zip(names, known, strict=True) if there}

@@ -72,7 +72,7 @@ def test_the_worker_command_is_killed_then_told_to_stop_once_and_twice(
 
 
 def child_of(process: subprocess.Popen[bytes]) -> int:
-    """The one child of a process, whichever of its threads has started it."""
+    """Return the one child of a process, whichever thread started it."""
     (child,) = [
         int(pid) for task in Path(f"/proc/{process.pid}/task").glob("*/children") for pid in task.read_text().split()
     ]

@@ -17,7 +17,7 @@ from workers.publish import Publisher
 def test_a_message_that_dies_with_the_worker_that_popped_it(
     endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
 ) -> None:
-    """A worker that dies with a message in its hands loses it: nobody else notes who took it."""
+    """Check that a job survives a worker that dies with its message: nobody else records who took it."""
     with Attacked(settings_of(tmp_path, endpoint), eventually) as town:
         town.ready()
         (worker,) = town.pool.pids()

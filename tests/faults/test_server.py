@@ -69,7 +69,7 @@ def test_a_server_that_stalls_is_waited_for(
 def test_a_host_that_carries_on_is_not_stopped_by_a_stall(
     endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually
 ) -> None:
-    """The server goes on only when the host has: a call without a timeout would wait for ever."""
+    """Check that a host carries on while the server stalls: a call without a timeout would wait for ever."""
     settings = settings_of(tmp_path, endpoint, socket_timeout=TIMEOUT, on_outage="carry_on", wait=0.0)
     with Attacked(settings, eventually) as town:
         town.ready()

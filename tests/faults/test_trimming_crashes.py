@@ -39,7 +39,7 @@ class Point(NamedTuple):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    """A Valkey that need not wait for the disk: it is never killed here."""
+    """Yield a Valkey that does not wait for the disk, since no test here kills it."""
     with EmbeddedServer(tmp_path_factory.mktemp("trimming")) as server, server.client() as client:
         client.config_set("appendfsync", "no")
         yield server
@@ -83,7 +83,7 @@ class Watched:
             self.points.append(Point(database(self._client), files))
 
     def states(self) -> list[Point]:
-        """The points that differ."""
+        """Return the points that differ."""
         named = {
             fingerprint({**point.database, **{name.encode(): body for name, body in point.files.items()}}): point
             for point in self.points

@@ -53,7 +53,7 @@ def explained() -> dict[str, str]:
 
 
 class Count:
-    """How many mutants of each module came to which end."""
+    """The number of mutants of each module by their end."""
 
     def __init__(self) -> None:
         self._known = explained()

@@ -28,12 +28,12 @@ class Mutant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What a test would have to mention to use it."""
+        """Return the name that a test has to mention to use it."""
         return self.function.partition(".")[0] or self.assigned
 
     @property
     def change(self) -> str:
-        """What identifies the mutant while other lines of its module change."""
+        """Return a key that stays the same while other lines of the module change."""
         return f"{self.path} {self.function}: {self.before} -> {self.after} | {self.line}"
 
 

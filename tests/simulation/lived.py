@@ -59,7 +59,7 @@ class CheckedLoop(TickLoop):
 
 
 def present_item(stream: Stream, minute: int) -> str:
-    """When and what the plan has an agent do now; "" when that is over or nothing is planned."""
+    """Return the time and text of the agent's current plan item; "" if it is over or there is none."""
     plan = stream.current_plan(minute)
     begun = [item for item in stream.plan_items(plan) if (item.minute or 0) <= minute] if plan is not None else []
     last = max(begun, key=lambda item: item.minute or 0, default=None)
@@ -70,7 +70,7 @@ def present_item(stream: Stream, minute: int) -> str:
 
 @dataclass
 class Lived:
-    """What a run brought about."""
+    """The outcome of a run."""
 
     loop: CheckedLoop
     mornings: list[int]  # game minutes
@@ -99,7 +99,7 @@ class Lived:
         assert audit(self.loop.ledger.client, RUN) == []
 
     def _made(self, kind: str, owner: str) -> list[Entry]:
-        """What jobs of a kind appended for an owner, repairs left out."""
+        """Return the entries that jobs of a kind appended for an owner, without repairs."""
         appends = ((c, c.effect) for _, c in self.changes if c.kind == kind and c.owner == owner)
         return [c.entry for c, effect in appends if isinstance(effect, Append) and not effect.replaces and c.entry]
 

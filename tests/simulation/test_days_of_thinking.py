@@ -47,7 +47,7 @@ def client(server: EmbeddedServer) -> Iterator[Redis]:
 
 @pytest.fixture
 def accounts_hold(client: Redis) -> Callable[[Tick], None]:
-    """What must be true of the accounts after every tick before this one."""
+    """Check the accounts after every tick before this one."""
 
     def check(tick: Tick) -> None:
         if tick.number > 1:

@@ -56,7 +56,7 @@ Fate = Literal["answers", "fails", "is late", "dies"]
 
 
 class Written(NamedTuple):
-    """What one owner takes in."""
+    """An observation that one owner takes in."""
 
     owner: str
     text: str
@@ -65,7 +65,7 @@ class Written(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What happens in one tick."""
+    """The events of one tick."""
 
     written: Sequence[Written]
     fates: Sequence[Fate]  # of the jobs that are due, in turn
@@ -161,7 +161,7 @@ class Run:
 
 
 def check(run: Run) -> None:
-    """What holds after every tick."""
+    """Check the invariants that hold after every tick."""
     limits, minute = run.state.facts.limits, run.state.facts.minute(run.tick)
     for owner, stream in run.state.streams.items():
         assert enforce_limits(stream, limits, minute) == ()

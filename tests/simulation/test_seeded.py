@@ -33,7 +33,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def silent(own_logging: None) -> None:
-    """Each test begins with logging as it is by default."""
+    """Reset logging to its default before each test."""
     be_silent()
 
 
@@ -58,7 +58,7 @@ def test_a_seed_is_the_same_run_for_ever(server: Server) -> None:
 
 
 def test_what_was_used_is_missed_only_if_nobody_will_charge_it(server: Server) -> None:
-    """A host may take a run that is over: until it is done, readers leave to it what no tick has journalled."""
+    """Check that readers leave unjournalled usage to a host that takes over a finished run, until it is done."""
     plain = server.plain
     prefix = _live_until_a_correction_is_left(server)
     trials = Trials(server)

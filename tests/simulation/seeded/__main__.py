@@ -78,7 +78,7 @@ def _many(seeds: Iterator[int], processes: int, seconds: float) -> int:
 
 
 def _table(coverage: Coverage) -> str:
-    """How often each fault happened in each state."""
+    """Print how often each fault happened in each state."""
     width = max(map(len, FAULTS))
     head = " " * width + "".join(f"{state.split()[1][:9]:>10}" for state in STATES)
     rows = [f"{fault:<{width}}" + "".join(f"{coverage[state, fault]:>10}" for state in STATES) for fault in FAULTS]

@@ -86,7 +86,7 @@ class Actor(greenlet):
 
 
 class Schedule:
-    """Who may go on, and what time it is."""
+    """The actors that may run, and the simulated time."""
 
     def __init__(self, nonces: Random, fate: Fate) -> None:
         self.nonces = nonces
@@ -96,21 +96,21 @@ class Schedule:
         self.main = getcurrent()
 
     def clock(self) -> float:
-        """The time, as `time.monotonic` tells it."""
+        """Return the simulated time, like `time.monotonic`."""
         return self.now
 
     def ready(self) -> list[Actor]:
-        """Who may take the next step."""
+        """Return the actors that may take the next step."""
         now = self.now
         return [actor for actor in self.actors if actor.wakes <= now >= actor.stopped_until]
 
     def next_instant(self) -> float:
-        """When somebody may go on again."""
+        """Return the earliest time at which an actor may run again."""
         return min((max(actor.wakes, actor.stopped_until) for actor in self.actors), default=NEVER)
 
 
 def current() -> Actor | None:
-    """The actor that runs; None: what runs is no part of the simulated cluster."""
+    """Return the running actor, or None outside of the simulated cluster."""
     actor = getcurrent()
     return actor if isinstance(actor, Actor) else None
 

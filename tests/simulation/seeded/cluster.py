@@ -85,7 +85,7 @@ class Cluster:
             SimulatedConnection.network = None
 
     def standing(self) -> tuple[str, int]:
-        """The run's status in the ledger, and the epoch of the host that holds it."""
+        """Return the run's status in the ledger, and the epoch of the host that holds it."""
         plain = self.server.plain
         told: Any = plain.hmget(prefix_of(plain, RUN) + "state", "status", "epoch")
         return told[0].decode(), int(told[1])
@@ -102,11 +102,11 @@ class Cluster:
             self._signed = int(sign)
 
     def clock(self) -> float:
-        """The hosts' monotonic clock."""
+        """Return the time of the hosts' monotonic clock."""
         return self.schedule.now
 
     def wall(self) -> float:
-        """The machines' wall clock: it jumps, and nothing may depend on it."""
+        """Return the machines' wall-clock time: it jumps, and nothing may depend on it."""
         return self.schedule.now + self._wall_jump
 
     def _step(self) -> None:
@@ -145,7 +145,7 @@ class Cluster:
             raise self.broken
 
     def _afterwards(self) -> None:
-        """What workers still do when the run is over."""
+        """Let workers finish their work after the run is over."""
         self._over = True
         for _ in range(self._draw.choice((0, 0, 300))):
             ready = self.schedule.ready()

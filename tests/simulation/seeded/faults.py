@@ -58,7 +58,7 @@ return names
 
 
 class Rates:
-    """Which faults a seed knows, and how likely each is. Many seeds know few: that finds what all together hide."""
+    """The faults of a seed and their probabilities. Many seeds have few: all faults together hide bugs."""
 
     def __init__(self, draw: Random, focus: Sequence[str] = ()) -> None:
         calm = draw.random() < 0.05
@@ -80,14 +80,14 @@ class Rates:
         self._names, self._weights = list(self.between), list(self.between.values())
 
     def between_steps(self, draw: Random) -> str | None:
-        """What happens now, if anything."""
+        """Return the fault that happens now, if any."""
         if draw.random() >= self.each_step:
             return None
         return draw.choices(self._names, self._weights)[0]
 
     @staticmethod
     def one_of(rates: dict[str, float], draw: Random) -> str | None:
-        """Which of these faults happens to one call or request, if any."""
+        """Return the fault that happens to one call or request, if any."""
         for name, rate in rates.items():
             if draw.random() < rate:
                 return name
@@ -95,17 +95,17 @@ class Rates:
 
 
 class JobStates:
-    """Which states the jobs of the run are in."""
+    """The states of the run's jobs."""
 
     def __init__(self, client: Redis) -> None:
         self._script = client.register_script(_STATES)
 
     def now(self) -> list[str]:
-        """The states that some open job is in."""
+        """Return the states of the open jobs."""
         found: Any = self._script(keys=[incarnation_key(RUN)], args=[run_base(RUN)])
         return sorted(f"job {name.decode()}" for name in found)
 
 
 def empty_pairs(coverage: Coverage) -> list[str]:
-    """The pairs of a state and a fault that were never seen together."""
+    """Return the pairs of a state and a fault that never occurred together."""
     return [f"{fault} while {state}" for state, fault in PAIRS if not coverage[state, fault]]

@@ -26,14 +26,14 @@ from workers.llm.failures import Failure, FailureKind
 
 
 class Outcome(NamedTuple):
-    """What the seed makes of one request."""
+    """The answer or fault that the seed chooses for one request."""
 
     failure: FailureKind | None = None
     usage: Cost | None = None  # None: what the prompt's length says
 
 
 class Fate(Protocol):
-    """Who decides about requests; it may let time pass."""
+    """The judge of requests; it may let time pass."""
 
     def asked(self, key: int) -> Outcome:
         """A request is being answered; `key` is a number of its prompt."""

@@ -42,7 +42,7 @@ Mutation = Callable[[], AbstractContextManager[Any]]
 
 @contextmanager
 def in_script(name: str, *changes: tuple[str, str]) -> Iterator[None]:
-    """A script in which texts are replaced, preludes included."""
+    """Return a script with texts replaced, preludes included."""
     original = scheduler.ledger.scripts.source
 
     def changed(script: str) -> str:
@@ -261,7 +261,7 @@ def seals_that_only_grow() -> AbstractContextManager[Any]:
 
 
 def script(name: str, *changes: tuple[str, str]) -> Mutation:
-    """A mutation of a script."""
+    """Return a mutation of a script."""
     return functools.partial(in_script, name, *changes)
 
 

@@ -18,7 +18,7 @@ _trials: Trials | None = None  # of this process
 
 
 class Tried(NamedTuple):
-    """What became of one seed."""
+    """The result of one seed."""
 
     seed: int
     trial: Trial | None  # None: it is broken, or too little happened to show anything

@@ -62,7 +62,7 @@ class HostProcess(Process):
             self.alive = False
 
     def _is_over(self, epoch: int) -> bool:
-        """Whether the run that this host has finished is so.
+        """Return whether the run that this host has finished is so.
 
         The end may be forgotten as soon as it was confirmed, or another host may have taken the run: then one goes on.
         """

@@ -36,7 +36,7 @@ class Scene:
 
     @property
     def promises_equality(self) -> bool:
-        """Whether the digest follows from inputs and results alone."""
+        """Return whether the digest depends on inputs and results alone."""
         return self.settings.apply == "due"
 
 

@@ -85,7 +85,7 @@ class Server:
         self._knows_scripts = False
 
     def persist(self) -> None:
-        """What there is now survives a restart."""
+        """Save the present data, so that it survives a restart."""
         self._persisted()
 
     def restart(self) -> None:

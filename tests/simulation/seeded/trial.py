@@ -34,7 +34,7 @@ class TooLittle(AssertionError):
 
 
 class Trial(NamedTuple):
-    """What a seed came to."""
+    """The result of a seed."""
 
     seed: int
     digest: str

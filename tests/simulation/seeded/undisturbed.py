@@ -25,7 +25,7 @@ FORCED: frozenset[Reason] = frozenset({"dead", "failed", "late"})
 
 
 class Forced(NamedTuple):
-    """How a job is made to end, and what its attempt cost."""
+    """The forced end of a job, and the cost of its attempt."""
 
     reason: Reason
     usage: Cost
@@ -67,12 +67,12 @@ Times = tuple[tuple[int, Timed], ...]
 
 
 def times_of(lines: Iterable[ReadLine]) -> Times:
-    """What a run has learned of its model's latencies, with the ticks that did: inputs, as the answers are."""
+    """Return the latencies that a run has learned, with their ticks: inputs, like the answers."""
     return tuple((line.core.tick, fact) for line in lines for fact in line.notes.timed)
 
 
 def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = ()) -> str:
-    """The digest of that run. `client` is of an empty database."""
+    """Return the digest of that run. `client` is of an empty database."""
     world = World(scene)
     settings = scene.settings.model_copy(update={"wait": 0.0, "lease": 1e9})
     loop = TickLoop(

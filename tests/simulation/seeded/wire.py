@@ -96,7 +96,7 @@ class SimulatedConnection(UnixDomainSocketConnection):
 
     @classmethod
     def verb_of(cls, packed: list[bytes]) -> str:
-        """Which of the ledger's verbs a call is; "read" for anything else."""
+        """Return the ledger's verb of a call; "read" for anything else."""
         head = packed[0][:40]
         at = head.find(_SHA)
         if at < 0:
@@ -110,7 +110,7 @@ class Packer:
 
     @staticmethod
     def pack(name: str, *args: Any) -> list[bytes]:
-        """What is sent."""
+        """Return the bytes that are sent."""
         return [pack_command((*name.split(), *args))]
 
 
@@ -127,7 +127,7 @@ class PlainPool(ConnectionPool):
 
 
 def client_of(kind: type[UnixDomainSocketConnection], socket: Path, db: int = 0) -> Redis:
-    """A client of the server on that socket, through connections of that kind."""
+    """Return a client of the server on that socket, with connections of that class."""
     return Redis(
         connection_pool=PlainPool(
             connection_class=kind, path=str(socket), db=db, socket_timeout=SOCKET_TIMEOUT,

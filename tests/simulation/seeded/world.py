@@ -42,17 +42,17 @@ class World:
         self._plans: list[tuple[str, str]] = []  # owner and plan item
 
     def owners(self) -> dict[str, Profile]:
-        """Who is there at the start."""
+        """Return the owners at the start."""
         named = {owner: Profile(name=owner.partition(":")[2].title(), home="inn", work="mill") for owner in AGENTS}
         return named | {"world": Profile(name="World"), "location:inn": Profile(name="The Inn")}
 
     @staticmethod
     def brief(owner: str) -> Mapping[str, Any]:
-        """What is said of an owner when a job is made for it."""
+        """Return the brief of an owner for whom a job is created."""
         return {"location": "inn", "free": True, "status": {"energy": 50}}
 
     def live(self, loop: TickLoop, tick: Tick) -> None:
-        """The world's turn."""
+        """Play the world's turn."""
         for change in tick.applied:
             self._take_in(change)
         draw = Random(self._mood * 1009 + tick.number)
