@@ -105,7 +105,7 @@ def live(server: str, url: str, calls: int, folder: Path) -> LocalRun:
         client = loop.ledger.client
         jobs: Counter[tuple[str, str]] = Counter(
             (note.key.kind, note.source)
-            for line in read_journal(client, loop.ledger.prefix, 1, loop.tick)
+            for line in read_journal(loop.ledger.store, 1, loop.tick)
             for note in line.notes.ended
         )
         wrong = audit(client, "town")

@@ -28,6 +28,7 @@ from scheduler.inspection.replay import replay
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import JournalError
 from scheduler.latency.due_ticks import TOO_SLOW
+from scheduler.ledger.run_store import RunStore
 from simulation.town.town import Town
 from workers.processes.embedded import EmbeddedServer
 
@@ -168,15 +169,15 @@ def live(pace: PacedCase) -> PacedRun:
 def _see_refusals(lived: PacedRun, client: Redis, loop: TickLoop, outcome: FinishedTick) -> None:
     refused = [one for one in outcome.core.decided if one.refused.startswith("run:")]
     if refused:
-        held: Any = client.hmget(loop.ledger.prefix + "window:run:0", "run|tokens|reserved", "run|tokens|spent")
+        held: Any = client.hmget(loop.ledger.store.window_key("run:0"), "run|tokens|reserved", "run|tokens|spent")
         if sum(int(one or 0) for one in held) < NEARLY_ALL * lived.pace.limit_tokens:
             lived.refused += len(refused)
 
 
 def _measure(lived: PacedRun, client: Redis, loop: TickLoop) -> None:
-    prefix = loop.ledger.prefix
+    store = loop.ledger.store
     asked: set[Any] = set()
-    for line in read_journal(client, prefix, 1, loop.tick):
+    for line in read_journal(store, 1, loop.tick):
         for decided in line.core.decided:
             if decided.refused == TOO_SLOW:
                 lived.too_slow += 1
@@ -196,16 +197,16 @@ def _measure(lived: PacedRun, client: Redis, loop: TickLoop) -> None:
                 lived.failed += ended.reason == "failed"
         for ended, note in zip(line.core.late, line.notes.late, strict=True):
             lived.repaired += note.spent.tokens if ended.end == "applied" else 0
-    spent: Any = client.hget(prefix + "window:run:0", "run|tokens|spent")
-    lived.spent = int(spent or 0) - _staged(client, prefix)
+    spent: Any = client.hget(store.window_key("run:0"), "run|tokens|spent")
+    lived.spent = int(spent or 0) - _staged(store)
 
 
-def _staged(client: Redis, prefix: str) -> int:
+def _staged(store: RunStore) -> int:
     """Tokens of answers that are there and not due yet."""
     found = 0
-    keys: Any = client.smembers(prefix + "staged")
+    keys = store.members("staged")
     for key in keys:
-        last: Any = client.hget(prefix + "job:" + key.decode(), "last")
+        last: Any = store.client.hget(store.job_key(key.decode()), "last")
         found += int((last or b"[0,0,0]").strip(b"[]").split(b",")[1])
     return found
 

@@ -35,7 +35,8 @@ from scheduler.inspection.replay import Replayed, replay
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.exported import all_lines, exported_journal
 from scheduler.journal.lines import JournalError
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.errors import RunMissing
+from scheduler.ledger.run_store import RunStore
 from workers.processes.embedded import EmbeddedServer
 
 RUN = "soak"
@@ -169,11 +170,10 @@ def _strike_until_over(
 
 
 def _tick(state: Redis) -> int:
-    incarnation: Any = state.get(f"cogitate:{{{RUN}}}:incarnation")
-    if incarnation is None:
+    try:
+        return RunStore.open(state, RUN).tick()
+    except RunMissing:
         return 0
-    tick: Any = state.hget(f"cogitate:{{{RUN}}}:{incarnation.decode()}:state", "tick")
-    return int(tick or 0)
 
 
 def _observed(state: Redis, folder: Path) -> Counter[int]:
@@ -212,7 +212,7 @@ def _wrong(host: subprocess.Popen[bytes], state: Redis, folder: Path) -> list[st
     except JournalError as error:
         found.append(f"replay: {error}")
     summary = summarise_run(state, RUN)
-    lines: Any = state.llen(prefix_of(state, RUN) + "journal")
+    lines = RunStore.open(state, RUN).length("journal")
     size = sum(file.stat().st_size for file in exported.folder.iterdir()) if exported.folder.is_dir() else 0
     print(f"journal: {lines} lines kept, {summary.trimmed} exported in {size / 2**20:.0f} MiB")
     return found

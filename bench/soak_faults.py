@@ -16,7 +16,7 @@ from redis import Redis
 
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.settings import Settings
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Job
 from workers.processes.supervisor import QUICK_DEATH
 from workers.publish import Publisher
@@ -124,11 +124,11 @@ class Faults:
 
     def _double_messages(self) -> bool:
         """The message of every open job comes twice more, whether it waits, is being run or has its result."""
-        prefix = prefix_of(self._state, self._run)
-        keys: Any = self._state.smembers(prefix + "jobs")
+        store = RunStore.open(self._state, self._run)
+        keys = store.members("jobs")
         with self._state.pipeline(transaction=False) as pipe:
             for key in sorted(keys):
-                pipe.hmget(f"{prefix}job:{key.decode()}", "job", "state")
+                pipe.hmget(store.job_key(key.decode()), "job", "state")
             found = pipe.execute()
         jobs = [_JOB.decode(job) for job, state in found if job is not None and state != b"held"]
         return self._publisher.publish(jobs + jobs) > 0

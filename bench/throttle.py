@@ -107,7 +107,7 @@ def _live(folder: Path, evidence: dict[str, set[str]], cadence: float, url: str 
 def _measured(label: str, loop: TickLoop, evidence: dict[str, set[str]]) -> ThrottledDay:
     calls = tokens = reflections = 0
     looked_at: dict[str, set[str]] = {name: set() for name in evidence}
-    for line in read_journal(loop.ledger.client, loop.ledger.prefix, 1, loop.tick):
+    for line in read_journal(loop.ledger.store, 1, loop.tick):
         for note in line.notes.ended:
             if note.key.kind == KIND:
                 calls += note.usage.calls if note.source == "llm" else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Literal, NamedTuple, Self, get_args
 
 import msgspec
 from redis import Redis
@@ -17,10 +17,9 @@ from scheduler.journal.exported import remove_exported
 from scheduler.latency.latencies import LatencyPrior
 from scheduler.latency.prior import prior_of
 from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.keys import incarnation_key
 from scheduler.ledger.ledger import HostLedger, Value
 from scheduler.ledger.presence import check_unheld
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore, run_exists
 from scheduler.tick.arguments import check_flag
 from scheduler.tick.loop import let_go
 
@@ -89,10 +88,10 @@ def open_run(
         RunExists, RunMissing, NewerSchema: from the ledger.
         RunHeld: when a host is at work on the run and `take_over` is not given.
     """
-    there = exist != "refuse" and bool(client.exists(incarnation_key(run)))
+    there = exist != "refuse" and run_exists(client, run)
     if resume or there:
         if not take_over:
-            check_unheld(client, run, prefix_of(client, run), "take it over (take_over=True)")
+            check_unheld(RunStore.open(client, run), run, "take it over (take_over=True)")
         if exist != "replace":
             return Opened(HostLedger.resume(client, run), True)
         delete_run(client, run, force=True)
@@ -114,5 +113,5 @@ def description_of(client: Redis, run: str) -> dict[str, str]:
     Raises:
         RunMissing: when there is no such run.
     """
-    kept: Any = client.hget(prefix_of(client, run) + "state", "describe")
+    kept = RunStore.open(client, run).field("state", "describe")
     return dict(json.loads(kept or "{}"))

@@ -151,7 +151,7 @@ class TickLoop:
                 presence.start()
                 self._resources.callback(presence.stop)
             if resumed:
-                kept: Any = client.hget(ledger.prefix + "state", "settings")
+                kept = ledger.store.field("state", "settings")
                 if kept is None:
                     raise RunRolledBack(
                         f"run {run!r}: the ledger has forgotten it since this host took it; start it anew"

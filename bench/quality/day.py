@@ -73,7 +73,7 @@ def _live(agent: str, settings: dict[str, Any]) -> Iterator[Thought]:
         ) as loop,
     ):  # fmt: skip
         drive(loop, town)
-        for line in read_journal(loop.ledger.client, loop.ledger.prefix, 1, loop.tick):
+        for line in read_journal(loop.ledger.store, 1, loop.tick):
             notes = {note.key: note for note in line.notes.ended}
             for ended in line.core.ended:
                 if ended.key.owner != agent or ended.key.kind not in SECTIONS:

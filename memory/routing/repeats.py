@@ -105,8 +105,3 @@ def count_repeat(stream: Stream, number: int, minute: int, importance: int) -> N
     marks = stream.marks.get(number, Marks())
     stream.mark(number, msgspec.structs.replace(marks, repeats=marks.repeats + 1, last_repeat=minute))
     stream.set_counter(REPEATED, stream.head.counters.get(REPEATED, 0) + importance)
-
-
-def find_repeat(stream: Stream, entry: Entry) -> int | None:
-    """Return `RepeatIndex(stream).find(entry)`; for many entries keep an index instead."""
-    return RepeatIndex(stream).find(entry)

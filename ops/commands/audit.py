@@ -63,7 +63,7 @@ def tick_auditor(loop: TickLoop) -> Callable[[Tick], None]:
     """
 
     def read(ledger: HostLedger) -> list[str] | None:
-        look = partial(audit_budget, ledger.client, ledger.prefix)
+        look = partial(audit_budget, ledger.store)
         return look() if ledger.outage is None else ledger.outage.read(look)
 
     def check(tick: Tick) -> None:

@@ -22,7 +22,7 @@ from scheduler.config.limits import MAX_LIMIT, LimitError, parse_limit_name
 from scheduler.config.settings import ConfigurationError, check_owners
 from scheduler.inspection.summary import limits_of
 from scheduler.intake.checks import InputError
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 
 EXAMPLE = """
 Example: cogitate budget town-1 set day.tokens 200000
@@ -65,11 +65,11 @@ def budget(
     except (LimitError, InputError) as error:
         raise ConfigurationError(str(error)) from error
     with open_state(read_settings(data_dir=data_dir)) as client:
-        prefix = prefix_of(client, run)
-        if limited.owner and not client.hexists(prefix + "owners", limited.owner):
+        store = RunStore.open(client, run)
+        if limited.owner and not client.hexists(store.key("owners"), limited.owner):
             warning = f"{limited.owner} is not in run {run}: the limit holds once it joins"
             Terminal(stderr=True).print(warning, highlight=False)
-        pools = pools_of(client, prefix)
+        pools = pools_of(store)
     new = "lifted" if value is None else format_limit(value, pools.of(limited.unit, value))
     named = f"limit {control.name} {new}"
     return request_controls(run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait)
@@ -77,10 +77,10 @@ def budget(
 
 def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> int:
     with open_state(read_settings(data_dir=data_dir)) as client:
-        prefix = prefix_of(client, run)
-        limits = limits_of(client, prefix)
-        in_force = limits_in_force(limits.now, pools_of(client, prefix))
-        lines = [line for line in budget_lines(client, prefix, limits.now) if line.limit is not None]
+        store = RunStore.open(client, run)
+        limits = limits_of(store)
+        in_force = limits_in_force(limits.now, pools_of(store))
+        lines = [line for line in budget_lines(store, limits.now) if line.limit is not None]
     console = Terminal(stderr=as_json)
     for line_of_limit in limit_lines(in_force):
         console.print(line_of_limit, highlight=False)

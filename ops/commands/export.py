@@ -22,7 +22,7 @@ from ops.formatting.unreadable_entries import print_left_out
 from ops.open_state import open_state
 from scheduler.inspection.job_history import JobHistory
 from scheduler.journal.exported import all_lines
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import load_streams
 
 EXAMPLE = "Example: cogitate export town-1 --what memories --out memories.jsonl"
@@ -75,10 +75,10 @@ def _to_stdout(lines: Iterator[bytes]) -> int:
 
 def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
     """Yield every owner's stream, also those of owners that have left."""
-    prefix = prefix_of(client, run)
-    names: Any = {*client.hkeys(prefix + "owners"), *client.hkeys(prefix + "retired")}
+    store = RunStore.open(client, run)
+    names: Any = {*store.fields("owners"), *store.fields("retired")}
     for owner in sorted(name.decode() for name in names):
-        stream = load_streams(client, prefix, [owner])[owner]
+        stream = load_streams(store, [owner])[owner]
         found = list(unreadable([stream]))
         print_left_out(found)
         leave_out(stream, (one.number for one in found), stream.head.last_number)

@@ -22,7 +22,7 @@ from scheduler.budget.budget_lines import pools_of
 from scheduler.inspection.job_history import JobHistory, JobRecord, LateAnswer
 from scheduler.inspection.summary import limits_of
 from scheduler.intake.checks import InputError
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, split_job_id
 from workers.jobs.capture import Captured, captured_of
 
@@ -55,9 +55,9 @@ def job(
     settings = read_settings(data_dir=data_dir)
     with open_state(settings) as client:
         found = JobHistory(client, run).find(key)
-        prefix = prefix_of(client, run)
-        refusal = format_refusal(found.refused, limits_of(client, prefix).limit_of, pools_of(client, prefix).of)
-        texts = captured_of(client, settings, prefix, key) if prompt else []
+        store = RunStore.open(client, run)
+        refusal = format_refusal(found.refused, limits_of(store).limit_of, pools_of(store).of)
+        texts = captured_of(store, settings, key) if prompt else []
     console = Terminal(stderr=as_json)
     for name, text in _life(found, refusal):
         console.print(f"{name:<10} {text}", highlight=False, soft_wrap=True)

@@ -16,7 +16,7 @@ from ops.world_choice import WorldChoice, default_days
 from scheduler.config.settings import Settings
 from scheduler.ledger.errors import RunExists, RunMissing
 from scheduler.ledger.presence import check_unheld
-from scheduler.ledger.run_names import prefix_of, run_names
+from scheduler.ledger.run_store import RunStore, run_names
 from simulation.world import World
 from tasks.registry import kinds
 
@@ -77,7 +77,7 @@ def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, t
     if name not in names:
         raise RunMissing(f"there is no run {name!r} to resume; there are: {', '.join(names) or 'none'}")
     if not take_over:
-        check_unheld(client, name, prefix_of(client, name), "take it over (--take-over)")
+        check_unheld(RunStore.open(client, name), name, "take it over (--take-over)")
     kept = description_of(client, name)
     world = WorldChoice.of_description(name, kept).open()
     ticks = ticks or (days * world.ticks_per_day if days else int(kept["ticks"]))

@@ -20,7 +20,7 @@ from scheduler.inspection.summary import RunSummary, summarise_run
 from scheduler.inspection.vitals import UNREADABLE
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.errors import LedgerError
-from scheduler.ledger.run_names import run_names
+from scheduler.ledger.run_store import run_names
 
 EXAMPLE = "Example: cogitate runs --data-dir .cogitate"
 

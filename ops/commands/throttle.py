@@ -17,7 +17,7 @@ from ops.open_state import open_state
 from scheduler.config.controls import FULL, SetCadence
 from scheduler.config.settings import ConfigurationError
 from scheduler.inspection.steering_vitals import steering_of
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.steering.throttle import KIND
 
 EXAMPLE = """
@@ -62,7 +62,7 @@ def throttle(
         )
     if factor is None and not pin and not auto:
         with open_state(read_settings(data_dir=data_dir)) as client:
-            found = steering_of(client, prefix_of(client, run))
+            found = steering_of(RunStore.open(client, run))
         Terminal(stderr=as_json).print(format_cadence(found), highlight=False, soft_wrap=True)
         if as_json:
             print(json.dumps({"run": run, **msgspec.to_builtins(found)}), flush=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 from redis import Redis
@@ -18,10 +17,10 @@ from memory.clock import DAY
 from scheduler.config.endpoints import Model
 from scheduler.config.kept_settings import kept_settings
 from scheduler.config.settings import Settings
-from scheduler.journal.lines import unpack_line
+from scheduler.journal.outlines import read_outline
 from scheduler.ledger.errors import LedgerError
-from scheduler.ledger.run_names import prefix_of, run_names
-from tasks.job import Cost, JobKey
+from scheduler.ledger.run_store import RunStore, run_names
+from tasks.job import Cost
 
 MOST_RUNS = 3  # runs that are sampled
 DAYS = 2  # of each run
@@ -143,38 +142,15 @@ class _Sample(msgspec.Struct):
         return tokens / calls, min(1.0, max(0.0, paid / (dearer * tokens))) if dearer else 0.1
 
 
-class _Note(msgspec.Struct):
-    key: JobKey
-    source: str = ""
-    usage: Cost = Cost()
-
-
-class _Core(msgspec.Struct):
-    minute: int
-    decided: tuple[_Note, ...] = ()
-
-
-class _Notes(msgspec.Struct):
-    ended: tuple[_Note, ...] = ()
-
-
-class _Line(msgspec.Struct):
-    core: _Core
-    notes: _Notes
-
-
-_LINE = msgspec.json.Decoder(_Line)  # does not decode entries and effects
-
-
 def _similar_runs(client: Redis, settings: Settings) -> list[str]:
     """Return the runs with untrimmed journals and the same settings of thinking, the last name first."""
     found = []
     for run in reversed(run_names(client)):
         try:
-            state: Any = client.hmget(prefix_of(client, run) + "state", ["settings", "trimmed"])
-            if state[0] is None or int(state[1] or 0):
+            kept_by_run, trimmed = RunStore.open(client, run).state("settings", "trimmed")
+            if kept_by_run is None or int(trimmed or 0):
                 continue
-            kept = kept_settings(state[0])
+            kept = kept_settings(kept_by_run)
         except (LedgerError, ResponseError, ValueError, TypeError, AttributeError):
             continue  # deleted meanwhile, of a newer version, or changed by hand
         same = (kept.llm, kept.act_interval * kept.minutes_per_tick, kept.model if kept.llm == "openai" else "")
@@ -189,19 +165,18 @@ def _similar_runs(client: Redis, settings: Settings) -> list[str]:
 
 def _sample(client: Redis, run: str) -> _Sample | None:
     """Return the first days of a run; None without a full day. The lines are not verified here."""
-    prefix = prefix_of(client, run)
-    owners: Any = client.hkeys(prefix + "owners")
-    kept: Any = client.hget(prefix + "state", "settings")
-    settings = kept_settings(kept)
+    store = RunStore.open(client, run)
+    owners = store.fields("owners")
+    settings = kept_settings(store.field("state", "settings") or b"")
     agents = sum(owner.startswith(b"agent:") for owner in owners)
-    lines: Any = client.lrange(prefix + "journal", 0, DAYS * DAY // settings.minutes_per_tick - 1)
+    lines = store.items("journal", 0, DAYS * DAY // settings.minutes_per_tick - 1)
     full_days = min(DAYS, len(lines) * settings.minutes_per_tick // DAY)
     if not full_days or not agents:
         return None
     days: list[dict[str, _Used]] = [{} for _ in range(full_days)]
     for number, stored in enumerate(lines[: full_days * DAY // settings.minutes_per_tick]):
         try:
-            line = _LINE.decode(unpack_line(stored)[1])
+            line = read_outline(stored)
         except ValueError:
             return None  # changed by hand: `cogitate audit` says where
         day = days[min(full_days - 1, number * settings.minutes_per_tick // DAY)]

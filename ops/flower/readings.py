@@ -23,7 +23,7 @@ from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.inspection.summary import limits_of
 from scheduler.inspection.vitals import RunHead, Window, budget_vitals, cadence_vitals, run_heads
 from scheduler.ledger.connect import connect
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 
 MOST_OWNERS = 20
 
@@ -61,10 +61,10 @@ class Readings:
             own = sorted(filter(_of_owner, vitals.windows), key=_share, reverse=True)
             own = [window for window in own if window.forecast is not None]
             found: dict[str, Any] = msgspec.to_builtins(vitals)
-            prefix = prefix_of(self._state, chosen)
+            store = RunStore.open(self._state, chosen)
             found["limits"] = {
                 one.name: format_limit(one.limit, one.for_retries, _figure(parse_limit_name(one.name).unit))
-                for one in limits_in_force(limits_of(self._state, prefix).now, pools_of(self._state, prefix))
+                for one in limits_in_force(limits_of(store).now, pools_of(store))
             }
             found["denied"] = denied_requests(vitals.recent.refused)
             found["windows"] = [_flat(window) for window in rest]

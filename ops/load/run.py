@@ -119,7 +119,7 @@ class LoadTest:
         self._queue = None
         if tick.number % every == 0:
             ledger = self._loop.ledger
-            opened = open_kinds(ledger.client, ledger.prefix, RUN, tick.number)
+            opened = open_kinds(ledger.store, RUN, tick.number)
             self._queue = max((one.age for one in opened.values()), default=0)
         seconds = 1 / (self.profile.tick_rate * phase.speed)
         self._due += seconds

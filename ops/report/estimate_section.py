@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from redis import Redis
 
@@ -14,7 +12,7 @@ from ops.estimate.estimates import KindDay, RunEstimate, estimate
 from ops.report.page import Cell, ReportTable, Section
 from ops.report.run_figures import RunFigures
 from scheduler.config.kept_settings import kept_settings
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost
 from tasks.registry import kinds
 
@@ -45,8 +43,8 @@ def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool
     kept = description_of(client, run).get(KEPT)
     if kept is not None:
         return _with_jobs(msgspec.json.decode(kept, type=RunEstimate)), True
-    raw: Any = client.hget(prefix_of(client, run) + "state", "settings")
-    return estimate(kept_settings(raw), kinds(), DEFAULTS, agents=max(1, agents), days=1), False
+    raw = RunStore.open(client, run).field("state", "settings")
+    return estimate(kept_settings(raw or b""), kinds(), DEFAULTS, agents=max(1, agents), days=1), False
 
 
 def _with_jobs(found: RunEstimate) -> RunEstimate:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from redis import Redis
@@ -22,7 +22,7 @@ from scheduler.journal.checkpoint import load_checkpoint, load_checkpoint_stream
 from scheduler.journal.exported import all_lines
 from scheduler.journal.lines import EndNote, ReadLine
 from scheduler.journal.spending import Spent, spending
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, added
 
 STEPS = 48  # time steps in a chart, at most
@@ -172,26 +172,25 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
         RunMissing: when there is no such run.
         JournalError: when its journal was changed.
     """
-    prefix = prefix_of(client, run)
-    kept: Any = client.hmget(prefix + "state", ["tick", "settings"])
-    tick, settings = int(kept[0]), kept_settings(kept[1])
+    store = RunStore.open(client, run)
+    tick, settings = store.tick(), kept_settings(store.field("state", "settings") or b"")
     minutes = tick * settings.minutes_per_tick
     width = next((w for w in _WIDTHS if minutes <= w * STEPS), DAY * -(-minutes // (DAY * STEPS)))
     figures = RunFigures(width=width, minutes_per_tick=settings.minutes_per_tick)
     for line in all_lines(client, data_dir, run):
         if not figures.first and line.core.tick > 1:
-            _begin(client, prefix, line.core.tick - 1, figures)
+            _begin(store, line.core.tick - 1, figures)
         figures.add(line)
-    for spent in spending(unjournalled(client, prefix), SCHEMA):
+    for spent in spending(unjournalled(store), SCHEMA):
         figures.charge(spent)
     return figures
 
 
-def _begin(client: Redis, prefix: str, tick: int, figures: RunFigures) -> None:
+def _begin(store: RunStore, tick: int, figures: RunFigures) -> None:
     """Count the entries at the tick before the first line that is left."""
-    base = load_checkpoint(client, prefix, tick)
+    base = load_checkpoint(store, tick)
     if base is not None:
-        for stream in load_checkpoint_streams(client, prefix, base).values():
+        for stream in load_checkpoint_streams(store, base).values():
             live = sum(stream.is_live(number) for number in stream.entries)
             figures.entries += live
             figures.archive += len(stream.entries) - live

@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
-from redis import Redis
 
 from scheduler.budget.budget import least_pool, retry_pool
 from scheduler.config.kept_settings import kept_settings
 from scheduler.config.limits import LIMIT_UNITS, LimitTable, LimitUnit
+from scheduler.ledger.run_store import RunStore
 
 Accounts = dict[tuple[str, str, str], dict[str, int]]  # window, scope, unit -> reserved, spent, overrun, pool
 
@@ -70,9 +70,9 @@ class Limits(Protocol):
         """Return the limit of a cell of the accounts; None without one."""
 
 
-def pools_of(client: Redis, prefix: str) -> Pools:
+def pools_of(store: RunStore) -> Pools:
     """Return the parts of its limits that a run keeps for retries."""
-    state: Any = client.hmget(prefix + "state", "settings", "created")
+    state = store.state("settings", "created")
     return Pools(_kept_share(state[0]), least_pool(state[1]))
 
 
@@ -88,18 +88,18 @@ def limits_in_force(table: LimitTable, pools: Pools) -> list[LimitInForce]:
     ]
 
 
-def budget_lines(client: Redis, prefix: str, limits: Limits) -> list[BudgetLine]:
+def budget_lines(store: RunStore, limits: Limits) -> list[BudgetLine]:
     """Return the accounts of every kept window, and how many jobs admission has given out of it.
 
     `held` are the reservations of jobs whose results wait for their due ticks, or that ended before their usage was
     known, until a boundary learns it; and the cost of calls that an identical one has saved.
     """
-    listed: Any = client.smembers(prefix + "windows")
-    kept: Any = client.hgetall(prefix + "view")
+    listed = store.members("windows")
+    kept = store.mapping("view")
     windows = sorted(raw.decode() for raw in listed)
-    accounts = accounts_of({window: client.hgetall(f"{prefix}window:{window}") for window in windows})
+    accounts = accounts_of({window: store.client.hgetall(store.window_key(window)) for window in windows})
     view = {field.decode(): int(value) for field, value in kept.items()}
-    return lines_of(accounts | jobs_of(view), limits, pools_of(client, prefix), view)
+    return lines_of(accounts | jobs_of(view), limits, pools_of(store), view)
 
 
 def jobs_of(view: Mapping[str, int]) -> Accounts:

@@ -18,10 +18,8 @@ Keys under the run's prefix:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
-from redis import Redis
 
 from scheduler.budget.budget import BudgetView, Cell
 from scheduler.engine.boundary import Closing
@@ -31,6 +29,7 @@ from scheduler.journal.lines import Correction
 from scheduler.journal.run_totals import MOST, WITHOUT_RESULT, oldest
 from scheduler.ledger.answers import Learned
 from scheduler.ledger.ledger import Value, Write
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import chunked
 from tasks.job import Cost, JobKey
 
@@ -109,9 +108,9 @@ class Corrections:
         writes = [*chunked("HDEL", "charged", gone), *chunked("HDEL", "unsettled", gone)]
         return [*writes, *chunked("HDEL", "corrections", taken)]
 
-    def load(self, client: Redis, prefix: str) -> None:
+    def load(self, store: RunStore) -> None:
         """Read back the jobs that count in full."""
-        kept: Any = client.hgetall(prefix + "charged")
+        kept = store.mapping("charged")
         self._jobs.records = {
             JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Charged) for key, raw in sorted(kept.items())
         }

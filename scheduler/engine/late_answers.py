@@ -15,10 +15,9 @@ Keys under the run's prefix:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
-from redis import Redis
 
 from memory.clock import DAY
 from memory.effects import Append, Effect, MarkAccessed, Tell
@@ -29,6 +28,7 @@ from scheduler.engine.ended_jobs import EndedJobs
 from scheduler.ledger.answers import LateAnswer
 from scheduler.ledger.claims import Reason
 from scheduler.ledger.ledger import Write
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import chunked
 from tasks.job import Job, JobKey
 from tasks.recall import replaced_entry
@@ -143,9 +143,7 @@ class LateAnswers:
         gone = self._jobs.take_gone()
         return [*chunked("HDEL", "awaited", gone), *chunked("HDEL", "offered", gone)]
 
-    def load(
-        self, client: Redis, prefix: str, streams: Mapping[str, Stream], left_out: Collection[tuple[str, int]] = ()
-    ) -> None:
+    def load(self, store: RunStore, streams: Mapping[str, Stream], left_out: Collection[tuple[str, int]] = ()) -> None:
         """Read back the awaited jobs, without those of which an entry was left out.
 
         Args:
@@ -154,7 +152,7 @@ class LateAnswers:
         Raises:
             ValueError: when the entries are not provisional ones of this run.
         """
-        kept: Any = client.hgetall(prefix + "awaited")
+        kept = store.mapping("awaited")
         found = {JobKey.parse(key.decode()): msgspec.json.decode(raw, type=Awaited) for key, raw in kept.items()}
         for key, awaited in sorted(found.items(), key=lambda item: (item[1].minute, item[0])):
             if not {*awaited.made}.isdisjoint(left_out):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
-from redis import Redis
 
 from scheduler.budget.budget import BudgetView, Cell, amounts
 from scheduler.config.versions import SCHEMA
 from scheduler.ledger.ledger import Value, Write
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import chunked
 from tasks.job import Cost, Job, JobKey
 
@@ -70,13 +69,13 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
     return writes
 
 
-def load_open_jobs(client: Redis, prefix: str) -> dict[JobKey, OpenJob]:
+def load_open_jobs(store: RunStore) -> dict[JobKey, OpenJob]:
     """Read all open jobs of a run."""
-    members: Any = client.smembers(prefix + "jobs")
+    members = store.members("jobs")
     keys = sorted(raw.decode() for raw in members)
-    pipeline = client.pipeline(transaction=False)
+    pipeline = store.pipeline()
     for text in keys:
-        pipeline.hmget(f"{prefix}job:{text}", "job", "state", "cells", _USED)
+        pipeline.hmget(store.job_key(text), "job", "state", "cells", _USED)
     found: dict[JobKey, OpenJob] = {}
     for raw, state, cells, answered in pipeline.execute():
         job = _JOB.decode(raw)

@@ -14,10 +14,8 @@ Keys under the run's prefix:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
-from redis import Redis
 
 from memory.effects import Effect, Rate
 from memory.entry import Entry
@@ -25,6 +23,7 @@ from memory.importance import RatedText, Ratings, RatingState
 from memory.stream import Stream
 from scheduler.journal.lines import Rated
 from scheduler.ledger.ledger import Value, Write
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import chunked
 
 
@@ -111,11 +110,11 @@ class Rater:
         self._touched, self._gone = {}, set()
         return writes
 
-    def load(self, client: Redis, prefix: str) -> None:
+    def load(self, store: RunStore) -> None:
         """Read the ratings back."""
-        kept: Any = client.hgetall(prefix + "ratings")
+        kept = store.mapping("ratings")
         texts = sorted(((key.decode(), _KEPT.decode(raw)) for key, raw in kept.items()), key=lambda t: t[1].order)
-        rest: Any = client.hget(prefix + "state", "rating")
+        rest = store.field("state", "rating")
         state = msgspec.json.decode(rest, type=RatingState) if rest else RatingState()
         state.texts = {key: text.text for key, text in texts}
         self._ratings = Ratings(state)

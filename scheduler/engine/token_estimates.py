@@ -15,13 +15,11 @@ The run keeps it in `state`, field "tokens", and a resumed run goes on with it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
-from redis import Redis
 
 from scheduler.ledger.claims import PromptCount
 from scheduler.ledger.ledger import Write
+from scheduler.ledger.run_store import RunStore
 
 UNCORRECTED = 1_000  # thousandths
 LEAST, MOST = 700, 4_000  # thousandths
@@ -70,7 +68,7 @@ class TokenEstimates:
         ordered = {model: dict(sorted(seen.items())) for model, seen in sorted(self._seen.items())}
         return [Write("HSET", "state", ("tokens", msgspec.json.encode(ordered)))]
 
-    def load(self, client: Redis, prefix: str) -> None:
+    def load(self, store: RunStore) -> None:
         """Read the counts back."""
-        kept: Any = client.hget(prefix + "state", "tokens")
+        kept = store.field("state", "tokens")
         self._seen = msgspec.json.decode(kept, type=dict[str, dict[int, int]]) if kept else {}

@@ -43,7 +43,7 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
-    """Every endpoint that was ever called, by name."""
+    """Return every endpoint that was ever called, by name."""
     members: Any = client.smembers(ENDPOINTS)
     names = sorted(raw.decode() for raw in members)
     clock: Any = client.time()

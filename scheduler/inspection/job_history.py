@@ -17,7 +17,7 @@ from scheduler.journal.checkpoint import load_base
 from scheduler.journal.history import PAGE, read_journal
 from scheduler.journal.lines import Correction, Ended, EndNote, JournalError, ReadLine, Retried, reason_of
 from scheduler.journal.run_totals import WITHOUT_RESULT, JobBeginning
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, Job, JobKey, added
 
 #: What can be asked for: the state of an open job, the end of another, or the reason why it got less than it wanted.
@@ -80,11 +80,11 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def spent(self) -> Cost:
-        """What all its attempts have used, as far as it is known."""
+        """The usage of all its attempts, as far as it is known."""
         return added(Cost() if self.saved else self.usage, self.retried)
 
     def matches(self, state: str | None, kind: str | None, owner: str | None) -> bool:
-        """Whether this is what was asked for; None asks for anything."""
+        """Return whether the job matches this query; None matches every job."""
         return (
             (state is None or state in (self.state, self.reason))
             and (kind is None or self.kind == kind)
@@ -105,21 +105,21 @@ class JobHistory:
     def __init__(self, client: Redis, run: str) -> None:
         self._client = client
         self._run = run
-        self._prefix = prefix_of(client, run)
-        base = load_base(client, self._prefix)
+        self._store = RunStore.open(client, run)
+        base = load_base(self._store)
         self.trimmed = base.tick if base is not None else 0  # lines up to this tick are no longer in the ledger
         open_then = base.standing.open if base is not None else {}
         self._openings = {JobKey.parse(text): opening for text, opening in open_then.items()}
         self._late: dict[JobKey, LateAnswer] = {}  # as far as they were read
         self._corrected: dict[JobKey, Correction] = {}  # the same
         self._retried: dict[JobKey, dict[int, Cost]] = {}  # the same, by the tick that learned it after the job's end
-        known = unjournalled(client, self._prefix)
+        known = unjournalled(self._store)
         self._learn_usage(known.corrected, known.retried, tick=self._now() + 1)
 
     def newest(
         self, last: int, *, state: str | None = None, kind: str | None = None, owner: str | None = None
     ) -> list[JobRecord]:
-        """Up to `last` jobs (0: all), newest first: open ones by the tick that asked for them, then ended ones by
+        """Return up to `last` jobs (0: all), newest first: open ones by their enqueue tick, then ended ones by
         the tick of their end.
 
         Raises:
@@ -137,7 +137,7 @@ class JobHistory:
         return (found + ended)[: last or None]
 
     def find(self, key: JobKey) -> JobRecord:
-        """One job.
+        """Return one job.
 
         Raises:
             InputError: when the run never had it.
@@ -150,7 +150,7 @@ class JobHistory:
         if opening is not None:
             first = max(key.tick, self.trimmed + 1)
             last = max(first, min(opening.decided.due, self._now()))
-            for line in read_journal(self._client, self._prefix, first, last):
+            for line in read_journal(self._store, first, last):
                 for _, record in self._ends(line, lambda ended, *_: ended == key):
                     self._read_on(key, record, line.core.minute)
                     return next(found for at, found in self._ends(line, _any) if at == key)
@@ -162,16 +162,16 @@ class JobHistory:
         raise InputError(f"run {self._run!r} has no job {self._id(key)!r}; `cogitate jobs {self._run}` lists them")
 
     def all(self) -> Iterator[JobRecord]:
-        """Every job: ended ones in the order of their ends, then open ones by their keys.
+        """Yield every job: ended ones in the order of their ends, then open ones by their keys.
 
         Raises:
             JournalError: when the journal was changed.
         """
         still = {record.id: record for record in sorted(self._open_records(), key=lambda one: (one.tick, one.id))}
         now = self._now()
-        for line in read_journal(self._client, self._prefix, self.trimmed + 1, now):
+        for line in read_journal(self._store, self.trimmed + 1, now):
             self._learn_late(line)
-        for line in read_journal(self._client, self._prefix, self.trimmed + 1, now):
+        for line in read_journal(self._store, self.trimmed + 1, now):
             self._learn(line)
             for key, record in self._ends(line, _any):
                 still.pop(record.id, None)
@@ -187,13 +187,13 @@ class JobHistory:
         last = self._now()
         while last > self.trimmed:
             first = max(self.trimmed + 1, last - PAGE + 1)
-            for line in reversed(list(read_journal(self._client, self._prefix, first, last))):
+            for line in reversed(list(read_journal(self._store, first, last))):
                 self._learn_late(line)
                 yield from (record for _, record in self._ends(line, wanted))
             last = first - 1
 
     def _ends(self, line: ReadLine, wanted: Wanted) -> Iterator[tuple[JobKey, JobRecord]]:
-        """The jobs that ended with a tick, as far as they are wanted."""
+        """Yield the wanted jobs that ended with a tick."""
         notes = {note.key: note for note in line.notes.ended}
         for ended in line.core.ended:
             if wanted(ended.key, ended.end, ended.reason):
@@ -207,13 +207,13 @@ class JobHistory:
                 )
 
     def _open_records(self, only: list[str] | None = None) -> list[JobRecord]:
-        members: Any = self._client.smembers(self._prefix + "jobs")
+        members = self._store.members("jobs")
         keys = sorted(raw.decode() for raw in members)
         keys = [key for key in keys if only is None or key in only]
         pipeline = self._client.pipeline(transaction=True)
-        pipeline.hgetall(self._prefix + "attempts")
+        pipeline.hgetall(self._store.key("attempts"))
         for text in keys:
-            pipeline.hmget(f"{self._prefix}job:{text}", "job", "state", "claims", "cells", "failure", "empty")
+            pipeline.hmget(self._store.job_key(text), "job", "state", "claims", "cells", "failure", "empty")
         attempts, *rows = pipeline.execute()
         running: dict[str, list[str]] = {}
         for attempt in map(msgspec.json.decode, attempts.values()):
@@ -250,7 +250,7 @@ class JobHistory:
         return opening.decided.model if note.attempts and opening is not None else ""
 
     def _usage(self, ended: Ended, note: EndNote) -> dict[str, Any]:
-        """What its attempts used, as far as it was read."""
+        """The usage of its attempts, as far as it was read."""
         retried = note.retried
         for used in self._retried.get(ended.key, {}).values():
             retried = added(retried, used)
@@ -268,7 +268,7 @@ class JobHistory:
         awaits_answer = record.reason in AWAITED and record.claims > 0
         if record.settled and not awaits_answer and record.claims < 2:
             return
-        for line in read_journal(self._client, self._prefix, record.ended + 1, self._now()):
+        for line in read_journal(self._store, record.ended + 1, self._now()):
             self._learn_late(line)
             told = key in self._corrected and (key in self._late or not awaits_answer) and record.claims < 2
             if told or line.core.minute - minute > LONGEST:
@@ -293,7 +293,7 @@ class JobHistory:
 
     def _opening(self, key: JobKey) -> JobBeginning | None:
         if key not in self._openings and self.trimmed < key.tick <= self._now():
-            for line in read_journal(self._client, self._prefix, key.tick, key.tick):
+            for line in read_journal(self._store, key.tick, key.tick):
                 self._learn(line)
         return self._openings.get(key)
 
@@ -329,7 +329,7 @@ class JobHistory:
         return f"{self._run}/{key.text()}"
 
     def _now(self) -> int:
-        tick: Any = self._client.hget(self._prefix + "state", "tick")
+        tick = self._store.field("state", "tick")
         return int(tick or 0)
 
 

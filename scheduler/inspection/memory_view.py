@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 from redis import Redis
@@ -14,7 +13,7 @@ from memory.stream import Stream
 from memory.unreadable import LeftOut, leave_out, unreadable
 from scheduler.config.facts import Facts
 from scheduler.intake.checks import InputError
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import load_streams
 
 PROFILES: dict[str, RetrievalProfile] = {profile.name: profile for profile in (DEFAULT, DIALOGUE, SPEC)}
@@ -34,20 +33,20 @@ class MemoryView:
     left_out: tuple[LeftOut, ...] = ()  # of its entries: they cannot be read
 
     def entries(self) -> list[Entry]:
-        """All entries that there were, archived ones included, in order of number; deleted ones are gone for good."""
+        """Return all entries, archived ones included, in order of number; deleted ones are gone for good."""
         return [as_known(e, self.tick) for e in self.stream.entries.values() if e.tick <= self.tick]
 
     def live(self) -> list[Entry]:
-        """Those that were live."""
+        """Return the entries that were live."""
         return [e for e in self.entries() if self.archived(e) is None]
 
     def archived(self, entry: Entry) -> Archived | None:
-        """When and into what the entry had been archived by then."""
+        """Return when and into which entry this one had been archived by then."""
         record = self.stream.archived.get(entry.number)
         return record if record is not None and record.tick <= self.tick else None
 
     def marks(self, entry: Entry) -> Marks:
-        """What is counted about the entry until now."""
+        """Return the marks of the entry as of now."""
         return self.stream.marks.get(entry.number, Marks())
 
     def salience(self, profile: str) -> dict[int, Scored]:
@@ -62,7 +61,7 @@ class MemoryView:
         return {one.entry.number: one for one in found}
 
     def search(self, text: str, limit: int, profile: str) -> list[Scored]:
-        """The best live entries for a query, with the breakdown of their scores.
+        """Return the best live entries for a query, with the breakdown of their scores.
 
         Raises:
             InputError: when there is no such profile.
@@ -77,25 +76,26 @@ def _profile(name: str) -> RetrievalProfile:
 
 
 def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) -> MemoryView:
-    """An owner's memory at the end of a tick (None: as it is now).
+    """Return an owner's memory at the end of a tick (None: as it is now).
 
     Raises:
         RunMissing: when there is no such run.
-        InputError: when nobody in it is called so, or the tick is none of its past.
+        InputError: when the run has no such owner, or has not reached the tick.
     """
-    prefix = prefix_of(client, run)
-    present, retired = (_names(client, prefix + key) for key in ("owners", "retired"))
+    store = RunStore.open(client, run)
+    present = {name.decode() for name in store.fields("owners")}
+    retired = {name.decode() for name in store.fields("retired")}
     if owner not in present and owner not in retired:
         near = [name for name in sorted({*present, *retired}) if owner.partition(":")[2].lower() in name.lower()]
         shown = near or sorted({*present, *retired})
         raise InputError(f"run {run!r} has no owner {owner[:80]!r}; there are {', '.join(shown[:10])}" + _more(shown))
-    now: Any = client.hget(prefix + "state", "tick")
-    if tick is not None and not 0 <= tick <= int(now):
-        raise InputError(f"run {run!r} stands at tick {int(now)}: tick {tick} is none of its past")
-    kept: Any = client.hvals(prefix + "facts")
+    now = store.tick()
+    if tick is not None and not 0 <= tick <= now:
+        raise InputError(f"run {run!r} stands at tick {now}: tick {tick} is none of its past")
+    kept = store.values("facts")
     facts = _FACTS.decode(kept[0]) if kept else Facts()  # places and names differ by version, the clock does not
-    at = int(now) if tick is None else tick
-    stream = load_streams(client, prefix, [owner])[owner]
+    at = now if tick is None else tick
+    stream = load_streams(store, [owner])[owner]
     left_out = tuple(unreadable([stream]))
     leave_out(stream, (one.number for one in left_out), at)
     return MemoryView(
@@ -107,11 +107,6 @@ def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) ->
         stream=stream,
         left_out=left_out,
     )
-
-
-def _names(client: Redis, key: str) -> set[str]:
-    found: Any = client.hkeys(key)
-    return {name.decode() for name in found}
 
 
 def _more(names: list[str]) -> str:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
-from redis import Redis
 
 from scheduler.budget.budget import format_empty_pool
 from scheduler.config.limits import LimitTable
 from scheduler.inspection.summary import limit_name
-from scheduler.journal.lines import Correction, EndNote, JournalError, Retried, reason_of, unpack_line
+from scheduler.journal.lines import reason_of
+from scheduler.journal.outlines import LineOutline, read_outline
 from scheduler.journal.spending import spending
-from tasks.job import Cost, JobKey, added
+from scheduler.ledger.run_store import RunStore
+from tasks.job import Cost, added
 
 MOST_OWNERS = 20  # with the most calls
 MOST_FAILURES = 10  # the newest
@@ -62,59 +62,17 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
     failed: tuple[Failed, ...]  # the newest first
 
 
-class _Ended(msgspec.Struct):
-    key: JobKey
-    end: str
-    reason: str = "none"
-
-
-class _Decided(msgspec.Struct):
-    key: JobKey
-    decision: str
-    refused: str = ""
-
-
-class _Core(msgspec.Struct):
-    tick: int
-    minute: int
-    ended: tuple[_Ended, ...] = ()
-    decided: tuple[_Decided, ...] = ()
-
-
-class _Notes(msgspec.Struct):
-    ended: tuple[EndNote, ...] = ()
-    late: tuple[EndNote, ...] = ()
-    corrected: tuple[Correction, ...] = ()
-    retried: tuple[Retried, ...] = ()
-
-
-class _Line(msgspec.Struct):
-    v: int
-    core: _Core
-    notes: _Notes
-
-
-_LINE = msgspec.json.Decoder(_Line)
-
-
-def recent_ticks(client: Redis, prefix: str, run: str, limits: LimitTable, count: int) -> Recent:
-    """The newest `count` ticks of a run, or as many as are in the ledger.
+def recent_ticks(store: RunStore, run: str, limits: LimitTable, count: int) -> Recent:
+    """Return the newest `count` ticks of a run, or as many as the ledger holds.
 
     Raises:
         JournalError: when a line cannot be read.
     """
-    stored: Any = client.lrange(prefix + "journal", -count, -1)
-    return _tally(map(_read, stored), run, limits)
+    stored = store.items("journal", -count, -1)
+    return _tally(map(read_outline, stored), run, limits)
 
 
-def _read(stored: bytes) -> _Line:
-    try:
-        return _LINE.decode(unpack_line(stored)[1])
-    except msgspec.DecodeError as error:
-        raise JournalError(f"the journal was changed, a line of it cannot be read: {error}") from error
-
-
-def _tally(lines: Iterable[_Line], run: str, limits: LimitTable) -> Recent:
+def _tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent:
     """Count lines of the journal, the oldest first."""
     kinds: dict[str, KindTally] = {}
     refused: Counter[str] = Counter()

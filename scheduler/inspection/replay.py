@@ -7,8 +7,7 @@ run would write them, and then each key of the two is compared.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from redis import Redis
 
@@ -17,14 +16,14 @@ from scheduler.journal.checkpoint import check_streams, load_base, load_checkpoi
 from scheduler.journal.exported import ExportedJournal
 from scheduler.journal.history import hashes_before, pass_journal, redo
 from scheduler.journal.lines import JournalError
-from scheduler.ledger.run_names import prefix_of
-from scheduler.ledger.streams import stream_writes
+from scheduler.ledger.run_store import OwnerKey, RunStore
+from scheduler.ledger.streams import write_streams
 
-STREAM_KEYS = ("entries", "archive", "archived", "into", "marks")
+STREAM_KEYS: tuple[OwnerKey, ...] = get_args(OwnerKey)
 
 
 class Replayed(NamedTuple):
-    """What a replay rebuilt."""
+    """The result of a replay."""
 
     ticks: int  # the last one
     digest: str
@@ -47,30 +46,31 @@ def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | Non
     """
     if into.dbsize():
         raise ValueError("a replay needs an empty database")
-    prefix = prefix_of(client, run)
-    state: Any = client.hgetall(prefix + "state")
+    store = RunStore.open(client, run)
+    replayed = RunStore(into, store.prefix)
+    state = store.mapping("state")
     last, trimmed = int(state[b"tick"]), int(state.get(b"trimmed", 0))
-    digest, chain = hashes_before(client, prefix, trimmed + 1, trimmed)
+    digest, chain = hashes_before(store, trimmed + 1, trimmed)
     whole = exported is not None and exported.covers(trimmed)
-    base = None if whole else load_base(client, prefix)
+    base = None if whole else load_base(store)
     streams: dict[str, Stream] = {}
     retired: dict[str, Stream] = {}
     if base is not None:
-        streams = load_checkpoint_streams(client, prefix, base)
+        streams = load_checkpoint_streams(store, base)
         for stream in streams.values():
             stream.note_all()
-        _write(into, prefix, streams.values())
+        write_streams(replayed, streams.values())
     removed = exported.passed(trimmed) if exported is not None and whole else iter(())
-    for passed in itertools.chain(removed, pass_journal(client, prefix, trimmed + 1, last)):
+    for passed in itertools.chain(removed, pass_journal(store, trimmed + 1, last)):
         if passed.line.core.tick == trimmed and passed.chain != chain:
             raise JournalError(f"tick {trimmed}: the exported lines do not lead to those that the ledger has")
         left = redo(passed.line, streams)
         retired.update((stream.owner, stream) for stream in left)
-        _write(into, prefix, [*streams.values(), *left])
+        write_streams(replayed, [*streams.values(), *left])
         if passed.checkpoint is not None:
             check_streams(passed.checkpoint, streams, retired, base)
         digest, chain = (passed.line.digest, passed.chain) if passed.line.core.tick > trimmed else (digest, chain)
-    length: Any = client.llen(prefix + "journal")
+    length = store.length("journal")
     if length != last - trimmed:
         raise JournalError(
             f"tick {last}: the journal has {length} lines, the run stands at tick {last} and was trimmed to {trimmed}"
@@ -80,42 +80,33 @@ def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | Non
             f"tick {last}: the journal ends with digest {digest}, the run with {state[b'digest'].decode()}"
         )
     streams.update(retired)
-    compare(client, into, prefix, sorted(streams))
+    compare(store, replayed, sorted(streams))
     entries = sum(len(stream.entries) for stream in streams.values())
     first = base.tick + 1 if base is not None else 1
     return Replayed(last, digest, chain, len(streams), entries, first)
 
 
-def _write(into: Redis, prefix: str, streams: Iterable[Stream]) -> None:
-    with into.pipeline(transaction=False) as pipeline:
-        for write in stream_writes(streams):
-            pipeline.execute_command(write.command, prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
-        pipeline.execute()
-
-
-def compare(one: Redis, other: Redis, prefix: str, owners: list[str]) -> None:
-    """Make sure that two databases hold the same streams.
+def compare(one: RunStore, other: RunStore, owners: list[str]) -> None:
+    """Check that two databases hold the same streams.
 
     Raises:
         JournalError: naming the first key that differs.
     """
     for owner in owners:
-        for name, here, there in zip(
-            (*STREAM_KEYS, "head"), _stream(one, prefix, owner), _stream(other, prefix, owner), strict=True
-        ):
+        for name, here, there in zip((*STREAM_KEYS, "head"), _stream(one, owner), _stream(other, owner), strict=True):
             if here != there:
                 raise JournalError(f"the stream of {owner!r} is not what the journal says: {name} differ")
 
 
-def _stream(client: Redis, prefix: str, owner: str) -> list[Any]:
-    """All that is kept of a stream: a value for each of `STREAM_KEYS`, then the head."""
-    with client.pipeline(transaction=False) as pipeline:
+def _stream(store: RunStore, owner: str) -> list[Any]:
+    """Return the stored values of a stream: one for each of `STREAM_KEYS`, then the head."""
+    with store.pipeline() as pipeline:
         for name in STREAM_KEYS:
-            key = f"{prefix}{name}:{owner}"
+            key = store.owner_key(name, owner)
             if name == "archived":
                 pipeline.zrange(key, 0, -1, withscores=True)
             else:
                 pipeline.hgetall(key)
-        pipeline.hget(prefix + "heads", owner)
+        pipeline.hget(store.key("heads"), owner)
         values: list[Any] = pipeline.execute()
     return values

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from redis import Redis
 
 from scheduler.budget.budget_lines import Accounts, accounts_of
+from scheduler.ledger.run_store import RunStore
 
 TRIES = 50  # the run would have to advance between two reads as often
 
 
 class AccountsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """What the ledger said at one instant."""
+    """The accounts of a run at one instant."""
 
     tick: int
     digest: str
@@ -39,39 +39,39 @@ class AccountsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     corrections: dict[str, bytes]  # by job: what it came to
 
 
-def take_snapshot(client: Redis, prefix: str) -> AccountsSnapshot:
+def take_snapshot(store: RunStore) -> AccountsSnapshot:
     """Read the accounts in one transaction.
 
     Raises:
         TimeoutError: when the run advances faster than it can be read.
     """
     for _ in range(TRIES):
-        listed, named = _members(client.smembers(prefix + "jobs")), _members(client.smembers(prefix + "windows"))
-        ticks = _due_ticks(client, prefix, listed)
-        pipeline = client.pipeline(transaction=True)
-        pipeline.smembers(prefix + "jobs")
-        pipeline.smembers(prefix + "windows")
-        pipeline.hmget(prefix + "state", ["tick", "digest", "chain", "trimmed", "checkpointing"])
-        pipeline.smembers(prefix + "unclaimed")
-        pipeline.smembers(prefix + "staged")
-        pipeline.hgetall(prefix + "waiting")
-        pipeline.hgetall(prefix + "attempts")
-        pipeline.hgetall(prefix + "lost")
-        pipeline.llen(prefix + "journal")
-        pipeline.hkeys(prefix + "journal_checkpoints")
-        pipeline.hgetall(prefix + "open")
-        pipeline.hgetall(prefix + "view")
-        pipeline.hgetall(prefix + "awaited")
-        pipeline.hgetall(prefix + "offered")
-        pipeline.hgetall(prefix + "charged")
-        pipeline.hgetall(prefix + "unsettled")
-        pipeline.hgetall(prefix + "corrections")
+        listed, named = _members(store.members("jobs")), _members(store.members("windows"))
+        ticks = _due_ticks(store, listed)
+        pipeline = store.pipeline(transaction=True)
+        pipeline.smembers(store.key("jobs"))
+        pipeline.smembers(store.key("windows"))
+        pipeline.hmget(store.key("state"), ["tick", "digest", "chain", "trimmed", "checkpointing"])
+        pipeline.smembers(store.key("unclaimed"))
+        pipeline.smembers(store.key("staged"))
+        pipeline.hgetall(store.key("waiting"))
+        pipeline.hgetall(store.key("attempts"))
+        pipeline.hgetall(store.key("lost"))
+        pipeline.llen(store.key("journal"))
+        pipeline.hkeys(store.key("journal_checkpoints"))
+        pipeline.hgetall(store.key("open"))
+        pipeline.hgetall(store.key("view"))
+        pipeline.hgetall(store.key("awaited"))
+        pipeline.hgetall(store.key("offered"))
+        pipeline.hgetall(store.key("charged"))
+        pipeline.hgetall(store.key("unsettled"))
+        pipeline.hgetall(store.key("corrections"))
         for tick in ticks:
-            pipeline.smembers(f"{prefix}due:{tick}")
+            pipeline.smembers(store.due_key(tick))
         for key in listed:
-            pipeline.hgetall(f"{prefix}job:{key}")
+            pipeline.hgetall(store.job_key(key))
         for window in named:
-            pipeline.hgetall(f"{prefix}window:{window}")
+            pipeline.hgetall(store.window_key(window))
         (
             jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, checkpoints, opens, view, awaited,
             offered, charged, unsettled, corrections, *records,
@@ -105,11 +105,11 @@ def take_snapshot(client: Redis, prefix: str) -> AccountsSnapshot:
     raise TimeoutError(f"the run advanced {TRIES} times while its accounts were read; pause it first")
 
 
-def _due_ticks(client: Redis, prefix: str, keys: list[str]) -> list[str]:
-    """The due ticks of jobs; they never change."""
-    pipeline = client.pipeline(transaction=False)
+def _due_ticks(store: RunStore, keys: list[str]) -> list[str]:
+    """Return the due ticks of jobs; they never change."""
+    pipeline = store.pipeline()
     for key in keys:
-        pipeline.hget(f"{prefix}job:{key}", "due")
+        pipeline.hget(store.job_key(key), "due")
     return sorted({raw.decode() for raw in pipeline.execute() if raw is not None})
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
-from redis import Redis
 
 from memory.clock import DAY
 from scheduler.budget.rules import throttle_rules
 from scheduler.config.controls import FULL
 from scheduler.config.kept_settings import kept_settings
 from scheduler.ledger.errors import RunMissing
+from scheduler.ledger.run_store import RunStore
 from scheduler.steering.postponing import Postponing
 from scheduler.steering.steering import SteeringState
 
 
 class SteeringVitals(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run is steered. The cadence is that of reflections, which alone are throttled."""
+    """The steering of a run. The cadence is that of reflections, the only jobs that are throttled."""
 
     mode: str  # running, paused, draining, drained or cancelled: what operators asked for
     asked: int  # requests of operators that no tick has applied yet
@@ -33,17 +31,16 @@ class SteeringVitals(msgspec.Struct, frozen=True, kw_only=True):
     host_ms: float  # of the host's own work at the last tick, waiting and the world's turn excluded
 
 
-def steering_of(client: Redis, prefix: str) -> SteeringVitals:
-    """How a run is steered now.
+def steering_of(store: RunStore) -> SteeringVitals:
+    """Return the steering of a run as it is now.
 
     Raises:
         RunMissing: when it was deleted meanwhile.
     """
-    names = ["settings", "steering", "postponed", "lag", "host_us"]
-    kept, steering, postponed, lag, host_us = _list(client.hmget(prefix + "state", names))
+    kept, steering, postponed, lag, host_us = store.state("settings", "steering", "postponed", "lag", "host_us")
     if kept is None:
         raise RunMissing("the run was deleted meanwhile")
-    asked: Any = client.llen(prefix + "controls")
+    asked = store.length("controls")
     settings = kept_settings(kept)
     state = SteeringState() if steering is None else msgspec.json.decode(steering, type=SteeringState)
     held = Postponing() if postponed is None else msgspec.json.decode(postponed, type=Postponing)
@@ -71,7 +68,3 @@ def _interval(usual: int, factor: int, bounded: bool) -> int | None:
         longest = usual + DAY  # nobody is made to wait past the end of a day
         return longest if stretched is None else min(stretched, longest)
     return stretched
-
-
-def _list(values: Any) -> list[Any]:
-    return list(values)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 from redis import Redis
@@ -27,7 +26,7 @@ from scheduler.journal.shortfalls import Shortfalls
 from scheduler.journal.spending import spending
 from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.presence import format_state, host_of
-from scheduler.ledger.run_names import _check_schema, prefix_of
+from scheduler.ledger.run_store import RunStore, check_schema
 from scheduler.ledger.streams import load_streams
 from scheduler.steering.steering import limit_history, read_steering
 from tasks.job import Cost, added
@@ -50,12 +49,12 @@ class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def jobs(self) -> int:
-        """How many there are."""
+        """The number of these jobs."""
         return sum(self.kinds.values())
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run did and holds."""
+    """The figures of a run: its progress, jobs, spending and memories."""
 
     run: str
     status: str  # as its host left it
@@ -79,30 +78,30 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        """The status in words: also that a host which has not left its run is gone."""
+        """The status as people read it; it says so when the host is gone without having left its run."""
         return format_state(self.status, self.held)
 
     @property
     def spent(self) -> Cost:
-        """What all its jobs have spent so far."""
+        """The spending of all its jobs so far."""
         own = [line for line in self.budget if (line.window, line.scope) == (WHOLE_RUN, "run") and line.unit in UNITS]
         return Cost(**{line.unit: line.spent for line in own})
 
 
-def limits_of(client: Redis, prefix: str) -> LimitHistory:
-    """The limits of a run: those in force, and those that were."""
-    raw: Any = client.hget(prefix + "state", "settings")
-    return limit_history(_kept_limits(raw), read_steering(client, prefix))
+def limits_of(store: RunStore) -> LimitHistory:
+    """Return the limits of a run, past and present."""
+    raw = store.field("state", "settings")
+    return limit_history(_kept_limits(raw), read_steering(store))
 
 
 @lru_cache(maxsize=8)  # whoever watches a run asks at every tick, and settings take milliseconds to make
 def _kept_limits(settings: bytes) -> LimitTable:
-    """The limits that a run was created with."""
+    """Return the limits that a run was created with."""
     return kept_settings(settings).limit_table()
 
 
 class RunReader:
-    """A run in figures, again and again: each time only the ticks that are new are read from its journal.
+    """A reader of a run's figures; each reading reads only the new ticks from the journal.
 
     Raises:
         RunMissing: when there is no such run.
@@ -111,33 +110,33 @@ class RunReader:
     def __init__(self, client: Redis, run: str) -> None:
         self._client = client
         self._run = run
-        self._prefix = prefix_of(client, run)
+        self._store = RunStore.open(client, run)
         self._standing = RunTotals()
 
     def read(self) -> RunSummary:
-        """Everything as it is now.
+        """Return the figures as they are now.
 
         Raises:
             RunMissing: when the run was deleted.
             NewerSchema: when a newer version has taken it over.
             JournalError: when its journal was changed.
         """
-        state: Any = self._client.hgetall(self._prefix + "state")
+        state = self._store.mapping("state")
         if not state:
             raise RunMissing(f"run {self._run!r} was deleted")
-        _check_schema(self._run, state.get(b"schema"))
+        check_schema(self._run, state.get(b"schema"))
         tick = int(state[b"tick"])
-        limits = limits_of(self._client, self._prefix)
+        limits = limits_of(self._store)
         trimmed = int(state.get(b"trimmed", 0))
         if self._standing.tick < trimmed:
-            self._standing = standing_at_base(self._client, self._prefix)
+            self._standing = standing_at_base(self._store)
         standing = self._standing
-        for line in read_journal(self._client, self._prefix, standing.tick + 1, tick):
+        for line in read_journal(self._store, standing.tick + 1, tick):
             standing.add(line)
         refused: Counter[str] = Counter()
         for cell, count in standing.refused.items():
             refused[limit_name(limits.ever, cell)] += count
-        memories, unreadable = _memories(self._client, self._prefix)
+        memories, unreadable = _memories(self._store)
         warnings = Counter(standing.warnings)
         if unreadable:
             warnings["memory.unreadable"] += unreadable
@@ -145,7 +144,7 @@ class RunReader:
             run=self._run,
             status=state.get(b"status", b"").decode(),
             host=state.get(b"host", b"").decode(),
-            held=host_of(self._client, self._prefix) is not None,
+            held=host_of(self._store) is not None,
             tick=tick,
             trimmed=trimmed,
             minute=standing.minute,
@@ -162,11 +161,11 @@ class RunReader:
                 {model.name: model.endpoint for facts in standing.facts.values() for model in facts.models},
             ),
             refused=dict(sorted(refused.items())),
-            limits=limits_in_force(limits.now, pools_of(self._client, self._prefix)),
-            budget=budget_lines(self._client, self._prefix, limits.now),
+            limits=limits_in_force(limits.now, pools_of(self._store)),
+            budget=budget_lines(self._store, limits.now),
             memories=memories,
             warnings=dict(sorted(warnings.items())),
-            steering=steering_of(self._client, self._prefix),
+            steering=steering_of(self._store),
         )
 
 
@@ -193,18 +192,18 @@ def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list
     return sorted(lines, key=lambda line: (line.first, line.endpoint, line.model, line.failure, line.because))
 
 
-def standing_at_base(client: Redis, prefix: str) -> RunTotals:
-    """What the lines that are no longer in the journal came to; nothing, where it is whole.
+def standing_at_base(store: RunStore) -> RunTotals:
+    """Return the totals of the trimmed lines; empty totals for an untrimmed journal.
 
     Raises:
         JournalError: when the checkpoint that stands for them is missing or was changed.
     """
-    base = load_base(client, prefix)
+    base = load_base(store)
     return base.standing if base is not None else RunTotals()
 
 
 def summarise_run(client: Redis, run: str) -> RunSummary:
-    """Everything in figures. Reads the whole journal, as far as it is in the ledger.
+    """Return a run's figures, from all lines of the journal that the ledger holds.
 
     Raises:
         RunMissing: when there is no such run.
@@ -220,21 +219,20 @@ def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
         RunMissing: when there is no such run.
         JournalError: when its journal was changed.
     """
-    prefix = prefix_of(client, run)
-    standing = standing_at_base(client, prefix)
-    tick: Any = client.hget(prefix + "state", "tick")
-    for line in read_journal(client, prefix, standing.tick + 1, int(tick)):
+    store = RunStore.open(client, run)
+    standing = standing_at_base(store)
+    for line in read_journal(store, standing.tick + 1, store.tick()):
         standing.add(line)
     usage = dict(standing.usage)
-    for spent in spending(unjournalled(client, prefix), SCHEMA):
+    for spent in spending(unjournalled(store), SCHEMA):
         usage[spent.key.owner] = added(usage.get(spent.key.owner, Cost()), spent.cost)
     return dict(sorted(usage.items()))
 
 
 def limit_name(limits: LimitTable, cell: str) -> str:
-    """The limit behind a refusing cell such as "day:3 kind:reflect calls"; its wildcard where that is what is set.
+    """Return the limit behind a refusing cell such as "day:3 kind:reflect calls"; the wildcard where that one is set.
 
-    What refuses without being a limit, such as a run that is drained or a ledger that is away, is named as it is.
+    A refusal that no limit caused, such as by a drained run or an unreachable ledger, keeps its own name.
     """
     if " " not in cell:
         return cell
@@ -246,12 +244,12 @@ def limit_name(limits: LimitTable, cell: str) -> str:
     return exact if exact in names or ":" not in scope else f"{period}.{scope.partition(':')[0]}:*.{unit}"
 
 
-def _memories(client: Redis, prefix: str) -> tuple[dict[str, dict[str, int]], int]:
-    """Entries by type, and how many cannot be read."""
+def _memories(store: RunStore) -> tuple[dict[str, dict[str, int]], int]:
+    """Return the number of entries by type, and of those that cannot be read."""
     unreadable = 0
-    owners: Any = client.hkeys(prefix + "heads")
+    owners = store.fields("heads")
     counts: dict[str, dict[str, int]] = {name: {"live": 0, "archived": 0} for name in ENTRY_TYPES}
-    for stream in load_streams(client, prefix, sorted(owner.decode() for owner in owners)).values():
+    for stream in load_streams(store, sorted(owner.decode() for owner in owners)).values():
         for number, entry in stream.entries.items():
             if isinstance(entry, UnreadableEntry):
                 unreadable += 1

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from redis import Redis
-
 from scheduler.journal.lines import Correction, EndNote, Retried
 from scheduler.ledger.answers import read_learned, read_retries
 from scheduler.ledger.presence import HELD
+from scheduler.ledger.run_store import RunStore
 
 
 class Unjournalled(NamedTuple):
-    """It is like the notes of a tick's line, of which it has these."""
+    """Charges that no tick has journalled, in the form of a line's notes."""
 
     corrected: tuple[Correction, ...] = ()
     retried: tuple[Retried, ...] = ()
@@ -25,13 +24,13 @@ class Unjournalled(NamedTuple):
     late: tuple[EndNote, ...] = ()
 
 
-def unjournalled(client: Redis, prefix: str) -> Unjournalled:
+def unjournalled(store: RunStore) -> Unjournalled:
     """Return what no tick has journalled, of jobs that have their end; nothing of a run that a host has not left."""
-    with client.pipeline(transaction=True) as pipe:
-        pipe.hmget(prefix + "state", "status", "tick")
-        pipe.hgetall(prefix + "corrections")
-        pipe.hgetall(prefix + "retries")
-        pipe.smembers(prefix + "jobs")
+    with store.pipeline(transaction=True) as pipe:
+        pipe.hmget(store.key("state"), "status", "tick")
+        pipe.hgetall(store.key("corrections"))
+        pipe.hgetall(store.key("retries"))
+        pipe.smembers(store.key("jobs"))
         state, corrections, retries, jobs = pipe.execute()
     if state[0] is None or state[0].decode() in HELD:
         return Unjournalled()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 from redis import Redis
@@ -23,7 +22,7 @@ from scheduler.inspection.steering_vitals import SteeringVitals, steering_of
 from scheduler.inspection.summary import limits_of
 from scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
 from scheduler.ledger.presence import HELD, format_state, host_of
-from scheduler.ledger.run_names import prefix_of, run_names
+from scheduler.ledger.run_store import RunStore, run_names
 from tasks.job import JobKey
 
 RECENT = 240  # ticks
@@ -31,7 +30,7 @@ UNREADABLE = "unreadable"
 
 
 class RunHead(msgspec.Struct, frozen=True):
-    """A run and how its host left it, or that a host holds it."""
+    """A run with its status, and whether a host holds it."""
 
     run: str
     status: str  # running, paused, finished, stopped, cancelled; unreadable: the ledger holds what no version writes
@@ -39,19 +38,19 @@ class RunHead(msgspec.Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        """The status in words: also that a host which has not left its run is gone."""
+        """The status as people read it; it says so when the host is gone without having left its run."""
         return format_state(self.status, self.held)
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell of the accounts, and what becomes of its limit if there is one."""
+    """One cell of the accounts, with a forecast where it has a limit."""
 
     line: BudgetLine
     forecast: Forecast | None
 
 
 class BudgetVitals(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run may spend, has spent and was refused."""
+    """The limits, the spending and the refusals of a run."""
 
     run: str
     status: str
@@ -82,7 +81,7 @@ class WorkerBeat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CadenceVitals(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is waiting for, and how its latest jobs ended."""
+    """The open jobs of a run, and the ends of its latest ones."""
 
     run: str
     status: str
@@ -95,13 +94,13 @@ class CadenceVitals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_heads(client: Redis) -> list[RunHead]:
-    """The runs of this data folder or server, those that are running first."""
+    """Return the runs of this data folder or server, running ones first."""
     heads = []
     for run in run_names(client):
         try:
-            prefix = prefix_of(client, run)
-            status: Any = client.hget(prefix + "state", "status")
-            held = host_of(client, prefix) is not None
+            store = RunStore.open(client, run)
+            status = store.field("state", "status")
+            held = host_of(store) is not None
         except (RunMissing, NewerSchema):
             continue  # deleted since, or not for this version to show
         except (RunUnreadable, ValueError, RecursionError):
@@ -111,59 +110,59 @@ def run_heads(client: Redis) -> list[RunHead]:
 
 
 def budget_vitals(client: Redis, run: str) -> BudgetVitals:
-    """The budget of a run as it is now.
+    """Return the budget of a run as it is now.
 
     Raises:
         RunMissing: when there is no such run.
     """
-    prefix = prefix_of(client, run)
-    status, tick, settings = _state(client, prefix)
-    limits = limits_of(client, prefix)
-    recent = recent_ticks(client, prefix, run, limits.ever, RECENT)
+    store = RunStore.open(client, run)
+    status, tick, settings = _state(store)
+    limits = limits_of(store)
+    recent = recent_ticks(store, run, limits.ever, RECENT)
     start = recent.minute - recent.last * settings.minutes_per_tick
 
     windows = [
         Window(line=line, forecast=forecast(line, minute=recent.minute, start=start))
-        for line in budget_lines(client, prefix, limits.now)
+        for line in budget_lines(store, limits.now)
     ]
     return BudgetVitals(run=run, status=status, tick=tick, minute=recent.minute, windows=windows, recent=recent)
 
 
 def cadence_vitals(client: Redis, run: str) -> CadenceVitals:
-    """The open jobs of a run as they are now.
+    """Return the open jobs of a run as they are now.
 
     Raises:
         RunMissing: when there is no such run.
     """
-    prefix = prefix_of(client, run)
-    status, tick, _ = _state(client, prefix)
-    recent = recent_ticks(client, prefix, run, limits_of(client, prefix).ever, RECENT)
+    store = RunStore.open(client, run)
+    status, tick, _ = _state(store)
+    recent = recent_ticks(store, run, limits_of(store).ever, RECENT)
     return CadenceVitals(
         run=run,
         status=status,
         tick=tick,
         minute=recent.minute,
-        open=open_kinds(client, prefix, run, tick),
-        workers=_workers(client, prefix),
-        steering=steering_of(client, prefix),
+        open=open_kinds(store, run, tick),
+        workers=_workers(store),
+        steering=steering_of(store),
         recent=recent,
     )
 
 
-def _state(client: Redis, prefix: str) -> tuple[str, int, Settings]:
-    state: Any = client.hmget(prefix + "state", "status", "tick", "settings")
-    if state[1] is None:
+def _state(store: RunStore) -> tuple[str, int, Settings]:
+    status, tick, settings = store.state("status", "tick", "settings")
+    if tick is None or settings is None:
         raise RunMissing("the run was deleted meanwhile")
-    return (state[0] or b"").decode(), int(state[1]), kept_settings(state[2])
+    return (status or b"").decode(), int(tick), kept_settings(settings)
 
 
-def open_kinds(client: Redis, prefix: str, run: str, tick: int) -> dict[str, OpenKind]:
-    """The open jobs of each kind at a tick."""
-    members: Any = client.smembers(prefix + "jobs")
+def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
+    """Return the open jobs of each kind at a tick."""
+    members = store.members("jobs")
     texts = sorted(raw.decode() for raw in members)
-    pipeline = client.pipeline(transaction=False)
+    pipeline = store.pipeline()
     for text in texts:
-        pipeline.hmget(f"{prefix}job:{text}", "state", "token")
+        pipeline.hmget(store.job_key(text), "state", "token")
     kinds: dict[str, OpenKind] = {}
     for text, (state, token) in zip(texts, pipeline.execute(), strict=True):
         if state is None:  # ended since the set was read
@@ -177,9 +176,9 @@ def open_kinds(client: Redis, prefix: str, run: str, tick: int) -> dict[str, Ope
     return dict(sorted(kinds.items()))
 
 
-def _workers(client: Redis, prefix: str) -> list[WorkerBeat]:
-    beats: Any = client.hgetall(prefix + "beats")
-    attempts: Any = client.hvals(prefix + "attempts")
+def _workers(store: RunStore) -> list[WorkerBeat]:
+    beats = store.mapping("beats")
+    attempts = store.values("attempts")
     running = Counter(_workers_of(attempts))
     return [
         WorkerBeat(worker=name, beats=count, running=running[name])

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from redis import Redis
 
 from memory.snapshot import dump, load
 from memory.stream import Stream
@@ -24,12 +23,13 @@ from scheduler.config.versions import SCHEMA
 from scheduler.journal.lines import JournalError, next_chain
 from scheduler.journal.run_totals import RunTotals
 from scheduler.ledger.packing import pack, unpack
+from scheduler.ledger.run_store import RunStore
 
 PAGE = 100  # streams a round trip
 
 
 class JournalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the journal can be taken up."""
+    """A point from which the journal can be read without the lines before it."""
 
     v: int
     tick: int
@@ -44,17 +44,17 @@ _CHECKPOINT = msgspec.json.Decoder(JournalCheckpoint)
 
 
 def packed(stream: bytes) -> bytes:
-    """A stream's JSON as it is kept beside a checkpoint: about an eighth of its size."""
+    """Return a stream's JSON as a checkpoint keeps it, compressed to about an eighth."""
     return pack(stream, 6)
 
 
 def content_hash(stream: bytes) -> str:
-    """Of a stream as `memory.snapshot.dump` writes it."""
+    """Return the hash of a stream that `memory.snapshot.dump` has written."""
     return hashlib.blake2b(stream, digest_size=16).hexdigest()
 
 
 def write_checkpoint(checkpoint: JournalCheckpoint) -> tuple[bytes, str]:
-    """The entry as it is stored (its own chain first), and the chain after it."""
+    """Return the stored entry (its own chain first), and the chain after it."""
     body = msgspec.json.encode(checkpoint)
     chain = next_chain(checkpoint.after, body)
     return chain.encode() + b" " + body, chain
@@ -85,39 +85,39 @@ def read_checkpoint(stored: bytes, tick: int, chain: str | None = None) -> tuple
     return checkpoint, now
 
 
-def trimmed_tick(client: Redis, prefix: str) -> int:
-    """The last tick whose line is gone; 0 while the journal is whole."""
-    found: Any = client.hget(prefix + "state", "trimmed")
+def trimmed_tick(store: RunStore) -> int:
+    """Return the last tick whose line was trimmed; 0 for an untrimmed journal."""
+    found = store.field("state", "trimmed")
     return int(found or 0)
 
 
-def load_checkpoint(client: Redis, prefix: str, tick: int) -> JournalCheckpoint | None:
-    """The checkpoint of a tick, verified by itself. None when there is none.
+def load_checkpoint(store: RunStore, tick: int) -> JournalCheckpoint | None:
+    """Return the checkpoint of a tick, verified by itself; None if there is none.
 
     Raises:
         JournalError: when it was changed.
     """
-    stored: Any = client.hget(prefix + "journal_checkpoints", str(tick))
+    stored = store.field("journal_checkpoints", str(tick))
     return read_checkpoint(stored, tick)[0] if stored is not None else None
 
 
-def load_base(client: Redis, prefix: str) -> JournalCheckpoint | None:
-    """The checkpoint that a trimmed journal begins with; None for one that is whole.
+def load_base(store: RunStore) -> JournalCheckpoint | None:
+    """Return the checkpoint that a trimmed journal begins with; None for an untrimmed one.
 
     Raises:
         JournalError: when it is missing or was changed.
     """
-    while trimmed := trimmed_tick(client, prefix):
-        base = load_checkpoint(client, prefix, trimmed)
+    while trimmed := trimmed_tick(store):
+        base = load_checkpoint(store, trimmed)
         if base is not None:
             return base
-        if trimmed_tick(client, prefix) == trimmed:  # otherwise it has been trimmed further since
+        if trimmed_tick(store) == trimmed:  # otherwise it has been trimmed further since
             raise JournalError(f"tick {trimmed}: the journal was trimmed up to here, but its checkpoint is missing")
     return None
 
 
-def load_checkpoint_streams(client: Redis, prefix: str, checkpoint: JournalCheckpoint) -> dict[str, Stream]:
-    """The streams of those who were there.
+def load_checkpoint_streams(store: RunStore, checkpoint: JournalCheckpoint) -> dict[str, Stream]:
+    """Return the streams of the owners that were present at a checkpoint.
 
     Raises:
         JournalError: naming the first stream that is not what the checkpoint says.
@@ -126,7 +126,7 @@ def load_checkpoint_streams(client: Redis, prefix: str, checkpoint: JournalCheck
     owners = sorted(checkpoint.streams)
     for start in range(0, len(owners), PAGE):
         page = owners[start : start + PAGE]
-        bodies: Any = client.hmget(f"{prefix}journal_checkpoint:{checkpoint.tick}", page)
+        bodies: Any = store.client.hmget(store.checkpoint_streams_key(checkpoint.tick), page)
         for owner, body in zip(page, bodies, strict=True):
             stream = _unpacked(body)
             if content_hash(stream) != checkpoint.streams[owner]:

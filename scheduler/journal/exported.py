@@ -11,7 +11,6 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from redis import Redis
@@ -19,8 +18,7 @@ from redis import Redis
 from scheduler.journal.checkpoint import read_checkpoint, trimmed_tick
 from scheduler.journal.history import JournalStep, read_journal
 from scheduler.journal.lines import JournalError, ReadLine, read_line
-from scheduler.ledger.keys import run_base
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 
 FOLDER = "journal"  # in the data folder
 _NAME = re.compile(r"(\d{10})-(\d{10})\.jsonl")
@@ -39,34 +37,34 @@ _LINE = msgspec.json.Decoder(_Exported)
 
 
 def journal_folder(data_dir: Path, run: str, incarnation: str) -> Path:
-    """Where the lines removed from a run's journal are kept."""
+    """Return the folder of the lines that were removed from a run's journal."""
     return data_dir / FOLDER / f"{run}-{incarnation}"
 
 
 def exported_journal(client: Redis, data_dir: Path, run: str) -> ExportedJournal:
-    """The files of a run's present incarnation.
+    """Return the files of a run's present incarnation.
 
     Raises:
         RunMissing: when there is no such run.
     """
-    incarnation = prefix_of(client, run).removeprefix(run_base(run)).removesuffix(":")
+    incarnation = RunStore.open(client, run).incarnation
     return ExportedJournal(journal_folder(data_dir, run, incarnation))
 
 
 def all_lines(client: Redis, data_dir: Path, run: str) -> Iterator[ReadLine]:
-    """The verified lines of a run, of which those that were removed come from its files, if all of these are here.
+    """Yield the verified lines of a run; trimmed ones come from its files, if all of these are present.
 
     Raises:
         RunMissing: when there is no such run.
         JournalError: at the first tick whose line is missing or not what was written.
     """
-    prefix = prefix_of(client, run)
-    tick: Any = client.hget(prefix + "state", "tick")
-    trimmed = trimmed_tick(client, prefix)
+    store = RunStore.open(client, run)
+    tick = store.tick()
+    trimmed = trimmed_tick(store)
     removed = exported_journal(client, data_dir, run)
     if removed.covers(trimmed):
         yield from (passed.line for passed in removed.passed(trimmed))
-    yield from read_journal(client, prefix, trimmed + 1, int(tick))
+    yield from read_journal(store, trimmed + 1, tick)
 
 
 def remove_exported(data_dir: Path, run: str) -> int:
@@ -80,7 +78,7 @@ def remove_exported(data_dir: Path, run: str) -> int:
 
 
 def exported_entry(chain: str, body: bytes, kind: str) -> bytes:
-    """A chained entry, whose JSON is `body`, as a line of a file. `kind`: "line" or "checkpoint"."""
+    """Return a chained entry, whose JSON is `body`, as a line of a file. `kind`: "line" or "checkpoint"."""
     return b'{"chain":"%b","%b":%b}\n' % (chain.encode(), kind.encode(), body)
 
 
@@ -113,7 +111,7 @@ class ExportedJournal:
                 os.close(descriptor)
 
     def covers(self, last: int) -> bool:
-        """Whether every tick from 1 to `last` is in a file."""
+        """Return whether every tick from 1 to `last` is in a file."""
         tick = 0
         for first, end, _ in self._files():
             if first != tick + 1:
@@ -122,7 +120,7 @@ class ExportedJournal:
         return tick >= last
 
     def passed(self, last: int) -> Iterator[JournalStep]:
-        """The verified lines of ticks 1 to `last`, with the checkpoints between them.
+        """Yield the verified lines of ticks 1 to `last`, with the checkpoints between them.
 
         Raises:
             JournalError: at the first tick whose line is missing or not what was written.

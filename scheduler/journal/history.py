@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
-from redis import Redis
 
 from memory.apply import apply, unmet
 from memory.effects import Append, Effect
@@ -20,6 +19,7 @@ from scheduler.config.versions import SAME_STATUS
 from scheduler.journal.checkpoint import JournalCheckpoint, read_checkpoint, trimmed_tick
 from scheduler.journal.lines import Core, JournalError, JournalLine, ReadLine, read_line, unpack_line
 from scheduler.ledger.claims import Reason, Source
+from scheduler.ledger.run_store import RunStore
 from tasks.job import JobKey
 
 
@@ -55,32 +55,32 @@ class JournalStep(NamedTuple):
     chain: str  # after both
 
 
-def read_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[ReadLine]:
-    """The verified lines of ticks `first` to `last`, read page by page.
+def read_journal(store: RunStore, first: int, last: int) -> Iterator[ReadLine]:
+    """Yield the verified lines of ticks `first` to `last`, read page by page.
 
     Raises:
         JournalTrimmed: when the first of them is no longer in the ledger.
         JournalError: at the first tick whose line is missing or not what was written.
     """
-    return (passed.line for passed in pass_journal(client, prefix, first, last))
+    return (passed.line for passed in pass_journal(store, first, last))
 
 
-def pass_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[JournalStep]:
-    """The same with the checkpoints between them, which are verified too.
+def pass_journal(store: RunStore, first: int, last: int) -> Iterator[JournalStep]:
+    """Yield the same lines with the verified checkpoints between them.
 
     Raises:
         JournalTrimmed, JournalError: as `read_journal`.
     """
     if first > last:
         return
-    trimmed = trimmed_tick(client, prefix)
-    digest, chain = hashes_before(client, prefix, first, trimmed)
+    trimmed = trimmed_tick(store)
+    digest, chain = hashes_before(store, first, trimmed)
     tick = first
     while tick <= last:
-        pipeline = client.pipeline(transaction=True)
-        pipeline.hget(prefix + "state", "trimmed")
-        pipeline.lrange(prefix + "journal", tick - 1 - trimmed, min(tick - 1 + PAGE, last) - 1 - trimmed)
-        pipeline.hkeys(prefix + "journal_checkpoints")
+        pipeline = store.pipeline(transaction=True)
+        pipeline.hget(store.key("state"), "trimmed")
+        pipeline.lrange(store.key("journal"), tick - 1 - trimmed, min(tick - 1 + PAGE, last) - 1 - trimmed)
+        pipeline.hkeys(store.key("journal_checkpoints"))
         found, page, checkpoints = pipeline.execute()
         if int(found or 0) != trimmed:
             trimmed = int(found)
@@ -95,15 +95,15 @@ def pass_journal(client: Redis, prefix: str, first: int, last: int) -> Iterator[
             digest, chain = line.digest, line.chain
             checkpoint = None
             if tick in marked:
-                entry: Any = client.hget(prefix + "journal_checkpoints", str(tick))
+                entry = store.field("journal_checkpoints", str(tick))
                 if entry is not None:  # otherwise it is the next page that finds the journal trimmed
                     checkpoint, chain = read_checkpoint(entry, tick, chain)
             yield JournalStep(line, checkpoint, chain)
             tick += 1
 
 
-def hashes_before(client: Redis, prefix: str, first: int, trimmed: int) -> tuple[str, str]:
-    """Digest and chain before the line of a tick, in a journal that was trimmed to `trimmed`.
+def hashes_before(store: RunStore, first: int, trimmed: int) -> tuple[str, str]:
+    """Return digest and chain before the line of a tick, in a journal that was trimmed to `trimmed`.
 
     Raises:
         JournalTrimmed, JournalError: as `read_journal`.
@@ -111,13 +111,13 @@ def hashes_before(client: Redis, prefix: str, first: int, trimmed: int) -> tuple
     tick = first - 1
     if tick < trimmed:
         raise JournalTrimmed(first, trimmed)
-    entry: Any = client.hget(prefix + "journal_checkpoints", str(tick))
+    entry = store.field("journal_checkpoints", str(tick))
     if entry is not None:
         checkpoint, chain = read_checkpoint(entry, tick)
         return checkpoint.digest, chain
     if tick == 0:
         return "", ""
-    stored: Any = client.lindex(prefix + "journal", tick - 1 - trimmed)
+    stored: Any = store.client.lindex(store.key("journal"), tick - 1 - trimmed)
     if stored is None:
         raise JournalError(f"tick {tick}: the journal has no line for it")
     try:
@@ -173,7 +173,7 @@ def _redo(core: Core, streams: dict[str, Stream], *, same_status: bool) -> list[
 
 
 def changes_of(line: ReadLine) -> Iterator[Change]:
-    """The changes that a tick handed to the world, the same as when it was first handed over."""
+    """Return the changes that a tick handed to the world, equal to those of its first handing over."""
     ends = itertools.chain(
         zip(line.core.ended, line.notes.ended, strict=True), zip(line.core.late, line.notes.late, strict=True)
     )
@@ -189,7 +189,7 @@ def changes_of(line: ReadLine) -> Iterator[Change]:
 
 
 def observed_again(seen: Iterable[tuple[str, Entry]], core: Core) -> bool:
-    """Whether these observations are those of a tick: each as it was taken in, or where one was counted as a repeat."""
+    """Return whether these observations are a tick's, each as it was taken in or counted as a repeat."""
     appended, waiting, repeated = deque(core.observed), deque(core.waiting), deque(core.repeated)
     for owner, entry in seen:
         if appended and appended[0] == (owner, entry):

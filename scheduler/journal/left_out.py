@@ -12,7 +12,7 @@ from memory.entry import Entry
 from memory.unreadable import LeftOut, unreadable
 from scheduler.journal.checkpoint import load_base, load_checkpoint_streams, trimmed_tick
 from scheduler.journal.history import changes_of, read_journal
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import UNREADABLE, load_streams
 
 
@@ -24,32 +24,32 @@ def left_out_of(client: Redis, run: str) -> list[LeftOut]:
     Raises:
         RunMissing: when there is no such run.
     """
-    prefix = prefix_of(client, run)
-    owners: Any = {*client.hkeys(prefix + "owners"), *client.hkeys(prefix + "retired")}
+    store = RunStore.open(client, run)
+    owners: Any = {*store.fields("owners"), *store.fields("retired")}
     found: list[LeftOut] = []
     for owner in sorted(name.decode() for name in owners):
         with suppress(*UNREADABLE):
-            found += unreadable(load_streams(client, prefix, [owner]).values())
+            found += unreadable(load_streams(store, [owner]).values())
     return found
 
 
-def check_kind_wrote(client: Redis, prefix: str, owner: str, entry: Entry) -> None:
+def check_kind_wrote(store: RunStore, owner: str, entry: Entry) -> None:
     """Check that an entry that cannot be read is as its journal says: then a kind wrote it so, and nobody since.
 
     Raises:
         ValueError: when it is not.
     """
-    if _plain(_as_written(client, prefix, owner, entry)) != _plain(entry):
+    if _plain(_as_written(store, owner, entry)) != _plain(entry):
         raise ValueError(f"entry {entry.number} of {owner} is not what the journal says")
 
 
-def _as_written(client: Redis, prefix: str, owner: str, entry: Entry) -> Entry | None:
-    """The entry as it stands in the line of its tick, or in the checkpoint of a journal that begins later."""
-    if entry.tick <= trimmed_tick(client, prefix):
-        base = load_base(client, prefix)
-        streams = load_checkpoint_streams(client, prefix, base) if base is not None else {}
+def _as_written(store: RunStore, owner: str, entry: Entry) -> Entry | None:
+    """Return the entry from the line of its tick, or from the checkpoint of a journal that begins later."""
+    if entry.tick <= trimmed_tick(store):
+        base = load_base(store)
+        streams = load_checkpoint_streams(store, base) if base is not None else {}
         return streams[owner].entries.get(entry.number) if owner in streams else None
-    for line in read_journal(client, prefix, entry.tick, entry.tick):
+    for line in read_journal(store, entry.tick, entry.tick):
         for change in changes_of(line):
             if change.entry is not None and (change.owner, change.entry.number) == (owner, entry.number):
                 return change.entry
@@ -57,5 +57,5 @@ def _as_written(client: Redis, prefix: str, owner: str, entry: Entry) -> Entry |
 
 
 def _plain(entry: Entry | None) -> object:
-    """The entry without the rating that it was given later."""
+    """Return the entry without the rating that it was given later."""
     return entry and msgspec.to_builtins(msgspec.structs.replace(entry, importance=0, rated=0))

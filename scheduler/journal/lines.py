@@ -41,7 +41,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was decided of one request."""
+    """The decision on one request."""
 
     key: JobKey
     decision: Decision
@@ -74,7 +74,7 @@ class Rated(NamedTuple):
 
 
 class Stepped(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A step of the controller of a kind's cadence: what it went by and what it decided."""
+    """A step of the controller of a kind's cadence: its inputs and its decision."""
 
     kind: str
     before: int  # cadence, in thousandths of the usual one
@@ -94,7 +94,7 @@ class Postponed(NamedTuple):
 
 
 class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the digest covers. The order of application is the order of the fields."""
+    """The part of a line that the digest covers. Its fields are applied in their order."""
 
     tick: int
     minute: int
@@ -118,7 +118,7 @@ class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of an ended job, or of its late answer, beyond what it changed."""
+    """The circumstances of a job's end, or of its late answer, beyond its effects."""
 
     key: JobKey
     source: Source
@@ -139,12 +139,12 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def spent(self) -> Cost:
-        """What its winning attempt cost in truth; `usage` is what it counts as in admission's view."""
+        """The true cost of its winning attempt; `usage` is its cost in admission's view."""
         return Cost() if self.saved else self.usage
 
 
 class OpenNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What admission gave to a job: the reservation of its first attempt, and where it is charged."""
+    """The grant of admission to a job: the reservation of its first attempt, and the cells that it is charged to."""
 
     key: JobKey
     reserved: Cost
@@ -152,7 +152,7 @@ class OpenNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Correction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an ended job came to that admission had counted in full, and counts as this from here on."""
+    """The final usage of an ended job, which admission had counted by its full reservation until then."""
 
     key: JobKey
     usage: Cost = Cost()  # of its newest attempt
@@ -162,19 +162,19 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def spent(self) -> Cost:
-        """What its newest attempt cost in truth."""
+        """The true cost of its newest attempt."""
         return Cost() if self.saved else self.usage
 
 
 class Retried(NamedTuple):
-    """What an attempt before a job's newest one used, learned after the job's end."""
+    """The usage of an earlier attempt of a job, learned after the job's end."""
 
     key: JobKey
     used: Cost
 
 
 class TickNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a tick's line says beyond its digest."""
+    """The part of a tick's line that the digest does not cover."""
 
     epoch: int
     ended: tuple[EndNote, ...] = ()
@@ -198,7 +198,7 @@ class JournalLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Versioned(msgspec.Struct, frozen=True):
-    """All that can be said of a line that a newer version wrote."""
+    """The readable part of a line that a newer version wrote."""
 
     v: int
 
@@ -218,22 +218,22 @@ _VERSION = msgspec.json.Decoder(Versioned)
 
 
 def next_digest(previous: str, core: bytes) -> str:
-    """The digest after a tick whose core is `core`."""
+    """Return the digest after a tick whose core is `core`."""
     return hashlib.blake2b(previous.encode() + core, digest_size=16).hexdigest()
 
 
 def next_chain(previous: str, line: bytes) -> str:
-    """The chain after a line."""
+    """Return the chain after a line."""
     return hashlib.blake2b(previous.encode() + line, digest_size=16).hexdigest()
 
 
 def pack_line(chain: str, body: bytes) -> bytes:
-    """A line as the ledger keeps it: the chain after it, then its JSON, compressed to about a seventh."""
+    """Return a line as the ledger keeps it: the chain after it, then its JSON, compressed to about a seventh."""
     return chain.encode() + b" " + pack(body)
 
 
 def unpack_line(stored: bytes) -> tuple[str, bytes]:
-    """The chain after a line or checkpoint, and its JSON. Checkpoints and lines of before schema 3 are plain.
+    """Return the chain after a line or checkpoint, and its JSON. Those from before schema 3 are not compressed.
 
     Raises:
         JournalError: when it cannot be decompressed.
@@ -248,7 +248,7 @@ def unpack_line(stored: bytes) -> tuple[str, bytes]:
 
 
 def write_line(core: Core, notes: TickNotes, digest: str, chain: str, version: int) -> tuple[bytes, str, str]:
-    """Encode a tick. Returns the stored line (its own chain first), the new digest and the new chain."""
+    """Encode a tick. Return the stored line (its own chain first), the new digest and the new chain."""
     raw = msgspec.json.encode(core)
     digest = next_digest(digest, raw)
     body = msgspec.json.encode(JournalLine(v=version, core=msgspec.Raw(raw), notes=notes, digest=digest))
@@ -257,7 +257,7 @@ def write_line(core: Core, notes: TickNotes, digest: str, chain: str, version: i
 
 
 def _read_core(raw: bytes) -> Core:
-    """Decode a core, with what kinds made that cannot be read as it is (`memory.unreadable`).
+    """Decode a core; unreadable entries of kinds become stand-ins (`memory.unreadable`).
 
     Raises:
         msgspec.DecodeError: when anything else in it cannot be read.

@@ -46,7 +46,7 @@ Amounts = dict[str, int]  # "window|scope|unit" -> amount
 
 
 class JobBeginning(msgspec.Struct, frozen=True):
-    """How a job began, as the journal has it."""
+    """The beginning of a job, from the journal."""
 
     decided: DecidedLine
     note: OpenNote | None  # of an admitted one
@@ -54,19 +54,19 @@ class JobBeginning(msgspec.Struct, frozen=True):
 
     @property
     def counted(self) -> Cost:
-        """What admission's view counts."""
+        """The cost that admission's view counts."""
         return self.answered if self.answered is not None else self.note.reserved if self.note is not None else Cost()
 
 
 class Charge(msgspec.Struct, frozen=True):
-    """What admission counts of an ended job, in full."""
+    """The reservation of an ended job that admission counts in full."""
 
     ended: int  # tick
     note: OpenNote
 
 
 class RunTotals(msgspec.Struct, kw_only=True):
-    """A run at the end of a tick, as far as its journal's lines say it."""
+    """The totals of a run at the end of a tick, from the lines of its journal."""
 
     tick: int = 0
     minute: int = 0  # game time, total minutes
@@ -216,7 +216,7 @@ def wrong_facts(kept: Mapping[int, Facts], standing: RunTotals) -> bool:
 
 
 def same_figures(one: RunTotals, other: RunTotals) -> bool:
-    """Whether two standings say the same, but for windows that only one of them has forgotten."""
+    """Return whether two totals agree, apart from windows that only one of them has dropped."""
     windows = {field.partition("|")[0] for field in one.known | one.view | one.unknown}
     kept = msgspec.structs.replace(other, view=dict(other.view), known=dict(other.known), unknown=dict(other.unknown))
     kept.forget(windows)
@@ -226,7 +226,7 @@ def same_figures(one: RunTotals, other: RunTotals) -> bool:
 
 
 def _of_any_window(cell: str) -> str:
-    """A refusing cell without its window's number; what refuses without being a limit, as it is."""
+    """Return a refusing cell without its window's number; another reason for a refusal stays as it is."""
     window, space, rest = cell.partition(" ")
     return window.partition(":")[0] + space + rest
 

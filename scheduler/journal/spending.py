@@ -16,7 +16,7 @@ from tasks.job import Cost, JobKey, added
 
 
 class Spent(NamedTuple):
-    """What is charged for one job."""
+    """One charge for a job."""
 
     key: JobKey
     cost: Cost
@@ -24,7 +24,7 @@ class Spent(NamedTuple):
 
 
 class SpendingNotes(Protocol):
-    """The notes of a line, or as many of them as this needs."""
+    """The notes of a line that charge for attempts."""
 
     @property
     def ended(self) -> Sequence[EndNote]: ...

@@ -27,13 +27,13 @@ import math
 from collections.abc import Container, Iterable, Iterator, Sequence
 from statistics import fmean as mean
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
-from redis import Redis
 
 from scheduler.ledger.answer_times import Timed
 from scheduler.ledger.ledger import Write
+from scheduler.ledger.run_store import RunStore
 from tasks.job import JobKey
 
 WINDOW = 64  # samples of one kind and model
@@ -309,21 +309,21 @@ class Latencies:
         self._changed.clear()
         return writes
 
-    def load(self, client: Redis, prefix: str, jobs: Iterable[JobKey]) -> None:
+    def load(self, store: RunStore, jobs: Iterable[JobKey]) -> None:
         """Restore the samples that the ledger keeps.
 
         Args:
             jobs: the run's open jobs.
         """
-        pipeline, keys = client.pipeline(transaction=False), sorted(jobs)
+        pipeline, keys = store.pipeline(), sorted(jobs)
         for key in keys:
-            pipeline.hexists(f"{prefix}job:{key.text()}", "answered")
+            pipeline.hexists(store.job_key(key.text()), "answered")
         self._answered = {key for key, there in zip(keys, pipeline.execute(), strict=True) if there}
-        kept: Any = client.hgetall(prefix + "latencies")
+        kept = store.mapping("latencies")
         for field, raw in sorted(kept.items()):
             kind, _, model = field.decode().partition("/")
             self._known[kind, model] = msgspec.json.decode(raw, type=Known)
-        state: Any = client.hmget(prefix + "state", ["times", "latency_prior"])
+        state = store.state("times", "latency_prior")
         self._told = state[0] == b"1"
         if state[1] is not None:
             self.prior = msgspec.json.decode(state[1], type=LatencyPrior)

@@ -25,7 +25,7 @@ _Amount = Annotated[int, msgspec.Meta(ge=0, le=MAX_LIMIT)]
 
 
 class Timed(NamedTuple):
-    """When the answer of one job was there."""
+    """The time at which the answer of a job arrived."""
 
     key: JobKey
     model: str
@@ -35,7 +35,7 @@ class Timed(NamedTuple):
 
 
 class _Note(msgspec.Struct, array_like=True):
-    """What a worker notes of an answer."""
+    """A worker's note on the time of an answer."""
 
     key: str
     model: str
@@ -49,7 +49,7 @@ _NOTE = msgspec.json.Decoder(_Note)
 
 
 def read_timed(raw: Iterable[bytes]) -> list[Timed | None]:
-    """Facts as workers have noted them: the tick that was the last at that time, and key, model and place as JSON."""
+    """Return the times that workers have noted: each the last committed tick, then key, model and place as JSON."""
     found: list[Timed | None] = []
     for one in raw:
         try:
@@ -65,5 +65,5 @@ def read_timed(raw: Iterable[bytes]) -> list[Timed | None]:
 
 
 def note_of(key: JobKey, model: str, ahead: int, used: Cost) -> bytes:
-    """Return what a worker notes of an answer; the script puts the tick before it."""
+    """Return a worker's note on an answer; the script puts the tick before it."""
     return msgspec.json.encode(_Note(key.text(), model, ahead, used.calls, used.tokens, used.usd_micros))

@@ -20,7 +20,7 @@ log = structlog.get_logger()
 
 
 class DueJob(NamedTuple):
-    """What the ledger knows of a job that is due."""
+    """A job that is due, as the ledger has it."""
 
     key: JobKey
     state: JobState
@@ -47,7 +47,7 @@ class LateAnswer(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What an ended job came to that admission counts in full."""
+    """The final usage of an ended job that admission counts in full."""
 
     key: JobKey
     usage: Cost  # of its newest attempt; nothing if there was none
@@ -56,7 +56,7 @@ class Learned(NamedTuple):
 
 
 class RetriedAttempt(NamedTuple):
-    """What an attempt has used after which there was a newer one of its job."""
+    """The usage of an attempt that a newer one of its job has superseded."""
 
     token: str
     key: JobKey
@@ -114,7 +114,7 @@ _RETRY = msgspec.json.Decoder(_Retry)
 
 
 def read_rows(raw: list[bytes]) -> list[DueJob]:
-    """What is due. A result that cannot be read is none: its job is dead, and its heuristic applies."""
+    """Return the due jobs. One whose result cannot be read is dead, so its heuristic applies."""
     rows = []
     for i in range(0, len(raw), 7):
         try:
@@ -148,7 +148,7 @@ def _read_result(raw: bytes) -> Result:
 
 
 def read_attempts(raw: list[bytes]) -> dict[str, Attempt]:
-    """Attempts by token, those that can be read: without a lease to watch, the others last until their job is due."""
+    """Return the readable attempts by token. The others have no lease to watch and last until their job is due."""
     found = {}
     for i in range(0, len(raw), 2):
         try:
@@ -159,7 +159,7 @@ def read_attempts(raw: list[bytes]) -> dict[str, Attempt]:
 
 
 class Told(set[tuple[str, bytes]]):
-    """What is left in the ledger since it cannot be read, and was told: it comes again with each answer."""
+    """The unreadable values that were reported: each comes again with every answer, as it stays in the ledger."""
 
     def add_once(self, what: str, key: bytes, error: Exception) -> None:
         """Warn of it, unless that was done."""
@@ -170,7 +170,7 @@ class Told(set[tuple[str, bytes]]):
 
 
 def read_offers(raw: list[bytes], told: Told | None = None) -> list[LateAnswer]:
-    """Return the answers that came after their job's end. One whose job cannot be read is told and stays."""
+    """Return the answers that came after their job's end. One whose job cannot be read is reported and stays."""
     found, told = [], Told() if told is None else told
     for i in range(0, len(raw), 2):
         result = None
@@ -188,7 +188,7 @@ def read_offers(raw: list[bytes], told: Told | None = None) -> list[LateAnswer]:
 
 
 def read_learned(raw: list[bytes], told: Told | None = None) -> list[Learned]:
-    """Return what ended jobs came to. What cannot be read is told and stays: its job goes on counting in full."""
+    """Return the final usage of ended jobs. An unreadable one is reported and stays, and its job counts in full."""
     found, told = [], Told() if told is None else told
     for i in range(0, len(raw), 2):
         try:
@@ -200,7 +200,7 @@ def read_learned(raw: list[bytes], told: Told | None = None) -> list[Learned]:
 
 
 def read_retries(raw: list[bytes], told: Told | None = None) -> list[RetriedAttempt]:
-    """Return what earlier attempts of jobs have used, in order. What cannot be read is told and stays."""
+    """Return the usage of earlier attempts, in order. An unreadable one is reported and stays."""
     found, told = [], Told() if told is None else told
     for i in range(0, len(raw), 2):
         try:

@@ -18,7 +18,8 @@ from scheduler.config.endpoints import Model
 from scheduler.config.facts import Facts
 from scheduler.config.versions import SCHEMA
 from scheduler.ledger.answer_times import note_of
-from scheduler.ledger.keys import incarnation_key, new_nonce, run_base, run_prefix
+from scheduler.ledger.keys import incarnation_key, new_nonce, run_base
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.scripts import script
 from tasks.job import Cost, Job, JobKey, split_job_id
 from tasks.kind import Case, build_case
@@ -27,7 +28,7 @@ log = structlog.get_logger()
 
 Source = Literal["llm", "cached", "heuristic", "none"]
 Reason = Literal["none", "denied", "too_slow", "late", "failed", "dead", "cancelled"]
-Settled = Literal["staged", "freed", "accounted", "already", "unknown", "gone"]
+Settled = Literal["staged", "offered", "freed", "accounted", "already", "unknown", "gone"]
 TrialState = Literal["asked", "taken", "answered"]
 Refusal = Literal["gone", "paused", "newer", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
@@ -40,7 +41,7 @@ class PromptCount(NamedTuple):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an attempt produced, as it is staged with the ledger."""
+    """The result of an attempt, as the ledger stages it."""
 
     effects: tuple[Effect, ...]
     source: Source
@@ -77,7 +78,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Asks(msgspec.Struct):
-    """What is read of a job to know whether it asks a model."""
+    """The part of a job that says whether it asks a model."""
 
     model: str = ""
 
@@ -151,7 +152,8 @@ class Claims:
         incarnation: Any = self._client.get(incarnation_key(run))
         if incarnation is None:
             return False
-        raw: Any = self._client.hget(f"{run_prefix(run, incarnation.decode())}job:{key.text()}", "job")
+        store = RunStore.of(self._client, run, incarnation.decode())
+        raw: Any = self._client.hget(store.job_key(key.text()), "job")
         try:
             return bool(raw) and bool(msgspec.json.decode(raw, type=_Asks).model)
         except msgspec.DecodeError:
@@ -166,7 +168,7 @@ class Claims:
         job = msgspec.json.decode(raw_job, type=Job)
         if job.key != key:
             raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
-        facts = self._facts_of(run_prefix(job.run, incarnation.decode()), job.facts)
+        facts = self._facts_of(RunStore.of(self._client, job.run, incarnation.decode()), job.facts)
         found = {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)}
         case = build_case(
             job,
@@ -183,14 +185,14 @@ class Claims:
             model=facts.model(job.model),
         )
 
-    def _facts_of(self, prefix: str, version: int) -> Facts:
-        known = self._facts.get((prefix, version))
+    def _facts_of(self, store: RunStore, version: int) -> Facts:
+        known = self._facts.get((store.prefix, version))
         if known is None:
-            raw = self._client.hget(prefix + "facts", str(version))
+            raw = store.field("facts", str(version))
             if raw is None:
                 raise _Overtaken
             known = msgspec.json.decode(raw, type=Facts)
-            self._facts[prefix, version] = known
+            self._facts[store.prefix, version] = known
         return known
 
     def _withdraw(self) -> None:
@@ -232,11 +234,11 @@ class Claims:
         return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
 
     def states(self, claims: Sequence[Claim]) -> list[str]:
-        """What the ledger has of these jobs now: open, staged or dead; "": it has its end, or its run is gone."""
+        """Return the states of these jobs: open, staged or dead; "" for one that has ended, or whose run is gone."""
         with self._client.pipeline(transaction=False) as pipe:
             for claim in claims:
-                prefix = run_prefix(claim.job.run, claim.incarnation)
-                pipe.hget(f"{prefix}job:{claim.job.key.text()}", "state")
+                store = RunStore.of(self._client, claim.job.run, claim.incarnation)
+                pipe.hget(store.job_key(claim.job.key.text()), "state")
             return [state.decode() if state else "" for state in pipe.execute()]
 
     def _report(

@@ -17,7 +17,7 @@ MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the clien
 
 
 def redact_url(url: str) -> str:
-    """A URL without its password."""
+    """Return a URL without its password."""
     parts = urlsplit(url)
     if parts.password is None:
         return url
@@ -26,7 +26,7 @@ def redact_url(url: str) -> str:
 
 
 def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] = Redis) -> Redis:
-    """A client whose every call ends within a bounded time. Scripts are safe to send again: see `fence.lua`.
+    """Return a client whose every call ends within a bounded time. Scripts are safe to send again: see `fence.lua`.
 
     Args:
         timeout: seconds for each try.
@@ -50,7 +50,7 @@ def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] =
 
 
 def check(client: Redis, url: str) -> None:
-    """Make sure that the server answers.
+    """Check that the server answers.
 
     Raises:
         ConfigurationError: saying which URL does not answer and why.

@@ -14,7 +14,7 @@ from redis import Redis
 from scheduler.ledger.errors import RunHeld
 from scheduler.ledger.keys import RUNS, incarnation_key, run_base, run_prefix
 from scheduler.ledger.presence import check_unheld
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.scripts import script
 
 _BATCH = 500  # keys a round trip
@@ -32,7 +32,7 @@ def delete_run(client: Redis, run: str, *, force: bool = False) -> int:
     """
     incarnation: Any = client.get(incarnation_key(run))
     if incarnation is None and not client.sismember(RUNS, run):
-        prefix_of(client, run)  # says which runs there are
+        RunStore.open(client, run)  # says which runs there are
     removed = 0
     if incarnation is not None:
         _end(client, run, incarnation.decode(), force)
@@ -45,13 +45,12 @@ def delete_run(client: Redis, run: str, *, force: bool = False) -> int:
 
 
 def _end(client: Redis, run: str, incarnation: str, force: bool) -> None:
-    prefix = run_prefix(run, incarnation)
-    found: Any = client.hmget(prefix + "state", "epoch", "seq")
+    store = RunStore.of(client, run, incarnation)
     expected = ["", ""]
     if not force:
-        expected = [raw.decode() if raw is not None else "" for raw in found]
-        check_unheld(client, run, prefix, "delete it all the same (--force)")
-    if not script(client, "delete")(keys=[incarnation_key(run)], args=[prefix, incarnation, *expected]):
+        expected = [raw.decode() if raw is not None else "" for raw in store.state("epoch", "seq")]
+        check_unheld(store, run, "delete it all the same (--force)")
+    if not script(client, "delete")(keys=[incarnation_key(run)], args=[store.prefix, incarnation, *expected]):
         raise RunHeld(
             f"run {run!r} is held by a host that has just taken a step: stop it first, or delete it all the same "
             "(--force)"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import secrets
+from typing import Literal, get_args
 
 RUNS = "cogitate:runs"  # set of run names
 
 #: Keys that a run has once, under its prefix; `job:`, `window:`, `due:` and `ready:` it has several of.
-OF_RUN = frozenset({
+RunKey = Literal[
     "state", "jobs", "unclaimed", "staged", "waiting", "open", "attempts", "lost", "beats", "arrivals", "windows",
     "view", "owners", "retired", "heads", "facts", "journal", "journal_checkpoints", "checkpoint", "controls",
     "answers", "knock", "ratings", "alone", "awaited", "offered", "charged", "unsettled", "corrections", "retries",
     "captured", "captured_at", "captured_bytes", "readiness", "host", "latencies", "timed", "seals",
-})  # fmt: skip
+]  # fmt: skip
+OF_RUN: frozenset[str] = frozenset(get_args(RunKey))
 
 #: Keys that each owner has, followed by ":" and its name: see `scheduler.ledger.streams`.
-OF_OWNERS = frozenset({"entries", "archive", "archived", "into", "marks"})
+OwnerKey = Literal["entries", "archive", "archived", "into", "marks"]
+OF_OWNERS: frozenset[str] = frozenset(get_args(OwnerKey))
 
 #: Answers that runs leave to later ones (`workers.jobs.response_cache`): they belong to no run and outlive every run.
 RESPONSES = ("cogitate:responses", "cogitate:responses_at", "cogitate:responses_bytes")
@@ -24,35 +27,30 @@ ENDPOINTS = "cogitate:endpoints"  # set of the names of endpoints that were call
 
 
 def new_nonce() -> str:
-    """A random nonce: nothing forgotten in a power loss can be confused with something new."""
+    """Return a random nonce, so that nothing lost in a power failure is confused with something new."""
     return secrets.token_hex(8)
 
 
 def run_base(run: str) -> str:
-    """What every key of a run's name begins with."""
+    """Return the beginning of every key of a run's name."""
     return f"cogitate:{{{run}}}:"
 
 
 def incarnation_key(run: str) -> str:
-    """The key that holds the nonce of the run's present incarnation."""
+    """Return the key that holds the nonce of the run's present incarnation."""
     return run_base(run) + "incarnation"
 
 
 def run_prefix(run: str, incarnation: str) -> str:
-    """What every key of one incarnation of a run begins with."""
+    """Return the beginning of every key of one incarnation of a run."""
     return f"{run_base(run)}{incarnation}:"
 
 
-def captured_keys(prefix: str) -> list[str]:
-    """The keys of the prompts and answers that a run keeps on request: texts, times and their size."""
-    return [prefix + name for name in ("captured", "captured_at", "captured_bytes")]
-
-
 def real_day_key(date: str) -> str:
-    """The key of what all runs together spend on a real day, such as "2026-03-01"; it outlives every run."""
+    """Return the key of the spending of all runs on a real day, such as "2026-03-01"; it outlives every run."""
     return f"cogitate:real_day:{date}"
 
 
 def endpoint_keys(endpoint: str) -> list[str]:
-    """The keys of an endpoint: gate, slots and counters. They belong to no run and outlive every run."""
+    """Return the keys of an endpoint: gate, slots and counters. They belong to no run and outlive every run."""
     return [f"cogitate:endpoint:{{{endpoint}}}:{part}" for part in ("gate", "slots", "counters")]

@@ -41,7 +41,8 @@ from scheduler.ledger.errors import (
     RunRolledBack,
     RunUnreadable,
 )
-from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base, run_prefix
+from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.scripts import script
 from tasks.job import JobKey
 
@@ -60,7 +61,7 @@ class Write(NamedTuple):
     args: tuple[Value, ...]
 
     def sent(self) -> tuple[Value, ...]:
-        """What the script is given: numbers as one text, since each argument takes tens of bytes of a server, twice."""
+        """Return the script's arguments: numbers as one text, as each argument costs a server tens of bytes, twice."""
         if self.args and all(type(arg) is int for arg in self.args):
             return (self.command, self.key, "numbers", " ".join(map(str, self.args)))
         return (self.command, self.key, len(self.args), *self.args)
@@ -90,10 +91,9 @@ class HostLedger:
     outage: Outage | None = None
 
     def __init__(self, client: Redis, run: str, incarnation: str, epoch: int, holder: str, seq: int) -> None:
-        self.client = client
         self.run = run
         self.incarnation = incarnation
-        self.prefix = run_prefix(run, incarnation)
+        self.store = RunStore.of(client, run, incarnation)
         self.epoch = epoch
         self._holder = holder
         self._seq = seq
@@ -151,7 +151,7 @@ class HostLedger:
         return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]))
 
     def collect(self, tick: int, apply: Apply, expired: Sequence[str] = ()) -> Collected | None:
-        """What is due at `tick`; attempts named in `expired` lose their lease. None: the ledger is away.
+        """Return what is due at `tick`, and expire the leases of the attempts in `expired`. None: the ledger is away.
 
         Raises:
             Fenced: when another host has taken the run.
@@ -170,7 +170,7 @@ class HostLedger:
         )
 
     def advance(self, commit: Commit, apply: Apply) -> Advanced | None:
-        """Commit one tick. Returns None when this commit had arrived already, or is kept for later.
+        """Commit one tick. Return None when this commit had arrived already, or is buffered for later.
 
         Raises:
             Fenced: when another host has taken the run; nothing was written.
@@ -259,7 +259,7 @@ class HostLedger:
         if self.away or not keys:
             return set()
         try:
-            states: Any = self.client.hmget(self.prefix + "readiness", [key.text() for key in keys])
+            states: Any = self.client.hmget(self.store.key("readiness"), [key.text() for key in keys])
         except RedisError as error:
             if self.outage is None:
                 raise
@@ -273,8 +273,8 @@ class HostLedger:
         Raises:
             RedisError: when the ledger cannot be reached.
         """
-        args: list[Value] = [self.prefix, self.epoch, self._holder, sign, round(seconds * 1000)]
-        return bool(self._present(keys=[self.prefix + "state"], args=args))
+        args: list[Value] = [self.store.prefix, self.epoch, self._holder, sign, round(seconds * 1000)]
+        return bool(self._present(keys=[self.store.key("state")], args=args))
 
     def let_go(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
         """Say how this host left the run, from wherever an error has interrupted it; nothing if the run is not its own.
@@ -285,14 +285,14 @@ class HostLedger:
         """
         if self.away:
             return
-        found: Any = self.client.hmget(self.prefix + "state", "epoch", "holder", "seq")
+        found: Any = self.store.state("epoch", "holder", "seq")
         if found[:2] != [str(self.epoch).encode(), self._holder.encode()]:
             return
         self._seq, self.outage = int(found[2]), None  # nobody knows whether the step that was interrupted arrived
         self._step(self._finish, [status])
 
     def go_on(self) -> None:
-        """A paused run goes on: workers may claim its jobs again.
+        """Let a paused run go on: workers may claim its jobs again.
 
         Raises:
             Fenced: when another host has taken the run meanwhile.
@@ -313,7 +313,7 @@ class HostLedger:
             time.sleep(seconds)  # as long as the pop would have waited: there is nobody to ask
             return False
         try:
-            return self.client.blpop([self.prefix + key], timeout=seconds) is not None
+            return self.client.blpop([self.store.prefix + key], timeout=seconds) is not None
         except RedisError as error:
             if self.outage is None:
                 raise
@@ -321,22 +321,27 @@ class HostLedger:
             return False
 
     @property
+    def client(self) -> Redis:
+        """The client of the run's server."""
+        return self.store.client
+
+    @property
     def lost(self) -> float:
-        """Seconds that the host has waited for its ledger, in all."""
+        """The seconds that the host has waited for its ledger, in all."""
         return self.outage.lost if self.outage is not None else 0.0
 
     @property
     def away(self) -> bool:
-        """Whether the host goes on without its ledger."""
+        """Return whether the host goes on without its ledger."""
         return self.outage is not None and not self.outage.back()
 
     def _step(self, lua: Script, args: Sequence[Value]) -> list[Any] | None:
         digest, size = _fingerprint(args)
         seq = self._seq
-        whole = [self.prefix, self.epoch, self._holder, seq, digest, *args]
+        whole = [self.store.prefix, self.epoch, self._holder, seq, digest, *args]
 
         def step() -> list[Any]:
-            answer: list[Any] = lua(keys=[self.prefix + "state"], args=whole)
+            answer: list[Any] = lua(keys=[self.store.key("state")], args=whole)
             if answer[0] not in (b"ok", b"already"):
                 raise self._refused(answer, seq)
             return answer[1:]
@@ -350,7 +355,7 @@ class HostLedger:
 
     def _refused(self, answer: list[bytes], seq: int) -> LedgerError:
         if answer[0] == b"fenced" and int(answer[1]) == self.epoch and int(answer[2]) < seq:
-            tick: Any = self.client.hget(self.prefix + "state", "tick")
+            tick = self.store.field("state", "tick")
             return RunRolledBack(
                 f"run {self.run!r}: the ledger has forgotten what it had taken: it stands at tick {int(tick or 0)}, "
                 f"this host had come to tick {self._tick}; it stops, the world goes back to where the ledger stands"
@@ -362,6 +367,6 @@ class HostLedger:
 
 
 def _fingerprint(args: Sequence[Value]) -> tuple[str, int]:
-    """The digest of a step's arguments, by which the ledger knows one that is sent again, and their bytes."""
+    """Return the digest of a step's arguments, by which the ledger knows a repeated one, and their bytes."""
     sent = b"\0".join([arg if isinstance(arg, bytes) else str(arg).encode() for arg in args])
     return hashlib.blake2b(sent, digest_size=16).hexdigest(), len(sent)

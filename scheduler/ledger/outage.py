@@ -36,12 +36,12 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
 
 
 class Outage(Protocol):
-    """What a host does while its ledger is away."""
+    """A host's way to bear the absence of its ledger."""
 
     lost: float  # seconds that it has waited for the ledger so far
 
     def send(self, step: Step, size: int) -> list[Any] | None:
-        """The answer to a step of `size` bytes; None: it is kept for later. Called again, `step` sends the same bytes.
+        """Return the answer to a step of `size` bytes; None: it is buffered. Called again, `step` sends the same bytes.
 
         Raises:
             LedgerUnavailable: when the host has to stop.
@@ -55,10 +55,10 @@ class Outage(Protocol):
         """
 
     def back(self) -> bool:
-        """Whether the ledger may be asked; what was kept has been written by then."""
+        """Return whether the ledger can be reached; buffered steps have been written by then."""
 
     def missed(self, error: RedisError) -> None:
-        """A call that is no step has failed."""
+        """Note that a call other than a step has failed."""
 
     def settle(self) -> None:
         """Have everything written, before a host says that it is done.
@@ -69,14 +69,14 @@ class Outage(Protocol):
 
 
 def outage_of(settings: Settings, run: str, alive: Callable[[], object]) -> Outage:
-    """What these settings say that a host does."""
+    """Return the outage policy of these settings."""
     if settings.on_outage == "carry_on":
         return CarryOn(run, settings.outage_wait, settings.outage_buffer, alive)
     return Pause(run, settings.outage_wait)
 
 
 def is_outage(error: RedisError) -> bool:
-    """Whether the server may take the same step later; anything else is a mistake of ours."""
+    """Return whether the server may take the same step later; any other error is a fault of this program."""
     if isinstance(error, ResponseError):
         return isinstance(error, OutOfMemoryError | ReadOnlyError | ClusterDownError) or str(error).startswith(REFUSALS)
     return isinstance(error, RedisConnectionError | RedisTimeoutError)
@@ -129,14 +129,14 @@ class Pause:
                 return answer
 
     def back(self) -> bool:
-        """Always: who asks waits."""
+        """Return True: every caller waits."""
         return True
 
     def missed(self, error: RedisError) -> None:
-        """The next step will wait."""
+        """Do nothing: the next step waits."""
 
     def settle(self) -> None:
-        """Nothing is ever kept."""
+        """Do nothing: no step is buffered."""
 
 
 class _Kept(NamedTuple):
@@ -205,7 +205,7 @@ class CarryOn:
         return True
 
     def missed(self, error: RedisError) -> None:
-        """From here on a thread looks for the server, and no call is made until it answers."""
+        """Start a thread that probes the server; no call is made until it answers."""
         if not is_outage(error):
             raise error
         if not self._said:
@@ -244,7 +244,7 @@ class CarryOn:
 
 
 def _twice(step: Callable[[], T]) -> T:
-    """A connection that was merely closed costs nothing but a second try; a timeout is never waited for twice."""
+    """Repeat a step at once after a closed connection, but not after a timeout."""
     try:
         return step()
     except RedisConnectionError:

@@ -8,12 +8,12 @@ MOST_BYTES = 512 * 2**20  # of what is unpacked: the largest value that a Redis 
 
 
 def pack(data: bytes, level: int = 1) -> bytes:
-    """The data, compressed; level 6 saves a sixth of what level 1 leaves, and takes 2.5 times as long."""
+    """Return the data compressed. Level 6 saves a sixth of what level 1 leaves, and takes 2.5 times as long."""
     return zlib.compress(data, level)
 
 
 def unpack(packed: bytes) -> bytes:
-    """The data that was packed.
+    """Return the data that was packed.
 
     Raises:
         ValueError: when this is not what `pack` made; the message completes "it …".

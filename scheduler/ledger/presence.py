@@ -20,12 +20,12 @@ from typing import Any
 
 import msgspec
 import structlog
-from redis import Redis
 from redis.exceptions import RedisError
 
 from scheduler.config.versions import GIVES_SIGNS
 from scheduler.ledger.errors import RunHeld
 from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.run_store import RunStore
 
 log = structlog.get_logger()
 
@@ -55,12 +55,12 @@ def this_process() -> HostProcess:
     return HostProcess(name=platform.node(), machine=_machine(), pid=pid, began=_began(pid) or "")
 
 
-def host_of(client: Redis, prefix: str) -> HostProcess | None:
+def host_of(store: RunStore) -> HostProcess | None:
     """Return the host that is at work on a run; None if there is none, or it is gone."""
-    status: Any = client.hget(prefix + "state", "status")
+    status = store.field("state", "status")
     if status is None or status.decode() not in HELD:
         return None
-    raw: Any = client.get(prefix + "host")
+    raw: Any = store.client.get(store.key("host"))
     try:
         host = msgspec.json.decode(raw, type=HostProcess) if raw is not None else None
     except msgspec.DecodeError:
@@ -73,7 +73,7 @@ def format_state(status: str, held: bool) -> str:
     return f"{status}, no host" if status in HELD and not held else status
 
 
-def check_unheld(client: Redis, run: str, prefix: str, what_to_do: str) -> None:
+def check_unheld(store: RunStore, run: str, what_to_do: str) -> None:
     """Refuse a run that a living host is at work on.
 
     Args:
@@ -82,35 +82,30 @@ def check_unheld(client: Redis, run: str, prefix: str, what_to_do: str) -> None:
     Raises:
         RunHeld: naming the host.
     """
-    host = host_of(client, prefix)
+    host = host_of(store)
     if host is not None:
         here = " (this process)" if host == this_process() else ""
         raise RunHeld(
             f"run {run!r} is held by the host {host.text()}{here}, which is at work: stop it first, or {what_to_do}"
         )
-    if _takes_steps(client, prefix):
+    if _takes_steps(store):
         raise RunHeld(
             f"run {run!r} is held by a host of an older version, which is at work: stop it first, or {what_to_do}"
         )
 
 
-def _takes_steps(client: Redis, prefix: str) -> bool:
+def _takes_steps(store: RunStore) -> bool:
     """Return whether the host of a run takes steps without giving signs, as those of version 0.1.0 do."""
-    status, schema, seq = _state(client, prefix)
+    status, schema, seq = store.state("status", "schema", "seq")
     if status != b"running" or (schema is not None and schema.isdigit() and int(schema) >= GIVES_SIGNS):
         return False
     deadline = time.monotonic() + WATCHED
     while (left := deadline - time.monotonic()) > 0:
         time.sleep(min(LOOK_EVERY, left))
-        now, _, then = _state(client, prefix)
+        now, then = store.state("status", "seq")
         if then != seq:
             return now == b"running"
     return False
-
-
-def _state(client: Redis, prefix: str) -> list[bytes | None]:
-    found: Any = client.hmget(prefix + "state", ["status", "schema", "seq"])
-    return list(found)
 
 
 class Presence:
@@ -152,7 +147,7 @@ class Presence:
 
 
 def _alive(host: HostProcess) -> bool:
-    """Whether the process is there, as far as that can be seen from here."""
+    """Return whether the process exists, as far as this machine can tell."""
     if host.machine != _machine():
         return True  # its sign has not run out
     try:
@@ -166,7 +161,7 @@ def _alive(host: HostProcess) -> bool:
 
 
 def _began(pid: int) -> str | None:
-    """When a process began, in ticks of its machine's clock since it was booted; "" once it has ended and only its
+    """Return when a process began, in clock ticks since its machine was booted; "" once it has ended and only its
     parent does not know yet; None where it cannot be told."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

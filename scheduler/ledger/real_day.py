@@ -34,7 +34,7 @@ KEPT_SECONDS = 40 * 86_400  # how long the figures of a day can be looked at
 
 
 class Held(NamedTuple):
-    """What one call has taken from a day."""
+    """The reservation of one call from a day."""
 
     date: str
     token: str
@@ -63,7 +63,7 @@ class DaySpending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def utc_date() -> str:
-    """The date now, as "2026-03-01"."""
+    """Return the date now, as "2026-03-01"."""
     return datetime.now(UTC).date().isoformat()
 
 
@@ -96,12 +96,12 @@ class RealDay:
         return "real_day_spent" if answer == "refused" else "real_day_away"
 
     def settle(self, held: Held, used: Cost) -> None:
-        """Book what the call really cost in place of what it took."""
+        """Book the true cost of a call in place of its reservation."""
         if held != UNLIMITED:
             self._call(held, "settle", used)
 
     def spending(self) -> DaySpending:
-        """Today in figures."""
+        """Return today's spending."""
         date = self._today()
         fields: Any = self._client.hgetall(real_day_key(date))
         found = {field.decode(): int(value) for field, value in fields.items() if not field.startswith(b"call:")}

@@ -30,12 +30,12 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
 
 @cache
 def source(name: str) -> str:
-    """The text of a script, preludes first."""
+    """Return the text of a script, preludes first."""
     folder = resources.files("scheduler.ledger.lua")
     return "\n".join((folder / f"{part}.lua").read_text() for part in (*_PRELUDES[name], name))
 
 
 def script(client: Redis, name: str) -> Script:
-    """A script bound to a client; sent by its digest, loaded when the server does not know it."""
+    """Return a script bound to a client; it is sent by its digest, and loaded when the server does not know it."""
     registered: Any = client.register_script(source(name))
     return registered  # type: ignore[no-any-return]

@@ -17,26 +17,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
-from redis import Redis
 from redis.exceptions import ResponseError
 
 from memory.entry import Archived, Head
 from memory.stream import Stream
 from memory.unreadable import read_entry, read_head, read_marks
 from scheduler.ledger.ledger import Value, Write
+from scheduler.ledger.run_store import RunStore
 
 CHUNK = 500  # pairs a command; Lua's unpack fails between 7,000 and 8,000 values
 
 
 def chunked(command: str, key: str, values: Sequence[Value], per: int = 1) -> Iterator[Write]:
-    """A command with many arguments as several with fewer; `per` arguments belong together."""
+    """Yield several commands with fewer arguments for one with many; `per` arguments belong together."""
     step = CHUNK * per
     for i in range(0, len(values), step):
         yield Write(command, key, tuple(values[i : i + step]))
 
 
 def stream_writes(streams: Iterable[Stream]) -> list[Write]:
-    """The commands that bring Redis up to date with streams; their notes of changes are taken."""
+    """Return the commands that bring Redis up to date with streams, and take their notes of changes."""
     writes: list[Write] = []
     heads: list[Value] = []
     for stream in streams:
@@ -88,17 +88,25 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
     return writes
 
 
-def load_streams(client: Redis, prefix: str, owners: Iterable[str]) -> dict[str, Stream]:
+def write_streams(store: RunStore, streams: Iterable[Stream]) -> None:
+    """Bring a run's streams up to date outside of its ticks, as a replay does; their notes of changes are taken."""
+    with store.pipeline() as pipeline:
+        for write in stream_writes(streams):
+            pipeline.execute_command(write.command, store.prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
+        pipeline.execute()
+
+
+def load_streams(store: RunStore, owners: Iterable[str]) -> dict[str, Stream]:
     """Read the streams of these owners, with what cannot be read in them (`memory.unreadable`)."""
     names = list(owners)
-    pipeline = client.pipeline(transaction=False)
+    pipeline = store.pipeline()
     for owner in names:
-        pipeline.hvals(f"{prefix}entries:{owner}")
-        pipeline.hvals(f"{prefix}archive:{owner}")
-        pipeline.zrange(f"{prefix}archived:{owner}", 0, -1, withscores=True)
-        pipeline.hgetall(f"{prefix}into:{owner}")
-        pipeline.hgetall(f"{prefix}marks:{owner}")
-        pipeline.hget(f"{prefix}heads", owner)
+        pipeline.hvals(store.owner_key("entries", owner))
+        pipeline.hvals(store.owner_key("archive", owner))
+        pipeline.zrange(store.owner_key("archived", owner), 0, -1, withscores=True)
+        pipeline.hgetall(store.owner_key("into", owner))
+        pipeline.hgetall(store.owner_key("marks", owner))
+        pipeline.hget(store.key("heads"), owner)
     answers: list[Any] = pipeline.execute()
     streams: dict[str, Stream] = {}
     for i, owner in enumerate(names):

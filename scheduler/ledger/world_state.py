@@ -10,27 +10,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from redis import Redis
-
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.packing import pack, unpack
+from scheduler.ledger.run_store import RunStore
 
 
 def world_writes(tick: int, state: bytes) -> list[Write]:
-    """The commands that keep a world's state."""
+    """Return the commands that store a world's state."""
     return [
         Write("HSET", "checkpoint", ("tick", tick, "packed", pack(state))),
         Write("HDEL", "checkpoint", ("world",)),
     ]
 
 
-def load_world(client: Redis, prefix: str) -> tuple[bytes | None, int]:
-    """A world's state, None if it never gave one, and its tick.
+def load_world(store: RunStore) -> tuple[bytes | None, int]:
+    """Return a world's state, None if it never gave one, and its tick.
 
     Raises:
         ValueError: when it was changed.
     """
-    found: Any = client.hmget(prefix + "checkpoint", ["tick", "packed", "world"])
+    found: Any = store.client.hmget(store.key("checkpoint"), ["tick", "packed", "world"])
     tick, packed, plain = found
     if packed is None:
         return plain, int(tick or 0)

@@ -11,8 +11,8 @@ from redis import Redis
 
 from scheduler.config.controls import Control, ControlAnswer, ControlRequest, SetMode
 from scheduler.ledger.errors import LedgerError
-from scheduler.ledger.keys import incarnation_key, new_nonce, run_base, run_prefix
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.keys import incarnation_key, new_nonce, run_base
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.scripts import script
 
 MOST_WAITING = 100  # requests to one run that no host has taken yet
@@ -47,7 +47,7 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
         RunCancelled: when it is cancelled.
         TooManyRequests: when too many requests wait already.
     """
-    prefix_of(client, run)  # raises RunMissing, naming the runs that exist
+    RunStore.open(client, run)  # raises RunMissing, naming the runs that exist
     nonce: Any = client.get(incarnation_key(run))
     asked = [ControlRequest(new_nonce(), control) for control in controls]
     lines = [msgspec.json.encode(item) for item in asked]
@@ -64,20 +64,19 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
                 f"{MOST_WAITING} requests wait for a host of run {run!r} already: go on with it "
                 f"(cogitate run --run {run} --resume), or lift its pause (cogitate resume {run})"
             )
-    prefix = run_prefix(run, nonce.decode())
-    found, why = _wait(client, prefix, asked, wait, answer[1].decode())
+    found, why = _wait(RunStore.of(client, run, nonce.decode()), asked, wait, answer[1].decode())
     return [_outcome(item, found, why) for item in asked]
 
 
 def _wait(
-    client: Redis, prefix: str, asked: Sequence[ControlRequest], wait: float, status: str
+    store: RunStore, asked: Sequence[ControlRequest], wait: float, status: str
 ) -> tuple[Mapping[str, ControlAnswer], str]:
     """Return the answers that have come, and why no others have."""
     ids = {item.id for item in asked}
     wakes = any(isinstance(item.control, SetMode) and item.control.mode != "paused" for item in asked)
-    deadline, began = time.monotonic() + wait, _step(client, prefix)
+    deadline, began = time.monotonic() + wait, _step(store)
     while True:
-        answers: Any = client.lrange(prefix + "answers", 0, -1)
+        answers = store.items("answers")
         found = {answer.id: answer for answer in map(_ANSWER.decode, answers) if answer.id in ids}
         if len(found) == len(ids):
             return found, ""
@@ -90,14 +89,14 @@ def _wait(
         if time.monotonic() >= deadline:
             if not wait:
                 return found, "it is applied with the run's next tick"
-            moved = _step(client, prefix) != began
+            moved = _step(store) != began
             slow = "its host has not come to the end of a tick yet" if moved else "no host has taken it"
             return found, f"{slow}: it is applied with the run's next tick"
         time.sleep(_POLL)  # the host answers with its next tick
 
 
-def _step(client: Redis, prefix: str) -> object:
-    return client.hmget(prefix + "state", "epoch", "seq")
+def _step(store: RunStore) -> list[bytes | None]:
+    return store.state("epoch", "seq")
 
 
 def _outcome(item: ControlRequest, found: Mapping[str, ControlAnswer], why: str) -> ControlOutcome:

@@ -8,10 +8,8 @@ host resumes from them. Readers call `read_steering`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import msgspec
-from redis import Redis
 
 from memory.stream import Stream
 from scheduler.budget.admission import Decided
@@ -24,6 +22,7 @@ from scheduler.config.limits import MAX_LIMIT, LimitError, LimitTable
 from scheduler.config.tiers import ModelOption
 from scheduler.latency.due_ticks import DueTicks
 from scheduler.ledger.ledger import Write
+from scheduler.ledger.run_store import RunStore
 from scheduler.steering.postponing import Postponing
 from scheduler.steering.throttle import KIND, Throttle, ThrottleState
 from tasks.job import Request
@@ -167,18 +166,18 @@ class Steering:
 
     # -- resume ------------------------------------------------------------------------------------
 
-    def load(self, client: Redis, prefix: str) -> None:
+    def load(self, store: RunStore) -> None:
         """Restore the state that a run keeps."""
-        kept: Any = client.hmget(prefix + "state", ["steering", "postponed"])
-        if kept[0] is None:
+        steering, postponed = store.state("steering", "postponed")
+        if steering is None or postponed is None:
             return
-        state = msgspec.json.decode(kept[0], type=SteeringState)
+        state = msgspec.json.decode(steering, type=SteeringState)
         self.mode = state.mode
         self._limits = LimitHistory(self._limits.first, state.limits)
         self._view.table = self._limits.now
         self.throttle.state = state.throttle
-        self.throttle.postponing = msgspec.json.decode(kept[1], type=Postponing)
-        self._kept = {"steering": kept[0], "postponed": kept[1], "waits": b"1" if state.mode == "paused" else b"0"}
+        self.throttle.postponing = msgspec.json.decode(postponed, type=Postponing)
+        self._kept = {"steering": steering, "postponed": postponed, "waits": b"1" if state.mode == "paused" else b"0"}
 
     # -- its parts ---------------------------------------------------------------------------------
 
@@ -221,9 +220,9 @@ class Steering:
         return ""
 
 
-def read_steering(client: Redis, prefix: str) -> SteeringState:
+def read_steering(store: RunStore) -> SteeringState:
     """Return the state in force for a run, as its last tick left it."""
-    kept: Any = client.hget(prefix + "state", "steering")
+    kept = store.field("state", "steering")
     return SteeringState() if kept is None else msgspec.json.decode(kept, type=SteeringState)
 
 

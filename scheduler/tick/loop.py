@@ -258,7 +258,7 @@ class RunLoop:
     def _redeliver(self) -> Iterator[Tick]:
         """Hand over again the ticks after the world's checkpoint."""
         self.calls.redelivering = True  # owners that have left since may still be seen
-        for line in read_journal(self.ledger.client, self.ledger.prefix, self._checkpoint_tick + 1, self.tick):
+        for line in read_journal(self.ledger.store, self._checkpoint_tick + 1, self.tick):
             core = line.core
             self.calls.open(core.tick)
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)

@@ -64,43 +64,43 @@ def restore(ledger: HostLedger, state: RunState) -> Restored:
 
 
 def _restore(ledger: HostLedger, state: RunState) -> Restored:
-    client, prefix = ledger.client, ledger.prefix
-    tick, digest, chain, kept = (_text(v) for v in client.hmget(prefix + "state", ["tick", "digest", "chain", "loop"]))
+    store = ledger.store
+    tick, digest, chain, kept = map(_text, store.state("tick", "digest", "chain", "loop"))
     state.open.clear()
-    state.open.update(load_open_jobs(client, prefix))
-    state.latencies.load(client, prefix, state.open)
+    state.open.update(load_open_jobs(store))
+    state.latencies.load(store, state.open)
     if int(tick) == 0:
         return Restored(0, "", "", None, 0, set(), Seals())
     loop = msgspec.json.decode(kept, type=LoopState)
-    owners: Any = client.hgetall(prefix + "owners")
+    owners = store.mapping("owners")
     state.profiles = {o.decode(): msgspec.json.decode(raw, type=Profile) for o, raw in sorted(owners.items())}
-    state.streams = load_streams(client, prefix, state.profiles)
-    state.retired = {owner.decode() for owner in client.hkeys(prefix + "retired")}  # type: ignore[union-attr]
-    facts: Any = client.hgetall(prefix + "facts")
+    state.streams = load_streams(store, state.profiles)
+    state.retired = {owner.decode() for owner in store.fields("retired")}
+    facts = store.mapping("facts")
     state.facts_at = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
     seals = Seals()
-    seals.check(client, prefix, state, int(tick))
+    seals.check(store, state, int(tick))
     state.left_out = list(unreadable(state.streams.values()))
     for one in state.left_out:
         if one.number:
-            check_kind_wrote(client, prefix, one.owner, state.streams[one.owner].entries[one.number])
+            check_kind_wrote(store, one.owner, state.streams[one.owner].entries[one.number])
         leave_out(state.streams[one.owner], (one.number,), int(tick) + 1)
     state.facts = _with_models(state.facts_at[loop.facts_version], state.facts.models)
     state.facts_version = loop.facts_version
     state.deferred = list(loop.deferred)
     state.triggers = list(loop.triggers)
-    view: Any = client.hgetall(prefix + "view")
-    created: Any = client.hget(prefix + "state", "created")
+    view = store.mapping("view")
+    created = store.field("state", "created")
     state.retries.of_before = created is None
     state.view.least_pool = least_pool(created)  # an older run keeps the pools that it began with
     state.view.held = {field.decode(): int(value) for field, value in view.items()}
-    state.rater.load(client, prefix)
-    state.estimates.load(client, prefix)
-    state.late.load(client, prefix, state.streams, {(one.owner, one.number) for one in state.left_out})
-    state.corrections.load(client, prefix)
-    state.steering.load(client, prefix)
-    windows: Any = client.smembers(prefix + "windows")
-    world, at = load_world(client, prefix)
+    state.rater.load(store)
+    state.estimates.load(store)
+    state.late.load(store, state.streams, {(one.owner, one.number) for one in state.left_out})
+    state.corrections.load(store)
+    state.steering.load(store)
+    windows = store.members("windows")
+    world, at = load_world(store)
     return Restored(int(tick), digest, chain, world, at, {window.decode() for window in windows}, seals)
 
 

@@ -11,10 +11,8 @@ A version that knows no seals leaves `sealed` behind. Then, as where there are n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import structlog
-from redis import Redis
 
 from memory.seal import broken_parts, digest_of
 from memory.stream import Stream
@@ -24,6 +22,7 @@ from scheduler.journal.history import pass_journal, redo
 from scheduler.journal.run_totals import RunTotals, wrong_facts
 from scheduler.ledger.errors import RunAltered
 from scheduler.ledger.ledger import Value, Write
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import chunked, differences
 
 FACTS, OWNERS = ":facts", ":owners"  # no owner is called so
@@ -52,19 +51,19 @@ class Seals:
         self._kept |= found
         return [*chunked("HSET", "seals", values, 2), Write("HSET", "state", ("sealed", tick))]
 
-    def check(self, client: Redis, prefix: str, state: RunState, tick: int) -> None:
+    def check(self, store: RunStore, state: RunState, tick: int) -> None:
         """Check the state that was read back, before anything is left out of it.
 
         Raises:
             RunAltered: when it is not what the run's host wrote.
             JournalError: when there are no seals of it, and the journal cannot be read either.
         """
-        sealed: Any = client.hget(prefix + "state", "sealed")
-        if sealed != b"%d" % tick or not client.exists(prefix + "seals"):
+        sealed = store.field("state", "sealed")
+        if sealed != b"%d" % tick or not store.client.exists(store.key("seals")):
             log.info("ledger.unsealed", run=state.run, tick=tick)
-            wrong = list(_unlike_journal(client, prefix, state, tick))
+            wrong = list(_unlike_journal(store, state, tick))
         else:
-            kept: Any = client.hgetall(prefix + "seals")
+            kept = store.mapping("seals")
             self._kept = {name.decode(): text.decode() for name, text in kept.items()}
             wrong = list(self._broken(state))
         if wrong:
@@ -87,12 +86,12 @@ def _seal_of_owners(state: RunState) -> str:
     return digest_of((sorted(state.profiles.items()), sorted(state.retired)))
 
 
-def _unlike_journal(client: Redis, prefix: str, state: RunState, tick: int) -> Iterator[str]:
+def _unlike_journal(store: RunStore, state: RunState, tick: int) -> Iterator[str]:
     """Yield the parts of the state that differ from what the journal leads to."""
-    base = load_base(client, prefix)
+    base = load_base(store)
     standing = base.standing if base is not None else RunTotals()
-    streams = load_checkpoint_streams(client, prefix, base) if base is not None else {}
-    for passed in pass_journal(client, prefix, standing.tick + 1, tick):
+    streams = load_checkpoint_streams(store, base) if base is not None else {}
+    for passed in pass_journal(store, standing.tick + 1, tick):
         redo(passed.line, streams)
         standing.add(passed.line)
     if wrong_facts(state.facts_at, standing):

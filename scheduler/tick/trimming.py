@@ -12,7 +12,6 @@ again, or finds that all is done.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
 
 import structlog
 
@@ -53,8 +52,8 @@ class JournalTrimmer:
         self._state = state
         self._keep = keep
         self._exported = exported
-        self._trimmed = trimmed_tick(ledger.client, ledger.prefix)
-        kept: Any = ledger.client.hkeys(ledger.prefix + "journal_checkpoints")
+        self._trimmed = trimmed_tick(ledger.store)
+        kept = ledger.store.fields("journal_checkpoints")
         self._checkpoints = sorted(int(tick) for tick in kept)
         self._refused = 0  # a checkpoint whose lines could not be exported: tried again with the next
 
@@ -84,15 +83,15 @@ class JournalTrimmer:
         return day_of(self._state.facts.minute(tick))
 
     def _write_checkpoint(self, tick: int, digest: str, chain: str, windows: Collection[str]) -> str:
-        client, prefix = self._ledger.client, self._ledger.prefix
-        before = load_checkpoint(client, prefix, max(self._checkpoints, default=0))
+        store = self._ledger.store
+        before = load_checkpoint(store, max(self._checkpoints, default=0))
         standing = before.standing if before is not None else RunTotals()
-        for line in read_journal(client, prefix, standing.tick + 1, tick):
+        for line in read_journal(store, standing.tick + 1, tick):
             standing.add(line)
         standing.forget(windows)
         retired = dict(before.retired) if before is not None else {}
         left = sorted(self._state.retired - retired.keys())
-        retired |= {owner: content_hash(dump(s)) for owner, s in load_streams(client, prefix, left).items()}
+        retired |= {owner: content_hash(dump(s)) for owner, s in load_streams(store, left).items()}
         streams: dict[str, str] = {}
         part: dict[str, bytes] = {}
         for owner, stream in sorted(self._state.streams.items()):
@@ -126,21 +125,18 @@ class JournalTrimmer:
 
     def _entries(self, base: int) -> Iterator[bytes]:
         """Verify the chain of the entries to be removed, and yield them in order."""
-        client, prefix = self._ledger.client, self._ledger.prefix
-        before = load_checkpoint(client, prefix, self._trimmed)
+        store = self._ledger.store
+        before = load_checkpoint(store, self._trimmed)
         check = _chain_check("" if before is None else unpack_line(self._checkpoint(self._trimmed))[0])
         for start in range(self._trimmed, base, PAGE):
-            page: Any = client.lrange(
-                prefix + "journal", start - self._trimmed, min(start + PAGE, base) - 1 - self._trimmed
-            )
+            page = store.items("journal", start - self._trimmed, min(start + PAGE, base) - 1 - self._trimmed)
             for tick, stored in enumerate(page, start + 1):
                 yield exported_entry(*check(tick, stored), "line")
                 if tick in self._checkpoints:
                     yield exported_entry(*check(tick, self._checkpoint(tick)), "checkpoint")
 
     def _checkpoint(self, tick: int) -> bytes:
-        stored: Any = self._ledger.client.hget(self._ledger.prefix + "journal_checkpoints", str(tick))
-        return bytes(stored or b"")
+        return self._ledger.store.field("journal_checkpoints", str(tick)) or b""
 
 
 def _chain_check(chain: str) -> Callable[[int, bytes], tuple[str, bytes]]:

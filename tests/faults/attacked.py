@@ -28,7 +28,7 @@ from scheduler.inspection.replay import replay
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import Ended, EndNote, ReadLine
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import load_streams
 from scheduler.tick.loop import Tick
 from tests.integration.command import command
@@ -158,11 +158,11 @@ class Attacked:
         incarnation = self.state.get(f"cogitate:{{{RUN}}}:incarnation")
         if incarnation is None:
             return 0
-        return int(self.state.hget(prefix_of(self.state, RUN) + "state", "tick") or 0)
+        return int(self.state.hget(RunStore.open(self.state, RUN).key("state"), "tick") or 0)
 
     def lines(self) -> list[ReadLine]:
         """Return the journal."""
-        return list(read_journal(self.state, prefix_of(self.state, RUN), 1, self.tick()))
+        return list(read_journal(RunStore.open(self.state, RUN), 1, self.tick()))
 
     def live_here(self, on_tick: Callable[[Tick], None]) -> None:
         """Be the host in this process: what is done to it can be done in the midst of a tick."""
@@ -192,7 +192,7 @@ class Attacked:
 
     def beats(self) -> int:
         """Heartbeats of all workers so far."""
-        found: Any = self.state.hvals(prefix_of(self.state, RUN) + "beats")
+        found: Any = self.state.hvals(RunStore.open(self.state, RUN).key("beats"))
         return sum(map(int, found))
 
     def kill_server(self) -> None:
@@ -239,7 +239,7 @@ class Attacked:
 
     def entries(self, owner: str) -> list[Entry]:
         """Return an owner's memories."""
-        stream = load_streams(self.state, prefix_of(self.state, RUN), [owner])[owner]
+        stream = load_streams(RunStore.open(self.state, RUN), [owner])[owner]
         return list(stream.live())
 
 

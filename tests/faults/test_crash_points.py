@@ -19,7 +19,7 @@ from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.ledger.claims import Claim, Claims
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.scripts import script
 from tasks.job import Cost, Job
 from tests.faults.dropped_anywhere import SETTINGS, TICKS, SteadyBeat, Visit, Watch, watched_client
@@ -154,7 +154,7 @@ def eventful(server: EmbeddedServer, watch: Watch) -> None:
     second.publish_through(publish)
     second.live()
     assert next(mishaps, "") == "", "all mishaps happened"
-    lines = list(read_journal(client, prefix_of(client, "town"), 1, TICKS))
+    lines = list(read_journal(RunStore.open(client, "town"), 1, TICKS))
     assert any(note.attempts > 1 for line in lines for note in line.notes.ended)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.engine.open_jobs import load_open_jobs
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.tick.loop import Tick
 from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of
 from workers.publish import Publisher
@@ -69,7 +69,7 @@ def test_a_job_that_outlives_the_visibility_timeout(
     endpoint.wait_for_request(AGENTS)
     assert town.broker.exists("cogitate:unacked") == 0
     publisher = Publisher(town.settings)
-    publisher.publish([item.job for item in load_open_jobs(town.state, prefix_of(town.state, RUN)).values()])
+    publisher.publish([item.job for item in load_open_jobs(RunStore.open(town.state, RUN)).values()])
     publisher.close()
     eventually(lambda: town.broker.llen("cogitate:plan") == 0, "the doubled messages to be taken")
     town.ready()

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from ops.fake_llm.server import FakeEndpoint
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.tick.loop import Tick
 from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, complaints, settings_of
 
@@ -141,7 +141,7 @@ def test_what_a_restarted_server_has_forgotten_is_settled_again(
     folder = town.settings.data_dir / "appendonlydir"
     shutil.copytree(folder, folder.with_name("earlier"))
     endpoint.release()
-    staged = prefix_of(town.state, RUN) + "staged"
+    staged = RunStore.open(town.state, RUN).key("staged")
     eventually(lambda: town.state.scard(staged) == AGENTS, "all results to arrive")
     asked = endpoint.stats().requests
     town.kill_server()

@@ -110,7 +110,7 @@ def test_trimming_may_be_interrupted_at_every_call(
             restore(client, point.database)
             again = live(client, folder)
             assert again.digest == digest
-            assert client.llen(again.ledger.prefix + "journal") == TICKS - 2 * DAY
+            assert client.llen(again.ledger.store.key("journal")) == TICKS - 2 * DAY
             files = ExportedJournal(journal_folder(folder, "town", again.ledger.incarnation))
             assert replay(client, "town", FakeRedis(), files).first == 1
             assert audit(client, "town") == []

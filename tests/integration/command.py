@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from ops.cli import main
 from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from workers.processes.embedded import EmbeddedServer
 
 OURS = ("COGITATE_", "OPENAI_")
@@ -64,7 +64,7 @@ def tick_of(data_dir: Path, run: str) -> int:
     """The last tick that a run has committed, 0 before there is one or while no server runs."""
     with EmbeddedServer(data_dir).client() as client:
         try:
-            return int(client.hget(prefix_of(client, run) + "state", "tick") or 0)
+            return int(client.hget(RunStore.open(client, run).key("state"), "tick") or 0)
         except (RedisError, RunMissing):
             return 0
 

@@ -55,7 +55,7 @@ class CheckedLoop(TickLoop):
                     assert f"Present plan item: {present}" in prompt.user
                     self.act_prompts += 1
         if minute % 60 == 0:
-            assert audit_budget(self.ledger.client, self.ledger.prefix) == []
+            assert audit_budget(self.ledger.store) == []
 
 
 def present_item(stream: Stream, minute: int) -> str:

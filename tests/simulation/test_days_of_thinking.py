@@ -17,7 +17,7 @@ from ops.fake_llm.completions import complete
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.inspection.audit.audit import audit_budget
 from scheduler.inspection.replay import replay
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.tick.loop import Tick
 from simulation.recorded.player import RecordedWorld
 from simulation.recordings import SMALL
@@ -51,7 +51,7 @@ def accounts_hold(client: Redis) -> Callable[[Tick], None]:
 
     def check(tick: Tick) -> None:
         if tick.number > 1:
-            assert audit_budget(client, prefix_of(client, RUN)) == []
+            assert audit_budget(RunStore.open(client, RUN)) == []
 
     return check
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scheduler.ledger.errors import RunMissing
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
 from tests.simulation.seeded.mutations import FOCUS, MUTATIONS
@@ -60,19 +60,19 @@ def test_a_seed_is_the_same_run_for_ever(server: Server) -> None:
 def test_what_was_used_is_missed_only_if_nobody_will_charge_it(server: Server) -> None:
     """Check that readers leave unjournalled usage to a host that takes over a finished run, until it is done."""
     plain = server.plain
-    prefix = _live_until_a_correction_is_left(server)
+    store = _live_until_a_correction_is_left(server)
     trials = Trials(server)
-    trials.check_charges(prefix)
-    plain.hset(prefix + "state", "status", "running")
-    trials.check_charges(prefix)
-    left: Any = plain.hgetall(prefix + "corrections")
-    plain.delete(prefix + "corrections")
+    trials.check_charges(store)
+    plain.hset(store.key("state"), "status", "running")
+    trials.check_charges(store)
+    left: Any = plain.hgetall(store.key("corrections"))
+    plain.delete(store.key("corrections"))
     with pytest.raises(Broken, match="are charged to somebody or may be yet"):
-        trials.check_charges(prefix)
+        trials.check_charges(store)
     for key, raw in left.items():
         retry = {"job": key.decode(), "used": json.loads(raw)["usage"]}
-        plain.hset(prefix + "retries", b"token of " + key, json.dumps(retry))
-    trials.check_charges(prefix)
+        plain.hset(store.key("retries"), b"token of " + key, json.dumps(retry))
+    trials.check_charges(store)
 
 
 def test_a_run_may_be_missing_only_after_the_server_was_set_back(server: Server) -> None:
@@ -85,13 +85,13 @@ def test_a_run_may_be_missing_only_after_the_server_was_set_back(server: Server)
 
 
 def _live_until_a_correction_is_left(server: Server) -> str:
-    """Return the prefix of a run at whose end a job's usage has become known that no tick has journalled."""
+    """Return a run at whose end a job's usage has become known that no tick has journalled."""
     for seed in range(FEW):
         server.clear()
         Cluster(seed, server).live()
-        prefix = prefix_of(server.plain, RUN)
-        if server.plain.exists(prefix + "corrections"):
-            return prefix
+        store = RunStore.open(server.plain, RUN)
+        if server.plain.exists(store.key("corrections")):
+            return store
     pytest.fail(f"no run of {FEW} seeds has left a correction")
 
 

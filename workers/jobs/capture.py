@@ -11,7 +11,8 @@ from redis import Redis
 
 from scheduler.config.settings import Settings
 from scheduler.ledger.claims import Claim
-from scheduler.ledger.keys import captured_keys, incarnation_key, run_prefix
+from scheduler.ledger.keys import incarnation_key
+from scheduler.ledger.run_store import RunStore
 from tasks.job import JobKey
 from tasks.kind import Prompt
 from workers.jobs.kept_texts import KeptTexts
@@ -37,6 +38,7 @@ class Capture:
     """The store of a worker's prompts and answers; it stores nothing unless `capture` is set."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
+        self._client = client
         self._on = settings.capture
         self._texts = _texts(client, settings)
 
@@ -55,14 +57,14 @@ class Capture:
             failure=failure,
             saved=saved,
         )
-        keys = [*captured_keys(run_prefix(job.run, claim.incarnation)), incarnation_key(job.run)]
+        keys = [*RunStore.of(self._client, job.run, claim.incarnation).captured_keys(), incarnation_key(job.run)]
         self._texts.keep(keys, _field(job.key, claim.number), msgspec.json.encode(kept), claim.incarnation)
 
 
-def captured_of(client: Redis, settings: Settings, prefix: str, key: JobKey) -> list[Captured]:
+def captured_of(store: RunStore, settings: Settings, key: JobKey) -> list[Captured]:
     """Return the stored attempts of a job in their order. `prefix` is the run's."""
     fields = [_field(key, number) for number in range(1, MOST_ATTEMPTS + 1)]
-    found = _texts(client, settings).find(captured_keys(prefix), fields)
+    found = _texts(store.client, settings).find(store.captured_keys(), fields)
     return [msgspec.json.decode(raw, type=Captured) for raw in found if raw is not None]
 
 

@@ -20,7 +20,7 @@ Account = tuple[str, str, str]  # window, scope, unit
 
 
 def over_limit(lines: Iterable[BudgetLine]) -> list[str]:
-    """Windows in which reserved + spent is above limit + overrun, or an account is negative."""
+    """Return the windows in which reserved + spent exceeds limit + overrun, or an account is negative."""
     found = []
     for line in lines:
         where = format_cell(f"{line.window} {line.scope} {line.unit}")
@@ -34,7 +34,7 @@ def over_limit(lines: Iterable[BudgetLine]) -> list[str]:
 
 
 def wrong_reservations(ledger: AccountsSnapshot) -> list[str]:
-    """The reserved accounts against the open jobs and unsettled attempts that hold them."""
+    """Compare the reserved accounts with the open jobs and unsettled attempts that hold them."""
     expected: Counter[Account] = Counter()
     opens: Counter[int] = Counter()
     found = []
@@ -80,7 +80,7 @@ def wrong_view(standing: RunTotals, ledger: AccountsSnapshot) -> list[str]:
 
 
 def wrong_spending(standing: RunTotals, ledger: AccountsSnapshot) -> list[str]:
-    """What latest attempts hold or cost: reserved + spent, less what the retry pool carries of earlier ones.
+    """Return what the latest attempts hold or cost: reserved + spent, less what the retry pool carries of earlier ones.
 
     It is known of open jobs and of those that ended with a result; of one that ended without, it is at most its
     reservation, and what it used above that is overrun.

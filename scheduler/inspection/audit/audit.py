@@ -6,7 +6,6 @@ Safe to run at any moment, on a run that lives or is over. It finds; it never me
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import msgspec
 from redis import Redis
@@ -17,7 +16,6 @@ from memory.stream import Stream
 from scheduler.budget.budget_lines import BudgetLine, budget_lines, jobs_of, lines_of
 from scheduler.budget.limit_history import LimitHistory
 from scheduler.config.facts import Facts
-from scheduler.config.limits import UNITS
 from scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
 from scheduler.inspection.audit.corrections import wrong_corrections
 from scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
@@ -30,14 +28,14 @@ from scheduler.journal.checkpoint import check_streams, content_hash, load_base,
 from scheduler.journal.history import JournalTrimmed, pass_journal, redo
 from scheduler.journal.lines import JournalError, ReadLine
 from scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import UNREADABLE, load_streams
 from scheduler.tick.restore import LoopState
-from tasks.job import Cost, JobKey
+from tasks.job import JobKey
 
 
 def audit(client: Redis, run: str) -> list[str]:
-    """What is wrong with a run, in words; an empty list when nothing is.
+    """Return a sentence for each violated invariant of a run; none for a sound run.
 
     Checked: each job has exactly one end, and each deferred one its successor; effects were applied once, and only
     where what they expect held: each stored stream is the one that the journal leads to; reserved + spent <= limit
@@ -53,32 +51,32 @@ def audit(client: Redis, run: str) -> list[str]:
         NewerSchema: when a newer version wrote it.
         TimeoutError: when the run advances faster than it can be read.
     """
-    prefix = prefix_of(client, run)
+    store = RunStore.open(client, run)
     while True:
         try:
-            return _audit_once(client, run, prefix)
+            return _audit_once(store, run)
         except JournalTrimmed:
             continue  # meanwhile, which happens once a game day
 
 
-def _audit_once(client: Redis, run: str, prefix: str) -> list[str]:
+def _audit_once(store: RunStore, run: str) -> list[str]:
     taken: list[AccountsSnapshot] = []
-    found = _or_unreadable("the ledger", lambda: taken.append(take_snapshot(client, prefix)))
+    found = _or_unreadable("the ledger", lambda: taken.append(take_snapshot(store)))
     if not taken:
         return found
     ledger = taken[0]
     return [
-        *_or_unreadable("limits", lambda: over_limit(_lines(ledger, limits_of(client, prefix)))),
+        *_or_unreadable("limits", lambda: over_limit(_lines(ledger, limits_of(store)))),
         *_or_unreadable("reservations", lambda: wrong_reservations(ledger)),
         *_or_unreadable("open jobs", lambda: wrong_lists(ledger)),
-        *_or_unreadable("journal", lambda: _Walk(client, prefix, ledger).problems()),
-        *_or_unreadable("keys", lambda: stray_keys(client, run, prefix, lambda: take_snapshot(client, prefix))),
+        *_or_unreadable("journal", lambda: _Walk(store, ledger).problems()),
+        *_or_unreadable("keys", lambda: stray_keys(store, run, lambda: take_snapshot(store))),
     ]
 
 
-def audit_budget(client: Redis, prefix: str) -> list[str]:
-    """Windows in which reserved + spent is above limit + overrun, or an account is negative."""
-    return over_limit(budget_lines(client, prefix, limits_of(client, prefix)))
+def audit_budget(store: RunStore) -> list[str]:
+    """Return the windows in which reserved + spent exceeds limit + overrun, or an account is negative."""
+    return over_limit(budget_lines(store, limits_of(store)))
 
 
 def _lines(ledger: AccountsSnapshot, limits: LimitHistory) -> list[BudgetLine]:
@@ -97,18 +95,17 @@ def _or_unreadable(what: str, check: Callable[[], list[str] | None]) -> list[str
 
 
 class _Walk:
-    """A walk along the journal, with what it leads to. It begins where the journal does.
+    """A walk along the journal from its first line, with the state that it leads to.
 
     Raises:
         JournalTrimmed: when that is not where it began at the snapshot.
         JournalError: when the checkpoint that it begins with is missing or was changed.
     """
 
-    def __init__(self, client: Redis, prefix: str, ledger: AccountsSnapshot) -> None:
-        self._client = client
-        self._prefix = prefix
+    def __init__(self, store: RunStore, ledger: AccountsSnapshot) -> None:
+        self._store = store
         self._ledger = ledger
-        self._base = load_base(client, prefix)
+        self._base = load_base(store)
         self._standing = RunTotals()
         self._opened: set[JobKey] = set()
         self._ended: set[JobKey] = set()
@@ -122,10 +119,10 @@ class _Walk:
                 raise JournalTrimmed(ledger.trimmed + 1, self._base.tick)
             self._standing, self._digest = self._base.standing, self._base.digest
             self._opened = {JobKey.parse(text) for text in self._standing.open}
-            self._streams = load_checkpoint_streams(client, prefix, self._base)
+            self._streams = load_checkpoint_streams(store, self._base)
 
     def problems(self) -> list[str]:
-        """Everything that is wrong along the journal, and between its end and the ledger."""
+        """Return everything that is wrong along the journal, and between its end and the ledger."""
         ledger = self._ledger
         try:
             self._go_to(ledger.tick)
@@ -153,14 +150,14 @@ class _Walk:
         found += _or_unreadable("the run's state", self._wrong_state)
         found += wrong_attempts(ledger, self._opened, self._standing.open.values())
         found += self._changed_since_they_left()
-        return found + wrong_streams(self._client, self._prefix, self._all_streams(), self._follow)
+        return found + wrong_streams(self._store, self._all_streams(), self._follow)
 
     def _wrong_state(self) -> list[str]:
-        """Profiles, facts and what the loop remembers, which a resumed host begins from."""
-        pipeline = self._client.pipeline(transaction=True)
-        pipeline.hmget(self._prefix + "state", "tick", "loop")
-        pipeline.hgetall(self._prefix + "owners")
-        pipeline.hgetall(self._prefix + "facts")
+        """Check the profiles, the facts and the state of the loop, from which a resumed host begins."""
+        pipeline = self._store.pipeline(transaction=True)
+        pipeline.hmget(self._store.key("state"), "tick", "loop")
+        pipeline.hgetall(self._store.key("owners"))
+        pipeline.hgetall(self._store.key("facts"))
         (tick, loop), owners, facts = pipeline.execute()
         self._follow(int(tick))
         if not self._standing.tick:
@@ -177,7 +174,7 @@ class _Walk:
         return found
 
     def _go_to(self, tick: int) -> None:
-        for passed in pass_journal(self._client, self._prefix, self._standing.tick + 1, tick):
+        for passed in pass_journal(self._store, self._standing.tick + 1, tick):
             line = passed.line
             self._ends(line)
             self._decisions(line)
@@ -193,7 +190,7 @@ class _Walk:
                     self._found.append(f"tick {line.core.tick}: the checkpoint is not what the lines come to")
 
     def _follow(self, tick: int) -> Mapping[str, Stream]:
-        """The streams at a later tick of a run that lives."""
+        """Return the streams at a later tick of a run that goes on."""
         if tick > self._standing.tick:
             self._go_to(tick)
         return self._all_streams()
@@ -202,9 +199,9 @@ class _Walk:
         return {**self._streams, **self._retired}
 
     def _changed_since_they_left(self) -> list[str]:
-        """Streams of owners that left in ticks that are gone from the journal: the checkpoint has their hashes."""
+        """Check the streams of owners that left in trimmed ticks against their hashes in the checkpoint."""
         left = self._base.retired if self._base is not None else {}
-        stored = load_streams(self._client, self._prefix, sorted(left))
+        stored = load_streams(self._store, sorted(left))
         return [
             f"{owner}: its stream is not what it was when it left"
             for owner, stream in stored.items()
@@ -237,9 +234,3 @@ class _Walk:
         for text in [text for text in self._standing.promised if JobKey.parse(text).tick <= tick]:
             self._found.append(f"tick {tick}: no successor {text}")
             del self._standing.promised[text]
-
-
-def spent_of(client: Redis, prefix: str) -> Cost:
-    """What the whole run has spent so far."""
-    values: Any = client.hmget(prefix + "window:run:0", [f"run|{unit}|spent" for unit in UNITS])
-    return Cost(*(int(value or 0) for value in values))

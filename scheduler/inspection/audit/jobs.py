@@ -14,7 +14,7 @@ from tasks.job import JobKey
 
 
 def wrong_lists(ledger: AccountsSnapshot) -> list[str]:
-    """Sets and counters that do not agree with the records of the open jobs."""
+    """Return the sets and counters that disagree with the records of the open jobs."""
     found: list[str] = []
     due: dict[str, set[str]] = {}
     staged: set[str] = set()
@@ -52,7 +52,7 @@ def wrong_lists(ledger: AccountsSnapshot) -> list[str]:
 
 
 def wrong_attempts(ledger: AccountsSnapshot, opened: Collection[JobKey], openings: Iterable[JobBeginning]) -> list[str]:
-    """Attempts of jobs that the journal does not know, and reservations that are not those it gave.
+    """Return attempts of jobs that the journal does not know, and reservations that differ from those it gave.
 
     Args:
         opened: every job that was admitted or left to its heuristic, as far as the journal has not been trimmed.

@@ -5,32 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from redis import Redis
-
 from scheduler.inspection.snapshot import AccountsSnapshot
 from scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key, run_base
+from scheduler.ledger.run_store import RunStore
 
 
-def stray_keys(client: Redis, run: str, prefix: str, take: Callable[[], AccountsSnapshot]) -> list[str]:
-    """Keys of this run's name that belong to nothing: no incarnation, owner, open job, window or due tick of its own.
+def stray_keys(store: RunStore, run: str, take: Callable[[], AccountsSnapshot]) -> list[str]:
+    """Return the keys of this run's name that belong to no incarnation, owner, open job, window or due tick of it.
 
-    A run that lives makes and removes keys while they are listed: what looks stray is looked at again.
+    A live run creates and removes keys while they are listed, so a key that looks stray is looked at again.
     """
-    base = run_base(run)
-    found: Any = list(client.scan_iter(match=_literally(base) + "*", count=1000))
+    base, prefix = run_base(run), store.prefix
+    found: Any = list(store.client.scan_iter(match=_literally(base) + "*", count=1000))
     suspects = sorted({raw.decode(errors="replace") for raw in found} - {incarnation_key(run)})
     for _ in range(2):
-        owners = _owners(client, prefix)
+        owners = _owners(store)
         ledger = take()
         suspects = [
             key for key in suspects if not key.startswith(prefix) or not _known(key[len(prefix) :], ledger, owners)
         ]
-    return [f"key {key[:200]!r} belongs to nothing" for key in suspects if client.exists(key)]
+    return [f"key {key[:200]!r} belongs to nothing" for key in suspects if store.client.exists(key)]
 
 
-def _owners(client: Redis, prefix: str) -> set[str]:
-    names: Any = [*client.hkeys(prefix + "owners"), *client.hkeys(prefix + "retired")]
-    return {name.decode(errors="replace") for name in names}
+def _owners(store: RunStore) -> set[str]:
+    return {name.decode(errors="replace") for name in (*store.fields("owners"), *store.fields("retired"))}
 
 
 def _known(key: str, ledger: AccountsSnapshot, owners: Collection[str]) -> bool:
@@ -53,5 +51,5 @@ def _known(key: str, ledger: AccountsSnapshot, owners: Collection[str]) -> bool:
 
 
 def _literally(text: str) -> str:
-    """A text as a pattern that matches only itself. Run names have no other signs of patterns than these."""
+    """Return a pattern that matches only this text. Run names contain no other special characters than these."""
     return text.replace("[", "\\[").replace("]", "\\]")

@@ -14,7 +14,7 @@ from tasks.job import JobKey
 
 
 def wrong_late_answers(ledger: AccountsSnapshot, ended: Collection[JobKey], streams: Mapping[str, Stream]) -> list[str]:
-    """Jobs that are awaited and have no end, or nothing left to be replaced; answers that nobody awaits.
+    """Return awaited jobs that have no end or nothing left to replace, and answers that nobody awaits.
 
     Args:
         ended: the jobs with an end, as far as the journal has not been trimmed.

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
-
-from redis import Redis
 
 from memory.stream import Stream
 from scheduler.inspection.snapshot import TRIES
+from scheduler.ledger.run_store import OwnerKey, RunStore
 from scheduler.ledger.streams import UNREADABLE, differences, load_streams
 
 
 def wrong_streams(
-    client: Redis, prefix: str, streams: Mapping[str, Stream], follow: Callable[[int], Mapping[str, Stream]]
+    store: RunStore, streams: Mapping[str, Stream], follow: Callable[[int], Mapping[str, Stream]]
 ) -> list[str]:
-    """Where a stored stream is not the one that the journal's effects lead to: each applied once, none left out.
+    """Return the differences between stored streams and those that the journal's effects lead to, each applied once.
 
     Args:
         streams: by owner, retired ones included, as of the tick of the snapshot.
@@ -27,7 +25,7 @@ def wrong_streams(
     found: list[str] = []
     for owner in sorted(streams):
         try:
-            tick, stored, fields = _read(client, prefix, owner)
+            tick, stored, fields = _read(store, owner)
         except UNREADABLE as error:
             found.append(f"{owner}: cannot be read: {type(error).__name__}: {str(error)[:200]}")
             continue
@@ -37,17 +35,17 @@ def wrong_streams(
     return found
 
 
-def _read(client: Redis, prefix: str, owner: str) -> tuple[int, Stream, dict[str, set[int]]]:
-    """A stored stream at one instant: its tick, and the numbers in the hashes whose fields it does not show itself."""
+def _read(store: RunStore, owner: str) -> tuple[int, Stream, dict[str, set[int]]]:
+    """Return a stream at one instant: the tick, the stream, and the numbers in the hashes of its parts."""
     for _ in range(TRIES):
-        before: Any = client.hget(prefix + "state", "tick")
-        stream = load_streams(client, prefix, [owner])[owner]
+        before = store.field("state", "tick")
+        stream = load_streams(store, [owner])[owner]
         fields: dict[str, set[int]] = {}
-        for name in ("entries", "archive", "into"):
-            numbers: Any = client.hkeys(f"{prefix}{name}:{owner}")
-            fields[name] = {int(number) for number in numbers}
-        if client.hget(prefix + "state", "tick") == before:
-            return int(before), stream, fields
+        parts: tuple[OwnerKey, ...] = ("entries", "archive", "into")
+        for name in parts:
+            fields[name] = {int(number) for number in store.numbers(name, owner)}
+        if store.field("state", "tick") == before:
+            return int(before or b""), stream, fields
     raise TimeoutError(f"the run advanced {TRIES} times while the stream of {owner!r} was read; pause it first")
 
 

@@ -14,7 +14,7 @@ from scheduler.config.controls import SetMode
 from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.journal.history import read_journal
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.steering.operators import ask
 from tasks.job import JobKey, Reads, Request
 from tasks.kind import Moment
@@ -104,7 +104,7 @@ def test_what_came_due_while_a_run_was_drained_is_asked_for_once_that_is_called_
                 loop.request("reflect", "agent:ann")
             if (mode := {3: "draining", 10: "running"}.get(tick.number)) is not None:
                 ask(client, "r", [SetMode(mode)], wait=0)  # type: ignore[arg-type]
-    lines = list(read_journal(client, prefix_of(client, "r"), 1, loop.tick))
+    lines = list(read_journal(RunStore.open(client, "r"), 1, loop.tick))
     plans = [(line.core.tick, d.decision) for line in lines for d in line.core.decided if d.key.kind == "plan"]
     assert [plan for plan in plans if plan[0] > 3] == [(11, "admitted")] * 2
     assert audit(client, "r") == []

@@ -301,7 +301,7 @@ def test_what_the_alerts_need_is_exported(tmp_path: Path, client: Redis, monkeyp
 
 
 def test_whether_runs_have_a_host_is_exported(client: Redis) -> None:
-    prefix = HostLedger.create(client, "town", state={}).prefix
+    store = HostLedger.create(client, "town", state={}).store
 
     def told() -> list[float]:
         (gauge,) = RunHosts(client).collect()
@@ -310,21 +310,21 @@ def test_whether_runs_have_a_host_is_exported(client: Redis) -> None:
 
     here = this_process()
     gone = msgspec.structs.replace(here, began="before")  # its process id is another's by now
-    client.hset(prefix + "state", "status", "running")
+    client.hset(store.key("state"), "status", "running")
     assert told() == [0], "none has ever said so"
     for host, expected in ((here, 1), (gone, 0)):
-        client.set(prefix + "host", msgspec.json.encode(host))
+        client.set(store.key("host"), msgspec.json.encode(host))
         assert told() == [expected]
-    client.hset(prefix + "state", "status", "stopped")
+    client.hset(store.key("state"), "status", "stopped")
     assert told() == [], "it was left"
 
 
 def test_a_damaged_run_hides_no_other(client: Redis) -> None:
-    good, bad = (HostLedger.create(client, run, state={}).prefix for run in ("good", "bad"))
-    for prefix in (good, bad):
-        client.hset(prefix + "state", "status", "running")
+    good, bad = (HostLedger.create(client, run, state={}).store for run in ("good", "bad"))
+    for store in (good, bad):
+        client.hset(store.key("state"), "status", "running")
     for damage in ({"schema": "one"}, {"schema": "1", "status": b"\xff"}):
-        client.hset(bad + "state", mapping=damage)  # type: ignore[arg-type]  # bytes are fine
+        client.hset(bad.key("state"), mapping=damage)  # type: ignore[arg-type]  # bytes are fine
         (gauge,) = RunHosts(client).collect()
         assert [one.labels for one in gauge.samples] == [{"run": "good"}]
         heads = run_heads(client)

@@ -13,7 +13,7 @@ from cogitate import Observation, Profile, Settings, TickLoop
 from ops.commands.audit import audit_at_end, tick_auditor
 from scheduler.inspection.audit.audit import audit
 from scheduler.ledger.outage import outage_of
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tests.integration.command import cogitate, summary, typed
 from workers.processes.embedded import EmbeddedServer
 from workers.processes.server_keeper import ServerKeeper
@@ -26,7 +26,7 @@ def test_a_sound_run_has_no_findings_and_a_changed_account_is_found(tmp_path: Pa
     with EmbeddedServer(data_dir) as server, server.client() as client:
         summary(*RUN, "--audit", data_dir=data_dir, COGITATE_LIMITS='{"day.run.calls": 600}')
         assert summary("audit", "watched", data_dir=data_dir) == {"run": "watched", "findings": [], "left_out": []}
-        window = prefix_of(client, "watched") + "window:day:0"
+        window = RunStore.open(client, "watched").window_key("day:0")
         client.hincrby(window, "run|calls|spent", 1_000)
         found = typed("audit", "watched", data_dir=data_dir)
         assert found.returncode == 1

@@ -18,7 +18,7 @@ from scheduler.inspection.recent import recent_ticks
 from scheduler.inspection.summary import limits_of, summarise_run
 from scheduler.ledger.deletion import delete_run
 from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import load_streams
 from tasks.registry import kind_names
 from tests.integration.command import cogitate
@@ -121,8 +121,8 @@ def test_what_was_refused_and_degraded_is_counted_as_in_the_status(server: Embed
 
 def test_a_shorter_look_back_counts_only_the_newest_ticks(server: EmbeddedServer) -> None:
     with server.client() as client:
-        prefix = prefix_of(client, "town-1")
-        recent = recent_ticks(client, prefix, "town-1", limits_of(client, prefix).ever, 10)
+        store = RunStore.open(client, "town-1")
+        recent = recent_ticks(store, "town-1", limits_of(store).ever, 10)
     assert (recent.first, recent.last) == (91, 100)
 
 
@@ -154,7 +154,7 @@ def test_a_journal_that_was_changed_is_said_to_be(
     server: EmbeddedServer, address: str, forge: Callable[[bytes], bytes]
 ) -> None:
     with server.client() as client:
-        journal = prefix_of(client, "town-1") + "journal"
+        journal = RunStore.open(client, "town-1").key("journal")
         line: Any = client.lindex(journal, -1)
         client.lset(journal, -1, forge(line))
         try:
@@ -169,9 +169,9 @@ def test_a_journal_that_was_changed_is_said_to_be(
 
 def test_no_memory_is_shown_anywhere(server: EmbeddedServer, address: str) -> None:
     with server.client() as client:
-        prefix = prefix_of(client, "town-1")
-        owners: Any = client.hkeys(prefix + "heads")
-        streams = load_streams(client, prefix, sorted(owner.decode() for owner in owners))
+        store = RunStore.open(client, "town-1")
+        owners: Any = client.hkeys(store.key("heads"))
+        streams = load_streams(store, sorted(owner.decode() for owner in owners))
     texts = {entry.text for stream in streams.values() for entry in stream.entries.values() if len(entry.text) > 20}
     assert len(texts) > 10
     shown = "".join(get(f"{address}/{page}", LOGIN)[1] for page in (*PAGES, "tasks", "api/tasks", "broker"))
@@ -187,7 +187,7 @@ def test_without_a_run_there_is_none_to_choose(valkey: EmbeddedServer) -> None:
 def test_a_damaged_run_is_said_to_be_and_hides_no_other(server: EmbeddedServer, address: str, page: str) -> None:
     with server.client() as client:
         HostLedger.create(client, "bad", state={})
-        client.hset(prefix_of(client, "bad") + "state", "schema", "one")
+        client.hset(RunStore.open(client, "bad").key("state"), "schema", "one")
         try:
             runs = reading(address, page)["runs"]
             status, text = get(f"{address}/{page}/data?run=bad", LOGIN)

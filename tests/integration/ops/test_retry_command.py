@@ -12,7 +12,7 @@ import pytest
 
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.inspection.job_history import JobHistory, JobRecord
-from scheduler.ledger.run_names import run_names
+from scheduler.ledger.run_store import run_names
 from tests.conftest import Eventually
 from tests.integration.command import command, summary
 from workers.processes.embedded import EmbeddedServer

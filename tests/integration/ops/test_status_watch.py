@@ -43,7 +43,7 @@ def test_watching_says_a_line_per_change_and_ends_with_the_run(
     assert "small  running  tick 0" in watching.stdout.readline()
     small.turn(("think", OWNER))
     assert "small  running  tick 1" in watching.stdout.readline()
-    client.delete(small.ledger.prefix + "host")
+    client.delete(small.ledger.store.key("host"))
     assert "small  running, no host  tick 1" in watching.stdout.readline()
     small.ledger.finish("finished")
     out, err = watching.communicate(timeout=60)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scheduler.ledger.run_names import prefix_of, run_names
+from scheduler.ledger.run_store import RunStore, run_names
 from tests.conftest import Eventually
 from tests.integration.command import command, typed
 from workers.processes.embedded import EmbeddedServer
@@ -40,7 +40,7 @@ def host(server: EmbeddedServer, eventually: Eventually) -> Iterator[subprocess.
     with server.client() as client:
 
         def runs() -> bool:
-            here = RUN in run_names(client) and client.hget(prefix_of(client, RUN) + "state", "status") == b"running"
+            here = RUN in run_names(client) and RunStore.open(client, RUN).field("state", "status") == b"running"
             return here or started.poll() is not None
 
         eventually(runs, "the host to open its run", 60)
@@ -85,7 +85,7 @@ def test_an_operator_steers_a_run(
     assert "limit day.owner:agent:nobody.calls 8 + 2 for retries: " in stranger.stdout
     assert f"agent:nobody is not in run {RUN}" in stranger.stderr
     with server.client() as client:
-        known = min(client.hkeys(prefix_of(client, RUN) + "owners")).decode()
+        known = min(client.hkeys(RunStore.open(client, RUN).key("owners"))).decode()
     member = typed("budget", RUN, "set", f"day.owner:{known}.calls", 10, data_dir=server.data_dir)
     assert (member.returncode, member.stderr) == (0, "")
     said = typed("budget", RUN, data_dir=server.data_dir).stdout

@@ -16,7 +16,7 @@ from rich.text import Text
 from cogitate import Append, Case, Effect, Entry, Moment, Profile, Prompt, Request, Settings, TickLoop
 from hosting import logs
 from hosting.terminal import Terminal, visible, visible_json
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks import registry
 from tests.integration.command import typed
 from tests.repository import ROOT
@@ -85,7 +85,7 @@ def live(folder: Path, client: Redis) -> None:
     finally:
         registry._kinds.clear()
         registry._kinds.update(known)
-    client.hset(prefix_of(client, RUN) + "state", "host", f"me{CLEAR}")
+    client.hset(RunStore.open(client, RUN).key("state"), "host", f"me{CLEAR}")
 
 
 COMMANDS = {

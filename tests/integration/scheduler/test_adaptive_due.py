@@ -54,7 +54,7 @@ def thought(host: Host, after: int) -> Job:
 
 def timed(host: Host) -> list[tuple[int, Timed]]:
     """What the run has learned, with the boundaries that did."""
-    lines = read_journal(host.client, host.ledger.prefix, 1, host.loop.tick)
+    lines = read_journal(host.ledger.store, 1, host.loop.tick)
     return [(line.core.tick, fact) for line in lines for fact in line.notes.timed]
 
 
@@ -68,10 +68,10 @@ def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> 
     claim = claimed(worker(client), job)
     host.until(job.key.tick + 5)  # in whose turn it is staged: that boundary has looked
     settle(worker(client), claim)
-    assert client.llen(host.ledger.prefix + "timed") == 1
+    assert client.llen(host.ledger.store.key("timed")) == 1
     host.until(job.key.tick + 7)
     assert timed(host) == [(job.key.tick + 6, Timed(job.key, MODEL, 0, 5, Cost(calls=1)))]
-    assert client.llen(host.ledger.prefix + "timed") == 0
+    assert client.llen(host.ledger.store.key("timed")) == 0
     assert host.loop.state.latencies.is_answered(job.key)
     host.until(job.due + 1)
     assert host.ended()[job.key] == ("applied", "none")
@@ -81,14 +81,14 @@ def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> 
 
 def held(host: Host) -> tuple[int, int]:
     """The tokens that admission counts: by the host, and as the ledger keeps it."""
-    kept: Any = host.client.hget(host.ledger.prefix + "view", "run:0|run|tokens")
+    kept: Any = host.client.hget(host.ledger.store.key("view"), "run:0|run|tokens")
     return host.loop.state.view.held["run:0|run|tokens"], int(kept)
 
 
 def held_by_journal(host: Host, tick: int) -> int:
     """The tokens that admission counted after a tick, as the journal says."""
     standing = RunTotals()
-    for line in read_journal(host.client, host.ledger.prefix, 1, tick):
+    for line in read_journal(host.ledger.store, 1, tick):
         standing.add(line)
     return standing.view["run:0|run|tokens"]
 
@@ -118,7 +118,7 @@ def test_what_it_used_makes_room_before_it_is_applied(client: Redis) -> None:
     (job,) = host.turn(("think", OWNER))
     refused = host.tick.number
     host.turn(("think", OTHER))
-    (line,) = read_journal(client, host.ledger.prefix, refused, refused)
+    (line,) = read_journal(host.ledger.store, refused, refused)
     assert [one.refused for one in line.core.decided] == ["run:0 run tokens"]
     settle(worker(client), claimed(worker(client), job), used=USED)
     host.turn()
@@ -140,8 +140,8 @@ def test_an_answer_that_is_not_applied_after_all_counts_in_full_again(client: Re
     if how == "its owner leaves":
         host.loop.calls.leave(OWNER)
     else:  # as by a server that was set back, and nobody settles again
-        client.hset(f"{host.ledger.prefix}job:{job.key.text()}", mapping={"state": "dead", "result": ""})
-        client.srem(host.ledger.prefix + "staged", job.key.text())
+        client.hset(host.ledger.store.job_key(job.key.text()), mapping={"state": "dead", "result": ""})
+        client.srem(host.ledger.store.key("staged"), job.key.text())
         host.until(job.due)
     host.turn()
     assert held_by_journal(host, host.loop.tick) == 30, "with its end"
@@ -224,7 +224,7 @@ def test_who_drops_or_defers_what_budget_refuses_drops_or_guesses_what_is_too_sl
         host.turn((kind, OWNER))  # of these nothing is known but what the other kind says: each is tried once
     tick = host.tick.number
     host.turn(("doze", OWNER), ("muse", OWNER))
-    (line,) = read_journal(client, host.ledger.prefix, tick, tick)
+    (line,) = read_journal(host.ledger.store, tick, tick)
     assert {(one.key.kind, one.decision, one.refused) for one in line.core.decided} == {
         ("doze", "dropped", "too_slow"), ("muse", "heuristic", "too_slow"),
     }  # fmt: skip
@@ -259,7 +259,7 @@ def test_in_a_run_with_fixed_due_ticks_it_bounds_them_and_nothing_is_timed(clien
     (soon,) = host.turn(("think", OWNER), within=2)
     assert (usual.due - usual.key.tick, soon.due - soon.key.tick) == (3, 2)
     settle(worker(client), claimed(worker(client), usual))
-    assert not client.exists(host.ledger.prefix + "timed", host.ledger.prefix + "latencies")
+    assert not client.exists(host.ledger.store.key("timed"), host.ledger.store.key("latencies"))
     host.until(usual.due + 1)
     assert timed(host) == []
 
@@ -321,10 +321,10 @@ def test_in_ready_mode_a_result_is_not_applied_before_it_is_wanted(client: Redis
 
 def test_what_somebody_damaged_says_nothing(client: Redis) -> None:
     host = host_of(client)
-    client.rpush(host.ledger.prefix + "timed", "x", "1 {}", '7 ["a","b",1]')
+    client.rpush(host.ledger.store.key("timed"), "x", "1 {}", '7 ["a","b",1]')
     thought(host, 3)
     assert len(timed(host)) == 1
-    assert client.llen(host.ledger.prefix + "timed") == 0
+    assert client.llen(host.ledger.store.key("timed")) == 0
     again = Latencies()
-    again.load(client, host.ledger.prefix, host.loop.state.open)
+    again.load(host.ledger.store, host.loop.state.open)
     assert again.samples("think", MODEL) == host.loop.state.latencies.samples("think", MODEL)

@@ -12,14 +12,14 @@ from redis import Redis
 from cogitate import Observation, Profile, Settings, TickLoop
 from scheduler.inspection.audit.audit import audit
 from scheduler.ledger.errors import RunAltered
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from workers.processes.embedded import EmbeddedServer
 
 ADA, BEN = "agent:ada", "agent:ben"
 OWNERS = {ADA: Profile(name="Ada Smith"), BEN: Profile(name="Ben Cole")}
 TICKS, MORE = 420, 10  # the morning's plans are made by then
 
-Harm = Callable[[Any, str], object]  # client, prefix
+Harm = Callable[[RunStore], object]
 Dumped = dict[bytes, bytes]
 
 
@@ -50,24 +50,25 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(params=["sealed", "before seals"])
-def run(whole: tuple[Redis, Dumped], request: pytest.FixtureRequest) -> tuple[Redis, str]:
-    """The same run, as it was left by this version, or by one that wrote no seals; and its prefix."""
+def run(whole: tuple[Redis, Dumped], request: pytest.FixtureRequest) -> RunStore:
+    """The same run, as it was left by this version, or by one that wrote no seals."""
     client, keys = whole
     client.flushdb()
     for key, value in keys.items():
         client.restore(key, 0, value)  # type: ignore[arg-type]
-    prefix = prefix_of(client, "town")
+    store = RunStore.open(client, "town")
     if request.param == "before seals":
-        client.delete(prefix + "seals")
-        client.hdel(prefix + "state", "sealed")
-    return client, prefix
+        client.delete(store.key("seals"))
+        client.hdel(store.key("state"), "sealed")
+    return store
 
 
 def change(key: str, field: str | None = None, **values: Any) -> Harm:
     """Change fields of a value that is JSON; without a field those of the first one."""
 
-    def harm(client: Any, prefix: str) -> None:
-        name = prefix + key
+    def harm(store: RunStore) -> None:
+        client: Any = store.client
+        name = store.prefix + key
         at = field.encode() if field is not None else min(client.hkeys(name), key=lambda found: (len(found), found))
         before = json.loads(client.hget(name, at))
         after = json.dumps(before | values)
@@ -80,8 +81,9 @@ def change(key: str, field: str | None = None, **values: Any) -> Harm:
 def remove(key: str) -> Harm:
     """Remove the first field of a hash, or the first member of a sorted set."""
 
-    def harm(client: Any, prefix: str) -> None:
-        name = prefix + key
+    def harm(store: RunStore) -> None:
+        client: Any = store.client
+        name = store.prefix + key
         if client.type(name) == b"zset":
             assert client.zpopmin(name)
         else:
@@ -91,11 +93,11 @@ def remove(key: str) -> Harm:
 
 
 def delete(key: str) -> Harm:
-    return lambda client, prefix: client.delete(prefix + key)
+    return lambda store: store.client.delete(store.prefix + key)
 
 
 def put(key: str, field: str, value: Any) -> Harm:
-    return lambda client, prefix: client.hset(prefix + key, field, json.dumps(value))
+    return lambda store: store.client.hset(store.prefix + key, field, json.dumps(value))
 
 
 ENTRY = {"type": "observation", "text": "I was never seen.", "minute": 7, "number": 900, "tick": 7}
@@ -113,13 +115,18 @@ ENTRY = {"type": "observation", "text": "I was never seen.", "minute": 7, "numbe
         (change(f"archive:{ADA}", minute=3), "entries"),
         (delete(f"archive:{ADA}"), "entries"),
         (remove(f"archived:{ADA}"), "archive"),
-        (lambda c, p: c.zincrby(f"{p}archived:{ADA}", 5, c.zrange(f"{p}archived:{ADA}", 0, 0)[0]), "archive"),
+        (
+            lambda s: s.client.zincrby(
+                s.owner_key("archived", ADA), 5, s.client.zrange(s.owner_key("archived", ADA), 0, 0)[0]
+            ),
+            "archive",
+        ),
         (delete(f"archived:{ADA}"), "archive"),
         (delete(f"into:{ADA}"), "archive"),
         (change("heads", ADA, last_number=2), "head"),
         (change("heads", ADA, summary="Nothing happened."), "head"),
         (change("heads", ADA, counters={}), "head"),
-        (lambda c, p: c.hdel(p + "heads", ADA), "head"),
+        (lambda s: s.client.hdel(s.key("heads"), ADA), "head"),
         (delete("heads"), "head"),
         (change(f"marks:{ADA}", accesses=77), "marks"),
         (remove(f"marks:{ADA}"), "marks"),
@@ -133,9 +140,9 @@ ENTRY = {"type": "observation", "text": "I was never seen.", "minute": 7, "numbe
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_no_host_goes_on_with_what_was_altered(run: tuple[Redis, str], harm: Harm, part: str) -> None:
-    client, prefix = run
-    harm(client, prefix)
+def test_no_host_goes_on_with_what_was_altered(run: RunStore, harm: Harm, part: str) -> None:
+    client = run.client
+    harm(run)
     with pytest.raises(
         RunAltered, match=rf"run 'town' cannot go on: .*up to tick {TICKS}.*{part}.*cogitate audit town"
     ):
@@ -143,46 +150,46 @@ def test_no_host_goes_on_with_what_was_altered(run: tuple[Redis, str], harm: Har
     assert audit(client, "town") != []
 
 
-def test_an_altered_owner_is_named(run: tuple[Redis, str]) -> None:
-    client, prefix = run
-    change(f"entries:{BEN}", text="It never was.")(client, prefix)
+def test_an_altered_owner_is_named(run: RunStore) -> None:
+    client = run.client
+    change(f"entries:{BEN}", text="It never was.")(run)
     with pytest.raises(RunAltered, match=BEN) as refused:
         live(client, TICKS + MORE, resume=True)
     assert ADA not in str(refused.value)
 
 
-def test_an_untouched_run_goes_on_to_the_digest_of_one_that_was_never_left(run: tuple[Redis, str]) -> None:
-    client, _ = run
+def test_an_untouched_run_goes_on_to_the_digest_of_one_that_was_never_left(run: RunStore) -> None:
+    client = run.client
     resumed = live(client, TICKS + MORE, resume=True).digest
     assert audit(client, "town") == []
     client.flushdb()
     assert live(client, TICKS + MORE).digest == resumed
 
 
-def test_seals_that_were_removed_or_changed_hide_nothing(run: tuple[Redis, str]) -> None:
-    client, prefix = run
+def test_seals_that_were_removed_or_changed_hide_nothing(run: RunStore) -> None:
+    client, store = run.client, run
     live(client, TICKS + 1, resume=True)
-    assert client.hexists(prefix + "seals", ADA), "a host that goes on with a run of before seals writes them"
-    client.hset(prefix + "seals", ADA, "0 0 0 0")
+    assert client.hexists(store.key("seals"), ADA), "a host that goes on with a run of before seals writes them"
+    client.hset(store.key("seals"), ADA, "0 0 0 0")
     with pytest.raises(RunAltered, match=f"entries of {ADA}"):
         live(client, TICKS + MORE, resume=True)
-    client.hdel(prefix + "seals", ADA)
+    client.hdel(store.key("seals"), ADA)
     with pytest.raises(RunAltered, match=f"entries of {ADA}"):
         live(client, TICKS + MORE, resume=True)
-    client.delete(prefix + "seals")
-    change(f"entries:{ADA}", text="It never was.")(client, prefix)
+    client.delete(store.key("seals"))
+    change(f"entries:{ADA}", text="It never was.")(store)
     with pytest.raises(RunAltered, match=f"{ADA}: entries"):
         live(client, TICKS + MORE, resume=True)
 
 
-def test_a_run_that_an_older_version_went_on_with_is_not_accused(run: tuple[Redis, str]) -> None:
+def test_a_run_that_an_older_version_went_on_with_is_not_accused(run: RunStore) -> None:
     """It commits ticks without sealing them."""
-    client, prefix = run
-    sealed: Any = client.hgetall(prefix + "seals")
+    client, store = run.client, run
+    sealed: Any = client.hgetall(store.key("seals"))
     live(client, TICKS + 20, resume=True)
-    client.delete(prefix + "seals")
+    client.delete(store.key("seals"))
     if sealed:
-        client.hset(prefix + "seals", mapping=sealed)
-    client.hset(prefix + "state", "sealed", TICKS)
+        client.hset(store.key("seals"), mapping=sealed)
+    client.hset(store.key("state"), "sealed", TICKS)
     live(client, TICKS + 20 + MORE, resume=True)
     assert audit(client, "town") == []

@@ -17,12 +17,12 @@ from scheduler.config.versions import SCHEMA
 from scheduler.inspection.audit.audit import audit
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import Core, Ended, TickNotes, write_line
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import JobKey
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
 from tests.integration.scheduler.ledger.written_run import FOLDER, load
 
-Harm = Callable[[Any, str, str], object]  # client, prefix, key of an open job
+Harm = Callable[[Any, str, str], object]  # store, key of an open job
 Forge = Callable[[Core, TickNotes], tuple[Core, TickNotes]]
 
 WRITTEN = json.loads((FOLDER / f"run-schema-{SCHEMA}.json").read_text())
@@ -67,9 +67,12 @@ def must_find(client: Redis, run: str, finding: str) -> None:
         (lambda c, p, k: c.delete(p + "staged"), "staged jobs differ"),
         (lambda c, p, k: c.hincrby(p + "waiting", "4", -1), "waiting counters"),
         (lambda c, p, k: c.hset(f"{p}job:{k}", "due", 2), "due at 4"),
-        (lambda c, p, k: c.hset(f"{p}job:{k}", mapping={"due": 2, "job": moved(c, p, k, 2)}), "was due at tick 2"),
+        (
+            lambda c, p, k: c.hset(f"{p}job:{k}", mapping={"due": 2, "job": moved(RunStore(c, p), k, 2)}),
+            "was due at tick 2",
+        ),
         (lambda c, p, k: c.hset(f"{p}job:{k}", "state", "lost"), "in no state that there is"),
-        (lambda c, p, k: c.hset(staged(c, p), "result", "{"), "staged result cannot be read"),
+        (lambda c, p, k: c.hset(staged(RunStore(c, p)), "result", "{"), "staged result cannot be read"),
         # what cannot be read is a finding, not a crash
         (lambda c, p, k: c.hset(p + "window:day:0", "run|calls|spent", "many"), "the ledger cannot be read"),
         (lambda c, p, k: c.hset(p + "attempts", "t", "\xff"), "the ledger cannot be read"),
@@ -86,7 +89,7 @@ def test_the_auditor_finds(client: FakeRedis, harm: Harm, finding: str) -> None:
     claimed(claims, jobs["muse" + OWNER])
     host.turn()
     assert audit(client, "r") == []
-    harm(client, host.ledger.prefix, jobs["think" + OTHER].key.text())
+    harm(client, host.ledger.store.prefix, jobs["think" + OTHER].key.text())
     must_find(client, "r", finding)
 
 
@@ -95,15 +98,15 @@ def attempt(job: str) -> bytes:
     return msgspec.json.encode(record)
 
 
-def moved(client: Redis, prefix: str, key: str, due: int) -> bytes:
-    kept: Any = client.hget(f"{prefix}job:{key}", "job")
+def moved(store: RunStore, key: str, due: int) -> bytes:
+    kept: Any = store.client.hget(store.job_key(key), "job")
     return msgspec.json.encode(msgspec.json.decode(kept) | {"due": due})
 
 
-def staged(client: Redis, prefix: str) -> str:
-    members: Any = client.smembers(prefix + "staged")
+def staged(store: RunStore) -> str:
+    members = store.members("staged")
     (key,) = members
-    return f"{prefix}job:{key.decode()}"
+    return store.job_key(key.decode())
 
 
 # -- memory, hashes and keys -------------------------------------------------------------------------
@@ -155,7 +158,7 @@ def test_the_auditor_finds_in_memory_journal_and_keys(
     client: FakeRedis, harm: Callable[[Any, str], object], finding: str
 ) -> None:
     load(client, WRITTEN)
-    harm(client, prefix_of(client, "written"))
+    harm(client, RunStore.open(client, "written").prefix)
     must_find(client, "written", finding)
 
 
@@ -170,16 +173,16 @@ KEY = JobKey(1, "think", OWNER, 0, 0)
 
 def forged(client: Redis, run: str, tick: int, forge: Forge) -> None:
     """Write the whole journal anew with one tick changed, as somebody who knows the hashes would."""
-    prefix = prefix_of(client, run)
-    state: Any = client.hmget(prefix + "state", "tick")
-    lines = list(read_journal(client, prefix, 1, int(state[0])))
-    client.delete(prefix + "journal")
+    store = RunStore.open(client, run)
+    state: Any = client.hmget(store.key("state"), "tick")
+    lines = list(read_journal(store, 1, int(state[0])))
+    client.delete(store.key("journal"))
     digest = chain = ""
     for line in lines:
         core, notes = forge(line.core, line.notes) if line.core.tick == tick else (line.core, line.notes)
         stored, digest, chain = write_line(core, notes, digest, chain, SCHEMA)
-        client.rpush(prefix + "journal", stored)
-    client.hset(prefix + "state", mapping={"digest": digest, "chain": chain})
+        client.rpush(store.key("journal"), stored)
+    client.hset(store.key("state"), mapping={"digest": digest, "chain": chain})
 
 
 @pytest.mark.parametrize(

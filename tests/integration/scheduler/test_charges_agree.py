@@ -46,7 +46,7 @@ def live(loop: TickLoop, endpoint: FakeEndpoint, eventually: Eventually) -> None
     """
 
     def settled() -> bool:
-        kinds = open_kinds(loop.ledger.client, loop.ledger.prefix, RUN, loop.tick)
+        kinds = open_kinds(loop.ledger.store, RUN, loop.tick)
         return not any(kind.waiting + kind.running for kind in kinds.values())
 
     for tick in loop:
@@ -62,7 +62,7 @@ def live(loop: TickLoop, endpoint: FakeEndpoint, eventually: Eventually) -> None
                 endpoint.wait_until(lambda stats: stats.in_flight == 1)
                 endpoint.release()
                 eventually(
-                    lambda: loop.ledger.client.hlen(loop.ledger.prefix + "corrections") == 1,
+                    lambda: loop.ledger.client.hlen(loop.ledger.store.key("corrections")) == 1,
                     "the late answer to settle",
                 )
         for owner in OWNERS:

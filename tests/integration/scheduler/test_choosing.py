@@ -18,7 +18,7 @@ from scheduler.config.settings import Settings
 from scheduler.inspection.replay import replay
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import ReadLine
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.tick.loop import Tick
 from simulation.recorded.player import RecordedWorld
 from simulation.recordings import SMALL
@@ -46,7 +46,7 @@ def live(
 
 
 def journal(loop: TickLoop) -> Iterator[ReadLine]:
-    return read_journal(loop.ledger.client, prefix_of(loop.ledger.client, "town"), 1, loop.tick)
+    return read_journal(RunStore.open(loop.ledger.client, "town"), 1, loop.tick)
 
 
 def chosen(loop: TickLoop) -> list[Tell]:

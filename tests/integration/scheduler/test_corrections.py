@@ -45,7 +45,7 @@ def begun(client: Redis, **options: Any) -> tuple[Host, Job]:
 
 def corrected(host: Host) -> list[tuple[int, Correction]]:
     """The corrections in the journal, with their ticks."""
-    lines = read_journal(host.client, host.ledger.prefix, 1, host.loop.tick)
+    lines = read_journal(host.ledger.store, 1, host.loop.tick)
     return [(line.core.tick, one) for line in lines for one in line.notes.corrected]
 
 
@@ -64,7 +64,7 @@ def held(host: Host, window: str = "run:0") -> int:
 
 def left(host: Host) -> list[int]:
     """How many jobs count in full, how many of them await an attempt's usage, and of how many it is known."""
-    return [host.client.hlen(host.ledger.prefix + name) for name in ("charged", "unsettled", "corrections")]  # type: ignore[misc]
+    return [host.client.hlen(host.ledger.store.key(name)) for name in ("charged", "unsettled", "corrections")]  # type: ignore[misc]
 
 
 def sound(host: Host) -> None:
@@ -196,7 +196,7 @@ def test_who_looks_at_a_late_job_sees_what_it_used(client: Redis, tmp_path: Path
     for found in (JobHistory(client, "r").find(job.key), *JobHistory(client, "r").newest(1)):
         assert (found.usage, found.settled, found.spent) == (SPENT, True, SPENT)
     assert usage_by_owner(client, "r")[OWNER] == SPENT
-    recent = recent_ticks(client, host.ledger.prefix, "r", LimitTable({}), 100)
+    recent = recent_ticks(host.ledger.store, "r", LimitTable({}), 100)
     assert (recent.kinds["think"].spent, recent.owners) == (SPENT, {OWNER: SPENT})
     figures = run_figures(client, "r", tmp_path)
     assert (figures.spent, figures.owners) == ({0: {"think": SPENT}}, {OWNER: SPENT}), "on the day that asked"
@@ -211,7 +211,7 @@ def test_what_becomes_known_after_the_last_tick_is_charged_all_the_same(client: 
     host.ledger.finish("stopped")
     settle(worker(client), second, used=SPENT)
     settle(worker(client), first, None, Cost(calls=1, tokens=7))
-    assert left(host)[2] == client.hlen(host.ledger.prefix + "retries") == 1, "no tick will take them"
+    assert left(host)[2] == client.hlen(host.ledger.store.key("retries")) == 1, "no tick will take them"
     both = Cost(calls=2, tokens=18)
     assert usage_by_owner(client, "r")[OWNER] == both
     for found in (JobHistory(client, "r").find(job.key), *JobHistory(client, "r").newest(1)):
@@ -222,7 +222,7 @@ def test_what_becomes_known_after_the_last_tick_is_charged_all_the_same(client: 
     host = Host(client, resume=True, cost=WHOLE, retry_share=0.9, limits={"run.run.tokens": 400})
     host.turn()
     host.turn()
-    assert client.hlen(host.ledger.prefix + "retries") == 0
+    assert client.hlen(host.ledger.store.key("retries")) == 0
     assert usage_by_owner(client, "r")[OWNER] == both, "once"
     assert JobHistory(client, "r").find(job.key).spent == both
     sound(host)
@@ -264,7 +264,7 @@ def test_earlier_attempts_are_charged_to_the_job(client: Redis, known: str) -> N
         assert (found.reason, found.usage, found.retried) == ("none", SPENT, Cost(calls=1, tokens=7))
     assert usage_by_owner(client, "r")[OWNER] == Cost(calls=2, tokens=18)
     assert host.window("run:0", unit="tokens")["spent"] == 18
-    assert client.hlen(host.ledger.prefix + "retries") == 0
+    assert client.hlen(host.ledger.store.key("retries")) == 0
     sound(host)
 
 
@@ -339,9 +339,9 @@ def test_the_auditor_finds(client: Redis, key: str, field: str | None, value: An
     host.until(job.due + 1)
     assert audit(client, "r") == []
     if field is None:
-        client.delete(host.ledger.prefix + key)
+        client.delete(host.ledger.store.key(key))
     else:
-        client.hset(host.ledger.prefix + key, job.key.text() if field == "job" else field, value)
+        client.hset(host.ledger.store.key(key), job.key.text() if field == "job" else field, value)
     assert any(finding in line for line in audit(client, "r")), audit(client, "r")
 
 

@@ -9,7 +9,7 @@ from redis import Redis
 
 from cogitate import Profile, Settings, TickLoop
 from ops.commands.runs import show_runs
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from workers.processes.embedded import EmbeddedServer
 
 
@@ -34,8 +34,8 @@ def test_the_others_are_listed_and_it_is_named(
 
 
 def damage(client: Redis, harm: str) -> None:
-    prefix = prefix_of(client, "bad")
+    store = RunStore.open(client, "bad")
     if harm == "its state":
-        client.hset(prefix + "state", "schema", "one")
+        client.hset(store.key("state"), "schema", "one")
     else:
-        client.delete(prefix + "journal")
+        client.delete(store.key("journal"))

@@ -18,7 +18,7 @@ from scheduler.config.settings import Settings
 from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 
 TICKS = 42  # of ten minutes: until what everybody plans in the morning is due
 
@@ -41,7 +41,7 @@ def plans(tmp_path: Path, agents: int, **settings: Any) -> tuple[FakeRedis, Coun
         for _ in loop:
             pass
     assert audit(client, "r") == []
-    lines = list(read_journal(client, prefix_of(client, "r"), 1, TICKS))
+    lines = list(read_journal(RunStore.open(client, "r"), 1, TICKS))
     decided = {d.key: d.decision for line in lines for d in line.core.decided if d.key.kind == "plan"}
     made = {note.key: note.source for line in lines for note in line.notes.ended if note.key.kind == "plan"}
     assert decided.keys() == made.keys()

@@ -14,7 +14,7 @@ import pytest
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.inspection.audit.audit import audit
 from scheduler.journal.history import read_journal
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tests.integration.command import cogitate, command, summary, tick_of
 from workers.processes.embedded import EmbeddedServer
 
@@ -54,7 +54,7 @@ def test_a_replay_agrees_and_one_changed_byte_fails_at_its_tick(
     replayed = summary("replay", "town", "--verify", data_dir=data_dir)
     assert replayed["digest"] == reference[1]["digest"]
     with EmbeddedServer(data_dir) as server, server.client() as client:
-        key = prefix_of(client, "town") + "journal"
+        key = RunStore.open(client, "town").key("journal")
         line = bytearray(client.lindex(key, 499))
         spot = len(line) // 2
         line[spot] ^= 1
@@ -103,7 +103,7 @@ def test_a_wiped_broker_changes_nothing(
         finally:
             host.kill()
             host.wait()
-        assert state.hget(prefix_of(state, "town") + "state", "digest").decode() == reference[1]["digest"]
+        assert state.hget(RunStore.open(state, "town").key("state"), "digest").decode() == reference[1]["digest"]
         assert audit(state, "town") == []
 
 
@@ -126,8 +126,8 @@ def test_workers_killed_in_mid_job_leave_one_end_per_job(tmp_path: Path, eventua
             host.wait()
         with server.client() as client:
             assert audit(client, "town") == []
-            prefix = prefix_of(client, "town")
-            lines = list(read_journal(client, prefix, 1, tick_of(data_dir, "town")))
+            store = RunStore.open(client, "town")
+            lines = list(read_journal(store, 1, tick_of(data_dir, "town")))
             ends = [end.key for line in lines for end in line.core.ended]
             assert len(ends) == len(set(ends))
             plans = [end for line in lines for end in line.core.ended if end.key.kind == "plan"]
@@ -150,7 +150,7 @@ def test_a_model_with_jitter_gives_the_same_digest_in_another_order(tmp_path: Pa
         assert spent["tokens"] == served.prompt_tokens + served.completion_tokens
         assert done["jobs"]["plan"]["source"] == {"llm": 8}
         with EmbeddedServer(data_dir) as server, server.client() as client:
-            lines = list(read_journal(client, prefix_of(client, "town"), 1, 300))
+            lines = list(read_journal(RunStore.open(client, "town"), 1, 300))
             assert audit(client, "town") == []
         notes = [note for line in lines for note in line.notes.ended if note.source == "llm"]
         orders.append([note.key for note in sorted(notes, key=lambda note: note.arrival)])

@@ -102,7 +102,7 @@ def test_the_models_plans_take_the_place_of_the_heuristics(
         *((guessed, owner, "heuristic") for owner in OWNERS),
         *((planned, owner, "llm") for owner in OWNERS),
     ]
-    lines = {line.core.tick: line for line in read_journal(client, loop.ledger.prefix, 1, loop.tick)}
+    lines = {line.core.tick: line for line in read_journal(loop.ledger.store, 1, loop.tick)}
     assert [change.source for change in changes_of(lines[planned])] == ["llm"] * len(list(changes_of(lines[planned])))
     for owner, stream in loop.state.streams.items():
         first, second = (entry for entry in stream.entries.values() if entry.type == "plan")

@@ -20,7 +20,7 @@ from scheduler.inspection.summary import summarise_run
 from scheduler.intake.checks import InputError
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import JournalError
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.tick.loop import Tick, WorldDiverged
 from simulation.town.town import Town
 from tests.integration.scheduler.ledger.ledger_case import KINDS, OTHER, OWNER, Host, claimed, settle, worker
@@ -150,7 +150,7 @@ def test_hints_that_are_lost_are_repeated(undisturbed: tuple[FakeRedis, str]) ->
 def test_results_are_applied_as_soon_as_they_are_ready() -> None:
     client = FakeRedis()
     Visit(client, apply="ready").live()
-    lines = list(read_journal(client, prefix_of(client, "town"), 1, TICKS))
+    lines = list(read_journal(RunStore.open(client, "town"), 1, TICKS))
     waits = {line.core.tick - end.key.tick for line in lines for end in line.core.ended if end.reason == "none"}
     assert waits == {1}, "whatever is complete is applied at the next boundary"
     denied = [line.core.tick - end.key.tick for line in lines for end in line.core.ended if end.reason == "denied"]
@@ -169,7 +169,7 @@ def test_replay_agrees(undisturbed: tuple[FakeRedis, str]) -> None:
 def test_one_changed_byte_fails_at_its_tick(tick: int) -> None:
     client = FakeRedis()
     Visit(client).live()
-    key = prefix_of(client, "town") + "journal"
+    key = RunStore.open(client, "town").key("journal")
     line = bytearray(client.lindex(key, tick - 1))
     line[len(line) // 2] ^= 1
     client.lset(key, tick - 1, bytes(line))
@@ -181,9 +181,9 @@ def test_one_changed_byte_fails_at_its_tick(tick: int) -> None:
 def test_a_changed_stream_is_found(undisturbed: tuple[FakeRedis, str]) -> None:
     client = FakeRedis()
     Visit(client, ticks=40).live()
-    prefix = prefix_of(client, "town")
-    owner = sorted(client.hkeys(prefix + "owners"))[0].decode()
-    client.hdel(f"{prefix}entries:{owner}", *client.hkeys(f"{prefix}entries:{owner}")[:1])
+    store = RunStore.open(client, "town")
+    owner = sorted(client.hkeys(store.key("owners")))[0].decode()
+    client.hdel(store.owner_key("entries", owner), *client.hkeys(store.owner_key("entries", owner))[:1])
     with pytest.raises(JournalError, match="entries differ"):
         replay(client, "town", FakeRedis())
 
@@ -279,14 +279,14 @@ def test_refused_requests_are_deferred_or_dropped(client: FakeRedis) -> None:
     host = Host(client, limits={"day.run.calls": 1})
     (job,) = host.turn(("muse", OWNER), ("muse", OTHER), ("doze", OWNER), ("think", OWNER))
     settle(worker(client), claimed(worker(client), job))  # otherwise its call could be given out again
-    first = next(iter(read_journal(client, host.ledger.prefix, 1, 1))).core
+    first = next(iter(read_journal(host.ledger.store, 1, 1))).core
     made = {d.key: d.decision for d in first.decided}
     assert sorted(made.values()) == ["admitted", "deferred", "deferred", "dropped"]
     successors = [d.successor for d in first.decided if d.successor is not None]
     assert [s.tick for s in successors] == [11, 11]
     resumed = Host(client, resume=True, limits={"day.run.calls": 1})
     resumed.until(40)
-    lines = [line.core for line in read_journal(client, host.ledger.prefix, 1, 39)]
+    lines = [line.core for line in read_journal(host.ledger.store, 1, 39)]
     assert [d.key for d in lines[10].decided] == sorted(successors, key=lambda s: (s.kind, s.owner))
     assert [[d.decision for d in lines[t].decided] for t in (10, 20)] == [["deferred"] * 2, ["heuristic"] * 2]
     assert sum(summarise_run(client, "r").jobs["muse"]["end"].values()) == 6
@@ -310,7 +310,7 @@ def test_bad_input_changes_nothing(client: FakeRedis) -> None:
     with pytest.raises(InputError):
         host.loop.calls.ask(Archive(owner=OWNER, numbers=("one",)))  # type: ignore[arg-type]
     host.turn()
-    last = next(iter(read_journal(client, host.ledger.prefix, 2, 2))).core
+    last = next(iter(read_journal(host.ledger.store, 2, 2))).core
     assert (last.observed, last.world_effects, last.decided) == ((), (), ())
 
 

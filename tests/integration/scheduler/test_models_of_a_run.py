@@ -19,7 +19,7 @@ from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import ReadLine
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost
 from tasks.kind import Moment
 from workers.llm.clients import ModelClients
@@ -63,7 +63,7 @@ def lived(settings: Settings, client: Redis, *, resume: bool = False, ticks: int
 
 
 def lines(client: Redis, last: int) -> list[ReadLine]:
-    return list(read_journal(client, prefix_of(client, "mixed"), 1, last))
+    return list(read_journal(RunStore.open(client, "mixed"), 1, last))
 
 
 def hero_thinks_strong(request: object, moment: Moment) -> Any:
@@ -87,7 +87,7 @@ def test_each_job_asks_the_model_of_its_tier_at_its_price(tmp_path: Path) -> Non
         assert notes[name].usage.usd_micros == price * notes[name].usage.tokens
         assert (count := notes[name].count) is not None  # which the run has learned from
         assert count.reported == stats.prompt_tokens < count.estimated
-    assert msgspec.json.decode(client.hget(prefix_of(client, "mixed") + "state", "tokens")).keys() == notes.keys()
+    assert msgspec.json.decode(RunStore.open(client, "mixed").field("state", "tokens")).keys() == notes.keys()
     assert [m.name for line in found if line.core.facts for m in line.core.facts.models] == ["large", "small"]
 
 

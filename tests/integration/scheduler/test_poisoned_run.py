@@ -19,7 +19,7 @@ from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.ledger.errors import RunUnreadable
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks import registry
 from tasks.job import Request
 from tests.integration.command import typed
@@ -110,8 +110,8 @@ def corrected() -> Dream:
 
 def left_out(client: Redis) -> list[int]:
     """Numbers of what the present streams hold and no entry can be."""
-    raw: Any = client.hgetall(f"{prefix_of(client, 'town')}entries:{ADA}")
-    raw |= client.hgetall(f"{prefix_of(client, 'town')}archive:{ADA}")
+    raw: Any = client.hgetall(RunStore.open(client, "town").owner_key("entries", ADA))
+    raw |= client.hgetall(RunStore.open(client, "town").owner_key("archive", ADA))
     return sorted(int(n) for n, body in raw.items() if not _readable(body))
 
 
@@ -156,7 +156,7 @@ def test_it_is_resumed_without_them_and_everything_agrees_from_then_on(poisoned:
     assert sorted(entry["number"] for entry in told) == wrong
     assert loop.tick == ALL
     assert left_out(client) == []
-    lines = list(read_journal(client, prefix_of(client, "town"), 1, ALL))
+    lines = list(read_journal(RunStore.open(client, "town"), 1, ALL))
     assert [line.core.unread for line in lines if line.core.unread] == [((ADA, tuple(wrong)),)]
     assert lines[TICKS].core.unread, "with the first tick of the host that resumed it"
     assert audit(client, "town") == []
@@ -182,7 +182,7 @@ def test_it_is_resumed_without_them_and_everything_agrees_from_then_on(poisoned:
 )
 def test_what_a_kind_did_not_write_is_still_refused(poisoned: tuple[Path, Redis], damage: dict[str, Any]) -> None:
     data_dir, client = poisoned
-    key = f"{prefix_of(client, 'town')}entries:{ADA}"
+    key = RunStore.open(client, "town").owner_key("entries", ADA)
     number = next(number for number in left_out(client) if client.hexists(key, str(number)))
     kept: Any = client.hget(key, str(number))
     client.hset(key, str(number), json.dumps(json.loads(kept) | damage))
@@ -252,7 +252,7 @@ def test_other_effects_that_cannot_be_read_are_told_and_left_out(fidgety: tuple[
 def test_such_a_run_is_resumed_without_these_values(fidgety: tuple[Path, Redis], sealed: bool) -> None:
     data_dir, client = fidgety
     if not sealed:
-        client.delete(prefix_of(client, "town") + "seals")
+        client.delete(RunStore.open(client, "town").key("seals"))
     kind = Fidget()
     kind.wrong = False
     loop = live(client, data_dir, kind, ALL, resume=True)
@@ -262,7 +262,7 @@ def test_such_a_run_is_resumed_without_these_values(fidgety: tuple[Path, Redis],
     assert not {"naps", "mood"} & head.counters.keys()
     assert head.plan_status == {}
     assert 1 not in loop.state.streams[ADA].marks
-    (left,) = [line.core.unread for line in read_journal(client, prefix_of(client, "town"), 1, ALL) if line.core.unread]
+    (left,) = [line.core.unread for line in read_journal(RunStore.open(client, "town"), 1, ALL) if line.core.unread]
     assert left[0][0] == ADA
     assert left[0][1][0] == 0
     assert audit(client, "town") == []

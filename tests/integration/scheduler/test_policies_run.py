@@ -24,7 +24,7 @@ from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.replay import replay
 from scheduler.inspection.summary import summarise_run, usage_by_owner
 from scheduler.journal.history import read_journal, redo
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from simulation.town.town import Town
 
 OGILVY, HENDERSON, SMITH = "agent:ogilvy", "agent:henderson", "npc:smith"
@@ -70,7 +70,7 @@ def run(client: FakeRedis, chosen: Settings, ticks: int, *, stop: int | None = N
 def check_ticks(client: FakeRedis, name: str, loop: TickLoop) -> None:
     """Look at every stream as it was after each tick."""
     streams: dict[str, Stream] = {}
-    for line in read_journal(client, prefix_of(client, name), 1, loop.tick):
+    for line in read_journal(RunStore.open(client, name), 1, loop.tick):
         redo(line, streams)
         for stream in streams.values():
             check(stream, loop.settings)
@@ -207,7 +207,7 @@ def test_usage_tracked_after_summarization(tmp_path: Path) -> None:
         served = endpoint.stats()
     usage = usage_by_owner(client, "heath")
     assert sorted(usage) == sorted(OWNERS)
-    still_open = client.scard(prefix_of(client, "heath") + "jobs")  # asked in the last tick, and not applied yet
+    still_open = client.scard(RunStore.open(client, "heath").key("jobs"))  # asked in the last tick, and not applied yet
     assert sum(cost.calls for cost in usage.values()) == served.requests - still_open
     assert all(cost.tokens > 0 for cost in usage.values())
 
@@ -282,7 +282,7 @@ def test_an_owner_that_leaves_takes_along_what_waits(tmp_path: Path) -> None:
                 loop.observe(OGILVY, {"text": f"Event {tick.number}.", "minute": tick.minute})
             if tick.number == 3:
                 loop.leave(OGILVY)
-    lines = list(read_journal(client, prefix_of(client, "heath"), 1, 4))
+    lines = list(read_journal(RunStore.open(client, "heath"), 1, 4))
     assert [owner for line in lines for owner, _ in line.core.waiting] == [OGILVY]
     assert replay(client, "heath", FakeRedis()).digest == loop.digest
 

@@ -19,7 +19,7 @@ from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.replay import replay
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import ReadLine
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.rate import LEAST
 
 ANN, BEN = "agent:ann", "agent:ben"
@@ -47,7 +47,7 @@ def live(tmp_path: Path, client: FakeRedis, *, until: int = TICKS, resume: bool 
 
 
 def journal(loop: TickLoop) -> list[ReadLine]:
-    return list(read_journal(loop.ledger.client, prefix_of(loop.ledger.client, "rated"), 1, loop.tick))
+    return list(read_journal(RunStore.open(loop.ledger.client, "rated"), 1, loop.tick))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hosting.tick_loop import TickLoop
 from ops.world_driver import drive
 from scheduler.config.settings import Settings
 from scheduler.journal.history import read_journal
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from simulation.naming import slug
 from simulation.recorded.player import RecordedWorld
 from simulation.recordings import SMALL
@@ -30,7 +30,7 @@ def test_recorded_reflections_are_lived_again(tmp_path: Path) -> None:
     )  # fmt: skip
     drive(loop, world)
     asked: dict[str, list[int]] = {owner: [] for owner in world.owners()}
-    for line in read_journal(client, prefix_of(client, "recorded"), 1, loop.tick):
+    for line in read_journal(RunStore.open(client, "recorded"), 1, loop.tick):
         for decided in line.core.decided:
             if decided.key.kind == "reflect":
                 asked[decided.key.owner].append(line.core.minute)

@@ -20,7 +20,7 @@ from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.replay import replay
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import Ended, EndNote
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben", "Cid", "Dora")}
 START, ASKED, EVENING = 1080, 60, 1200  # six in the evening; reflections an hour later; repairs from eight
@@ -61,7 +61,7 @@ def ended(loop: TickLoop, kind: str) -> list[tuple[Ended, EndNote]]:
     client = loop.ledger.client
     return [
         (end, note)
-        for line in read_journal(client, prefix_of(client, "repaired"), 1, loop.tick)
+        for line in read_journal(RunStore.open(client, "repaired"), 1, loop.tick)
         for end, note in zip(line.core.ended, line.notes.ended, strict=True)
         if end.key.kind == kind
     ]

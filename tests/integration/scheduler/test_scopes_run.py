@@ -13,7 +13,7 @@ from memory.routing.scopes import CURSOR, WORLD
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.inspection.audit.audit import audit
 from scheduler.journal.history import read_journal
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tests.integration.scheduler.scopes_run_case import (
     ALICE,
     BOB,
@@ -122,7 +122,7 @@ def test_failure_records_nothing_keeps_the_cursor_and_is_counted_as_a_warning() 
     for scope in (INN, BOB, WORLD):
         assert memories(loop, scope) == []
         assert cursor(loop, scope) == 0
-    lines = list(read_journal(client, prefix_of(client, "story"), 1, loop.tick))
+    lines = list(read_journal(RunStore.open(client, "story"), 1, loop.tick))
     assert sum(line.notes.warnings.get("job.nothing_recorded", 0) for line in lines) == 5
     notes = [note for line in lines for note in line.notes.ended if note.key.kind == "recount"]
     assert [note.attempts for note in notes] == [2] * 5  # two attempts each, as the spec says

@@ -23,7 +23,7 @@ from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.summary import RunSummary, summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.journal.run_totals import RunTotals, same_figures
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tests.integration.command import cogitate
 from workers.llm.address import servers_of
 
@@ -122,7 +122,7 @@ def test_the_end_of_a_host_is_told_whatever_became_of_its_ledger(client: Redis, 
             while loop.state.open:
                 next(ticks)
             next(ticks)  # the one before is committed
-            client.lset(loop.ledger.prefix + "journal", 0, b"no line at all")
+            client.lset(loop.ledger.store.key("journal"), 0, b"no line at all")
             raise LookupError("the first error")
 
     with capture_logs() as logs, pytest.raises(LookupError, match="the first error"):
@@ -162,7 +162,7 @@ def test_a_checkpoint_of_before_counts_no_shortfalls_and_is_still_right(
 ) -> None:
     live(client, tmp_path, nobody)
     now = RunTotals()
-    for line in read_journal(client, prefix_of(client, "town"), 1, 40):
+    for line in read_journal(RunStore.open(client, "town"), 1, 40):
         now.add(line)
     assert now.all_shortfalls
     assert now.shortfalls

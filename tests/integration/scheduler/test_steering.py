@@ -28,7 +28,7 @@ from scheduler.journal.history import read_journal
 from scheduler.journal.lines import ReadLine
 from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.keys import incarnation_key, run_base
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.scripts import script
 from scheduler.steering.operators import RunCancelled, TooManyRequests, ask
 from tests.conftest import Eventually
@@ -70,7 +70,7 @@ def live(
 
 
 def journal(client: Redis, loop: TickLoop) -> list[ReadLine]:
-    return list(read_journal(client, prefix_of(client, RUN), 1, loop.tick))
+    return list(read_journal(RunStore.open(client, RUN), 1, loop.tick))
 
 
 def answers(client: Redis, loop: TickLoop) -> list[ControlAnswer]:
@@ -95,7 +95,7 @@ def test_a_limit_takes_effect_at_the_next_tick_and_is_journalled(tmp_path: Path)
     }  # fmt: skip
     decisions = {tick: {d.decision for d in lines[tick - 1].core.decided} for tick in (ASKED, ASKED + 10)}
     assert decisions == {ASKED: {"admitted", "heuristic"}, ASKED + 10: {"admitted"}}
-    limits = limits_of(client, prefix_of(client, RUN))
+    limits = limits_of(RunStore.open(client, RUN))
     assert limits.now.of("day", "run", "jobs") == 40
     assert [change.tick for change in limits.changes] == [6, 34]
     proven(client, loop)
@@ -146,16 +146,16 @@ def test_the_last_limit_of_a_run_that_asks_a_model_is_not_lifted(tmp_path: Path)
     settings: dict[str, Any] = {"llm": "openai", "api_key": "any", "limit_tokens": 1000}
     loop = live(tmp_path, client, {2: [SetLimit("run.run.tokens", None)]}, until=5, **settings)
     assert "a model is called only with one" in answers(client, loop)[0].refused
-    assert limits_of(client, prefix_of(client, RUN)).now.of("run", "run", "tokens") == 1000
+    assert limits_of(RunStore.open(client, RUN)).now.of("run", "run", "tokens") == 1000
 
 
 def test_a_request_that_cannot_be_read_is_removed_and_harms_nobody(tmp_path: Path) -> None:
     client = FakeRedis()
     live(tmp_path, client, {}, until=3)
-    client.rpush(prefix_of(client, RUN) + "controls", b"{}", b"\xff")
+    client.rpush(RunStore.open(client, RUN).key("controls"), b"{}", b"\xff")
     live(tmp_path, client, {4: [SetMode("draining")]}, resume=True)
-    assert client.llen(prefix_of(client, RUN) + "controls") == 0
-    assert steering_of(client, prefix_of(client, RUN)).mode == "drained"
+    assert client.llen(RunStore.open(client, RUN).key("controls")) == 0
+    assert steering_of(RunStore.open(client, RUN)).mode == "drained"
 
 
 def test_draining_admits_nothing_finishes_what_is_open_and_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_draining_admits_nothing_finishes_what_is_open_and_leaves_a_run_that_goe
 def test_a_draining_run_refuses_what_its_world_asks_for(tmp_path: Path) -> None:
     client = FakeRedis()
     live(tmp_path, client, {ASKED - 1: [SetMode("draining")]})
-    assert steering_of(client, prefix_of(client, RUN)).mode == "drained"
+    assert steering_of(RunStore.open(client, RUN)).mode == "drained"
     assert summarise_run(client, RUN).refused == {"draining": 4}
     assert audit(client, RUN) == []
 
@@ -211,14 +211,14 @@ def test_a_paused_run_waits_until_it_may_go_on_whoever_hosts_it(tmp_path: Path, 
 
     first = host(resume=False)
     eventually(
-        lambda: hosts and hosts[0].ledger.client.hget(hosts[0].ledger.prefix + "state", "waits") == b"1", "pause"
+        lambda: hosts and hosts[0].ledger.client.hget(hosts[0].ledger.store.key("state"), "waits") == b"1", "pause"
     )
     hosts[0].stop()
     first.join(60)
     assert (hosts[0].tick, summarise_run(client, RUN).status) == (11, "stopped")
 
-    second, prefix = host(resume=True), prefix_of(client, RUN)
-    eventually(lambda: client.hget(prefix + "state", "status") == b"paused", "the next host to wait as well")
+    second, store = host(resume=True), RunStore.open(client, RUN)
+    eventually(lambda: client.hget(store.key("state"), "status") == b"paused", "the next host to wait as well")
     (limit,) = ask(client, RUN, [SetLimit("day.run.jobs", 7)], wait=20)
     assert (limit.state, "applied when it goes on" in limit.detail) == ("waits", True)
     assert one_line(summarise_run(client, RUN)).split()[1].rstrip(",") == "paused"
@@ -226,7 +226,7 @@ def test_a_paused_run_waits_until_it_may_go_on_whoever_hosts_it(tmp_path: Path, 
     assert (going.state, going.tick) == ("applied", 12)
     second.join(60)
     assert summarise_run(client, RUN).status == "finished"
-    assert limits_of(client, prefix).now.of("day", "run", "jobs") == 7
+    assert limits_of(store).now.of("day", "run", "jobs") == 7
     unpaused = live(tmp_path / "other", FakeRedis(), {11: [SetLimit("day.run.jobs", 7)]})
     assert hosts[1].digest == unpaused.digest, "waiting decides nothing"
     proven(client, hosts[1])
@@ -288,7 +288,7 @@ def test_a_request_that_is_sent_again_because_its_reply_was_lost_is_there_once(t
     nonce: Any = client.get(incarnation_key(RUN))
     for _ in range(2):
         script(client, "control")(keys=[incarnation_key(RUN)], args=[run_base(RUN), nonce, 100, line])
-    assert client.llen(prefix_of(client, RUN) + "controls") == 1
+    assert client.llen(RunStore.open(client, RUN).key("controls")) == 1
 
 
 def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Pa
     }  # fmt: skip
     decided = {line.core.tick: {d.decision for d in line.core.decided} for line in lines}
     assert decided[ASKED + 10] == {"admitted"}
-    assert steering_of(client, prefix_of(client, RUN)).mode == "running"
+    assert steering_of(RunStore.open(client, RUN)).mode == "running"
     proven(client, loop)
     stopped = FakeRedis()
     live(tmp_path, stopped, off, until=ASKED + 2)
@@ -331,6 +331,6 @@ def test_a_limit_that_operators_lifted_stays_lifted_for_who_resumes(tmp_path: Pa
     live(tmp_path, client, {5: [SetLimit("day.run.jobs", 0)], 8: [SetLimit("day.run.jobs", None)]}, until=20)
     loop = live(tmp_path, client, {}, resume=True)
     assert loop.state.view.table.of("day", "run", "jobs") is None
-    assert [change.tick for change in limits_of(client, prefix_of(client, RUN)).changes] == [6, 9]
+    assert [change.tick for change in limits_of(RunStore.open(client, RUN)).changes] == [6, 9]
     assert summarise_run(client, RUN).refused == {}
     proven(client, loop)

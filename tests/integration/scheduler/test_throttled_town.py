@@ -16,7 +16,7 @@ from scheduler.inspection.replay import replay
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import ReadLine
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.tick.loop import Tick
 from simulation.town.town import Town
 from workers.jobs.inline import InlinePublisher
@@ -57,7 +57,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> TickLoop:
 
 
 def lines_of(loop: TickLoop) -> list[ReadLine]:
-    return list(read_journal(loop.ledger.client, prefix_of(loop.ledger.client, RUN), 1, loop.tick))
+    return list(read_journal(RunStore.open(loop.ledger.client, RUN), 1, loop.tick))
 
 
 def test_reflections_slow_down_in_an_outage_and_come_back(whole: TickLoop) -> None:

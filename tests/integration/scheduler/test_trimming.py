@@ -25,7 +25,7 @@ from scheduler.journal.exported import ExportedJournal, journal_folder
 from scheduler.journal.history import JournalTrimmed, read_journal
 from scheduler.journal.lines import JournalError, pack_line, unpack_line
 from scheduler.ledger.errors import Fenced
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import JobKey
 
 RUN, STEP, DAY = "town", 60, 24  # ticks of an hour
@@ -36,10 +36,13 @@ TRIMMED = 2 * DAY  # on the fourth day, with one whole day kept
 class Lived(NamedTuple):
     """A run that is over."""
 
-    client: Redis
-    prefix: str
+    store: RunStore
     digest: str
     exported: ExportedJournal
+
+    @property
+    def client(self) -> Redis:
+        return self.store.client
 
     def replayed(self, exported: ExportedJournal | None = None) -> int:
         """The first tick that a replay needed; it agrees with the run."""
@@ -66,7 +69,7 @@ def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: 
             on_tick=lambda tick: loop.stop() if tick.number == upto < TICKS else None,
         )  # fmt: skip
     folder = journal_folder(settings.data_dir, RUN, loop.ledger.incarnation)
-    return Lived(client, loop.ledger.prefix, loop.digest, ExportedJournal(folder))
+    return Lived(loop.ledger.store, loop.digest, ExportedJournal(folder))
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +90,13 @@ def trimmed(kept: Lived) -> Lived:
     client = FakeRedis()
     for key in kept.client.scan_iter():
         client.restore(key, 0, kept.client.dump(key))
-    return kept._replace(client=client)
+    return kept._replace(store=RunStore(client, kept.store.prefix))
 
 
 def test_the_digest_is_that_of_a_run_that_keeps_everything(whole: Lived, kept: Lived) -> None:
     assert kept.digest == whole.digest
-    assert int(kept.client.hget(kept.prefix + "state", "trimmed") or 0) == TRIMMED
-    assert kept.client.llen(kept.prefix + "journal") == TICKS - TRIMMED
+    assert int(kept.client.hget(kept.store.key("state"), "trimmed") or 0) == TRIMMED
+    assert kept.client.llen(kept.store.key("journal")) == TICKS - TRIMMED
     assert audit(kept.client, RUN) == audit(whole.client, RUN) == []
 
 
@@ -130,7 +133,7 @@ def test_jobs_of_removed_ticks_are_said_to_be_gone(kept: Lived, whole: Lived) ->
     with pytest.raises(InputError, match=f"not known any more.* tick {TRIMMED + 1}"):
         left.find(JobKey.parse(gone.id.removeprefix(f"{RUN}/")))
     with pytest.raises(JournalTrimmed, match=f"up to tick {TRIMMED}"):
-        next(read_journal(kept.client, kept.prefix, TRIMMED, TICKS))
+        next(read_journal(kept.store, TRIMMED, TICKS))
 
 
 def test_who_reads_a_run_while_it_is_trimmed_counts_nothing_twice(tmp_path: Path, whole: Lived) -> None:
@@ -152,7 +155,7 @@ def test_a_run_is_trimmed_from_the_day_on_that_it_is_asked_for(tmp_path: Path, w
 
 def test_a_world_without_checkpoints_keeps_every_line_that_it_must_be_handed_again(tmp_path: Path) -> None:
     lived = live(FakeRedis(), settings_of(tmp_path, 1), checkpoint_every=TICKS + 1)
-    assert lived.client.llen(lived.prefix + "journal") == TICKS
+    assert lived.client.llen(lived.store.key("journal")) == TICKS
     assert not lived.exported.folder.exists()
     assert lived.replayed() == 1, "checkpoints of the journal are passed and agree"
     assert audit(lived.client, RUN) == []
@@ -164,7 +167,7 @@ def test_nothing_is_removed_that_could_not_be_exported(tmp_path: Path) -> None:
         lived = live(FakeRedis(), settings_of(tmp_path, 1))
     warned = [entry["upto"] for entry in logs if entry["event"] == "journal.not_exported"]
     assert warned == [DAY, 2 * DAY]
-    assert lived.client.llen(lived.prefix + "journal") == TICKS
+    assert lived.client.llen(lived.store.key("journal")) == TICKS
 
 
 def test_without_export_lines_are_gone_for_good(tmp_path: Path) -> None:
@@ -175,14 +178,14 @@ def test_without_export_lines_are_gone_for_good(tmp_path: Path) -> None:
 
 
 def test_a_changed_byte_in_a_checkpoint_is_found(trimmed: Lived) -> None:
-    streams = f"{trimmed.prefix}journal_checkpoint:{TRIMMED}"
+    streams = trimmed.store.checkpoint_streams_key(TRIMMED)
     owner, body = next(iter(sorted(trimmed.client.hgetall(streams).items())))
     trimmed.client.hset(streams, owner, body[:-1])
     with pytest.raises(JournalError, match=f"tick {TRIMMED}: the stream of '{owner.decode()}'"):
         trimmed.replayed()
     assert any(f"tick {TRIMMED}" in finding for finding in audit(trimmed.client, RUN))
     trimmed.client.hset(streams, owner, body)
-    entries = trimmed.prefix + "journal_checkpoints"
+    entries = trimmed.store.key("journal_checkpoints")
     entry = bytearray(trimmed.client.hget(entries, str(TRIMMED + DAY)))
     entry[entry.index(b'"refused"') + 12] ^= 1
     trimmed.client.hset(entries, str(TRIMMED + DAY), bytes(entry))
@@ -217,11 +220,11 @@ def test_a_changed_byte_in_an_exported_file_is_found_at_its_tick(trimmed: Lived,
 def test_a_line_that_was_changed_is_not_removed(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     client = FakeRedis()
     lived = live(client, settings_of(tmp_path, 1), upto=2 * DAY - 1)
-    line = client.lindex(lived.prefix + "journal", 10)
-    client.lset(lived.prefix + "journal", 10, change(line))
+    line = client.lindex(lived.store.key("journal"), 10)
+    client.lset(lived.store.key("journal"), 10, change(line))
     with pytest.raises(JournalError, match=r"tick 11: .*not removed"):
         live(client, settings_of(tmp_path, 1))
-    assert client.llen(lived.prefix + "journal") == 2 * DAY
+    assert client.llen(lived.store.key("journal")) == 2 * DAY
 
 
 def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
@@ -239,7 +242,7 @@ def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
     with second, pytest.raises(Fenced), first:
         first.ledger.checkpoint(2 * DAY, {"agent:x": b"{}"})
     assert not [key for key in client.scan_iter() if b"journal_checkpoint" in key]
-    assert prefix_of(client, RUN) == lived.prefix
+    assert RunStore.open(client, RUN) == lived.store
 
 
 def test_the_view_of_days_long_over_is_no_finding(tmp_path: Path) -> None:
@@ -249,5 +252,5 @@ def test_the_view_of_days_long_over_is_no_finding(tmp_path: Path) -> None:
         brief=world.brief, ticks=10 * DAY, inline=True, client=FakeRedis(),
     ) as loop:  # fmt: skip
         drive(loop, world)
-    assert "day:0" not in {window.decode() for window in loop.ledger.client.smembers(loop.ledger.prefix + "windows")}
+    assert "day:0" not in {window.decode() for window in loop.ledger.client.smembers(loop.ledger.store.key("windows"))}
     assert audit(loop.ledger.client, RUN) == []

@@ -26,7 +26,7 @@ from scheduler.inspection.replay import replay
 from scheduler.inspection.summary import limits_of, summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import EndNote
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, Job
 from tasks.registry import kinds
 from workers.jobs.inline import InlinePublisher
@@ -107,10 +107,10 @@ def _happen(loop: TickLoop, tick: int) -> None:
 
 
 def _outcomes(client: Redis, ticks: int, told: Sequence[Mapping[str, Any]]) -> dict[str, Outcome]:
-    prefix = prefix_of(client, "town")
-    spent = {(line.scope, line.unit): line.spent for line in budget_lines(client, prefix, limits_of(client, prefix))}
+    store = RunStore.open(client, "town")
+    spent = {(line.scope, line.unit): line.spent for line in budget_lines(store, limits_of(store))}
     failures = {one.endpoint: one.failures for one in endpoint_vitals(client)}
-    lines = list(read_journal(client, prefix, 1, ticks))
+    lines = list(read_journal(store, 1, ticks))
     reserved = {note.key.kind: note.reserved for line in lines for note in line.notes.opened}
     events: dict[str, set[str]] = {kind: set() for kind in KINDS}
     for entry in told:

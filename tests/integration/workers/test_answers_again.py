@@ -30,7 +30,7 @@ from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import EndNote
 from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.jobs.capture import Captured, captured_of
@@ -65,12 +65,12 @@ def planned(settings: Settings, client: Redis, *, run: str = "town", owners: Any
 
 
 def notes(client: Redis, run: str = "town") -> dict[str, EndNote]:
-    lines = read_journal(client, prefix_of(client, run), 1, 10)
+    lines = read_journal(RunStore.open(client, run), 1, 10)
     return {note.key.owner: note for line in lines for note in line.notes.ended}
 
 
 def texts(client: Redis, settings: Settings, note: EndNote, run: str = "town") -> list[Captured]:
-    return captured_of(client, settings, prefix_of(client, run), note.key)
+    return captured_of(RunStore.open(client, run), settings, note.key)
 
 
 def spent(client: Redis, run: str = "town") -> dict[str, int]:
@@ -240,16 +240,16 @@ def test_texts_are_kept_only_on_request_within_bounds_and_go_with_their_run(tmp_
         most = 6_000
         settings = settings_of(tmp_path, endpoint, capture=True, capture_bytes=most)
         planned(settings, client)
-    prefix = prefix_of(client, "town")
-    kept = client.hgetall(prefix + "captured")
-    assert 0 < sum(map(len, kept.values())) == int(client.get(prefix + "captured_bytes")) <= most
+    store = RunStore.open(client, "town")
+    kept = client.hgetall(store.key("captured"))
+    assert 0 < sum(map(len, kept.values())) == int(client.get(store.key("captured_bytes"))) <= most
     assert 0 < len(kept) < len(NAMES), "the oldest had to go"
-    assert all(0 < client.ttl(prefix + name) <= 86_400 for name in ("captured", "captured_at", "captured_bytes"))
+    assert all(0 < client.ttl(key) <= 86_400 for key in store.captured_keys())
     (one,) = texts(client, settings, notes(client)["agent:hal"])
     assert "You plan for Hal" in one.user
     assert "activities" in one.answer
     assert "You plan for" not in repr(logs)
-    client.zadd(prefix + "captured_at", dict.fromkeys(kept, 1))
+    client.zadd(store.key("captured_at"), dict.fromkeys(kept, 1))
     assert texts(client, settings, notes(client)["agent:hal"]) == [], "what is older than it may be is not shown"
     delete_run(client, "town", force=True)
     assert not list(client.scan_iter("cogitate:{town}:*"))

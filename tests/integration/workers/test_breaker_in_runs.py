@@ -26,7 +26,7 @@ from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from scheduler.journal.history import read_journal
 from scheduler.ledger.deletion import delete_run
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from workers.processes import readiness
 from workers.processes.embedded import EmbeddedServer
 
@@ -45,7 +45,7 @@ def think(tmp_path: Path, client: Redis, run: str, url: str, **settings: object)
                 for owner in OWNERS:
                     loop.request("plan", owner)
         assert audit(client, run) == []
-        lines = read_journal(client, prefix_of(client, run), 1, loop.tick)
+        lines = read_journal(RunStore.open(client, run), 1, loop.tick)
     return Counter(
         (note.source, note.failure, note.usage.calls)
         for line in lines

@@ -42,7 +42,7 @@ def lost(host: Host, claims: list[Claim]) -> None:
 
 def counted(client: Redis, host: Host, job: Job) -> int:
     """How often a job was claimed."""
-    found: Any = client.hget(f"{host.ledger.prefix}job:{job.key.text()}", "claims")
+    found: Any = client.hget(host.ledger.store.job_key(job.key.text()), "claims")
     return int(found)
 
 
@@ -72,7 +72,7 @@ def test_a_job_that_kills_takes_few_claims_of_its_neighbours_along(client: Redis
                 waiting.remove(claim.job)
         if waiting == [deadly] and deaths == CAP:
             break
-    assert client.hget(f"{host.ledger.prefix}job:{deadly.key.text()}", "state") == b"dead"
+    assert client.hget(host.ledger.store.job_key(deadly.key.text()), "state") == b"dead"
     assert deaths == CAP
     assert waiting == [deadly], "all others are done"
     assert max(counted(client, host, job) for job in jobs if job != deadly) <= 3
@@ -92,7 +92,7 @@ def test_a_job_that_has_lost_two_workers_runs_alone(client: Redis) -> None:
     assert third.claim(other.id) == "alone", "it would be taken along"
     settle(fourth, claimed(fourth, other))
     assert settle(third, suspect) == "staged"
-    assert client.exists(host.ledger.prefix + "alone") == 0
+    assert client.exists(host.ledger.store.key("alone")) == 0
     assert audit(client, "r") == []
 
 

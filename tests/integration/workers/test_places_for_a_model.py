@@ -30,14 +30,14 @@ def test_waiting_for_a_rate_limit_takes_no_slot_from_what_asks_no_model(tmp_path
             models={"m": {"endpoint": "slow", "model": "m"}}, tiers={"routine": "m"},
         )  # fmt: skip
         with TickLoop(run=RUN, owners=OWNERS, settings=settings, ticks=60) as loop:
-            client, prefix = loop.ledger.client, loop.ledger.prefix
+            client, store = loop.ledger.client, loop.ledger.store
 
             def jobs(kind: str) -> Counter[str]:
                 """The open jobs of a kind by state; "running": a worker has it."""
                 found: Counter[str] = Counter()
-                for key in client.smembers(prefix + "jobs"):
+                for key in client.smembers(store.key("jobs")):
                     if key.split(b"/")[1].decode() == kind:
-                        state, token = client.hmget(prefix + "job:" + key.decode(), "state", "token")
+                        state, token = client.hmget(store.job_key(key.decode()), "state", "token")
                         found["running" if token else state.decode()] += 1
                 return found
 

@@ -58,7 +58,7 @@ def test_a_warm_shutdown_waits_for_calls_in_flight(
                 worker.kill()
                 worker.wait()
             jobs = [item.job for item in loop.state.open.values() if item.job.key.kind == "reflect"]
-            raw = [loop.ledger.client.hget(f"{loop.ledger.prefix}job:{job.key.text()}", "result") for job in jobs]
+            raw = [loop.ledger.client.hget(loop.ledger.store.job_key(job.key.text()), "result") for job in jobs]
     results = [msgspec.json.decode(each or b"", type=Result) for each in raw]
     assert [result.source for result in results] == ["llm"] * len(OWNERS)
     said = log.read_text()

@@ -11,7 +11,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from scheduler.ledger.keys import incarnation_key
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost
 from tests.simulation.seeded.actors import NEVER, STEP, Actor, Process, Schedule, current
 from tests.simulation.seeded.broker import Broker
@@ -87,7 +87,7 @@ class Cluster:
     def standing(self) -> tuple[str, int]:
         """Return the run's status in the ledger, and the epoch of the host that holds it."""
         plain = self.server.plain
-        told: Any = plain.hmget(prefix_of(plain, RUN) + "state", "status", "epoch")
+        told: Any = plain.hmget(RunStore.open(plain, RUN).key("state"), "status", "epoch")
         return told[0].decode(), int(told[1])
 
     def check_sign(self) -> None:
@@ -95,7 +95,7 @@ class Cluster:
         plain = self.server.plain
         if self.restarts and not plain.exists(incarnation_key(RUN)):
             return  # the server was set back to before the run was created
-        sign: Any = plain.get(prefix_of(plain, RUN) + "host")
+        sign: Any = plain.get(RunStore.open(plain, RUN).key("host"))
         if sign is not None:
             if int(sign) < self._signed and not self.restarts:
                 raise Broken(f"the host of epoch {int(sign)} gives signs of life, and that of epoch {self._signed} did")

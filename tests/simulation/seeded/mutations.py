@@ -31,7 +31,7 @@ from scheduler.journal.lines import Core, JournalLine, TickNotes, unpack_line
 from scheduler.latency.latencies import Latencies
 from scheduler.ledger.answers import Advanced
 from scheduler.ledger.ledger import Commit, HostLedger
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.tick.result_collector import Hints
 from tasks.job import Cost
 from tests.simulation.seeded.actors import current
@@ -93,7 +93,7 @@ def steps_by_two() -> AbstractContextManager[Any]:
     def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
         with self.client.pipeline() as pipeline:
             for write in commit.writes:
-                pipeline.execute_command(write.command, self.prefix + write.key, *write.args)
+                pipeline.execute_command(write.command, self.store.prefix + write.key, *write.args)
             pipeline.execute()
         return advance(self, replace(commit, writes=()), apply)
 
@@ -147,10 +147,10 @@ def reservation_shrunk_at_settle() -> AbstractContextManager[Any]:
         actor = current()
         if actor is not None:
             client = actor.process._cluster.server.plain  # type: ignore[attr-defined]
-            prefix = prefix_of(client, self.state.run)
+            store = RunStore.open(client, self.state.run)
             for field in list(self.state.view.held):
                 window, scope, unit = field.split("|")
-                told = client.hmget(f"{prefix}window:{window}", f"{scope}|{unit}|reserved", f"{scope}|{unit}|spent")
+                told = client.hmget(store.window_key(window), f"{scope}|{unit}|reserved", f"{scope}|{unit}|spent")
                 self.state.view.held[field] = sum(int(amount or 0) for amount in told)
         return decide(self, *rest, **more)
 
@@ -183,7 +183,7 @@ def late_staging_accepted() -> AbstractContextManager[Any]:
     def changed(self: HostLedger, commit: Commit, apply: Any) -> Advanced | None:
         line = msgspec.json.decode(unpack_line(commit.line)[1], type=JournalLine)
         late = {end.key for end in msgspec.json.decode(line.core, type=Core).ended if end.reason == "late"}
-        staged = {key for key in late if self.client.hget(f"{self.prefix}job:{key.text()}", "state") == b"staged"}
+        staged = {key for key in late if self.client.hget(self.store.job_key(key.text()), "state") == b"staged"}
         return advance(self, replace(commit, closed=[key for key in commit.closed if key not in staged]), apply)
 
     return patch.object(HostLedger, "advance", changed)
@@ -236,8 +236,8 @@ def answers_forgotten() -> AbstractContextManager[Any]:
     """A host that resumes a run counts the whole reservations of jobs whose answers wait for their due ticks."""
     load = scheduler.tick.restore.load_open_jobs
 
-    def changed(client: Any, prefix: str) -> Any:
-        return {key: msgspec.structs.replace(item, answered=None) for key, item in load(client, prefix).items()}
+    def changed(store: Any) -> Any:
+        return {key: msgspec.structs.replace(item, answered=None) for key, item in load(store).items()}
 
     return patch.object(scheduler.tick.restore, "load_open_jobs", changed)
 
@@ -245,7 +245,7 @@ def answers_forgotten() -> AbstractContextManager[Any]:
 def answered_forgotten() -> AbstractContextManager[Any]:
     """Who resumes a run takes open jobs whose answers are there for ones that still wait."""
     load = Latencies.load
-    return patch.object(Latencies, "load", lambda self, client, prefix, jobs: load(self, client, prefix, ()))
+    return patch.object(Latencies, "load", lambda self, store, jobs: load(self, store, ()))
 
 
 def times_taken_again() -> AbstractContextManager[Any]:

@@ -16,7 +16,7 @@ from scheduler.journal.history import read_journal
 from scheduler.journal.lines import JournalError, ReadLine
 from scheduler.ledger.answers import read_learned, read_retries
 from scheduler.ledger.presence import HELD
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import JobKey
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import Coverage
@@ -62,18 +62,18 @@ class Trials:
         cluster = Cluster(seed, self._server, self._focus)
         cluster.live()
         plain = self._server.plain
-        prefix = prefix_of(plain, RUN)
-        told: Any = plain.hmget(prefix + "state", "tick", "digest")
+        store = RunStore.open(plain, RUN)
+        told: Any = plain.hmget(store.key("state"), "tick", "digest")
         tick, digest = (raw.decode() for raw in told)
         if int(tick) != cluster.scene.ticks:
             raise Broken(f"the host has finished the run at tick {tick}")
-        if cluster.standing()[0] == "finished" and plain.exists(prefix + "host"):  # another may have resumed it since
+        if cluster.standing()[0] == "finished" and plain.exists(store.key("host")):  # another may have resumed it since
             raise Broken("the run is over, and its host's sign of life is there")
         if problems := audit(plain, RUN):
             raise Broken("; ".join(problems[:3]))
-        lines = list(read_journal(plain, prefix, 1, cluster.scene.ticks))
+        lines = list(read_journal(store, 1, cluster.scene.ticks))
         self._check_ends(cluster, lines)
-        self.check_charges(prefix)
+        self.check_charges(store)
         self._check_times(lines)
         try:
             replay(plain, RUN, self._server.beside)
@@ -118,17 +118,17 @@ class Trials:
                 raise Broken(f"{where} is said to have taken {fact.ticks} ticks")
             seen.add(fact.key)
 
-    def check_charges(self, prefix: str) -> None:
+    def check_charges(self, store: RunStore) -> None:
         """Check that what was spent is charged to owners, but for what is not known or waits to be journalled."""
         plain = self._server.plain
-        ledger = take_snapshot(plain, prefix)
+        ledger = take_snapshot(store)
         tokens = sum(cost.tokens for cost in usage_by_owner(plain, RUN).values())
-        status: Any = plain.hget(prefix + "state", "status")
+        status: Any = plain.hget(store.key("state"), "status")
         held = status.decode() in HELD  # a host may take a run that is over: readers leave to it what lies there
-        retries = read_retries(_flat(plain.hgetall(prefix + "retries")))
+        retries = read_retries(_flat(plain.hgetall(store.key("retries"))))
         tokens += sum(retry.used.tokens for retry in retries if held or retry.key.text() in ledger.jobs)
         if held:
-            learned = read_learned(_flat(plain.hgetall(prefix + "corrections")))
+            learned = read_learned(_flat(plain.hgetall(store.key("corrections"))))
             tokens += sum(known.usage.tokens for known in learned if not known.saved)
         tokens += sum(attempt["reserved"][1] for attempt in ledger.lost.values())
         running = {*ledger.attempts, *ledger.lost}

@@ -10,7 +10,7 @@ from fakeredis import FakeRedis
 
 from cogitate import LedgerError, Profile, RunExists, RunMissing, Settings, TickLoop
 from scheduler.journal.exported import journal_folder
-from scheduler.ledger.run_names import run_names
+from scheduler.ledger.run_store import run_names
 
 Loops = Callable[..., TickLoop]
 
@@ -61,4 +61,4 @@ def test_replace_begins_anew_whatever_was_there(cogitate_loop: Loops, tmp_path: 
     assert not [key for key in client.scan_iter() if first.ledger.incarnation.encode() in key]
     assert not folder.exists()
     assert run_names(client) == ["other", "test"]
-    assert client.hget(other.ledger.prefix + "state", "tick") == b"3"
+    assert client.hget(other.ledger.store.key("state"), "tick") == b"3"

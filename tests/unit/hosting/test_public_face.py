@@ -159,7 +159,7 @@ def test_stop_commits_the_present_tick_and_leaves_a_run_that_goes_on(cogitate_lo
             loop.stop()
     assert loop.tick == 7
     client = loop.ledger.client
-    assert client.hget(loop.ledger.prefix + "state", "status") == b"stopped"
+    assert client.hget(loop.ledger.store.key("state"), "status") == b"stopped"
     resumed = cogitate_loop(owners={}, ticks=20, resume=True, client=client)
     for _ in resumed:
         pass
@@ -168,7 +168,7 @@ def test_stop_commits_the_present_tick_and_leaves_a_run_that_goes_on(cogitate_lo
         pass
     assert resumed.tick == 20
     assert resumed.digest == straight.digest
-    assert client.hget(loop.ledger.prefix + "state", "status") == b"finished"
+    assert client.hget(loop.ledger.store.key("state"), "status") == b"finished"
 
 
 def test_unknown_owners_and_kinds_are_named_and_nothing_is_lost(cogitate_loop: Callable[..., TickLoop]) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from memory.entry import Entry, Marks
-from memory.routing.repeats import RepeatIndex, count_repeat, find_repeat, repeat_key
+from memory.routing.repeats import RepeatIndex, count_repeat, repeat_key
 from memory.stream import Stream
 
 
@@ -28,7 +28,7 @@ def seen(text: str, minute: int = 0, **other: object) -> Entry:
 def test_repeats_are_found(earlier: str, later: str) -> None:
     stream = Stream("agent:a")
     stream.append(seen(earlier), 1)
-    assert find_repeat(stream, seen(later, 9)) == 1
+    assert RepeatIndex(stream).find(seen(later, 9)) == 1
 
 
 @pytest.mark.parametrize(
@@ -45,16 +45,16 @@ def test_repeats_are_found(earlier: str, later: str) -> None:
 def test_what_differs_in_more_than_form_is_new(earlier: str, later: str) -> None:
     stream = Stream("agent:a")
     stream.append(seen(earlier), 1)
-    assert find_repeat(stream, seen(later)) is None
+    assert RepeatIndex(stream).find(seen(later)) is None
 
 
 def test_place_quest_and_tags_must_agree() -> None:
     stream = Stream("agent:a")
     stream.append(seen("The door is open", location="cafe", tags=("night",)), 1)
-    assert find_repeat(stream, seen("The door is open", location="cafe", tags=("night",))) == 1
-    assert find_repeat(stream, seen("The door is open", location="home", tags=("night",))) is None
-    assert find_repeat(stream, seen("The door is open", location="cafe")) is None
-    assert find_repeat(stream, seen("The door is open", location="cafe", tags=("night",), quest_id="q")) is None
+    assert RepeatIndex(stream).find(seen("The door is open", location="cafe", tags=("night",))) == 1
+    assert RepeatIndex(stream).find(seen("The door is open", location="home", tags=("night",))) is None
+    assert RepeatIndex(stream).find(seen("The door is open", location="cafe")) is None
+    assert RepeatIndex(stream).find(seen("The door is open", location="cafe", tags=("night",), quest_id="q")) is None
 
 
 def test_only_observations_that_are_no_dialogue_are_coalesced() -> None:
@@ -67,7 +67,7 @@ def test_only_observations_that_are_no_dialogue_are_coalesced() -> None:
     ):
         assert repeat_key(entry) is None
         stream.append(entry, 1)
-        assert find_repeat(stream, entry) is None
+        assert RepeatIndex(stream).find(entry) is None
 
 
 def test_the_index_follows_appends_and_archives() -> None:
@@ -131,13 +131,13 @@ def test_a_long_text_repeats_itself_only_word_for_word() -> None:
         text = " ".join(["walks"] * length)
         stream = Stream("agent:a")
         stream.append(seen(text), 1)
-        assert find_repeat(stream, seen(text.upper())) == 1
-        assert find_repeat(stream, seen(text.replace("walks", "walking"))) == (1 if near else None)
+        assert RepeatIndex(stream).find(seen(text.upper())) == 1
+        assert RepeatIndex(stream).find(seen(text.replace("walks", "walking"))) == (1 if near else None)
 
 
 def test_a_text_of_small_words_alone_repeats_itself() -> None:
     stream = Stream("agent:a")
     stream.append(seen("His is the."), 1)
-    assert find_repeat(stream, seen("his  IS the.")) == 1
-    assert find_repeat(stream, seen("Hers is an.")) is None
-    assert find_repeat(stream, Entry(type="message", text="His is the.", minute=1)) is None
+    assert RepeatIndex(stream).find(seen("his  IS the.")) == 1
+    assert RepeatIndex(stream).find(seen("Hers is an.")) is None
+    assert RepeatIndex(stream).find(Entry(type="message", text="His is the.", minute=1)) is None

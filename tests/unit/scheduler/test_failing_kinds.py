@@ -21,7 +21,7 @@ from scheduler.inspection.replay import replay
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import Ended, EndNote
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks import registry
 from tasks.job import Cost
 from tasks.kind import Case, Prompt
@@ -45,7 +45,7 @@ def without_own_kinds() -> Iterator[None]:
 
 def ended(client: FakeRedis, run: str = "test") -> list[tuple[Ended, EndNote]]:
     """The ends of the kind's jobs."""
-    lines = read_journal(client, prefix_of(client, run), 1, TICKS)
+    lines = read_journal(RunStore.open(client, run), 1, TICKS)
     pairs = [pair for line in lines for pair in zip(line.core.ended, line.notes.ended, strict=True)]
     return [(end, note) for end, note in pairs if end.key.kind == "hum"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fakeredis import FakeRedis
 
 from cogitate import Profile, TickLoop
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 
 
 def test_versions_of_the_facts_that_no_open_job_was_made_with_are_removed(
@@ -18,7 +18,7 @@ def test_versions_of_the_facts_that_no_open_job_was_made_with_are_removed(
     for tick in loop:
         if tick.number <= joined:
             loop.join(f"agent:{tick.number}", Profile(name=f"Agent {tick.number}"))
-        kept = {int(version) for version in client.hkeys(prefix_of(client, "test") + "facts")}
+        kept = {int(version) for version in client.hkeys(RunStore.open(client, "test").key("facts"))}
         assert {item.job.facts for item in loop.state.open.values()} <= kept | {loop.state.facts_version}
     assert kept == set(loop.state.facts_at)
     assert len(kept) < joined / 2

@@ -17,6 +17,7 @@ from scheduler.engine.late_answers import Awaited, LateAnswers, ProvisionalEntry
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.ledger.answers import DueJob, JobState, LateAnswer
 from scheduler.ledger.claims import Result
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, JobKey
 from tasks.kind import Case, WorldFacts
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, open_job, seen
@@ -203,11 +204,11 @@ def test_a_host_that_resumes_awaits_the_same_in_the_same_order(run: Run) -> None
     client, kept = FakeRedis(), dict(run.late.take_records())
     client.hset(PREFIX + "awaited", mapping={key.text(): raw for key, raw in reversed(kept.items())})
     resumed = LateAnswers()
-    resumed.load(client, PREFIX, run.streams)
+    resumed.load(RunStore(client, PREFIX), run.streams)
     assert list(resumed.awaited.items()) == list(run.late.awaited.items())
     run.streams[ANN].archive(4, 6)
     with pytest.raises(ValueError, match="not provisional"):
-        LateAnswers().load(client, PREFIX, run.streams)
+        LateAnswers().load(RunStore(client, PREFIX), run.streams)
 
 
 def test_a_job_that_has_had_its_answer_is_not_awaited(run: Run) -> None:

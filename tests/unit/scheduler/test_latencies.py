@@ -13,6 +13,7 @@ from fakeredis import FakeRedis
 from scheduler.latency.latencies import RECENT, SAYING, WINDOW, Latencies, LatencyPrior
 from scheduler.ledger.answer_times import Timed, note_of, read_timed
 from scheduler.ledger.ledger import Write
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, JobKey
 
 MODEL = "default"
@@ -212,7 +213,7 @@ def test_who_goes_on_at_another_tick_rate_begins_anew() -> None:
     assert need(known) == 16
     written(known, client)
     again = Latencies()
-    again.load(client, "run:", ())
+    again.load(RunStore(client, "run:"), ())
     assert (again.prior, again.samples("act", MODEL)) == (known.prior, ())
     assert known.take_writes() == []
 
@@ -234,7 +235,7 @@ def test_a_resumed_run_knows_the_same(known: Latencies) -> None:
     written(known, client)
     again = Latencies()
     again.want(True)
-    again.load(client, "run:", ())
+    again.load(RunStore(client, "run:"), ())
     for kind in ("act", "plan", "reflect"):
         for model in (MODEL, "strong one"):
             assert again.samples(kind, model) == known.samples(kind, model)
@@ -263,7 +264,7 @@ def test_an_open_job_whose_answer_is_there_is_known_after_a_resume() -> None:
     written(known, client)
     assert not client.exists("run:job:" + key(2).text())  # an ended job has no record any more
     again = Latencies()
-    again.load(client, "run:", [key(1), key(3)])
+    again.load(RunStore(client, "run:"), [key(1), key(3)])
     assert again.is_answered(key(1))
     assert not again.is_answered(key(3))
 
@@ -292,7 +293,7 @@ def test_that_a_model_was_asked_is_kept_before_it_has_answered() -> None:
     known.asked("act", MODEL, 7)
     written(known, client)
     again = Latencies()
-    again.load(client, "run:", ())
+    again.load(RunStore(client, "run:"), ())
     assert (again.since("act", MODEL), again.samples("act", MODEL)) == (7, ())
 
 
@@ -302,6 +303,6 @@ def test_what_a_host_knew_before_the_run_is_known_after_a_resume() -> None:
     client.hset("run:state", mapping={"latency_prior": msgspec.json.encode(prior), "times": "1"})
     again = Latencies()
     again.want(True)
-    again.load(client, "run:", ())
+    again.load(RunStore(client, "run:"), ())
     assert again.prior == prior
     assert again.take_writes() == []

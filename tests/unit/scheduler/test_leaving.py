@@ -30,7 +30,7 @@ def live(loop: TickLoop, tick: Tick) -> None:
 
 def status(loop: TickLoop) -> tuple[str, int]:
     """What the ledger says of the run: its status, and its last tick."""
-    left, tick = loop.ledger.client.hmget(loop.ledger.prefix + "state", "status", "tick")
+    left, tick = loop.ledger.client.hmget(loop.ledger.store.key("state"), "status", "tick")
     return left.decode(), int(tick)
 
 

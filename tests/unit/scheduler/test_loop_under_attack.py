@@ -42,7 +42,7 @@ from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.replay import replay
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Reads, Request
 from tasks.registry import kind_names
 from tests.unit.scheduler.hostile_values import ADA, BEN, HOSTILE, START, Odd
@@ -401,7 +401,7 @@ def test_each_argument_alone_is_refused_or_can_be_read_as_it_was_given(name: str
                         accepted.append(kept)
             if tick.number == TICKS:
                 loop.checkpoint(b"all")
-    lines = list(read_journal(client, prefix_of(client, "test"), 1, TICKS))
+    lines = list(read_journal(RunStore.open(client, "test"), 1, TICKS))
     written = [one for line in lines for one in (*line.core.observed, *line.core.waiting)]
     repeats = sum(len(line.core.repeated) for line in lines)
     seen = [one for one in accepted if isinstance(one, tuple) and isinstance(one[1], Entry)]

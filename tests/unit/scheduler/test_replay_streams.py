@@ -11,6 +11,7 @@ from memory.entry import Marks
 from memory.stream import Stream
 from scheduler.inspection.replay import STREAM_KEYS, compare
 from scheduler.journal.lines import JournalError
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import stream_writes
 from tests.unit.scheduler.scheduler_case import ANN, BOB, seen
 
@@ -33,7 +34,7 @@ def kept() -> FakeRedis:
 
 
 def test_two_ledgers_that_hold_the_same_agree() -> None:
-    compare(kept(), kept(), PREFIX, [ANN, BOB])
+    compare(RunStore(kept(), PREFIX), RunStore(kept(), PREFIX), [ANN, BOB])
 
 
 CHANGES: dict[str, Callable[[FakeRedis], object]] = {
@@ -59,7 +60,7 @@ def test_what_differs_is_named_on_whichever_side_it_is(what: str, swapped: bool)
     if swapped:
         here, there = there, here
     with pytest.raises(JournalError, match=rf"the stream of '{BOB}' .*: {what.partition(':')[0]} differ"):
-        compare(here, there, PREFIX, [ANN, BOB])
+        compare(RunStore(here, PREFIX), RunStore(there, PREFIX), [ANN, BOB])
 
 
 def test_every_key_of_a_stream_is_among_them() -> None:

@@ -14,6 +14,7 @@ from scheduler.journal.lines import Correction, EndNote, Retried
 from scheduler.journal.spending import Spent, spending
 from scheduler.ledger.answers import RetriedAttempt
 from scheduler.ledger.ledger import Write
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, JobKey
 
 PLAN, ACT, SUM = (JobKey(7, kind, "agent:ada", 0, 0) for kind in ("plan", "act", "summarise"))
@@ -76,4 +77,4 @@ def test_a_line_charges_each_attempt_once(schema: int, by_answer: bool) -> None:
 
 
 def test_of_a_run_that_is_not_there_nothing_is_told() -> None:
-    assert unjournalled(FakeRedis(), "cogitate:run:{none}:") == Unjournalled()
+    assert unjournalled(RunStore(FakeRedis(), "cogitate:run:{none}:")) == Unjournalled()

@@ -8,6 +8,7 @@ from fakeredis import FakeRedis
 
 from scheduler.engine.token_estimates import LEAST, TokenEstimates
 from scheduler.ledger.claims import PromptCount
+from scheduler.ledger.run_store import RunStore
 
 MODEL = "default"
 
@@ -62,7 +63,7 @@ def test_a_resumed_run_goes_on_with_what_was_learned() -> None:
     assert estimates.take_writes() == []
     client.hset("run:state", *write.args)
     again = TokenEstimates()
-    again.load(client, "run:")
+    again.load(RunStore(client, "run:"))
     assert again.correction(MODEL) == estimates.correction(MODEL) == 945
     again.learn(MODEL, PromptCount(1_000, 800))
     estimates.learn(MODEL, PromptCount(1_000, 800))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from scheduler.ledger.packing import pack
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.world_state import load_world, world_writes
 
 STATE = b'{"bodies":' + b'{"x":1},' * 1000 + b"}"
@@ -21,7 +22,7 @@ def keep(client: Redis, tick: int, state: bytes) -> None:
 def test_what_was_kept_is_read(state: bytes, tick: int) -> None:
     client = FakeRedis()
     keep(client, tick, state)
-    assert load_world(client, "run:") == (state, tick)
+    assert load_world(RunStore(client, "run:")) == (state, tick)
 
 
 def test_it_takes_little_room() -> None:
@@ -33,15 +34,15 @@ def test_it_takes_little_room() -> None:
 
 
 def test_a_world_that_gave_none_has_none() -> None:
-    assert load_world(FakeRedis(), "run:") == (None, 0)
+    assert load_world(RunStore(FakeRedis(), "run:")) == (None, 0)
 
 
 def test_what_an_older_host_wrote_is_read_until_there_is_a_newer_one() -> None:
     client = FakeRedis()
     client.hset("run:checkpoint", mapping={"tick": 60, "world": STATE})
-    assert load_world(client, "run:") == (STATE, 60)
+    assert load_world(RunStore(client, "run:")) == (STATE, 60)
     keep(client, 120, b"newer")
-    assert load_world(client, "run:") == (b"newer", 120)
+    assert load_world(RunStore(client, "run:")) == (b"newer", 120)
     assert not client.hexists("run:checkpoint", "world")
 
 
@@ -59,7 +60,7 @@ def test_one_that_was_changed_is_refused(changed: bytes, said: str) -> None:
     client = FakeRedis()
     client.hset("run:checkpoint", mapping={"tick": 60, "packed": changed})
     with pytest.raises(ValueError, match=f"the world's state .*{said}"):
-        load_world(client, "run:")
+        load_world(RunStore(client, "run:"))
 
 
 def test_one_that_unpacks_to_more_than_a_server_takes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,4 +68,4 @@ def test_one_that_unpacks_to_more_than_a_server_takes_is_refused(monkeypatch: py
     keep(client, 60, STATE)
     monkeypatch.setattr("scheduler.ledger.packing.MOST_BYTES", len(STATE) - 1)
     with pytest.raises(ValueError, match="is cut short, or something follows it"):
-        load_world(client, "run:")
+        load_world(RunStore(client, "run:"))

@@ -13,7 +13,7 @@ from fakeredis import FakeRedis
 from cogitate import CogitateError, InputError, KindError, Profile, TickLoop
 from ops.error_messages import error_message
 from scheduler.inspection.audit.audit import audit
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks import registry
 from tasks.job import Reads, Request
 from tasks.kind import Halving, NoParams, bounds
@@ -407,7 +407,7 @@ def test_a_fault_of_a_kind_at_the_host_stops_it_before_the_tick_and_the_run_goes
     said = error_message(stopped.value)
     assert said is not None
     assert said.exit_code == 1
-    assert client.hget(prefix_of(client, "test") + "state", "tick") == b"2"
+    assert client.hget(RunStore.open(client, "test").key("state"), "tick") == b"2"
     register(Own(makes=remembered))
     resumed = cogitate_loop(owners={}, ticks=6, client=client, resume=True)
     assert [tick.number for tick in resumed if not tick.replayed] == [3, 4, 5, 6]

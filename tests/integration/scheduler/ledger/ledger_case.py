@@ -79,7 +79,7 @@ def settings_of(limits: Mapping[str, int], retry_share: float = 0.2) -> Settings
 
 def observe_again(loop: RunLoop, tick: Tick) -> None:
     """A world that observes what the journal says that it observed."""
-    (line,) = read_journal(loop.ledger.client, loop.ledger.prefix, tick.number, tick.number)
+    (line,) = read_journal(loop.ledger.store, tick.number, tick.number)
     for owner, entry in line.core.observed:
         loop.calls.observe(owner, entry)
 
@@ -168,12 +168,12 @@ class Host:
 
     def ended(self) -> dict[JobKey, tuple[str, str]]:
         """End and reason of every job that has ended, from the journal."""
-        lines = read_journal(self.client, self.ledger.prefix, 1, self.loop.tick)
+        lines = read_journal(self.ledger.store, 1, self.loop.tick)
         return {end.key: (end.end, end.reason) for line in lines for end in line.core.ended}
 
     def window(self, window: str, scope: str = "run", unit: str = "calls") -> dict[str, int]:
         """The accounts of one cell that are not zero."""
-        fields: Any = self.client.hgetall(f"{self.ledger.prefix}window:{window}")
+        fields: Any = self.client.hgetall(self.ledger.store.window_key(window))
         found = {}
         for field, value in fields.items():
             at, of, account = field.decode().rsplit("|", 2)

@@ -27,7 +27,7 @@ from scheduler.ledger.connect import connect
 from scheduler.ledger.deletion import delete_run
 from scheduler.ledger.keys import incarnation_key
 from scheduler.ledger.ledger import HostLedger
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from scheduler.steering.operators import ask
 from tests.live_flower import flower, get
 from tests.repository import ROOT
@@ -145,7 +145,7 @@ def test_a_whole_run_with_each_under_its_own_user(
                 assert cadence_vitals(observer, "town").tick == 300
                 assert [known.model for known in known_dialects(observer)] == ["stand-in"]
                 assert observer.hlen("cogitate:responses") > 0
-                assert observer.hlen(prefix_of(observer, "town") + "captured") > 0
+                assert observer.hlen(RunStore.open(observer, "town").key("captured")) > 0
             assert get(address + "/api/tasks")[0] == 401
             eventually(lambda: "agent:ada" in get(address + "/api/tasks", "me:secret")[1], "Flower to see tasks")
             assert '"town"' in get(address + "/budgets/data", "me:secret")[1]
@@ -228,11 +228,11 @@ def test_nobody_does_more_than_it_must(server: EmbeddedServer, tmp_path: Path, r
         for _ in loop:
             pass
     with server.client() as admin, client_of(server, role) as client:
-        prefix = prefix_of(admin, "town")
-        before = admin.dbsize(), admin.hgetall(prefix + "state")
+        store = RunStore.open(admin, "town")
+        before = admin.dbsize(), admin.hgetall(store.key("state"))
         for number, attempt in enumerate((*FORBIDDEN[role], *FOR_NOBODY)):
-            assert was_refused(attempt, client, prefix), f"attempt {number} of {role} was not refused"
-        assert (admin.dbsize(), admin.hgetall(prefix + "state")) == before
+            assert was_refused(attempt, client, store.prefix), f"attempt {number} of {role} was not refused"
+        assert (admin.dbsize(), admin.hgetall(store.key("state"))) == before
         assert audit(admin, "town") == []
 
 

@@ -15,11 +15,11 @@ def test_a_job_whose_facts_are_gone_is_given_back_and_they_are_read_anew(client:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
-    key = host.ledger.prefix + "facts"
+    key = host.ledger.store.key("facts")
     kept = client.hgetall(key)
     client.delete(key)
     assert claims.claim(job.id) == "closed"
-    assert client.hlen(host.ledger.prefix + "attempts") == 0
+    assert client.hlen(host.ledger.store.key("attempts")) == 0
     client.hset(key, mapping=kept)
     assert claimed(claims, job).case.world.minutes_per_tick == 60, "not what facts are by default"
 
@@ -33,6 +33,6 @@ def test_a_claim_whose_facts_cannot_be_read_now_is_given_back_later(client: Redi
         pytest.raises(RedisConnectionError),
     ):
         claims.claim(job.id)
-    assert client.hlen(host.ledger.prefix + "attempts") == 1
+    assert client.hlen(host.ledger.store.key("attempts")) == 1
     assert claimed(claims, job).number == 2
-    assert client.hlen(host.ledger.prefix + "attempts") == 1
+    assert client.hlen(host.ledger.store.key("attempts")) == 1

@@ -81,7 +81,7 @@ def test_a_deletion_that_was_interrupted_is_completed(valkey: EmbeddedServer) ->
     with valkey.client() as client:
         host = Host(client, run="half")
         host.turn(("think", OWNER))
-        client.delete(incarnation_key("half"), host.ledger.prefix + "state")
+        client.delete(incarnation_key("half"), host.ledger.store.key("state"))
         assert keys_of(client, "half")
         assert delete_run(client, "half")
         assert keys_of(client, "half") == set()
@@ -102,7 +102,7 @@ def test_a_new_run_of_the_name_is_spared(valkey: EmbeddedServer, monkeypatch: py
         monkeypatch.setattr(deletion, "_batches", create_meanwhile)
         delete_run(client, "again", force=True)
         created[0].turn(("think", OWNER))
-        prefix = created[0].ledger.prefix.encode()
+        prefix = created[0].ledger.store.prefix.encode()
         assert all(
             key.startswith(prefix) or key == incarnation_key("again").encode() for key in keys_of(client, "again")
         )

@@ -40,13 +40,13 @@ def begun(client: Redis, **options: Any) -> tuple[Host, Job, Claim]:
 
 def late(host: Host) -> list[tuple[int, Ended]]:
     """The late answers in the journal, with their ticks."""
-    lines = read_journal(host.client, host.ledger.prefix, 1, host.loop.tick)
+    lines = read_journal(host.ledger.store, 1, host.loop.tick)
     return [(line.core.tick, ended) for line in lines for ended in line.core.late]
 
 
 def kept(host: Host) -> tuple[int, int]:
     """How many jobs the ledger awaits, and how many answers lie there."""
-    awaited, offered = (host.client.hlen(host.ledger.prefix + name) for name in ("awaited", "offered"))
+    awaited, offered = (host.client.hlen(host.ledger.store.key(name)) for name in ("awaited", "offered"))
     return awaited, offered  # type: ignore[return-value]
 
 
@@ -177,7 +177,7 @@ def test_one_that_cannot_be_read_is_removed(client: Redis) -> None:
     host, job, claim = begun(client)
     host.until(job.due + 1)
     assert settle(worker(client), claim) == "offered"
-    client.hset(host.ledger.prefix + "offered", job.key.text(), "{")
+    client.hset(host.ledger.store.key("offered"), job.key.text(), "{")
     assert any("late answer cannot be read" in line for line in audit(client, "r"))
     host.until(host.tick.number + 2)
     assert (late(host), kept(host)) == ([], (0, 0))
@@ -271,5 +271,5 @@ def test_the_auditor_finds(client: Redis, key: str, value: str, finding: str) ->
     host, job, _ = begun(client)
     host.until(job.due + 1)
     assert audit(client, "r") == []
-    client.hset(host.ledger.prefix + key, "2/think/agent:ann/0/0", value)
+    client.hset(host.ledger.store.key(key), "2/think/agent:ann/0/0", value)
     assert any(finding in line for line in audit(client, "r"))

@@ -75,7 +75,7 @@ def test_an_unanswered_claim_is_given_back(client: Redis) -> None:
 def test_a_claim_that_cannot_be_used_is_given_back_at_once(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
-    record, attempts = f"{host.ledger.prefix}job:{job.key.text()}", host.ledger.prefix + "attempts"
+    record, attempts = host.ledger.store.job_key(job.key.text()), host.ledger.store.key("attempts")
     kept: Any = client.hget(record, "job")
     for damaged in (b"{", kept.replace(b'"think"', b'"muse"')):
         client.hset(record, "job", damaged)
@@ -98,10 +98,10 @@ def test_what_does_not_exist_is_refused(client: Redis) -> None:
 def test_a_paused_run_hands_out_nothing(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
-    client.hset(host.ledger.prefix + "state", "status", "paused")
+    client.hset(host.ledger.store.key("state"), "status", "paused")
     assert worker(client).claim(job.id) == "paused"
     assert host.window("run:0") == {"reserved": 1}
-    client.hset(host.ledger.prefix + "state", "status", "running")
+    client.hset(host.ledger.store.key("state"), "status", "running")
     claimed(worker(client), job)
 
 
@@ -109,9 +109,9 @@ def test_a_job_is_not_handed_out_after_its_due_tick(client: Redis) -> None:
     """Another host's commit may be ahead of what closes the job: the due tick alone refuses it."""
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
-    client.hset(host.ledger.prefix + "state", "tick", job.due)
+    client.hset(host.ledger.store.key("state"), "tick", job.due)
     assert worker(client).claim(job.id) == "late"
-    client.hset(host.ledger.prefix + "state", "tick", job.due - 1)
+    client.hset(host.ledger.store.key("state"), "tick", job.due - 1)
     claimed(worker(client), job)
 
 

@@ -47,7 +47,7 @@ def test_the_second_host_fences_the_first(client: Redis) -> None:
 @pytest.mark.parametrize("field", ["epoch", "holder", "seq"])
 def test_each_part_of_a_hosts_identity_is_checked(client: Redis, field: str) -> None:
     host = Host(client)
-    state = host.ledger.prefix + "state"
+    state = host.ledger.store.key("state")
     kept = client.hget(state, field)
     client.hset(state, field, "7")
     before = everything(client)
@@ -63,7 +63,7 @@ def test_a_host_that_was_forgotten_stops(client: Redis) -> None:
     """The ledger lost its last step, as after a power loss: the host is ahead and must not go on."""
     host = Host(client)
     host.turn()
-    state = host.ledger.prefix + "state"
+    state = host.ledger.store.key("state")
     remembered: Any = client.hgetall(state)
     host.turn()
     client.hset(state, mapping=remembered)
@@ -77,7 +77,7 @@ def test_the_end_of_a_run_is_confirmed(client: Redis) -> None:
     Host(client, resume=True, ticks=2)
     with pytest.raises(Fenced):
         host.turn()
-    assert client.hget(host.ledger.prefix + "state", "status") == b"running"
+    assert client.hget(host.ledger.store.key("state"), "status") == b"running"
 
 
 def test_a_finished_run_says_so_and_hands_out_nothing(client: Redis) -> None:
@@ -85,5 +85,5 @@ def test_a_finished_run_says_so_and_hands_out_nothing(client: Redis) -> None:
     (job,) = host.turn(("think", OWNER))
     with pytest.raises(StopIteration):
         host.turn()
-    assert client.hget(host.ledger.prefix + "state", "status") == b"finished"
+    assert client.hget(host.ledger.store.key("state"), "status") == b"finished"
     assert worker(client).claim(job.id) == "paused"

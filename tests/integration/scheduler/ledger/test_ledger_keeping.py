@@ -46,7 +46,7 @@ def test_an_archived_entry_is_kept_while_a_job_may_read_it(client: Redis) -> Non
     host.until(122)
     assert named.key in host.ended()
     assert 1 not in host.loop.state.streams[OWNER].entries
-    assert client.hkeys(f"{host.ledger.prefix}archive:{OWNER}") == []
+    assert client.hkeys(host.ledger.store.owner_key("archive", OWNER)) == []
     sound(client)
 
 
@@ -70,7 +70,7 @@ def test_of_too_many_archived_entries_the_oldest_go_unless_a_job_may_read_them(c
     host.until(job.due + 3)
     assert job.key in host.ended()
     assert sorted(host.loop.state.streams[OWNER].archived) == [4, 6]
-    assert sorted(client.hkeys(f"{host.ledger.prefix}archive:{OWNER}")) == [b"4", b"6"]
+    assert sorted(client.hkeys(host.ledger.store.owner_key("archive", OWNER))) == [b"4", b"6"]
     sound(client)
 
 
@@ -83,7 +83,7 @@ def test_no_tick_leaves_more_archived_than_may_be(client: Redis) -> None:
         host.turn()
         kept = sorted(host.loop.state.streams[OWNER].archived)
         assert kept == list(range(1, number + 1))[-2:]
-        assert client.hlen(f"{host.ledger.prefix}archive:{OWNER}") == len(kept)
+        assert client.hlen(host.ledger.store.owner_key("archive", OWNER)) == len(kept)
     sound(client)
 
 
@@ -94,7 +94,7 @@ def test_what_is_forgotten_leaves_no_link_behind(client: Redis) -> None:
     host.loop.calls.ask(Archive(owner=OWNER, numbers=(1, 2), into_summary=True))
     host.turn()
     host.loop.calls.ask(Archive(owner=OWNER, numbers=(3,)))
-    into = f"{host.ledger.prefix}into:{OWNER}"
+    into = host.ledger.store.owner_key("into", OWNER)
     assert client.hkeys(into) == [b"2"], "the first has been forgotten at once"
     host.turn()
     host.turn()
@@ -151,12 +151,12 @@ def test_nothing_is_left_of_jobs_that_ended(client: Redis, apply: Any) -> None:
     host.turn(("doze", OTHER))
     host.until(12)
     assert host.loop.state.open == {}
-    left: Any = client.keys(host.ledger.prefix + "*")
-    names = {key.decode().removeprefix(host.ledger.prefix).partition(":")[0] for key in left}
+    left: Any = client.keys(host.ledger.store.prefix + "*")
+    names = {key.decode().removeprefix(host.ledger.store.prefix).partition(":")[0] for key in left}
     assert names.isdisjoint({"job", "jobs", "due", "ready", "waiting", "unclaimed", "staged", "attempts", "open"}), (
         names
     )
-    assert client.smembers(host.ledger.prefix + "windows") == {b"day:0", b"run:0"}
+    assert client.smembers(host.ledger.store.key("windows")) == {b"day:0", b"run:0"}
 
 
 def test_a_window_that_is_gone_stays_gone(client: Redis) -> None:
@@ -167,7 +167,7 @@ def test_a_window_that_is_gone_stays_gone(client: Redis) -> None:
     host.until(6)
     host.ledger.collect(6, "due", [claim.token])
     host.until(8)
-    window = f"{host.ledger.prefix}window:tick:{job.key.tick}"
+    window = host.ledger.store.window_key(f"tick:{job.key.tick}")
     assert not client.exists(window)
     assert settle(claims, claim, used=Cost(calls=3)) == "accounted"
     assert not client.exists(window)
@@ -178,10 +178,10 @@ def test_a_window_that_is_gone_stays_gone(client: Redis) -> None:
 def test_a_tick_is_committed_after_the_one_before(client: Redis) -> None:
     host = Host(client)
     host.turn()
-    client.hset(host.ledger.prefix + "state", "tick", 7)
+    client.hset(host.ledger.store.key("state"), "tick", 7)
     with pytest.raises(Fenced):
         host.turn()
-    assert client.llen(host.ledger.prefix + "journal") == 1
+    assert client.llen(host.ledger.store.key("journal")) == 1
 
 
 def test_a_run_that_is_gone_is_not_brought_back(client: Redis) -> None:

@@ -33,7 +33,7 @@ from scheduler.inspection.summary import usage_by_owner
 from scheduler.journal.history import read_journal
 from scheduler.ledger.claims import Claim
 from scheduler.ledger.errors import Fenced
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, Job, JobKey
 from tests.integration.scheduler.ledger.ledger_case import KINDS, OTHER, OWNER, Host, settle, worker
 from workers.processes.embedded import EmbeddedServer
@@ -183,7 +183,7 @@ class Races(RuleBasedStateMachine):
         self.view_follows_from_attempts()
         self.owners_are_charged_for_all()
         ends: dict[JobKey, str] = {}
-        for line in read_journal(self.client, prefix_of(self.client, "r"), 1, self.host.loop.tick):
+        for line in read_journal(RunStore.open(self.client, "r"), 1, self.host.loop.tick):
             for decided in line.core.decided:
                 if decided.decision in ("deferred", "dropped"):
                     assert ends.setdefault(decided.key, decided.decision) is decided.decision

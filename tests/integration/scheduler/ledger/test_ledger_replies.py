@@ -54,7 +54,7 @@ def test_a_commit_whose_reply_is_lost_happens_once(flaky: Redis, client: Redis) 
     settle(claims, claimed(claims, job))
     host.until(6)
     assert sorted(host.ended().values()) == [("applied", "late"), ("applied", "none")]
-    assert client.llen(host.ledger.prefix + "journal") == 5
+    assert client.llen(host.ledger.store.key("journal")) == 5
     sound(client)
 
 
@@ -89,7 +89,7 @@ def test_a_stalled_server_is_asked_again(valkey: EmbeddedServer, client: Redis) 
     assert claim.number == 1
     client.client_pause(250)
     assert settle(claims, claim) in ("staged", "already")
-    assert client.llen(host.ledger.prefix + "journal") == 1
+    assert client.llen(host.ledger.store.key("journal")) == 1
     assert host.window("run:0") == {"spent": 1}
     host.until(6)
     assert host.ended() == {job.key: ("applied", "none")}

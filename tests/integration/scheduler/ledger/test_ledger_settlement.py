@@ -75,7 +75,7 @@ def test_the_class_of_a_failure_is_kept_where_no_other_attempt_comes(client: Red
     claims = worker(client)
     assert claims.settle(claimed(claims, job), None, CALL, "connection") == "freed"
     host.until(job.due + 1)
-    (line,) = read_journal(client, host.ledger.prefix, job.due, job.due)
+    (line,) = read_journal(host.ledger.store, job.due, job.due)
     assert [(end.reason, note.failure) for end, note in zip(line.core.ended, line.notes.ended, strict=True)] == [
         ("late", "connection")
     ]
@@ -96,7 +96,7 @@ def test_what_arrives_after_the_end_is_charged(client: Redis) -> None:
     sound(client)
     host.turn()
     host.turn()
-    assert not client.exists(f"{host.ledger.prefix}window:tick:{job.key.tick}")
+    assert not client.exists(host.ledger.store.window_key(f"tick:{job.key.tick}"))
     assert host.loop.state.view.held["day:0|run|tokens"] == 11, "corrected at the next boundary"
     sound(client)
 

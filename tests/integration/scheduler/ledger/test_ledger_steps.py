@@ -12,6 +12,7 @@ from scheduler.config.versions import SCHEMA
 from scheduler.ledger.errors import Fenced, LedgerError, NewerSchema, RunMissing, RunUnreadable
 from scheduler.ledger.keys import incarnation_key, run_base
 from scheduler.ledger.ledger import HostLedger
+from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.scripts import script
 from tasks.job import Cost, JobKey
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, everything, settle, worker
@@ -53,7 +54,7 @@ def test_a_host_that_was_fenced_changes_nothing(client: Redis, step: str) -> Non
 @pytest.mark.parametrize("field", ["epoch", "holder", "seq"])
 def test_a_step_out_of_turn_changes_nothing(client: Redis, step: str, field: str) -> None:
     host = begun(client)
-    client.hset(host.ledger.prefix + "state", field, "77")
+    client.hset(host.ledger.store.key("state"), field, "77")
     before = everything(client)
     with pytest.raises(LedgerError):
         STEPS[step](host.ledger)
@@ -77,7 +78,7 @@ def test_a_step_that_is_sent_again_happens_once_and_another_one_in_its_place_nev
 
 def test_trial_hints_that_are_asked_for_take_the_place_of_all_before(client: Redis) -> None:
     host = begun(client)
-    field = host.ledger.prefix + "readiness"
+    field = host.ledger.store.key("readiness")
     host.ledger.ask_ready(HINTS[:2])
     claims = worker(client)
     assert claims.mark_trial("r", HINTS[0], was="asked", now="answered")
@@ -93,18 +94,18 @@ def test_trial_hints_that_are_asked_for_take_the_place_of_all_before(client: Red
 def test_trimming_leaves_the_lines_after_a_checkpoint_and_that_checkpoint(client: Redis) -> None:
     host = begun(client)
     host.turn()
-    prefix = host.ledger.prefix
-    last: Any = client.lrange(prefix + "journal", -1, -1)
+    store = host.ledger.store
+    last: Any = client.lrange(store.key("journal"), -1, -1)
     host.ledger.trim(2)
-    assert client.lrange(prefix + "journal", 0, -1) == last
-    assert client.hget(prefix + "state", "trimmed") == b"2"
-    assert client.hkeys(prefix + "journal_checkpoints") == [b"2"]
-    assert (client.exists(prefix + "journal_checkpoint:1"), client.exists(prefix + "journal_checkpoint:2")) == (0, 1)
+    assert client.lrange(store.key("journal"), 0, -1) == last
+    assert client.hget(store.key("state"), "trimmed") == b"2"
+    assert client.hkeys(store.key("journal_checkpoints")) == [b"2"]
+    assert (client.exists(store.checkpoint_streams_key(1)), client.exists(store.checkpoint_streams_key(2))) == (0, 1)
 
 
 def kept(client: Redis, host: Host) -> dict[bytes, Any]:
     """All keys but whose turn it is: a step that is refused has ended its host."""
-    state: Any = client.hgetall(host.ledger.prefix + "state")
+    state: Any = client.hgetall(host.ledger.store.key("state"))
     rest = {key: value for key, value in everything(client).items() if not key.endswith(b":state")}
     return rest | {field: value for field, value in state.items() if field not in (b"seq", b"step")}
 
@@ -131,22 +132,22 @@ def test_a_checkpoint_is_of_the_tick_that_is_committed(client: Redis) -> None:
 def test_a_checkpoint_may_take_several_steps_and_what_was_not_finished_is_forgotten(client: Redis) -> None:
     host = Host(client)
     host.turn()
-    prefix = host.ledger.prefix
+    store = host.ledger.store
     host.ledger.checkpoint(1, {"agent:a": b"1"})
-    assert client.hget(prefix + "state", "checkpointing") == b"1"
+    assert client.hget(store.key("state"), "checkpointing") == b"1"
     host.ledger.checkpoint(1, {"agent:b": b"2"})
-    assert client.hgetall(prefix + "journal_checkpoint:1") == {b"agent:a": b"1", b"agent:b": b"2"}
-    assert not client.exists(prefix + "journal_checkpoints")
+    assert client.hgetall(store.checkpoint_streams_key(1)) == {b"agent:a": b"1", b"agent:b": b"2"}
+    assert not client.exists(store.key("journal_checkpoints"))
     host.turn()
     host.ledger.checkpoint(2, {"agent:a": b"3"}, entry=b"entry", chain="after")
-    assert not client.exists(prefix + "journal_checkpoint:1")
-    assert client.hgetall(prefix + "journal_checkpoints") == {b"2": b"entry"}
-    assert client.hmget(prefix + "state", "chain", "checkpointing") == [b"after", None]
+    assert not client.exists(store.checkpoint_streams_key(1))
+    assert client.hgetall(store.key("journal_checkpoints")) == {b"2": b"entry"}
+    assert client.hmget(store.key("state"), "chain", "checkpointing") == [b"after", None]
 
 
 def test_only_the_host_of_a_run_gives_a_sign_of_life_and_it_ends_with_the_host(client: Redis) -> None:
     first = begun(client).ledger
-    sign = first.prefix + "host"
+    sign = first.store.key("host")
     assert first.present(b"first", 60.0)
     assert (client.get(sign), 0 < int(client.pttl(sign)) <= 60_000) == (b"first", True)
     assert first.present(b"first", 900.0)
@@ -155,7 +156,7 @@ def test_only_the_host_of_a_run_gives_a_sign_of_life_and_it_ends_with_the_host(c
     assert not first.present(b"first", 60.0)
     assert second.present(b"second", 60.0)
     assert client.get(sign) == b"second"
-    client.hset(first.prefix + "state", "status", "paused")
+    client.hset(first.store.key("state"), "status", "paused")
     assert second.present(b"second", 60.0)
     second.go_on()
     assert client.exists(sign)
@@ -168,7 +169,7 @@ def test_a_worker_is_counted_while_it_has_claimed_something(client: Redis) -> No
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
-    beats = host.ledger.prefix + "beats"
+    beats = host.ledger.store.key("beats")
     claims.beat("r", host.ledger.incarnation)
     assert not client.exists(beats), "it is not known here"
     claimed(claims, job)
@@ -247,18 +248,18 @@ def test_whoever_takes_a_run_says_what_it_can_read(client: Redis) -> None:
         HostLedger.resume(client, "r")
 
 
-def delete(client: Redis, prefix: str, *args: object) -> int:
-    return int(script(client, "delete")(keys=[incarnation_key("r")], args=[prefix, *args]))  # type: ignore[list-item]
+def delete(store: RunStore, *args: object) -> int:
+    return int(script(store.client, "delete")(keys=[incarnation_key("r")], args=[store.prefix, *args]))  # type: ignore[list-item]
 
 
 def test_a_run_is_deleted_only_as_it_was_found(client: Redis) -> None:
     host = begun(client)
-    prefix, nonce = host.ledger.prefix, host.ledger.incarnation
-    epoch, seq = (value.decode() for value in client.hmget(prefix + "state", "epoch", "seq"))  # type: ignore[union-attr]
+    store, nonce = host.ledger.store, host.ledger.incarnation
+    epoch, seq = (value.decode() for value in client.hmget(store.key("state"), "epoch", "seq"))  # type: ignore[union-attr]
     before = everything(client)
     for args in (("other", epoch, seq), (nonce, "77", seq), (nonce, epoch, "77")):
-        assert delete(client, prefix, *args) == 0
+        assert delete(store, *args) == 0
     assert everything(client) == before
-    assert delete(client, prefix, nonce, epoch, seq) == 1
-    assert not client.exists(prefix + "state", incarnation_key("r"))
-    assert delete(client, prefix, nonce, "", "") == 0
+    assert delete(store, nonce, epoch, seq) == 1
+    assert not client.exists(store.key("state"), incarnation_key("r"))
+    assert delete(store, nonce, "", "") == 0

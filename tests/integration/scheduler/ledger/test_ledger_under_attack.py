@@ -39,7 +39,7 @@ def test_a_worker_survives_a_damaged_job_and_serves_others(
 ) -> None:
     host = Host(client)
     jobs = host.turn(("think", OWNER), ("think", OTHER))
-    client.hset(f"{host.ledger.prefix}job:{jobs[0].key.text()}", field, garbage)
+    client.hset(host.ledger.store.job_key(jobs[0].key.text()), field, garbage)
     claims = worker(client)
     runner = Runner(client, claims, Heartbeat(lambda run, incarnation: None, 1.0), Settings())
     monkeypatch.setattr(runner._stopping, "wait", lambda seconds: False)  # between attempts, which is not the matter
@@ -56,14 +56,14 @@ def test_a_worker_survives_damaged_memories(client: Redis, where: str) -> None:
     host.loop.calls.observe(OWNER, {"text": "saw", "minute": 1})
     host.turn()
     (job,) = host.turn(("think", OWNER))
-    key = host.ledger.prefix + where
+    key = host.ledger.store.key(where)
     for field in client.hkeys(key):
         client.hset(key, field, "{")
     claims = worker(client)
     with capture_logs() as logs:
         assert [claims.claim(job.id) for _ in range(5)] == ["unreadable"] * 4 + ["closed"]
     assert {entry["event"] for entry in logs} == {"ledger.unreadable"}
-    assert client.hlen(host.ledger.prefix + "attempts") == 0, "nothing is held by a claim that nobody works on"
+    assert client.hlen(host.ledger.store.key("attempts")) == 0, "nothing is held by a claim that nobody works on"
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=range(len(GARBAGE)))
@@ -72,7 +72,7 @@ def test_a_result_that_cannot_be_read_is_replaced_by_the_heuristic(client: Redis
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
     assert settle(claims, claimed(claims, job)) == "staged"
-    client.hset(f"{host.ledger.prefix}job:{job.key.text()}", "result", garbage)
+    client.hset(host.ledger.store.job_key(job.key.text()), "result", garbage)
     with capture_logs() as logs:
         host.until(6)
     assert host.ended() == {job.key: ("applied", "dead")}
@@ -94,7 +94,7 @@ def test_a_result_that_cannot_be_read_is_replaced_by_the_heuristic(client: Redis
 def test_a_host_goes_on(client: Redis, damage: Damage) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
-    damage(client, host.ledger.prefix, f"{host.ledger.prefix}job:{job.key.text()}")
+    damage(client, host.ledger.store.prefix, host.ledger.store.job_key(job.key.text()))
     host.until(7)
     assert host.ended()[job.key][0] == "applied"
 
@@ -104,19 +104,19 @@ def test_a_host_goes_on(client: Redis, damage: Damage) -> None:
 def test_a_host_tells_once_of_what_stays_in_its_way(client: Redis, name: str, field: str) -> None:
     host = Host(client)
     host.turn(("think", OWNER))
-    client.hset(host.ledger.prefix + name, field, '{"x":' + "[" * 50_000)
+    client.hset(host.ledger.store.key(name), field, '{"x":' + "[" * 50_000)
     with capture_logs() as logs:
         host.until(7)
     told = [entry for entry in logs if entry["event"] == "ledger.unreadable"]
     if name != "offered" or field == "no job key":
-        assert client.hexists(host.ledger.prefix + name, field)
+        assert client.hexists(host.ledger.store.key(name), field)
         assert len(told) == 1
     assert all(len(str(entry)) < 2_000 for entry in told)
 
 
 def test_a_schema_that_is_no_number_is_refused(client: Redis) -> None:
     host = Host(client)
-    client.hset(host.ledger.prefix + "state", "schema", "one")
+    client.hset(host.ledger.store.key("state"), "schema", "one")
     for read in (lambda: Host(client, resume=True), lambda: audit(client, "r"), lambda: summarise_run(client, "r")):
         with pytest.raises(RunUnreadable, match="'r' cannot be read: its schema"):
             read()
@@ -140,7 +140,7 @@ def test_a_schema_that_is_no_number_is_refused(client: Redis) -> None:
 def test_a_host_does_not_resume_what_it_cannot_read(client: Redis, damage: Damage) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
-    damage(client, host.ledger.prefix, f"{host.ledger.prefix}job:{job.key.text()}")
+    damage(client, host.ledger.store.prefix, host.ledger.store.job_key(job.key.text()))
     with pytest.raises(RunUnreadable, match=r"ledger of run 'r' cannot be read.*cogitate audit r"):
         Host(client, resume=True)
     assert audit(client, "r") != []

@@ -19,7 +19,7 @@ from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.replay import replay
 from scheduler.inspection.summary import summarise_run, usage_by_owner
 from scheduler.journal.lines import unpack_line
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, JobKey, added
 from tests.integration.scheduler.ledger.written_run import FOLDER, as_bytes, live, load, settings_for, write
 from workers.processes.embedded import EmbeddedServer
@@ -88,7 +88,7 @@ def test_an_older_run_is_audited_replayed_and_resumed(
         assert loop.tick == tick + MORE
         assert not {key.text() for key in loop.state.open} & left
     assert summarise_run(client, run).tick == tick + MORE
-    assert not client.exists(prefix_of(client, run) + "offered"), "late answers were taken"
+    assert not client.exists(RunStore.open(client, run).key("offered")), "late answers were taken"
     check_charges(client, run)
     if any(key.endswith(":offered") for key in written["keys"]):
         late = JobHistory(client, run).find(JobKey.parse(LATE))

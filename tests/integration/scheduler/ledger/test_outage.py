@@ -54,8 +54,8 @@ def journal(flaky: Flaky) -> list[int]:
 
 def lines(flaky: Flaky) -> list[ReadLine]:
     """What the journal has of them."""
-    prefix = flaky.host.ledger.prefix
-    return list(read_journal(flaky.client, prefix, 1, int(flaky.client.hget(prefix + "state", "tick") or 0)))
+    store = flaky.host.ledger.store
+    return list(read_journal(store, 1, int(flaky.client.hget(store.key("state"), "tick") or 0)))
 
 
 def test_ticks_without_a_ledger_are_written_in_order_when_it_is_back(flaky: Flaky) -> None:

@@ -24,7 +24,7 @@ from ops.commands.run_choice import resumed_run
 from scheduler.ledger import presence
 from scheduler.ledger.deletion import delete_run
 from scheduler.ledger.presence import LEAST, HostProcess, Presence, check_unheld, host_of, this_process
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tests.integration.command import typed
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host
 from workers.processes.embedded import EmbeddedServer
@@ -107,7 +107,7 @@ def test_a_host_that_lives_keeps_its_run_until_it_is_asked_for(
             assert [tick.number for tick in loop] == [1, 2, 3, 4]
         assert host.communicate("go on", timeout=60) is not None
         assert host.returncode == 1, "it was fenced"
-        assert client.hget(loop.ledger.prefix + "state", "status") == b"finished"
+        assert client.hget(loop.ledger.store.key("state"), "status") == b"finished"
 
 
 def test_a_host_that_was_killed_is_gone_at_once(valkey: EmbeddedServer, client: Redis, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_host_that_was_killed_is_gone_at_once(valkey: EmbeddedServer, client: 
         assert (found["run mine"], found["runs"]) == ("warning", "ok")
         with resumed(valkey) as loop:
             assert [tick.number for tick in loop] == [1, 2, 3, 4]
-        assert client.get(loop.ledger.prefix + "host") is None
+        assert client.get(loop.ledger.store.key("host")) is None
         assert "finished at tick 4" in states(valkey)[0]
 
 
@@ -145,7 +145,7 @@ def test_a_host_that_cannot_be_made_gives_its_run_back(valkey: EmbeddedServer, c
         settings = settings_of(valkey).model_copy(update={"metrics_port": taken.getsockname()[1]})
         with pytest.raises(ConfigurationError, match="METRICS_PORT"):
             TickLoop(run="mine", owners=OWNERS, settings=settings, ticks=4)
-    assert client.hget(prefix_of(client, "mine") + "state", "status") == b"stopped"
+    assert client.hget(RunStore.open(client, "mine").key("state"), "status") == b"stopped"
     with resumed(valkey) as loop:
         assert list(loop)
 
@@ -165,28 +165,28 @@ def test_a_host_on_another_machine_is_gone_when_its_sign_has_run_out(
     client: Redis, small: Host, eventually: Eventually
 ) -> None:
     elsewhere(small, 0.3)
-    found = host_of(client, small.ledger.prefix)
+    found = host_of(small.ledger.store)
     assert found is None or found.name == "far"
-    eventually(lambda: host_of(client, small.ledger.prefix) is None, "the sign to run out")
+    eventually(lambda: host_of(small.ledger.store) is None, "the sign to run out")
     elsewhere(small, HOUR)
-    assert host_of(client, small.ledger.prefix) is not None
+    assert host_of(small.ledger.store) is not None
     small.ledger.finish("stopped")
-    assert host_of(client, small.ledger.prefix) is None
+    assert host_of(small.ledger.store) is None
 
 
 @pytest.mark.parametrize("change", [{"began": "1"}, {"pid": 2**22 + 7}])
 def test_another_process_of_the_same_number_is_not_the_host(client: Redis, small: Host, change: dict[str, Any]) -> None:
     sign = msgspec.structs.replace(this_process(), **change)
     assert small.ledger.present(msgspec.json.encode(sign), HOUR)
-    assert host_of(client, small.ledger.prefix) is None
+    assert host_of(small.ledger.store) is None
     assert small.ledger.present(msgspec.json.encode(this_process()), HOUR)
-    assert host_of(client, small.ledger.prefix) == this_process()
+    assert host_of(small.ledger.store) == this_process()
 
 
 def test_what_no_host_has_written_is_no_host(client: Redis, small: Host) -> None:
     for value in (b"", b"{}", b"\xff", b'{"name": 5}'):
-        client.set(small.ledger.prefix + "host", value)
-        assert host_of(client, small.ledger.prefix) is None
+        client.set(small.ledger.store.key("host"), value)
+        assert host_of(small.ledger.store) is None
 
 
 @pytest.mark.parametrize("take", ["delete", "resume", "replace", "command"])
@@ -194,8 +194,8 @@ def test_a_host_of_a_version_without_signs_is_seen_by_its_steps(
     valkey: EmbeddedServer, client: Redis, monkeypatch: pytest.MonkeyPatch, take: str
 ) -> None:
     TickLoop(run="mine", owners=OWNERS, settings=settings_of(valkey), ticks=4).close()
-    prefix = prefix_of(client, "mine")
-    client.hset(prefix + "state", mapping={"schema": 5, "status": "running"})
+    store = RunStore.open(client, "mine")
+    client.hset(store.key("state"), mapping={"schema": 5, "status": "running"})
 
     def attempt() -> None:
         if take == "delete":
@@ -212,14 +212,14 @@ def test_a_host_of_a_version_without_signs_is_seen_by_its_steps(
     def step(seconds: float) -> None:
         looks.append(seconds)
         if len(looks) == 3:
-            client.hincrby(prefix + "state", "seq", 1)
+            client.hincrby(store.key("state"), "seq", 1)
 
     monkeypatch.setattr(presence, "time", SimpleNamespace(sleep=step, monotonic=time.monotonic))
     monkeypatch.setattr(presence, "WATCHED", HOUR)
     with pytest.raises(RunHeld, match=r"'mine' is held by a host of an older version, .*: stop it first, or"):
         attempt()
     assert len(looks) == 3
-    assert prefix_of(client, "mine") == prefix
+    assert RunStore.open(client, "mine") == store
     monkeypatch.setattr(presence, "WATCHED", 0.0)
     if take != "command":
         attempt()
@@ -230,20 +230,20 @@ def test_a_host_that_gives_signs_is_not_watched(client: Redis, small: Host, monk
         raise AssertionError("nobody is to wait for it")
 
     monkeypatch.setattr(presence, "time", SimpleNamespace(sleep=no_sleep, monotonic=time.monotonic))
-    check_unheld(client, "mine", small.ledger.prefix, "…")
-    client.hset(small.ledger.prefix + "state", mapping={"schema": 5, "status": "stopped"})
-    check_unheld(client, "mine", small.ledger.prefix, "…")
+    check_unheld(small.ledger.store, "mine", "…")
+    client.hset(small.ledger.store.key("state"), mapping={"schema": 5, "status": "stopped"})
+    check_unheld(small.ledger.store, "mine", "…")
 
 
 def test_the_sign_of_a_paused_host_is_renewed(client: Redis, small: Host, eventually: Eventually) -> None:
-    client.hset(small.ledger.prefix + "state", "status", "paused")
+    client.hset(small.ledger.store.key("state"), "status", "paused")
     presence = Presence(small.ledger, 0.01)
     presence.start()
     try:
-        key = small.ledger.prefix + "host"
+        key = small.ledger.store.key("host")
         client.pexpire(key, 10**9)
         eventually(lambda: client.pttl(key) <= LEAST * 1000, "the sign to be renewed")
-        assert host_of(client, small.ledger.prefix) == this_process()
+        assert host_of(small.ledger.store) == this_process()
         client.delete(key)
         eventually(lambda: client.exists(key), "a sign that was lost to be given again")
     finally:
@@ -256,7 +256,7 @@ def test_a_host_that_lost_its_run_gives_no_sign_any_more(client: Redis, small: H
     assert not small.ledger.present(b"{}", HOUR)
     assert other.ledger.present(msgspec.json.encode(this_process()), HOUR)
     other.turn(("think", OWNER))
-    assert host_of(client, small.ledger.prefix) == this_process()
+    assert host_of(small.ledger.store) == this_process()
 
 
 def test_a_server_that_is_full_lets_a_sign_be_renewed(client: Redis, small: Host) -> None:
@@ -267,7 +267,7 @@ def test_a_server_that_is_full_lets_a_sign_be_renewed(client: Redis, small: Host
         assert small.ledger.present(sign, HOUR)
     finally:
         client.config_set("maxmemory", 0)
-    assert client.pttl(small.ledger.prefix + "host") > 5_000
+    assert client.pttl(small.ledger.store.key("host")) > 5_000
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from scheduler.config.settings import Settings
 from scheduler.journal.history import read_journal
 from scheduler.ledger.keys import real_day_key
 from scheduler.ledger.real_day import UNLIMITED, Held, RealDay, utc_date
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost
 from workers.processes.embedded import EmbeddedServer
 
@@ -118,7 +118,7 @@ def thoughts(tmp_path: Path, client: Redis, run: str, url: str) -> Counter[tuple
             if tick.number == 1:
                 for owner in owners:
                     loop.request("reflect", owner)
-    lines = read_journal(client, prefix_of(client, run), 1, loop.tick)
+    lines = read_journal(RunStore.open(client, run), 1, loop.tick)
     notes = [note for line in lines for note in line.notes.ended if note.model]
     return Counter((note.source, note.failure) for note in notes)
 

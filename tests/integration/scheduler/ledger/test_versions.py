@@ -40,7 +40,7 @@ def everything(client: Redis) -> dict[bytes, bytes]:
 
 def test_a_host_does_not_resume_what_a_newer_version_wrote(client: Redis) -> None:
     host = Host(client)
-    client.hset(host.ledger.prefix + "state", "schema", NEWER)
+    client.hset(host.ledger.store.key("state"), "schema", NEWER)
     before = everything(client)
     with pytest.raises(NewerSchema, match=f"schema {NEWER}, this version knows {SCHEMA}: upgrade Cogitate"):
         Host(client, resume=True)
@@ -58,7 +58,7 @@ def test_readers_refuse_a_newer_run(client: Redis, read: Callable[[Redis, str], 
     host = Host(client)
     host.turn()
     reader = RunReader(client, "r")
-    client.hset(host.ledger.prefix + "state", "schema", NEWER)
+    client.hset(host.ledger.store.key("state"), "schema", NEWER)
     with pytest.raises(NewerSchema, match=f"schema {NEWER}"):
         read(client, "r")
     with pytest.raises(NewerSchema, match=f"schema {NEWER}"):
@@ -70,7 +70,7 @@ def test_readers_refuse_a_newer_run(client: Redis, read: Callable[[Redis, str], 
 def test_a_worker_leaves_newer_jobs_to_others_and_spends_nothing(client: Redis, carrier: str) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
-    key = host.ledger.prefix + ("state" if carrier == "state" else f"job:{job.key.text()}")
+    key = host.ledger.store.key("state") if carrier == "state" else host.ledger.store.job_key(job.key.text())
     assert client.hget(key, "schema") == str(SCHEMA).encode()
     client.hset(key, "schema", NEWER)
     before = everything(client)

@@ -22,7 +22,7 @@ from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.versions import SCHEMA
 from scheduler.inspection.summary import summarise_run
 from scheduler.ledger.claims import Claim, Claims, Result
-from scheduler.ledger.run_names import prefix_of
+from scheduler.ledger.run_store import RunStore
 from tasks.job import Cost, Job
 from tasks.registry import kind_of
 from tests.repository import ROOT
@@ -138,7 +138,7 @@ def dump(client: Redis, run: str) -> dict[str, Any]:
                 scored: Any = client.zrange(key, 0, -1, withscores=True)
                 value = {_text(member): int(score) for member, score in scored}
         kept[key] = [kind.decode(), value]
-    state: Any = client.hmget(prefix_of(client, run) + "state", "tick", "digest")
+    state: Any = client.hmget(RunStore.open(client, run).key("state"), "tick", "digest")
     return {"schema": SCHEMA, "run": run, "tick": int(state[0]), "digest": _text(state[1]), "keys": kept}
 
 

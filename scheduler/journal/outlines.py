@@ -1,0 +1,69 @@
+"""Lines of the journal in outline: what a tick decided, ended and spent, without what memories say.
+
+For readers that count: the lines are not verified (`scheduler.journal.history` does that) and no entry or effect is
+decoded, which is most of the work.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from scheduler.journal.lines import Correction, EndNote, JournalError, Retried, unpack_line
+from tasks.job import JobKey
+
+
+class EndOutline(msgspec.Struct):
+    """The end of a job."""
+
+    key: JobKey
+    end: str
+    reason: str = "none"
+
+
+class DecisionOutline(msgspec.Struct):
+    """What admission decided on a request."""
+
+    key: JobKey
+    decision: str
+    refused: str = ""
+
+
+class CoreOutline(msgspec.Struct):
+    """The countable part of a line's core."""
+
+    tick: int
+    minute: int  # game time, total minutes
+    ended: tuple[EndOutline, ...] = ()
+    decided: tuple[DecisionOutline, ...] = ()
+
+
+class NotesOutline(msgspec.Struct):
+    """The notes of a line that say what was spent."""
+
+    ended: tuple[EndNote, ...] = ()
+    late: tuple[EndNote, ...] = ()
+    corrected: tuple[Correction, ...] = ()
+    retried: tuple[Retried, ...] = ()
+
+
+class LineOutline(msgspec.Struct):
+    """One tick in outline."""
+
+    v: int
+    core: CoreOutline
+    notes: NotesOutline
+
+
+_OUTLINE = msgspec.json.Decoder(LineOutline)
+
+
+def read_outline(stored: bytes) -> LineOutline:
+    """Return the outline of a line as the ledger keeps it.
+
+    Raises:
+        JournalError: when the line cannot be read.
+    """
+    try:
+        return _OUTLINE.decode(unpack_line(stored)[1])
+    except msgspec.DecodeError as error:
+        raise JournalError(f"the journal was changed, a line of it cannot be read: {error}") from error

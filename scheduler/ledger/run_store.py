@@ -1,0 +1,158 @@
+"""One run in Redis as its readers see it: its keys, and what stands under them.
+
+Every module outside this room reads a run through its `RunStore`; no other code puts a key together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from redis import Redis
+from redis.client import Pipeline
+
+from scheduler.config.versions import SCHEMA
+from scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
+from scheduler.ledger.keys import RUNS, OwnerKey, RunKey, incarnation_key, run_prefix
+
+__all__ = ["OwnerKey", "RunKey", "RunStore", "check_schema", "run_exists", "run_names"]
+
+
+def run_names(client: Redis) -> list[str]:
+    """Return the names of the runs that a server holds, sorted."""
+    members: Any = client.smembers(RUNS)
+    return sorted(name.decode() for name in members if client.exists(incarnation_key(name.decode())))
+
+
+def run_exists(client: Redis, run: str) -> bool:
+    """Return whether a server holds a run of this name."""
+    return bool(client.exists(incarnation_key(run)))
+
+
+def check_schema(run: str, found: bytes | None) -> None:
+    """Check that this version reads runs of a schema; None stands for a run from before there were any.
+
+    Raises:
+        NewerSchema: when a newer version wrote the run.
+        Unreadable: when the schema is not a number.
+    """
+    if found is None:
+        return
+    if not found.isdigit():
+        raise RunUnreadable(run, "its schema is no number")
+    if int(found) > SCHEMA:
+        raise NewerSchema(run, int(found))
+
+
+@dataclass(frozen=True, slots=True)
+class RunStore:
+    """One incarnation of a run: the client of its server, and the prefix of its keys."""
+
+    client: Redis
+    prefix: str
+
+    @classmethod
+    def open(cls, client: Redis, run: str) -> Self:
+        """Return the store of a run's present incarnation.
+
+        Raises:
+            RunMissing: when there is no such run; the message names those that there are.
+            NewerSchema: when a newer version wrote it.
+            Unreadable: when its schema is not a number.
+        """
+        incarnation: Any = client.get(incarnation_key(run))
+        if incarnation is None:
+            there = ", ".join(run_names(client)) or "none"
+            raise RunMissing(f"there is no run {run!r}; there are: {there}")
+        store = cls.of(client, run, incarnation.decode())
+        check_schema(run, store.field("state", "schema"))
+        return store
+
+    @classmethod
+    def of(cls, client: Redis, run: str, incarnation: str) -> Self:
+        """Return the store of an incarnation that the caller knows."""
+        return cls(client, run_prefix(run, incarnation))
+
+    @property
+    def incarnation(self) -> str:
+        """The nonce of the incarnation."""
+        return self.prefix.rstrip(":").rpartition(":")[2]
+
+    def key(self, name: RunKey) -> str:
+        """Return a key that a run has once."""
+        return self.prefix + name
+
+    def job_key(self, job: str) -> str:
+        """Return the key of an open job, named by the text of its `JobKey`."""
+        return f"{self.prefix}job:{job}"
+
+    def window_key(self, window: str) -> str:
+        """Return the key of a budget window's accounts."""
+        return f"{self.prefix}window:{window}"
+
+    def due_key(self, tick: int | str) -> str:
+        """Return the key of the jobs that are due at a tick."""
+        return f"{self.prefix}due:{tick}"
+
+    def owner_key(self, part: OwnerKey, owner: str) -> str:
+        """Return the key of one part of an owner's stream."""
+        return f"{self.prefix}{part}:{owner}"
+
+    def checkpoint_streams_key(self, tick: int) -> str:
+        """Return the key of the streams in the journal's checkpoint at a tick."""
+        return f"{self.prefix}journal_checkpoint:{tick}"
+
+    def captured_keys(self) -> list[str]:
+        """Return the keys of the prompts and answers that a run keeps on request: texts, times and their size."""
+        return [self.key("captured"), self.key("captured_at"), self.key("captured_bytes")]
+
+    def state(self, *fields: str) -> list[bytes | None]:
+        """Return these fields of the run's state, each None where it is not set."""
+        return self.client.hmget(self.key("state"), list(fields))  # type: ignore[return-value]
+
+    def tick(self) -> int:
+        """Return the tick that was committed last.
+
+        Raises:
+            RunMissing: when the run was deleted meanwhile.
+        """
+        tick = self.field("state", "tick")
+        if tick is None:
+            raise RunMissing("the run was deleted meanwhile")
+        return int(tick)
+
+    def field(self, name: RunKey, field: str) -> bytes | None:
+        """Return one field of a hash; None where it is not set."""
+        return self.client.hget(self.key(name), field)  # type: ignore[return-value]
+
+    def fields(self, name: RunKey) -> list[bytes]:
+        """Return the names of a hash's fields."""
+        return self.client.hkeys(self.key(name))  # type: ignore[return-value]
+
+    def numbers(self, part: OwnerKey, owner: str) -> list[bytes]:
+        """Return the numbers of the entries in a hash of an owner's stream."""
+        return self.client.hkeys(self.owner_key(part, owner))  # type: ignore[return-value]
+
+    def values(self, name: RunKey) -> list[bytes]:
+        """Return the values of a hash."""
+        return self.client.hvals(self.key(name))  # type: ignore[return-value]
+
+    def mapping(self, name: RunKey) -> dict[bytes, bytes]:
+        """Return a whole hash."""
+        return self.client.hgetall(self.key(name))  # type: ignore[return-value]
+
+    def members(self, name: RunKey) -> set[bytes]:
+        """Return the members of a set."""
+        return self.client.smembers(self.key(name))  # type: ignore[return-value]
+
+    def items(self, name: RunKey, first: int = 0, last: int = -1) -> list[bytes]:
+        """Return a range of a list, both ends included; negative positions count from its end."""
+        return self.client.lrange(self.key(name), first, last)  # type: ignore[return-value]
+
+    def length(self, name: RunKey) -> int:
+        """Return the length of a list."""
+        return self.client.llen(self.key(name))
+
+    def pipeline(self, *, transaction: bool = False) -> Pipeline:
+        """Return a pipeline on the run's server."""
+        return self.client.pipeline(transaction=transaction)
