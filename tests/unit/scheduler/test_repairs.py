@@ -7,7 +7,7 @@ import pytest
 from memory.apply import apply
 from memory.entry import Entry
 from memory.stream import Stream
-from scheduler.budget.repairs import FAILED, given_up, is_time, repairs
+from scheduler.budget.repairs import FAILED, failed_repair, is_time, repairs
 from tasks.job import Request
 from tests.unit.tasks.kind_cases import KLAUS, message, observation, stream_of
 
@@ -77,7 +77,7 @@ def test_a_plan_is_repaired_while_half_a_day_of_it_is_left(minute: int, count: i
 
 def test_an_owner_whose_repair_failed_is_left_alone_until_the_next_day() -> None:
     stream = day()
-    effect = given_up(KLAUS, EVENING)
+    effect = failed_repair(KLAUS, EVENING)
     apply({KLAUS: stream}, (effect,), 20)
     assert stream.head.counters[FAILED] == 1
     assert wanted(stream) == []

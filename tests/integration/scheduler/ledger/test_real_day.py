@@ -71,7 +71,7 @@ def test_steps_that_are_sent_again_count_once() -> None:
     day.settle(held, Cost(tokens=500))
     seen = day.spending()
     assert (seen.reserved.tokens, seen.spent.tokens, seen.overrun.tokens) == (0, 500, 100)
-    assert "500 tokens spent of 10,000 tokens; 100 tokens more than was reserved" in real_day_line(seen)
+    assert "500 tokens spent of 10,000 tokens; 100 tokens more than reserved" in real_day_line(seen)
     assert real_day_json(seen)["spent"] == {"calls": 0, "tokens": 500, "usd_micros": 0}
 
 
