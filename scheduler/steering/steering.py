@@ -167,10 +167,17 @@ class Steering:
     # -- resume ------------------------------------------------------------------------------------
 
     def load(self, store: RunStore) -> None:
-        """Restore the state that a run keeps."""
+        """Restore the state that a run keeps.
+
+        Raises:
+            ValueError: when a part of it is missing.
+            msgspec.ValidationError: when a part of it is not what any version writes.
+        """
         steering, postponed = store.state("steering", "postponed")
-        if steering is None or postponed is None:
+        if steering is None:
             return
+        if postponed is None:
+            raise ValueError("its state says how the run is steered, but not who waits for it")
         state = msgspec.json.decode(steering, type=SteeringState)
         self.mode = state.mode
         self._limits = LimitHistory(self._limits.first, state.limits)
