@@ -54,7 +54,7 @@ def test_the_worker_command_is_killed_then_told_to_stop_once_and_twice(
         town.until_said(first, "worker.restarted")
         endpoint.wait_for_request(2 * AGENTS)
         first.send_signal(signal.SIGINT)
-        town.until_said(first, "stopping after the jobs that have begun; once more to stop at once")
+        town.until_said(first, "stopping after the jobs that have begun; press Ctrl-C again to stop at once")
         endpoint.release()
         assert town.outcome(first)[1] == 0, "it has ended what it had begun"
         asked = endpoint.stats().requests

@@ -108,6 +108,10 @@ def test_an_operator_steers_a_run(
     assert facts(server, "status", RUN)["tick"] == paused, "no tick goes by"
     assert applied(server, "resume", RUN) == paused + 1
 
+    unknown = typed("retry", f"{RUN}/1/plan/agent:a/0/0", data_dir=server.data_dir)
+    assert (unknown.returncode, len(unknown.stderr.splitlines())) == (2, 1)
+    assert "has no job" in unknown.stderr
+
     refused = typed("budget", RUN, "set", "day.kind:dream.calls", 5, data_dir=server.data_dir)
     assert (refused.returncode, "'dream'" in refused.stdout) == (1, True)
 
@@ -148,7 +152,7 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
         (["pause", "nowhere"], "'nowhere'"),
         (["retry", "plan"], "'plan'"),
         (["retry", f"{RUN}/1/plan/agent:a/0/0", "other/1/plan/agent:a/0/0"], "several runs"),
-        (["retry", f"{RUN}/1/plan/agent:a/0/0"], "has no job"),
+        (["retry", "nowhere/1/plan/agent:a/0/0"], "'nowhere'"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_one_line(
