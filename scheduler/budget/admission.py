@@ -25,20 +25,36 @@ DEFER_TICKS = 10  # a deferred request is tried again after this many ticks
 MAX_TRIALS = 3  # a request deferred this often is not deferred again: its heuristic applies
 
 
-class Decided(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision on one request."""
+class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The decision on one request, as the journal's line holds it and its digest covers it.
+
+    It stays apart from `Grant`, which the digest does not cover, and from `Job`, which is what a worker reads.
+    """
 
     key: JobKey
-    request: Request
     decision: Decision
-    cost: Cost  # reservation of the first attempt; nothing unless admitted
-    cells: tuple[Cell, ...]
-    model: str  # that the job asks; empty: the request is for the heuristic
-    prompt_cap: int  # tokens
+    model: str = ""  # that was given to an admitted job; empty: it asks none
     due: int = 0  # the tick whose boundary applies it; 0: it is deferred or dropped
-    ahead: int = 0  # jobs of its kind and model that were in flight
     refused: str = ""  # the cell that had no room, or "too_slow", "draining" or "away"
-    successor: JobKey | None = None  # the next trial of a deferred request
+    successor: JobKey | None = None  # of a deferred request: its next trial, unless its owner leaves before
+
+
+class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The grant of admission to a job: the reservation of its first attempt, and the cells that it is charged to."""
+
+    key: JobKey
+    reserved: Cost
+    cells: tuple[Cell, ...]
+
+
+class Decided(NamedTuple):
+    """A decided request, until its tick has opened its job or deferred it."""
+
+    line: DecidedLine
+    request: Request
+    offer: ModelOption  # that the job gets; of a refused request the last one that was tried
+    grant: Grant | None = None  # of an admitted one
+    ahead: int = 0  # jobs of its kind and model that were in flight
 
 
 def admit(
@@ -91,20 +107,9 @@ def admit(
                 # The ordinal at that tick: requests of one slot are tried again together, in the same order.
                 successor = JobKey(tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
                 deferred[slot] += 1
-            decided.append(
-                Decided(
-                    key=key,
-                    request=request,
-                    decision=decision,
-                    cost=Cost(),
-                    cells=(),
-                    model=fit.offer.model,
-                    prompt_cap=fit.offer.prompt_cap,
-                    due=due.refused(request, tick, fit.refused) if decision == "heuristic" else 0,
-                    refused=fit.refused,
-                    successor=successor,
-                )
-            )
+            due_tick = due.refused(request, tick, fit.refused) if decision == "heuristic" else 0
+            line = DecidedLine(key=key, decision=decision, due=due_tick, refused=fit.refused, successor=successor)
+            decided.append(Decided(line, request, fit.offer))
     return decided
 
 
@@ -141,17 +146,8 @@ def hold(view: BudgetView, key: JobKey, minute: int, request: Request, fit: Fit,
     view.move(cells, Cost(), offer.cost)
     ahead = due.ahead(key.kind, offer.model, key.tick) if offer.model else 0
     due.admitted(key.kind, offer.model, key.tick)
-    return Decided(
-        key=key,
-        request=request,
-        decision="admitted",
-        cost=offer.cost,
-        cells=cells,
-        model=offer.model,
-        prompt_cap=offer.prompt_cap,
-        due=fit.due,
-        ahead=ahead,
-    )
+    line = DecidedLine(key=key, decision="admitted", model=offer.model, due=fit.due)
+    return Decided(line, request, offer, Grant(key=key, reserved=offer.cost, cells=cells), ahead)
 
 
 def degrade(policy: OnDenied, request: Request, refused: str) -> Decision:

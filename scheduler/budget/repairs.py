@@ -84,7 +84,7 @@ def admit_repairs(
     for request in repairs(streams, minute):
         kind = rules.kind_of(request.kind)
         key = JobKey(tick, request.kind, request.owner, 0, 0)
-        if not rules.model_of(kind) or busy(request.kind, request.owner) or any(d.key == key for d in found):
+        if not rules.model_of(kind) or busy(request.kind, request.owner) or any(d.line.key == key for d in found):
             continue
         fit = first_fitting(view, key, minute, request, offers_of(request), due)
         if not fit.refused:

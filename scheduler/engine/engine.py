@@ -17,7 +17,7 @@ from scheduler.config.controls import Control, ControlRequest
 from scheduler.config.tiers import ModelOption
 from scheduler.engine import retention
 from scheduler.engine.boundary import Closing, cancelled, close_due
-from scheduler.engine.job_factory import line_of, open_job
+from scheduler.engine.job_factory import open_job
 from scheduler.engine.open_jobs import OpenJob, counted
 from scheduler.engine.remembering import Remembering
 from scheduler.engine.run_state import RunState
@@ -165,7 +165,7 @@ class RunEngine:
             controls=steered.controls,
             stepped=steered.stepped,
             postponed=postponed,
-            decided=tuple(line_of(d) for d in decided),
+            decided=tuple(d.line for d in decided),
         )
         outcome = FinishedTick(
             core=core,
@@ -344,12 +344,13 @@ class RunEngine:
                 due=state.due,
             )
         for d in decided:
-            if d.successor is not None:
+            successor = d.line.successor
+            if successor is not None:
                 within = d.request.within and d.request.within - DEFER_TICKS
-                request = msgspec.structs.replace(d.request, trial=d.successor.trial, within=within)
-                state.deferred.append(Deferred(d.successor.tick, request))
-            elif d.decision == "admitted":
-                note_served(state.streams, d.key)
+                request = msgspec.structs.replace(d.request, trial=successor.trial, within=within)
+                state.deferred.append(Deferred(successor.tick, request))
+            elif d.grant is not None:
+                note_served(state.streams, d.line.key)
         return decided, postponed
 
     def _due(self, tick: int, minute: int, again: Iterable[Request]) -> tuple[list[Request], tuple[Postponed, ...]]:
@@ -371,7 +372,7 @@ class RunEngine:
         state = self.state
         opened = []
         for d in decided:
-            if d.decision in ("admitted", "heuristic"):
+            if d.line.decision in ("admitted", "heuristic"):
                 item = open_job(
                     d,
                     run=state.run,
@@ -380,8 +381,8 @@ class RunEngine:
                     streams=state.streams,
                     retired=state.retired,
                     facts=state.facts_version,
-                    correction=state.estimates.correction(d.model),
+                    correction=state.estimates.correction(d.offer.model),
                 )
                 opened.append(item)
-                state.open[d.key] = item
+                state.open[item.job.key] = item
         return opened

@@ -1,4 +1,4 @@
-"""From a decision to its line in the journal, and to the job that it opens."""
+"""The jobs that decisions open."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from memory.stream import Stream
 from scheduler.budget.admission import Decided
 from scheduler.budget.rules import Rules
 from scheduler.engine.open_jobs import OpenJob
-from scheduler.journal.lines import DecidedLine
 from scheduler.latency.due_ticks import TOO_SLOW
-from tasks.job import Job, Reads, Request
+from tasks.job import Cost, Job, Reads, Request
 
 
 def open_job(
@@ -32,42 +31,30 @@ def open_job(
         facts: version of the run's facts.
         correction: of the estimates of the model's tokens, in thousandths.
     """
-    key, request = decided.key, decided.request
-    kind, head = rules.kind_of(key.kind), streams[key.owner].head
+    line, request, offer, grant, ahead = decided
+    kind, head = rules.kind_of(request.kind), streams[request.owner].head
     job = Job(
         run=run,
-        key=key,
+        key=line.key,
         minute=minute,
-        due=decided.due,
+        due=line.due,
         reads=tuple(_reads(request, streams, retired)),
         params=request.params,
         priority=request.priority,
-        model=decided.model,
-        prompt_cap=decided.prompt_cap,
+        model=offer.model,
+        prompt_cap=offer.prompt_cap,
         output_cap=kind.output_cap,
         facts=facts,
         correction=correction,
         summary=head.summary,
         summary_version=head.summary_version,
         character=head.character,
-        reserved=decided.cost,
-        ahead=decided.ahead,
+        reserved=grant.reserved if grant is not None else Cost(),
+        ahead=ahead,
         at=request.at,
-        refused=decided.refused if decided.refused == TOO_SLOW else "",
+        refused=line.refused if line.refused == TOO_SLOW else "",
     )
-    return OpenJob(job=job, admitted=decided.decision == "admitted", cells=decided.cells)
-
-
-def line_of(decided: Decided) -> DecidedLine:
-    """Return the journal's line of a decision."""
-    return DecidedLine(
-        key=decided.key,
-        decision=decided.decision,
-        model=decided.model if decided.decision == "admitted" else "",
-        due=decided.due,
-        refused=decided.refused,
-        successor=decided.successor,
-    )
+    return OpenJob(job=job, grant=grant)
 
 
 def _reads(request: Request, streams: Mapping[str, Stream], retired: Collection[str]) -> Iterator[Reads]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from scheduler.budget.admission import Grant
 from scheduler.budget.budget import BudgetView, Cell, amounts
 from scheduler.config.versions import SCHEMA
 from scheduler.ledger.ledger import Value, Write
@@ -21,9 +22,18 @@ class OpenJob(msgspec.Struct, frozen=True, kw_only=True):
     """A job that has no end yet."""
 
     job: Job
-    admitted: bool  # otherwise budget refused it: it waits, without a reservation, for its heuristic
-    cells: tuple[Cell, ...]
+    grant: Grant | None  # of an admitted job; the budget refused any other, which waits for its heuristic
     answered: Cost | None = None  # what its call used, once it is known that its answer waits for the due tick
+
+    @property
+    def admitted(self) -> bool:
+        """Whether the job holds a reservation."""
+        return self.grant is not None
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells that the job is charged to."""
+        return self.grant.cells if self.grant is not None else ()
 
 
 def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
@@ -80,10 +90,10 @@ def load_open_jobs(store: RunStore) -> dict[JobKey, OpenJob]:
     for raw, state, cells, answered in pipeline.execute():
         job = _JOB.decode(raw)
         flat = msgspec.json.decode(cells, type=list[str])
+        charged = tuple(Cell(flat[i], flat[i + 1]) for i in range(0, len(flat), 2))
         found[job.key] = OpenJob(
             job=job,
-            admitted=state != b"held",
-            cells=tuple(Cell(flat[i], flat[i + 1]) for i in range(0, len(flat), 2)),
+            grant=Grant(key=job.key, reserved=job.reserved, cells=charged) if state != b"held" else None,
             answered=msgspec.json.decode(answered, type=Cost) if answered is not None else None,
         )
     return found
@@ -98,7 +108,7 @@ def read_numbers(jobs: Iterable[OpenJob], owner: str) -> tuple[int, ...]:
 
 def reservation(item: OpenJob) -> Cost:
     """Return the reservation of an open job."""
-    return item.job.reserved if item.admitted else Cost()
+    return item.grant.reserved if item.grant is not None else Cost()
 
 
 def counted(item: OpenJob) -> Cost:

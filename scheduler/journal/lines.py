@@ -17,8 +17,7 @@ from memory.entry import Entry
 from memory.errors import CogitateError
 from memory.profile import Profile
 from memory.unreadable import as_it_is, effect_as_it_is
-from scheduler.budget.admission import Decision
-from scheduler.budget.budget import Cell
+from scheduler.budget.admission import DecidedLine, Grant
 from scheduler.config.controls import Control, ControlAnswer
 from scheduler.config.facts import Facts
 from scheduler.config.versions import SCHEMA
@@ -38,17 +37,6 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     end: End
     reason: Reason = "none"
     effects: tuple[Effect, ...] = ()
-
-
-class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The decision on one request."""
-
-    key: JobKey
-    decision: Decision
-    model: str = ""  # that was given to an admitted job; empty: it asks none
-    due: int = 0  # for admitted and heuristic
-    refused: str = ""
-    successor: JobKey | None = None  # of a deferred request: its next trial, unless its owner leaves before
 
 
 def reason_of(refused: str) -> Reason:
@@ -143,14 +131,6 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return Cost() if self.saved else self.usage
 
 
-class OpenNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The grant of admission to a job: the reservation of its first attempt, and the cells that it is charged to."""
-
-    key: JobKey
-    reserved: Cost
-    cells: tuple[Cell, ...]
-
-
 class Correction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The final usage of an ended job, which admission had counted by its full reservation until then."""
 
@@ -181,7 +161,7 @@ class TickNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     late: tuple[EndNote, ...] = ()
     corrected: tuple[Correction, ...] = ()
     retried: tuple[Retried, ...] = ()
-    opened: tuple[OpenNote, ...] = ()
+    opened: tuple[Grant, ...] = ()
     answers: tuple[ControlAnswer, ...] = ()  # to operators
     timed: tuple[Timed, ...] = ()  # when answers were there: what the run has learned of latencies at this boundary
     warnings: dict[str, int] = msgspec.field(default_factory=dict)

@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from memory.profile import Profile
+from scheduler.budget.admission import DecidedLine, Grant
 from scheduler.budget.budget import Cell, amounts
 from scheduler.config.facts import Facts
 from scheduler.config.limits import UNITS
 from scheduler.config.versions import CORRECTS_VIEW, COUNTS_JOBS
-from scheduler.journal.lines import Correction, DecidedLine, EndNote, OpenNote, ReadLine, reason_of
+from scheduler.journal.lines import Correction, EndNote, ReadLine, reason_of
 from scheduler.journal.shortfalls import Shortfalls, note_shortfall
 from scheduler.journal.spending import spending
 from scheduler.ledger.answer_times import Timed
@@ -49,7 +50,7 @@ class JobBeginning(msgspec.Struct, frozen=True):
     """The beginning of a job, from the journal."""
 
     decided: DecidedLine
-    note: OpenNote | None  # of an admitted one
+    note: Grant | None  # of an admitted one
     answered: Cost | None = None  # what its call used, if its answer waits for the due tick
 
     @property
@@ -62,7 +63,7 @@ class Charge(msgspec.Struct, frozen=True):
     """The reservation of an ended job that admission counts in full."""
 
     ended: int  # tick
-    note: OpenNote
+    note: Grant
 
 
 class RunTotals(msgspec.Struct, kw_only=True):
@@ -199,7 +200,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
             _book(self.view, cells, reserved, -1)
             _book(self.view, cells, correction.usage)
 
-    def _count_job(self, note: OpenNote) -> None:
+    def _count_job(self, note: Grant) -> None:
         for cell in note.cells:
             field = f"{cell.window}|{cell.scope}|jobs"
             self.view[field] = self.view.get(field, 0) + 1

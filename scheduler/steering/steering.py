@@ -99,7 +99,7 @@ class Steering:
         found: list[Decided] = []
 
         def taken_or_busy(kind: str, owner: str) -> bool:
-            return busy(kind, owner) or any((d.key.kind, d.key.owner) == (kind, owner) for d in found)
+            return busy(kind, owner) or any((d.request.kind, d.request.owner) == (kind, owner) for d in found)
 
         for item in self._retries:
             wanted = item.control
@@ -113,7 +113,7 @@ class Steering:
                 self._answers.append(ControlAnswer(item.id, tick, wanted, refused=str(error)))
             else:
                 found.append(decided)
-                self._answers.append(ControlAnswer(item.id, tick, wanted, job=decided.key.text()))
+                self._answers.append(ControlAnswer(item.id, tick, wanted, job=decided.line.key.text()))
         self._retries.clear()
         return found
 

@@ -12,7 +12,7 @@ from scheduler.config.versions import SCHEMA
 from scheduler.engine.open_jobs import answered_writes, job_writes
 from scheduler.engine.run_state import RunState
 from scheduler.engine.turn import FinishedTick
-from scheduler.journal.lines import OpenNote, TickNotes, write_line
+from scheduler.journal.lines import TickNotes, write_line
 from scheduler.ledger.ledger import Commit, HostLedger, Write
 from scheduler.ledger.streams import chunked, stream_writes
 from scheduler.ledger.world_state import world_writes
@@ -46,7 +46,7 @@ class Committer:
         state, core = self._state, outcome.core
         writes = stream_writes(outcome.streams) + job_writes(outcome.opened, state.view)
         writes += answered_writes(outcome.answered)
-        self.windows |= {cell.window for item in outcome.opened if item.admitted for cell in item.cells}
+        self.windows |= {cell.window for item in outcome.opened for cell in item.cells}
         named = {key.tick for key in state.open}
         windows = [(window, *span) for window in sorted(self.windows) if (span := self._over(window, number, named))]
         forgotten = [field for window, *_ in windows for field in state.view.forget(window)]
@@ -77,11 +77,7 @@ class Committer:
             late=outcome.late,
             corrected=outcome.corrected,
             retried=outcome.retried,
-            opened=tuple(
-                OpenNote(key=item.job.key, reserved=item.job.reserved, cells=item.cells)
-                for item in outcome.opened
-                if item.admitted
-            ),
+            opened=tuple(item.grant for item in outcome.opened if item.grant is not None),
             answers=state.steering.take_answers(),
             timed=outcome.timed,
             warnings=dict(sorted(state.warnings.items())),

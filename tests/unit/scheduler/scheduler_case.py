@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from memory.effects import Append, Effect
 from memory.entry import Entry
+from scheduler.budget.admission import Grant
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.latency.due_ticks import DueTicks
 from scheduler.latency.latencies import Latencies
@@ -80,4 +81,4 @@ def open_job(
         reserved=Cost(calls=1, tokens=30),
         model=model,
     )
-    return OpenJob(job=job, admitted=admitted, cells=())
+    return OpenJob(job=job, grant=Grant(key=job.key, reserved=job.reserved, cells=()) if admitted else None)

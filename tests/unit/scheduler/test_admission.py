@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decided, admit, degrade
+from scheduler.budget.admission import DEFER_TICKS, MAX_TRIALS, Decided, DecidedLine, admit, degrade
 from scheduler.budget.budget import BudgetView, Cell
 from scheduler.config.limits import LimitTable
 from scheduler.config.tiers import ModelOption
@@ -61,12 +61,12 @@ def test_the_order_of_arrival_does_not_matter(requests: list[Request], calls: in
 @given(requests, st.integers(0, 12))
 def test_every_request_is_decided_once(requests: list[Request], calls: int) -> None:
     decided = decide(requests, calls)
-    assert len({d.key for d in decided}) == len(requests)
+    assert len({d.line.key for d in decided}) == len(requests)
     assert sorted(map(repr, requests)) == sorted(repr(d.request) for d in decided)
     for d in decided:
-        assert (d.decision == "admitted") == (d.refused == "")
-        assert (d.decision == "deferred") == (d.successor is not None)
-    admitted = [d for d in decided if d.decision == "admitted"]
+        assert (d.line.decision == "admitted") == (d.line.refused == "")
+        assert (d.line.decision == "deferred") == (d.line.successor is not None)
+    admitted = [d for d in decided if d.line.decision == "admitted"]
     assert len(admitted) == min(len(requests), calls)
 
 
@@ -80,14 +80,14 @@ def test_scarce_budget_goes_by_kind_priority_service_and_owner() -> None:
         Request(kind="plan", owner="agent:z"),
     ]
     decided = decide(asked, 99, {("muse", "agent:a"): 5, ("plan", "agent:b"): 9})
-    assert [(d.key.kind, d.key.owner[-1]) for d in decided] == [
+    assert [(d.line.key.kind, d.line.key.owner[-1]) for d in decided] == [
         ("plan", "z"), ("muse", "d"), ("muse", "b"), ("muse", "c"), ("muse", "a"), ("doze", "a")
     ]  # fmt: skip
 
 
 def test_each_kind_has_its_own_ladder() -> None:
     asked = [Request(kind=kind, owner="agent:a") for kind in KINDS]
-    assert [(d.key.kind, d.decision) for d in decide(asked, 0)] == [
+    assert [(d.line.key.kind, d.line.decision) for d in decide(asked, 0)] == [
         ("plan", "heuristic"), ("muse", "deferred"), ("doze", "dropped")
     ]  # fmt: skip
     tries = [Request(kind="muse", owner="agent:a", trial=trial) for trial in range(MAX_TRIALS)]
@@ -105,12 +105,12 @@ def test_what_is_deferred_is_tried_again_ten_ticks_later_and_twice_at_most() -> 
     trials, tick = [Request(kind="muse", owner="agent:a")], 7
     for trial in (1, 2):
         (deferred,) = decide(trials, 0)
-        assert (deferred.decision, deferred.due) == ("deferred", 0)
-        assert deferred.successor == JobKey(tick + 10, "muse", "agent:a", 0, trial)
+        assert (deferred.line.decision, deferred.line.due) == ("deferred", 0)
+        assert deferred.line.successor == JobKey(tick + 10, "muse", "agent:a", 0, trial)
         trials = [Request(kind="muse", owner="agent:a", trial=trial)]
     (last,) = decide(trials, 0)
-    assert (last.decision, last.successor) == ("heuristic", None)
-    assert last.due > tick, "a heuristic has a tick at which it applies"
+    assert (last.line.decision, last.line.successor) == ("heuristic", None)
+    assert last.line.due > tick, "a heuristic has a tick at which it applies"
 
 
 def test_of_requests_that_are_otherwise_alike_the_one_about_earlier_entries_is_first() -> None:
@@ -120,25 +120,27 @@ def test_of_requests_that_are_otherwise_alike_the_one_about_earlier_entries_is_f
 
 def test_who_asks_no_model_waits_behind_nobody() -> None:
     decided = decide([Request(kind="plan", owner=f"agent:{n}") for n in range(3)], calls=3)
-    assert [(one.decision, one.model, one.ahead) for one in decided] == [("admitted", "", 0)] * 3
+    assert [(one.line.decision, one.offer.model, one.ahead) for one in decided] == [("admitted", "", 0)] * 3
 
 
 def test_what_is_refused_holds_nothing_and_names_the_cell() -> None:
     (refused,) = decide([Request(kind="plan", owner="agent:a")], 0)
-    assert (refused.cost, refused.cells, refused.refused) == (Cost(), (), "run:0 run calls")
+    assert (refused.grant, refused.line.refused) == (None, "run:0 run calls")
     (admitted,) = decide([Request(kind="plan", owner="agent:a")], 5)
-    assert admitted.cost == Cost(calls=1)
-    assert Cell("run:0", "run") in admitted.cells
+    assert admitted.grant is not None
+    assert admitted.grant.reserved == Cost(calls=1)
+    assert Cell("run:0", "run") in admitted.grant.cells
 
 
 def test_successors_are_named_as_they_will_be_decided() -> None:
     asked = [Request(kind="muse", owner="agent:a", priority=p, params={"p": p}) for p in (3, 2, 1)]
     first = decide(asked, 1)
-    assert [d.decision for d in first] == ["admitted", "deferred", "deferred"]
-    successors = [d.successor for d in first[1:]]
+    assert [d.line.decision for d in first] == ["admitted", "deferred", "deferred"]
+    successors = [d.line.successor for d in first[1:]]
     assert successors == [JobKey(7 + DEFER_TICKS, "muse", "agent:a", ordinal, 1) for ordinal in (0, 1)]
     again = [Request(kind="muse", owner="agent:a", priority=p, params={"p": p}, trial=1) for p in (1, 2)]
-    assert [(d.key.ordinal, d.key.trial, d.request.params["p"]) for d in decide(again, 0)] == [(0, 1, 2), (1, 1, 1)]
+    decided = [(d.line.key.ordinal, d.line.key.trial, d.request.params["p"]) for d in decide(again, 0)]
+    assert decided == [(0, 1, 2), (1, 1, 1)]
 
 
 def test_who_is_admitted_to_a_model_waits_behind_those_of_its_kind_that_are_in_flight() -> None:
@@ -159,10 +161,10 @@ def test_who_is_admitted_to_a_model_waits_behind_those_of_its_kind_that_are_in_f
         last_served=lambda kind, owner: -1,
         due=due,
     )
-    assert [(d.key.kind, d.model, d.ahead) for d in decided] == [
+    assert [(d.line.key.kind, d.offer.model, d.ahead) for d in decided] == [
         (kind, model, ahead) for kind in ("plan", "muse") for model, ahead in (("small", 0), ("small", 1), ("large", 0))
     ]
-    waits = [d.due - 7 for d in decided]
+    waits = [d.line.due - 7 for d in decided]
     assert waits[1] == waits[0] + 2, "one more in the queue"
     assert waits[2] == waits[0]
     assert known.since("plan", "small") == 7
@@ -191,7 +193,8 @@ def test_an_offer_that_would_come_too_late_is_passed_over_for_one_that_does_not(
         return one
 
     slow = decided("slow")
-    assert (slow.decision, slow.refused, slow.model, slow.due) == ("heuristic", TOO_SLOW, "slow", 8)
+    assert slow.line == DecidedLine(key=slow.line.key, decision="heuristic", refused=TOO_SLOW, due=8)
+    assert slow.offer.model == "slow"
     quick = decided("slow", "quick")
-    assert (quick.decision, quick.refused, quick.model) == ("admitted", "", "quick")
-    assert decided("slow", "").decision == "admitted", "who asks no model is never too slow"
+    assert (quick.line.decision, quick.line.refused, quick.offer.model) == ("admitted", "", "quick")
+    assert decided("slow", "").line.decision == "admitted", "who asks no model is never too slow"

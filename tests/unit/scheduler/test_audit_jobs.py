@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from scheduler.budget.admission import Grant
 from scheduler.budget.budget import Cell
 from scheduler.budget.budget_lines import accounts_of
 from scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
-from scheduler.journal.lines import OpenNote
 from scheduler.journal.run_totals import JobBeginning
 from tasks.job import Cost, JobKey
 
@@ -46,7 +46,7 @@ def jobs(**changed: dict[bytes, bytes]) -> dict[str, dict[bytes, bytes]]:
 
 def opening() -> JobBeginning:
     decided: Any = None
-    return JobBeginning(decided, OpenNote(key=OPEN, reserved=Cost(1, 500), cells=tuple(Cell(*cell) for cell in CELLS)))
+    return JobBeginning(decided, Grant(key=OPEN, reserved=Cost(1, 500), cells=tuple(Cell(*cell) for cell in CELLS)))
 
 
 def test_of_a_sound_ledger_nothing_is_said() -> None:

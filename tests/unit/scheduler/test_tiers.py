@@ -93,9 +93,10 @@ def test_the_ladder_goes_down_model_by_model_and_then_by_kind() -> None:
         (0, ("heuristic", "small"), ("dropped", "small")),
     ]:
         found = decided({"run.run.usd_micros": limit}, "plan", "muse", rules=strong)
-        assert [(d.decision, d.model) for d in found] == [plan, muse], limit
+        assert [(d.line.decision, d.offer.model) for d in found] == [plan, muse], limit
     (least,) = decided({"run.run.usd_micros": 3_500}, "plan", rules=strong)
-    assert (least.cost.usd_micros, least.prompt_cap, least.refused) == (3_000, 3_000, "")
+    assert least.grant is not None
+    assert (least.grant.reserved.usd_micros, least.offer.prompt_cap, least.line.refused) == (3_000, 3_000, "")
 
 
 def test_a_rule_is_asked_only_where_it_matters_and_must_name_a_tier() -> None:
