@@ -51,10 +51,14 @@ _FINITE = (
     )
 )
 _SAME_PAST = word_set("put read set let hit cut cost hurt quit shut spread split")  # left alone: reads as the past
+_VOWELS = frozenset("aeiouy")
+_PAST_IN_EED = word_set("agreed disagreed freed guaranteed decreed refereed treed")
 _NO_VERBS = word_set(
     "guys all both two and or to in at so too for with on as but is was has who that the a an this these those my your "
+    "here there now then yet again today tonight tomorrow yesterday before after "
     "our his her their some any"
 )
+_SHORT_VERBS = ("n't", "'ll", "'m", "'re", "'ve", "'d")
 #: After these, "you" is an object; otherwise it is a subject.
 _BEFORE_OBJECT = word_set(
     "to for of with about at from on by than like and see love thank help tell give show let make wish hear miss "
@@ -68,15 +72,24 @@ def agree(verb: str, forms: Mapping[str, str]) -> str:
     low = verb.lower()
     if low in forms:
         return forms[low]
-    if forms is PLURAL or low in _AUXILIARIES or low in _SAME_PAST or low in BASE_FORMS or low in _NO_VERBS:
+    if forms is PLURAL or low.endswith("n't") or low in _AUXILIARIES or low in _SAME_PAST:
         return verb
-    if not low.isascii() or low.endswith(("ed", "ing")) or (low.endswith("s") and not low.endswith(("ss", "us"))):
+    if low in BASE_FORMS or low in _NO_VERBS:
+        return verb
+    if not low.isascii() or is_inflected(low) or (low.endswith("s") and not low.endswith(("ss", "us"))):
         return verb
     if low.endswith(("s", "sh", "ch", "x", "z", "o")):
         return verb + "es"
     if low.endswith("y") and low[-2:-1] not in "aeiou":
         return verb[:-1] + "ies"
     return verb + "s"
+
+
+def is_inflected(word: str) -> bool:
+    """Return whether a word (lower case) ends as pasts and participles do: "walked", "singing"; not "need", "sing"."""
+    if word.endswith("ing"):
+        return any(letter in _VOWELS for letter in word[:-3])
+    return word.endswith("ed") and (not word.endswith("eed") or word in _PAST_IN_EED)
 
 
 def is_adverb(word: str) -> bool:
@@ -86,12 +99,13 @@ def is_adverb(word: str) -> bool:
 
 def takes_object(word: str) -> bool:
     """Return whether a pronoun after this word (lower case) is its object rather than a new subject."""
-    return word in _BEFORE_OBJECT or word.removesuffix("s") in _BEFORE_OBJECT or word.endswith("ing")
+    known = {word, word.removesuffix("s"), BASE_FORMS.get(word, word)}
+    return not known.isdisjoint(_BEFORE_OBJECT) or (len(word) > 4 and is_inflected(word))
 
 
 def has_verb(lowered: Sequence[str]) -> bool:
     """Return whether words (lower case) seem to hold a finite verb. The guess from forms can err both ways."""
     return any(
-        w in _FINITE or w in BASE_FORMS or w in STATES or (w.endswith("ed") and len(w) > 4) or w.endswith("n't")
+        w in _FINITE or w in BASE_FORMS or w in STATES or (w.endswith("ed") and len(w) > 4) or w.endswith(_SHORT_VERBS)
         for w in lowered
     ) or any(w in {"i", "you", "we", "they", "he", "she", "it"} for w in lowered[:-1])

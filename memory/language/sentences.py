@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from memory.language.grammar import has_verb, word_set
+
 #: Words after which a full stop ends no sentence.
 _ABBREVIATIONS = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "e.g", "i.e", "approx", "dept"})
 _MAY_END = frozenset({"a.m", "p.m", "etc", "no", "inc"})
@@ -20,6 +22,10 @@ _CLAUSE = re.compile(
     rf"(?<!\s)\s++(?:[-–—]++\s++|—\s*+|{_CONJUNCTION})|—\s*+|(?<=\w)[-–]\s++|;\s++|,\s++{_CONJUNCTION}",
     re.IGNORECASE,
 )
+_WORDLIKE = re.compile(r"\w")
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+#: A part that opens so needs the part after it.
+_SUBORDINATING = word_set("if when whenever because since while although though unless until as after before whether")
 _EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]+")
 _SPACE = re.compile(r"\s+")
 _NO_SPACE = re.compile(r"\S")
@@ -63,11 +69,31 @@ def _goes_on(text: str, at: int) -> bool:
 
 
 def split_clauses(sentence: str) -> list[str]:
-    """Return the independent clauses of a sentence: cut at dashes, semicolons, and conjunctions before a subject."""
-    ending = sentence[-1] if sentence[-1:] in "?!" else "."
-    pieces = [p.strip(" ,") for p in _CLAUSE.split(sentence)]
-    pieces = [p for p in pieces if p]
+    """Return the independent clauses of a sentence: cut at dashes, semicolons, and conjunctions before a subject.
+
+    It is cut only where both parts have a verb of their own: "My wife and I argued" is one clause.
+    """
+    ending = sentence[-1] if sentence.endswith(("?", "!")) else "."
+    pieces: list[str] = []
+    start = begun = ended = 0  # where the present clause begins, where its last part begins, and the one before ends
+    stands = False
+    for ends, begins in [*(match.span() for match in _CLAUSE.finditer(sentence)), (len(sentence), len(sentence))]:
+        alone = _stands_alone(sentence[begun:ends], first=begun == start)
+        if begun > start and stands and alone:
+            pieces.append(sentence[start:ended])
+            start, stands = begun, False
+        stands, ended, begun = stands or alone, ends, begins
+    pieces.append(sentence[start:])
+    pieces = [p for p in (p.strip(" ,") for p in pieces) if _WORDLIKE.search(p)]
     return [p if p[-1] in ".?!…。！？" else p + ending for p in pieces]
+
+
+def _stands_alone(part: str, *, first: bool) -> bool:
+    """Return whether a part of a sentence may be a sentence: it has a verb, and no conjunction makes it depend."""
+    said = _TOKEN.findall(part.replace("’", "'").lower())
+    if not said:
+        return False
+    return not said[0].isascii() or (has_verb(said) and not (first and said[0] in _SUBORDINATING))
 
 
 def clean(sentence: str, addressed: Iterable[str] = ()) -> str:

@@ -22,7 +22,17 @@ from memory.summaries.conversations import resolve_name
 
 Strategy = Literal["simple", "integrate"]
 Style = Literal["narrative", "structured"]
-Amount = Annotated[int, Field(ge=-(10**15), le=10**15)] | float | Annotated[str, Field(max_length=200)]
+
+
+def _refuse_huge(amount: object) -> object:
+    """Raise ValueError for a whole number that would only pass as a float, which may not hold all its digits."""
+    if isinstance(amount, int) and abs(amount) > _MOST_AMOUNT:
+        raise ValueError(f"a whole amount lies between -{_MOST_AMOUNT} and {_MOST_AMOUNT}; give {amount} as text")
+    return amount
+
+
+_MOST_AMOUNT = 10**15
+Amount = Annotated[int | float | Annotated[str, Field(max_length=200)], BeforeValidator(_refuse_huge)]
 
 INTEGRATE = "integrate"  # tag of entries that are to be integrated
 _SEPARATOR = " | "

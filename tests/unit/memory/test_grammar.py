@@ -39,10 +39,20 @@ from memory.language.grammar import PLURAL, SINGULAR, agree, has_verb, is_adverb
         ("obey", "obeys", "obey"),
         ("annoy", "annoys", "annoy"),
         ("yearn", "yearns", "yearn"),
+        ("sing", "sings", "sing"),
+        ("bring", "brings", "bring"),
+        ("string", "strings", "string"),
+        ("need", "needs", "need"),
+        ("succeed", "succeeds", "succeed"),
     ],
 )
 def test_a_verb_agrees_with_one_and_with_several(verb: str, singular: str, plural: str) -> None:
     assert (agree(verb, SINGULAR), agree(verb, PLURAL)) == (singular, plural)
+
+
+@pytest.mark.parametrize("verb", ["wasn't", "hasn't", "isn't", "needn't", "shan't", "couldn't", "doesn't"])
+def test_what_is_denied_already_agrees_with_one(verb: str) -> None:
+    assert agree(verb, SINGULAR) == verb
 
 
 def test_a_denied_past_agrees_with_several() -> None:
@@ -51,8 +61,11 @@ def test_a_denied_past_agrees_with_several() -> None:
 
 @pytest.mark.parametrize(
     "verb",
-    ["can", "used", "couldn't", "put", "hurt", "went", "gave", "walked", "singing", "makes", "is", "café", "both"],
-)
+    [
+        "can", "used", "couldn't", "put", "hurt", "went", "gave", "walked", "singing", "trying", "agreed", "here",
+        "makes", "is", "café", "both",
+    ],
+)  # fmt: skip
 def test_pasts_auxiliaries_and_what_is_no_verb_stay(verb: str) -> None:
     """Each is of another list or ending than the others."""
     assert agree(verb, SINGULAR) == agree(verb, PLURAL) == verb

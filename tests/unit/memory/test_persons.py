@@ -120,6 +120,11 @@ def test_they_take_the_verb_of_several_once_they_are_named() -> None:
         ("Dogs know", "Dogs know"),
         ("you know, know", "Gina knows, know"),
         ("for you know", "for Gina know"),  # an object has no verb
+        ("I have seen you here before", "Jon has seen Gina here before"),
+        ("I met you there", "Jon met Gina there"),
+        ("I invited you twice", "Jon invited Gina twice"),
+        ("When you sing I wasn't sad", "When Gina sings Jon wasn't sad"),
+        ("I hope you need it", "Jon hopes Gina needs it"),
     ],
 )
 def test_the_verb_of_the_subject_agrees_and_no_other(said: str, expected: str) -> None:

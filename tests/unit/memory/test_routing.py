@@ -177,9 +177,16 @@ def test_an_event_is_as_long_as_it_may_be_and_no_longer(field: str, most: Any) -
         Event(**{"kind": "sneeze", field: more})
 
 
-def test_amounts_are_whole_as_long_as_they_are_not_huge() -> None:
-    amounts = (10**15, 10**15 + 1, -(10**15), -(10**15) - 1)
-    assert [type(Event(kind="x", earnings=amount).earnings) for amount in amounts] == [int, float, int, float]
+def test_whole_amounts_are_bounded_and_keep_their_digits() -> None:
+    for amount in (10**15, -(10**15), 0.5, "$24,000"):
+        kept = Event(kind="x", earnings=amount, counterfactuals={"floor": amount})
+        assert (kept.earnings, kept.counterfactuals) == (amount, {"floor": amount})
+        assert type(kept.earnings) is type(amount)
+    for amount in (10**15 + 1, -(10**15) - 1, 10**400):
+        with pytest.raises(InputError, match="earnings"):
+            Event(kind="x", earnings=amount)
+        with pytest.raises(InputError, match="counterfactuals"):
+            Event(kind="x", counterfactuals={"floor": amount})
 
 
 def test_the_least_of_an_event() -> None:

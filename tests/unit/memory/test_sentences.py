@@ -178,6 +178,13 @@ def test_full_stops_that_end_no_sentence_are_known(text: str, expected: list[str
     ("sentence", "clauses"),
     [
         (" , ", []),
+        ("", []),
+        (" —— ", []),
+        ("My wife and I argued about money.", ["My wife and I argued about money."]),
+        ("Only the baker and she have a key.", ["Only the baker and she have a key."]),
+        ("The mill — it burned down last night.", ["The mill — it burned down last night."]),
+        ("If it rains — we stay home.", ["If it rains — we stay home."]),
+        ("The boat sank; nobody was hurt.", ["The boat sank.", "nobody was hurt."]),
         ("I sing; I dance", ["I sing.", "I dance."]),
         ("I sing; I dance?", ["I sing?", "I dance?"]),
         ("I sing!; I dance.", ["I sing!", "I dance."]),
