@@ -1,4 +1,4 @@
-"""One attempt at a job whose model is not asked: what is left to the next claim, and what ends with the heuristic."""
+"""One attempt at a job: what is left to the next claim and with which changes, and what ends with the heuristic."""
 
 from __future__ import annotations
 
@@ -7,28 +7,32 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from fakeredis import FakeRedis
+from structlog.testing import capture_logs
 
 from memory.profile import Profile
 from scheduler.config.endpoints import Endpoint, Model
 from scheduler.config.settings import Settings
-from scheduler.ledger.claims import Claim
+from scheduler.ledger.claims import Claim, PromptCount
 from tasks import registry
 from tasks.job import Cost, Job, JobKey
-from tasks.kind import Case, WorldFacts
+from tasks.kind import Case, Prompt, WorldFacts
 from tasks.registry import register
 from tests.unit.tasks.own_kind_case import Own, Said
-from workers.jobs.attempt import NO_ADJUSTMENT, AttemptOutcome, Attempts
+from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
 from workers.jobs.shared_calls import CallResult, NotAsked
 from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
+from workers.llm.tokens import prompt_tokens
 
 RESERVED, USED = Cost(calls=1, tokens=500), Cost(calls=1, tokens=120)
 JOB = Job(
     run="town", key=JobKey(3, "hum", "agent:ada", 0, 0), minute=3, due=9, reads=(), model="default", prompt_cap=1_000,
     output_cap=50, reserved=RESERVED,
 )  # fmt: skip
+OURS = Model(name="default", model="m", endpoint="ours")
 
 
 @pytest.fixture(autouse=True)
@@ -61,8 +65,7 @@ def attempt(gives: CallResult | NotAsked | Exception, *, number: int, seconds: f
     calls: Any = Calls(gives)
     attempts._calls = calls
     case = Case(job=JOB, profile=Profile(name="Ada"), world=WorldFacts(), memories={"agent:ada": []})
-    model = Model(name="default", model="m", endpoint="ours")
-    claim = Claim(incarnation="now", token="t", number=number, cap=4, case=case, model=model)
+    claim = Claim(incarnation="now", token="t", number=number, cap=4, case=case, model=OURS)
     return attempts.make(claim, time.monotonic() + seconds, NO_ADJUSTMENT)
 
 
@@ -127,3 +130,182 @@ def test_the_last_claim_of_a_call_that_failed_ends_with_the_heuristic() -> None:
     outcome = attempt(failed("server"), number=4)
     assert outcome.result is not None
     assert (outcome.result.source, outcome.result.model, outcome.pause) == ("heuristic", "default", 0.0)
+
+
+# -- what is made of failures, prompts and kinds -----------------------------------------------------
+
+
+class Asked(Calls):
+    """Calls that note the prompts they are given."""
+
+    def __init__(self, gives: CallResult | NotAsked | Exception) -> None:
+        super().__init__(gives)
+        self.prompts: list[Prompt] = []
+
+    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> CallResult | NotAsked:
+        self.prompts.append(prompt)
+        return super().ask()
+
+
+class Remembers(Own):
+    """A kind whose prompt shows as much of a hundred memories as it may."""
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        shown = " ".join(["tree"] * int(100 * memory_share))
+        return Prompt(system="Hum.", user=f"A tune. {shown}", answer=Said, version="1")
+
+
+class Trying:
+    """A worker's attempts at jobs of one kind."""
+
+    def __init__(self, gives: CallResult | NotAsked | Exception, kind: Own | None = None) -> None:
+        register(kind or Own(output_cap=50))
+        models: Any = None
+        self.attempts = Attempts(FakeRedis(), Settings(endpoints={"ours": Endpoint()}), models, threading.Event())
+        self.attempts.close()
+        self.calls: Any = Asked(gives)
+        self.attempts._calls = self.calls
+
+    def make(
+        self,
+        adjustment: Adjustment = NO_ADJUSTMENT,
+        *,
+        job: Job = JOB,
+        number: int = 1,
+        model: Model | None = OURS,
+    ) -> AttemptOutcome:
+        case = Case(job=job, profile=Profile(name="Ada"), world=WorldFacts(), memories={"agent:ada": []})
+        claim = Claim(incarnation="now", token="t", number=number, cap=4, case=case, model=model)
+        return self.attempts.make(claim, time.monotonic() + 60.0, adjustment)
+
+
+def unusable(kind: FailureKind, text: str = '{"zither": 1}') -> CallResult:
+    return CallResult(ModelAnswer(usage=USED, failure=Failure(kind=kind), text=text), saved=False)
+
+
+def test_a_prompt_that_the_endpoint_finds_too_long_is_halved_once() -> None:
+    trying = Trying(unusable("context_overflow"), Remembers(output_cap=50))
+    first = trying.make()
+    assert (first.result, first.adjustment, first.pause) == (None, Adjustment(halved=True), 0.0)
+    second = trying.make(first.adjustment, number=2)
+    whole, halved = (prompt.user.count("tree") for prompt in trying.calls.prompts)
+    assert (whole, halved) == (100, 50)
+    assert second.result is not None
+    assert (second.result.source, second.result.failure) == ("heuristic", "context_overflow")
+
+
+@pytest.mark.parametrize("kind", ["refused", "truncated", "empty", "not_json", "wrong_schema"])
+def test_an_answer_that_cannot_be_used_is_shown_to_the_model_once(kind: FailureKind) -> None:
+    trying = Trying(unusable(kind))
+    first = trying.make()
+    assert (first.result, first.failure, first.used, first.adjustment.corrected) == (None, kind, USED, True)
+    second = trying.make(first.adjustment, number=2)
+    asked, again = trying.calls.prompts
+    assert "zither" not in asked.user
+    assert "zither" in again.user
+    assert second.result is not None
+    assert (second.result.source, second.result.failure, second.result.usage) == ("heuristic", kind, USED)
+
+
+def test_where_nothing_was_written_there_is_nothing_to_show_and_the_same_is_asked_again() -> None:
+    trying = Trying(unusable("empty", ""))
+    trying.make(trying.make().adjustment, number=2)
+    one, other = trying.calls.prompts
+    assert (one.system, one.user) == (other.system, other.user)
+
+
+def test_what_its_kind_finds_wrong_with_an_answer_is_told_to_the_model() -> None:
+    def refuse(case: Case, answer: Said) -> Any:
+        raise ValueError(f"nobody is called {answer.text}")
+
+    trying = Trying(
+        CallResult(ModelAnswer(usage=USED, value=Said(text="Zoe"), text='{"text": "Zoe"}'), saved=False),
+        Own(output_cap=50, answers=refuse),
+    )
+    first = trying.make()
+    assert first.failure == "unusable"
+    trying.make(first.adjustment, number=2)
+    assert "nobody is called Zoe" in trying.calls.prompts[1].user
+
+
+def test_where_the_failed_answer_leaves_no_room_it_is_not_shown() -> None:
+    trying = Trying(unusable("not_json", "la " * 400))
+    tight = msgspec.structs.replace(JOB, prompt_cap=200)
+    trying.make(trying.make(job=tight).adjustment, job=tight, number=2)
+    one, other = trying.calls.prompts
+    assert one.user == other.user
+
+
+def test_a_job_without_a_model_asks_nobody() -> None:
+    trying = Trying(RuntimeError("not asked"))
+    outcome = trying.make(job=msgspec.structs.replace(JOB, model=""), model=None)
+    assert outcome.result is not None
+    assert (outcome.result.source, outcome.result.reason, outcome.used) == ("heuristic", "none", Cost())
+    assert trying.calls.prompts == []
+
+
+@pytest.mark.parametrize("model", [None, Model(name="default", model="m", endpoint="theirs")])
+def test_a_model_that_this_worker_cannot_reach_is_left_to_the_heuristic(model: Model | None) -> None:
+    trying = Trying(RuntimeError("not asked"))
+    outcome = trying.make(model=model)
+    assert outcome.result is not None
+    assert (outcome.result.failure, outcome.used, trying.calls.prompts) == ("unknown_endpoint", Cost(), [])
+
+
+def test_a_kind_that_this_worker_does_not_know_is_left_to_others() -> None:
+    trying = Trying(RuntimeError("not asked"))
+    foreign = msgspec.structs.replace(JOB, key=JOB.key._replace(kind="whistle"))
+    assert trying.make(job=foreign) == AttemptOutcome(None, Cost(), 1.0)
+
+
+def test_a_prompt_that_never_fits_and_one_that_fails_spend_nothing() -> None:
+    class Fails(Own):
+        def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+            raise SystemExit(3)
+
+    for kind, job, why in (
+        (Own(output_cap=50), msgspec.structs.replace(JOB, prompt_cap=5), "prompt_too_long"),
+        (Fails(output_cap=50), JOB, "prompt_failed"),
+    ):
+        trying = Trying(RuntimeError("not asked"), kind)
+        outcome = trying.make(job=job)
+        assert outcome.result is not None
+        assert (outcome.result.failure, outcome.failure, outcome.used) == (why, why, Cost())
+        assert trying.calls.prompts == []
+
+
+def test_effects_that_nobody_can_read_are_refused_and_a_kind_is_told_of_once() -> None:
+    def odd(case: Case) -> Any:
+        return ("no effect",)
+
+    trying = Trying(failed("auth"), Own(output_cap=50, makes=odd))
+    with capture_logs() as logs:
+        outcomes = [trying.make(), trying.make(job=msgspec.structs.replace(JOB, model=""))]
+    for outcome, failure in zip(outcomes, ("auth", "effects_refused"), strict=True):
+        assert outcome.result is not None
+        assert (outcome.result.effects, outcome.result.reason) == ((), "failed")
+        assert outcome.result.refusal
+        assert outcome.result.failure == failure
+    assert [entry["event"] for entry in logs].count("job.effects_refused") == 1
+
+
+@pytest.mark.parametrize(
+    ("user", "reported", "counted"), [("A tune.", 90, True), ("A tune.", 0, False), ("мелодия " * 9, 90, False)]
+)
+def test_estimates_learn_from_plain_prompts_whose_tokens_were_told(user: str, reported: int, counted: bool) -> None:
+    class Tells(Own):
+        def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+            return Prompt(system="Hum.", user=user, answer=Said, version="7")
+
+    answer = ModelAnswer(usage=USED, value=Said(text="La."), prompt_tokens=reported, estimated=not reported)
+    trying = Trying(CallResult(answer, saved=False), Tells(output_cap=50))
+    outcome = trying.make()
+    assert outcome.result is not None
+    assert outcome.result.unreported is not bool(reported)
+    assert outcome.result.prompt == "7"
+    estimate = prompt_tokens(trying.calls.prompts[0])
+    assert outcome.result.count == (PromptCount(estimate, 90) if counted else None)
+
+
+def test_another_dialect_is_tried_at_once() -> None:
+    assert attempt(failed("unsupported"), number=3).pause == 0.0

@@ -9,6 +9,11 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
+from scheduler.config.endpoints import Model
+from scheduler.config.prices import call_cost
+from tasks.job import Cost
+from tasks.kind import Prompt
+from workers.llm.answer import ModelAnswer
 from workers.llm.extract import clean, json_objects
 from workers.llm.failures import (
     FAILURE_KINDS,
@@ -19,8 +24,9 @@ from workers.llm.failures import (
     error_text,
     from_status,
 )
-from workers.llm.reply import Reply, read_completion, validated
+from workers.llm.reply import Reply, cost_of, read_completion, validated
 from workers.llm.schema import plain_schema
+from workers.llm.tokens import estimate_tokens, prompt_tokens
 from workers.llm.usage import Usage
 
 
@@ -217,6 +223,11 @@ class Cup(BaseModel):
     tea: int = Field(ge=1)
 
 
+CAP = 40
+MODEL = Model(name="default", model="m", input_price=10_000_000, cached_input_price=2_000_000, output_price=100_000_000)
+PROMPT = Prompt(system="You pour tea.", user="It is four.", answer=Cup, version="v")
+
+
 @pytest.mark.parametrize(
     ("text", "answer", "failure"),
     [
@@ -232,6 +243,39 @@ def test_the_first_object_that_is_what_was_asked_for_is_the_answer(
     assert validated(Reply(text=text), Cup) == (answer, failure)
     refused = Failure(kind="refused")
     assert validated(Reply(text=text, failure=refused), Cup) == (None, refused)
+
+
+@pytest.mark.parametrize(
+    ("reply", "sent", "cost"),
+    [
+        # nothing was sent, whatever the reply says
+        (Reply(text="tea", usage=Usage(7, 3)), 0, (Cost(), False)),
+        # the provider says
+        (Reply(text="tea", usage=Usage(700, 30, 200)), 1, (Cost(1, 730, 500 * 10 + 200 * 2 + 30 * 100), False)),
+        (Reply(usage=Usage(700, 30, 0), unreported="all"), 2, (Cost(2, 730, 700 * 10 + 30 * 100), False)),
+        # an error response costs its call
+        (Reply(failure=Failure(kind="server"), unreported="nothing"), 2, (Cost(2), False)),
+        # an unknown end costs all that it may have been
+        (Reply(unreported="all"), 1, (call_cost(MODEL, prompt_tokens(PROMPT), CAP), True)),
+        # an answer costs its text and thought, and no more than its cap
+        (
+            Reply(text="tea", thought="milk?", unreported="text"), 1,
+            (call_cost(MODEL, prompt_tokens(PROMPT), estimate_tokens("tea") + estimate_tokens("milk?")), True),
+        ),
+        (Reply(text="tea " * CAP * 2, unreported="text"), 1, (call_cost(MODEL, prompt_tokens(PROMPT), CAP), True)),
+    ],
+)  # fmt: skip
+def test_an_exchange_costs_what_is_reported_and_else_what_it_may_have_been(
+    reply: Reply, sent: int, cost: tuple[Cost, bool]
+) -> None:
+    assert cost_of(MODEL, PROMPT, reply, sent, CAP) == cost
+
+
+def test_an_answer_may_be_tried_again_if_its_failure_may_pass() -> None:
+    assert not ModelAnswer(usage=Cost()).retryable
+    assert ModelAnswer(usage=Cost(), failure=Failure(kind="server")).retryable
+    assert not ModelAnswer(usage=Cost(), failure=Failure(kind="auth")).retryable
+    assert "secret" not in repr(ModelAnswer(usage=Cost(), text="secret"))
 
 
 class Meal(BaseModel):
@@ -262,6 +306,26 @@ def test_the_schema_of_an_answer_is_the_plain_subset() -> None:
     }  # fmt: skip
 
 
+def test_a_schema_that_is_wrapped_is_unwrapped_and_what_stands_beside_it_counts() -> None:
+    class Wrapped(BaseModel):
+        @classmethod
+        def model_json_schema(cls, *args: Any, **named: Any) -> dict[str, Any]:
+            inner = {"type": "integer", "minimum": 1, "description": "inner", "default": 3}
+            return {
+                "$defs": {"Inner": inner},
+                "type": "object",
+                "properties": {
+                    "tea": {"allOf": [{"$ref": "#/$defs/Inner"}], "description": "outer"},
+                    "milk": {"oneOf": [{"$ref": "#/$defs/Inner"}, {"const": 0}]},
+                },
+            }
+
+    assert plain_schema(Wrapped)["properties"] == {
+        "tea": {"type": "integer", "description": "outer", "minimum": 1},
+        "milk": {"anyOf": [{"type": "integer", "description": "inner", "minimum": 1}, {"enum": [0]}]},
+    }
+
+
 class Tree(BaseModel):
     """It contains itself."""
 
@@ -280,12 +344,26 @@ class Pair(BaseModel):
     cups: tuple[int, str]
 
 
+class Rest(BaseModel):
+    """It is a tuple whose end is open."""
+
+    cups: list[str] = Field(json_schema_extra={"prefixItems": [{"type": "integer"}]})
+
+
+class Nothing(BaseModel):
+    """It is a tuple of nothing."""
+
+    cups: tuple[()]
+
+
 @pytest.mark.parametrize(
     ("model", "told"),
     [
         (Tree, "answer model Tree: Tree contains itself"),
         (Free, "answer model Free.cups: a free-form object"),
         (Pair, "answer model Pair.cups: a tuple"),
+        (Rest, "answer model Rest.cups: a tuple"),
+        (Nothing, "answer model Nothing.cups: a tuple"),
     ],
 )
 def test_what_no_plain_schema_can_say_is_refused_by_name(model: type[BaseModel], told: str) -> None:

@@ -37,9 +37,10 @@ def report(token: str, *, failure: str = "", limited: bool = False, took: float 
 
 
 def test_calls_that_just_went_well_are_told_as_one_and_in_order() -> None:
-    told = added_up([report("a", took=1.0), report("b", took=4.0), report("c", failure="empty"), report("d")])
+    well = [report("a", took=1.0), report("b", took=4.0), report("c", took=5.5)]
+    told = added_up([*well, report("d", failure="empty"), report("e")])
     assert [(one.token, one.calls, one.tokens, one.took) for one in told] == [
-        ("", 2, 20, 2.5), ("c", 1, 10, 1.0), ("d", 1, 10, 1.0),
+        ("", 3, 30, 3.5), ("d", 1, 10, 1.0), ("e", 1, 10, 1.0),
     ]  # fmt: skip
     assert [one.token for one in added_up([report("a", limited=True), report("b", limited=True)])] == ["a", "b"]
 

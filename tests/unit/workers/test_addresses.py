@@ -1,0 +1,105 @@
+"""Where and with which key an endpoint is called: what is sent, and what may be shown."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from pydantic import SecretStr
+
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import ConfigurationError, Settings
+from workers.llm.address import OPENAI, Address, address_of, servers_of
+
+KEY = "sk-planted-5f1d2c"
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*PROXIES, *map(str.upper, PROXIES), "OPENAI_BASE_URL", "OPENAI_API_KEY", "LOCAL_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def endpoint(url: str | None = "http://there:8500/v1", key: str | None = KEY, **more: str) -> Endpoint:
+    return Endpoint(base_url=url, api_key=None if key is None else SecretStr(key), **more)  # type: ignore[arg-type]
+
+
+def test_a_key_is_the_endpoints_own_else_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_KEY", " from-the-environment ")
+    assert address_of(endpoint(api_key_variable="LOCAL_KEY")).api_key == KEY
+    assert address_of(endpoint(key=None, api_key_variable="LOCAL_KEY")).api_key == "from-the-environment"
+    assert address_of(endpoint(key=None)).api_key == "none", "a local server needs none"
+
+
+def test_without_an_address_it_is_openai_which_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = address_of(endpoint(url=None))
+    assert (found.base_url, found.is_openai) == (OPENAI, True)
+    with pytest.raises(ConfigurationError, match="no API key"):
+        address_of(endpoint(url=None, key=None))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://there/v1")
+    named = address_of(endpoint(url=None, key=None))
+    assert (named.base_url, named.is_openai) == ("http://there/v1", False)
+
+
+@pytest.mark.parametrize("key", ["two words", "tab\tin", "line\nfeed", "ümlaut", "bell\a"])
+def test_a_key_that_no_header_holds_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigurationError, match="characters that no key has") as refused:
+        address_of(endpoint(key=key))
+    assert key not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["ftp://user:secret@there/v1", "user:secret@there", "http://", "https:///v1"])
+def test_what_is_no_web_address_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not a URL") as refused:
+        address_of(endpoint(url))
+    assert "secret" not in str(refused.value)
+    assert url.rpartition("@")[2] in str(refused.value)
+
+
+def test_only_what_is_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://user:proxy-secret@proxy:3128")
+    found = address_of(endpoint("http://user:secret@there:8500/v1?key=secret#secret"))
+    assert found.server == "http://there:8500/v1"
+    assert found.proxy == "http://user:proxy-secret@proxy:3128"
+    assert not any(word in repr(found) for word in ("secret", KEY))
+    endpoints = {"default": endpoint("http://user:secret@there:8500/v1"), "other": endpoint(url=None)}
+    assert servers_of(Settings(endpoints=endpoints)) == {"default": "http://there:8500/v1", "other": OPENAI}
+
+
+@pytest.mark.parametrize(
+    ("url", "proxy", "encrypted"),
+    [
+        ("https://there/v1", None, True), ("HTTPS://there/v1", None, True), ("http://there/v1", None, False),
+        ("http://there/v1", "https://proxy", True), ("http://there/v1", "http://proxy", False),
+        ("http://https.there/v1", None, False),
+    ],
+)  # fmt: skip
+def test_tls_is_needed_by_the_endpoint_or_its_proxy(url: str, proxy: str | None, encrypted: bool) -> None:
+    assert Address(base_url=url, api_key=KEY, proxy=proxy, is_openai=False).is_encrypted is encrypted
+
+
+def test_this_machine_is_reached_without_a_proxy_and_what_the_environment_excepts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy:3128")
+    monkeypatch.setenv("https_proxy", "http://secure:3128")
+    monkeypatch.setenv("no_proxy", "near")
+    proxies = {host: address_of(endpoint(f"http://{host}/v1")).proxy for host in ("localhost", "127.0.0.1", "near")}
+    assert set(proxies.values()) == {None}
+    assert address_of(endpoint("http://far/v1")).proxy == "http://proxy:3128"
+    assert address_of(endpoint("https://far/v1")).proxy == "http://secure:3128"
+
+
+def test_a_key_that_an_endpoint_repeats_is_masked() -> None:
+    assert address_of(endpoint()).without_key(f"not {KEY}!".encode()) == b"not [key]!"
+    short = address_of(endpoint(key="none"))
+    assert short.without_key(b"none of it") == b"none of it", "any word may be so short"
+    twelve = address_of(endpoint(key="k" * 12))
+    assert twelve.without_key(b"k" * 12) == b"[key]"
+
+
+def test_where_a_password_goes_in_the_keys_place_it_is_masked_as_it_is_sent() -> None:
+    found = address_of(endpoint("http://user:s%20ecret-word@there/v1"))
+    sent = base64.b64encode(b"user:s ecret-word")
+    assert found.without_key(b"Basic " + sent) == b"Basic [key]"

@@ -1,0 +1,85 @@
+"""The one thread of a process that carries all calls to models: started at first use, and gone when it is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from workers.llm.event_loop import EventLoopThread
+
+FAR = 30.0  # seconds
+
+
+async def where() -> int:
+    return threading.get_ident()
+
+
+def test_every_call_runs_on_one_thread_that_is_none_of_the_callers() -> None:
+    loop = EventLoopThread()
+    with ThreadPoolExecutor(4) as pool:
+        found = {*pool.map(lambda _: loop.run(where()), range(20))}
+    assert len(found) == 1
+    assert threading.get_ident() not in found
+    loop.close()
+
+
+def test_its_thread_ends_with_it_and_runs_nothing_more() -> None:
+    loop = EventLoopThread()
+    ident = loop.run(where())
+    loop.close()
+    assert ident not in {thread.ident for thread in threading.enumerate()}
+    late = where()
+    with pytest.raises(RuntimeError, match="closed"):
+        loop.run(late)
+    with pytest.raises(RuntimeError, match="reuse"):  # it was closed, so that nobody is warned of it
+        late.send(None)
+    loop.close()
+
+
+def test_one_that_never_ran_can_be_closed() -> None:
+    EventLoopThread().close()
+
+
+def test_what_a_call_raises_is_raised_to_its_caller_alone() -> None:
+    async def fails() -> None:
+        raise LookupError("here")
+
+    loop = EventLoopThread()
+    with pytest.raises(LookupError, match="here"):
+        loop.run(fails())
+    assert loop.run(where())
+    loop.close()
+
+
+def test_a_wait_that_is_interrupted_cancels_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    async def waits() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    loop, submit = EventLoopThread(), asyncio.run_coroutine_threadsafe
+
+    def interrupted(*args: Any) -> Any:
+        future = submit(*args)
+
+        def result() -> None:
+            assert begun.wait(FAR)
+            raise KeyboardInterrupt
+
+        return SimpleNamespace(result=result, cancel=future.cancel)
+
+    monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        loop.run(waits())
+    assert cancelled.wait(FAR)
+    loop.close()

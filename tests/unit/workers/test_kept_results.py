@@ -1,0 +1,160 @@
+"""Paid results that no tick has confirmed: settled again if the ledger has lost them, kept no longer than that."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from redis.exceptions import ConnectionError as Away
+
+from memory.profile import Profile
+from scheduler.ledger.claims import Claim, Result
+from tasks.job import Cost, Job, JobKey
+from tasks.kind import Case, WorldFacts
+from workers.jobs import kept_results
+from workers.jobs.kept_results import KeptResults
+
+FIRST, SECOND = Cost(calls=1, tokens=7), Cost(calls=1, tokens=8)
+
+
+def claim(owner: str, token: str = "old") -> Claim:
+    job = Job(run="town", key=JobKey(3, "plan", owner, 0, 0), minute=3, due=9, reads=(), model="default")
+    case = Case(job=job, profile=Profile(name=owner), world=WorldFacts(), memories={})
+    return Claim(incarnation="now", token=token, number=1, cap=4, case=case)
+
+
+def result(tokens: int) -> Result:
+    return Result(effects=(), source="llm", usage=Cost(calls=1, tokens=tokens))
+
+
+class Ledger:
+    """A ledger whose jobs stand as a test says, and which may have forgotten claims."""
+
+    def __init__(self) -> None:
+        self.stands: dict[str, str] = {}  # by owner; "": ended
+        self.forgotten: set[str] = set()  # tokens
+        self.refuses = ""
+        self.settled: list[tuple[str, str, Result, Cost]] = []
+        self.looked_at: list[list[str]] = []
+        self.meanwhile: Any = lambda: None
+
+    def states(self, claims: Sequence[Claim]) -> list[str]:
+        self.looked_at.append([claim.job.key.owner for claim in claims])
+        self.meanwhile()
+        return [self.stands[claim.job.key.owner] for claim in claims]
+
+    def claim(self, job_id: str) -> Any:
+        return self.refuses or claim(job_id.split("/")[3], "new")
+
+    def settle(self, claim: Claim, result: Result, used: Cost) -> str:
+        self.settled.append((claim.job.key.owner, claim.token, result, used))
+        return "unknown" if claim.token in self.forgotten else "staged"
+
+
+@pytest.fixture
+def asleep(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Semaphore]:
+    """Lets the store's own thread look once for each release; else it never does."""
+    go, over = threading.Semaphore(0), threading.Event()
+
+    def sleep(seconds: float) -> None:
+        assert seconds == 3.0
+        go.acquire()
+        if over.is_set():
+            raise SystemExit  # ends the thread
+
+    monkeypatch.setattr(kept_results, "time", SimpleNamespace(sleep=sleep))
+    yield go
+    over.set()
+    go.release()
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger()
+
+
+@pytest.fixture
+def kept(ledger: Ledger, asleep: threading.Semaphore) -> KeptResults:
+    claims: Any = ledger
+    return KeptResults(claims, 3.0)
+
+
+def test_each_is_settled_again_with_its_own_result_and_cost(ledger: Ledger, kept: KeptResults) -> None:
+    kept.keep(claim("a"), result(1), FIRST)
+    kept.keep(claim("b"), result(2), SECOND)
+    ledger.stands = {"a": "open", "b": "open"}
+    kept.look()
+    assert ledger.settled == [("a", "old", result(1), FIRST), ("b", "old", result(2), SECOND)]
+
+
+@pytest.mark.parametrize("stands", ["staged", "", "dead"])
+def test_what_the_ledger_has_is_not_settled_again(ledger: Ledger, kept: KeptResults, stands: str) -> None:
+    kept.keep(claim("a"), result(1), FIRST)
+    ledger.stands = {"a": stands}
+    kept.look()
+    assert ledger.settled == []
+
+
+def test_a_job_that_has_its_end_is_looked_at_no_more_and_the_others_are(ledger: Ledger, kept: KeptResults) -> None:
+    for owner in ("a", "b", "c", "d"):
+        kept.keep(claim(owner), result(1), FIRST)
+    ledger.stands = {"a": "", "b": "staged", "c": "dead", "d": "open"}
+    kept.look()
+    kept.look()
+    assert ledger.looked_at == [["a", "b", "c", "d"], ["b", "d"]]
+
+
+def test_a_result_that_was_kept_during_the_look_stays(ledger: Ledger, kept: KeptResults) -> None:
+    kept.keep(claim("a"), result(1), FIRST)
+    ledger.stands = {"a": ""}
+    ledger.meanwhile = lambda: kept.keep(claim("a", "newer"), result(2), SECOND)
+    kept.look()
+    ledger.stands, ledger.meanwhile = {"a": "open"}, lambda: None
+    kept.look()
+    assert ledger.settled == [("a", "newer", result(2), SECOND)]
+
+
+def test_where_the_claim_is_lost_too_the_job_is_claimed_anew(ledger: Ledger, kept: KeptResults) -> None:
+    kept.keep(claim("a"), result(1), FIRST)
+    ledger.stands, ledger.forgotten = {"a": "open"}, {"old"}
+    kept.look()
+    assert ledger.settled == [("a", "old", result(1), FIRST), ("a", "new", result(1), FIRST)]
+
+
+def test_a_job_that_another_worker_has_is_left_to_it(ledger: Ledger, kept: KeptResults) -> None:
+    kept.keep(claim("a"), result(1), FIRST)
+    ledger.stands, ledger.forgotten, ledger.refuses = {"a": "open"}, {"old"}, "claimed"
+    kept.look()
+    assert [token for _, token, _, _ in ledger.settled] == ["old"]
+
+
+def test_the_oldest_go_first_and_one_that_is_kept_again_is_new(
+    ledger: Ledger, kept: KeptResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_results, "MOST", 2)
+    for owner in ("a", "b", "a", "c"):
+        kept.keep(claim(owner), result(1), FIRST)
+    ledger.stands = {"a": "staged", "c": "staged"}
+    kept.look()
+    assert ledger.looked_at == [["a", "c"]]
+
+
+def test_its_own_thread_looks_after_each_interval_also_when_the_ledger_was_away(
+    ledger: Ledger, kept: KeptResults, asleep: threading.Semaphore
+) -> None:
+    looked, away = threading.Semaphore(0), [Away("away")]
+
+    def meanwhile() -> None:
+        looked.release()
+        if away:
+            raise away.pop()
+
+    ledger.stands, ledger.meanwhile = {"a": "open"}, meanwhile
+    kept.keep(claim("a"), result(1), FIRST)
+    for _ in range(2):
+        asleep.release()
+        assert looked.acquire(timeout=30)
+    assert ledger.looked_at == [["a"], ["a"]]
