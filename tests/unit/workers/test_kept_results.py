@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -55,29 +55,14 @@ class Ledger:
 
 
 @pytest.fixture
-def asleep(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Semaphore]:
-    """Lets the store's own thread look once for each release; else it never does."""
-    go, over = threading.Semaphore(0), threading.Event()
-
-    def sleep(seconds: float) -> None:
-        assert seconds == 3.0
-        go.acquire()
-        if over.is_set():
-            raise SystemExit  # ends the thread
-
-    monkeypatch.setattr(kept_results, "time", SimpleNamespace(sleep=sleep))
-    yield go
-    over.set()
-    go.release()
-
-
-@pytest.fixture
 def ledger() -> Ledger:
     return Ledger()
 
 
 @pytest.fixture
-def kept(ledger: Ledger, asleep: threading.Semaphore) -> KeptResults:
+def kept(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> KeptResults:
+    """A store that looks when a test says so, and never by itself."""
+    monkeypatch.setattr(KeptResults, "_run", lambda self: None)
     claims: Any = ledger
     return KeptResults(claims, 3.0)
 
@@ -143,18 +128,26 @@ def test_the_oldest_go_first_and_one_that_is_kept_again_is_new(
 
 
 def test_its_own_thread_looks_after_each_interval_also_when_the_ledger_was_away(
-    ledger: Ledger, kept: KeptResults, asleep: threading.Semaphore
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked, away = threading.Semaphore(0), [Away("away")]
+    go, looked, away = threading.Semaphore(0), threading.Semaphore(0), [Away("away")]
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        go.acquire()  # after the test for ever: it is a daemon's
 
     def meanwhile() -> None:
         looked.release()
         if away:
             raise away.pop()
 
+    monkeypatch.setattr(kept_results, "time", SimpleNamespace(sleep=sleep))
     ledger.stands, ledger.meanwhile = {"a": "open"}, meanwhile
-    kept.keep(claim("a"), result(1), FIRST)
+    claims: Any = ledger
+    KeptResults(claims, 3.0).keep(claim("a"), result(1), FIRST)
     for _ in range(2):
-        asleep.release()
+        go.release()
         assert looked.acquire(timeout=30)
     assert ledger.looked_at == [["a"], ["a"]]
+    assert {*slept} == {3.0}
