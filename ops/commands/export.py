@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 import typer
@@ -76,7 +76,7 @@ def _to_stdout(lines: Iterator[bytes]) -> int:
 def _memories(client: Redis, run: str, data_dir: Path) -> Iterator[bytes]:
     """Yield every owner's stream, also those of owners that have left."""
     store = RunStore.open(client, run)
-    names: Any = {*store.fields("owners"), *store.fields("retired")}
+    names = {*store.fields("owners"), *store.fields("retired")}
     for owner in sorted(name.decode() for name in names):
         stream = load_streams(store, [owner])[owner]
         found = list(unreadable([stream]))

@@ -35,7 +35,7 @@ def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
             name, what, "see its configuration and its log; meanwhile runs wait, or go on without it (on_outage)"
         )
     try:
-        info: Any = client.info()
+        info = client.info()
     except RedisError as error:
         if not wrong:
             yield failed(name, f"cannot be checked: {error}", "see its log")
@@ -62,7 +62,7 @@ def _version(name: str, info: dict[str, Any]) -> Finding:
 def _config(client: Redis, setting: str) -> str | None:
     """Return a setting of the server; None where this user may not read it or the provider hides it."""
     try:
-        found: Any = client.config_get(setting)
+        found = client.config_get(setting)
     except ResponseError:
         return None
     value: str | None = found.get(setting)
@@ -104,7 +104,7 @@ def _persistence(client: Redis, info: dict[str, Any]) -> Finding:
 
 def _clock(client: Redis) -> Finding:
     before = time.time()
-    there: Any = client.time()
+    there = client.time()
     apart = there[0] + there[1] / 1e6 - (before + time.time()) / 2
     if abs(apart) > MAX_CLOCK_SKEW:
         return warning(

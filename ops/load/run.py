@@ -174,7 +174,7 @@ def wait_for_workers(client: Redis, count: int) -> None:
     """
     deadline = time.monotonic() + READY
     while True:
-        found: Any = client.client_list()
+        found = client.client_list()
         ready = sum(one.get("cmd") == "brpop" for one in found)
         if ready >= count:
             return

@@ -7,11 +7,12 @@ and are for people; what a run spent is in its ledger.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from redis import Redis
 
+from scheduler.ledger.connect import read_members
 from scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 _SECOND = 1_000_000  # microseconds
@@ -44,9 +45,8 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
 
 def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
     """Return every endpoint that was ever called, by name."""
-    members: Any = client.smembers(ENDPOINTS)
-    names = sorted(raw.decode() for raw in members)
-    clock: Any = client.time()
+    names = sorted(raw.decode() for raw in read_members(client, ENDPOINTS))
+    clock = client.time()
     now = clock[0] * _SECOND + clock[1]
     pipeline = client.pipeline(transaction=False)
     for name in names:
@@ -54,7 +54,7 @@ def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
         pipeline.hgetall(gate)
         pipeline.hgetall(counters)
         pipeline.zcount(slots, now, "+inf")
-    read: list[Any] = pipeline.execute()
+    read = pipeline.execute()
     return [_vitals(name, now, *read[3 * at : 3 * at + 3]) for at, name in enumerate(names)]
 
 

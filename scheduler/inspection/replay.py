@@ -108,5 +108,4 @@ def _stream(store: RunStore, owner: str) -> list[Any]:
             else:
                 pipeline.hgetall(key)
         pipeline.hget(store.key("heads"), owner)
-        values: list[Any] = pipeline.execute()
-    return values
+        return pipeline.execute()

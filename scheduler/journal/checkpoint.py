@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -126,7 +125,7 @@ def load_checkpoint_streams(store: RunStore, checkpoint: JournalCheckpoint) -> d
     owners = sorted(checkpoint.streams)
     for start in range(0, len(owners), PAGE):
         page = owners[start : start + PAGE]
-        bodies: Any = store.client.hmget(store.checkpoint_streams_key(checkpoint.tick), page)
+        bodies = store.checkpoint_streams(checkpoint.tick, page)
         for owner, body in zip(page, bodies, strict=True):
             stream = _unpacked(body)
             if content_hash(stream) != checkpoint.streams[owner]:

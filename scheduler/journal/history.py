@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -117,7 +117,7 @@ def hashes_before(store: RunStore, first: int, trimmed: int) -> tuple[str, str]:
         return checkpoint.digest, chain
     if tick == 0:
         return "", ""
-    stored: Any = store.client.lindex(store.key("journal"), tick - 1 - trimmed)
+    stored = store.item("journal", tick - 1 - trimmed)
     if stored is None:
         raise JournalError(f"tick {tick}: the journal has no line for it")
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 import msgspec
 from redis import Redis
@@ -25,7 +24,7 @@ def left_out_of(client: Redis, run: str) -> list[LeftOut]:
         RunMissing: when there is no such run.
     """
     store = RunStore.open(client, run)
-    owners: Any = {*store.fields("owners"), *store.fields("retired")}
+    owners = {*store.fields("owners"), *store.fields("retired")}
     found: list[LeftOut] = []
     for owner in sorted(name.decode() for name in owners):
         with suppress(*UNREADABLE):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 import structlog
@@ -93,7 +93,7 @@ class Advanced(NamedTuple):
 MOST_FAILURE = 64  # characters of a class of failures
 MOST_CELL = 200  # of a cell's window, scope and unit
 
-_STATES = frozenset(get_args(JobState))
+_STATES: Mapping[str, JobState] = {state: state for state in get_args(JobState)}
 _RESULT = msgspec.json.Decoder(Result)
 _ATTEMPT = msgspec.json.Decoder(Attempt)
 
@@ -122,7 +122,7 @@ def read_rows(raw: list[bytes]) -> list[DueJob]:
         except ValueError as error:
             log.warning("ledger.unreadable", what="a job that is due", error=str(error)[:200])
             continue
-        state: Any = raw[i + 1].decode("ascii", "replace")
+        state = _STATES.get(raw[i + 1].decode("ascii", "replace"), "dead")
         result, claims, arrival = None, 0, 0
         try:
             claims, arrival = int(raw[i + 3]), int(raw[i + 4])
@@ -132,7 +132,7 @@ def read_rows(raw: list[bytes]) -> list[DueJob]:
             state = "dead"
         failure = raw[i + 5].decode("ascii", "replace")[:MOST_FAILURE]
         empty = raw[i + 6].decode("utf-8", "replace")[:MOST_CELL]
-        rows.append(DueJob(key, state if state in _STATES else "dead", result, claims, arrival, failure, empty))
+        rows.append(DueJob(key, state, result, claims, arrival, failure, empty))
     return rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import structlog
@@ -19,8 +19,8 @@ from scheduler.config.facts import Facts
 from scheduler.config.versions import SCHEMA
 from scheduler.ledger.answer_times import note_of
 from scheduler.ledger.keys import incarnation_key, new_nonce, run_base
-from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.scripts import script
+from scheduler.ledger.run_store import RunStore, incarnation_of
+from scheduler.ledger.scripts import Reply, script
 from tasks.job import Cost, Job, JobKey, split_job_id
 from tasks.kind import Case, build_case
 
@@ -118,7 +118,7 @@ class Claims:
         token = new_nonce()
         args: list[str | int] = [run_base(run), key.text(), self._worker, token, self._schema]
         try:
-            answer: list[Any] = self._claim(keys=[incarnation_key(run)], args=args)
+            answer: Reply = self._claim(keys=[incarnation_key(run)], args=args)
         except RedisError as error:
             self._unanswered.append((run, key, token))
             if type(error) is not ResponseError:
@@ -149,13 +149,12 @@ class Claims:
             RedisError: when the ledger cannot be reached.
         """
         run, key = split_job_id(job_id)
-        incarnation: Any = self._client.get(incarnation_key(run))
+        incarnation = incarnation_of(self._client, run)
         if incarnation is None:
             return False
-        store = RunStore.of(self._client, run, incarnation.decode())
-        raw: Any = self._client.hget(store.job_key(key.text()), "job")
+        raw = RunStore.of(self._client, run, incarnation).job(key.text())
         try:
-            return bool(raw) and bool(msgspec.json.decode(raw, type=_Asks).model)
+            return raw is not None and bool(msgspec.json.decode(raw, type=_Asks).model)
         except msgspec.DecodeError:
             return False  # a claim says so
 
@@ -163,7 +162,7 @@ class Claims:
         log.warning("ledger.unreadable", what="a job", job=job_id[:200], error=str(error)[:200])
         return "unreadable"
 
-    def _granted(self, answer: list[Any], key: JobKey, token: str) -> Claim:
+    def _granted(self, answer: Reply, key: JobKey, token: str) -> Claim:
         _, incarnation, number, cap, raw_job, profile, memories = answer
         job = msgspec.json.decode(raw_job, type=Job)
         if job.key != key:
@@ -204,9 +203,9 @@ class Claims:
         while self._unanswered:
             run, key, token = lost = self._unanswered.popleft()
             try:
-                incarnation: Any = self._client.get(incarnation_key(run))
+                incarnation = incarnation_of(self._client, run)
                 if incarnation is not None:
-                    self._report(run, incarnation.decode(), key, token, b"", Cost())
+                    self._report(run, incarnation, key, token, b"", Cost())
             except RedisError as error:
                 if type(error) is ResponseError:
                     continue  # nothing that is tried again will mend a value that cannot be read
@@ -254,6 +253,5 @@ class Claims:
     ) -> Settled:
         args: list[str | int | bytes] = [run_base(run), incarnation, key.text(), token, payload]
         args += [used.calls, used.tokens, used.usd_micros, failure, note]
-        answer: Any = self._settle(keys=[incarnation_key(run)], args=args)
-        settled: Settled = answer.decode()
+        settled: Settled = self._settle(keys=[incarnation_key(run)], args=args).decode()
         return settled

@@ -1,7 +1,11 @@
-"""Redis clients with timeouts, and what an unreachable server means to a user."""
+"""Redis clients with timeouts, typed reads, and what an unreachable server means to a user.
+
+redis-py types a text in a reply as bytes or str, for clients that decode. Ours never do, so the reads here say bytes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from redis import Redis
@@ -47,6 +51,37 @@ def connect(url: str, timeout: float, *, retries: int = 3, client: type[Redis] =
         )
     except ValueError as error:
         raise ConfigurationError(f"{redact_url(url)!r} is not a Redis URL: {error}") from error
+
+
+def read_value(client: Redis, key: str) -> bytes | None:
+    """Return the value of a key; None where it is not set."""
+    return client.get(key)  # type: ignore[return-value]
+
+
+def read_members(client: Redis, key: str) -> set[bytes]:
+    """Return the members of a set."""
+    return client.smembers(key)  # type: ignore[return-value]
+
+
+def read_hash(client: Redis, key: str) -> dict[bytes, bytes]:
+    """Return a hash."""
+    return client.hgetall(key)  # type: ignore[return-value]
+
+
+def read_fields(client: Redis, key: str, fields: list[str]) -> list[bytes | None]:
+    """Return these fields of a hash, each None where it is not set."""
+    return client.hmget(key, fields)  # type: ignore[return-value]
+
+
+def scan_keys(client: Redis, pattern: str, batch: int) -> Iterator[list[bytes]]:
+    """Yield the keys that match a glob pattern, about `batch` of them a round trip."""
+    cursor = 0
+    while True:
+        cursor, keys = client.scan(cursor, match=pattern, count=batch)
+        if keys:
+            yield keys  # type: ignore[misc]
+        if cursor == 0:
+            return
 
 
 def check(client: Redis, url: str) -> None:

@@ -6,15 +6,13 @@ deletion is interrupted between the two, the name stays known, and deleting it a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from redis import Redis
 
+from scheduler.ledger.connect import scan_keys
 from scheduler.ledger.errors import RunHeld
 from scheduler.ledger.keys import RUNS, incarnation_key, run_base, run_prefix
 from scheduler.ledger.presence import check_unheld
-from scheduler.ledger.run_store import RunStore
+from scheduler.ledger.run_store import RunStore, incarnation_of
 from scheduler.ledger.scripts import script
 
 _BATCH = 500  # keys a round trip
@@ -30,12 +28,12 @@ def delete_run(client: Redis, run: str, *, force: bool = False) -> int:
         RunMissing: when there is no such run, and nothing of an earlier one.
         RunHeld: when a host is at work on it and `force` is not given; nothing was removed.
     """
-    incarnation: Any = client.get(incarnation_key(run))
+    incarnation = incarnation_of(client, run)
     if incarnation is None and not client.sismember(RUNS, run):
         RunStore.open(client, run)  # says which runs there are
     removed = 0
     if incarnation is not None:
-        _end(client, run, incarnation.decode(), force)
+        _end(client, run, incarnation, force)
         removed += 2
     removed += _remove_leftovers(client, run)
     client.srem(RUNS, run)
@@ -61,24 +59,12 @@ def _remove_leftovers(client: Redis, run: str) -> int:
     """Remove the keys of incarnations that are gone. Keys of a run created meanwhile are left alone: they are either
     found before its incarnation is read, and then spared by name, or not found."""
     removed = 0
-    for keys in _batches(client, run_base(run)):
-        present: Any = client.get(incarnation_key(run))
-        kept = run_prefix(run, present.decode()).encode() if present is not None else None
+    for keys in scan_keys(client, f"{run_base(run)}*", _BATCH):
+        present = incarnation_of(client, run)
+        kept = run_prefix(run, present).encode() if present is not None else None
         doomed = [
             key for key in keys if key != incarnation_key(run).encode() and (kept is None or not key.startswith(kept))
         ]
         if doomed:
-            unlinked: Any = client.unlink(*doomed)
-            removed += int(unlinked)
+            removed += client.unlink(*doomed)
     return removed
-
-
-def _batches(client: Redis, base: str) -> Iterator[list[bytes]]:
-    cursor = 0
-    while True:
-        answer: Any = client.scan(cursor, match=f"{base}*", count=_BATCH)
-        cursor, keys = answer
-        if keys:
-            yield keys
-        if cursor == 0:
-            return

@@ -12,7 +12,7 @@ import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from redis import Redis
 from redis.commands.core import Script
@@ -43,7 +43,7 @@ from scheduler.ledger.errors import (
 )
 from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce, run_base
 from scheduler.ledger.run_store import RunStore
-from scheduler.ledger.scripts import script
+from scheduler.ledger.scripts import Reply, script
 from tasks.job import JobKey
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class HostLedger:
         if self.away or not keys:
             return set()
         try:
-            states: Any = self.client.hmget(self.store.key("readiness"), [key.text() for key in keys])
+            states = self.store.some_fields("readiness", *(key.text() for key in keys))
         except RedisError as error:
             if self.outage is None:
                 raise
@@ -285,10 +285,10 @@ class HostLedger:
         """
         if self.away:
             return
-        found: Any = self.store.state("epoch", "holder", "seq")
-        if found[:2] != [str(self.epoch).encode(), self._holder.encode()]:
+        epoch, holder, seq = self.store.state("epoch", "holder", "seq")
+        if (epoch, holder) != (str(self.epoch).encode(), self._holder.encode()) or seq is None:
             return
-        self._seq, self.outage = int(found[2]), None  # nobody knows whether the step that was interrupted arrived
+        self._seq, self.outage = int(seq), None  # nobody knows whether the step that was interrupted arrived
         self._step(self._finish, [status])
 
     def go_on(self) -> None:
@@ -335,13 +335,13 @@ class HostLedger:
         """Return whether the host goes on without its ledger."""
         return self.outage is not None and not self.outage.back()
 
-    def _step(self, lua: Script, args: Sequence[Value]) -> list[Any] | None:
+    def _step(self, lua: Script, args: Sequence[Value]) -> Reply | None:
         digest, size = _fingerprint(args)
         seq = self._seq
         whole = [self.store.prefix, self.epoch, self._holder, seq, digest, *args]
 
-        def step() -> list[Any]:
-            answer: list[Any] = lua(keys=[self.store.key("state")], args=whole)
+        def step() -> Reply:
+            answer: Reply = lua(keys=[self.store.key("state")], args=whole)
             if answer[0] not in (b"ok", b"already"):
                 raise self._refused(answer, seq)
             return answer[1:]

@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import structlog
 from redis.exceptions import ClusterDownError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
@@ -25,10 +25,11 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from scheduler.config.settings import Settings
 from scheduler.ledger.errors import LedgerError, LedgerUnavailable
+from scheduler.ledger.scripts import Reply
 
 log = structlog.get_logger()
 
-Step = Callable[[], list[Any]]
+Step = Callable[[], Reply]
 T = TypeVar("T")
 
 REFUSALS = ("MISCONF", "NOREPLICAS", "MASTERDOWN", "TRYAGAIN")  # how servers begin to refuse what they may take later
@@ -40,7 +41,7 @@ class Outage(Protocol):
 
     lost: float  # seconds that it has waited for the ledger so far
 
-    def send(self, step: Step, size: int) -> list[Any] | None:
+    def send(self, step: Step, size: int) -> Reply | None:
         """Return the answer to a step of `size` bytes; None: it is buffered. Called again, `step` sends the same bytes.
 
         Raises:
@@ -97,7 +98,7 @@ class Pause:
         self._clock, self._sleep = clock, sleep
         self.lost = 0.0
 
-    def send(self, step: Step, size: int) -> list[Any]:
+    def send(self, step: Step, size: int) -> Reply:
         """Send until it is taken."""
         return self.read(step)
 
@@ -162,7 +163,7 @@ class CarryOn:
         self._answers.set()
         self.lost = 0.0
 
-    def send(self, step: Step, size: int) -> list[Any] | None:
+    def send(self, step: Step, size: int) -> Reply | None:
         """Send it now, or keep it."""
         if self.back():
             try:

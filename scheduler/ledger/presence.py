@@ -16,7 +16,6 @@ import threading
 import time
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import structlog
@@ -60,7 +59,7 @@ def host_of(store: RunStore) -> HostProcess | None:
     status = store.field("state", "status")
     if status is None or status.decode() not in HELD:
         return None
-    raw: Any = store.client.get(store.key("host"))
+    raw = store.client.get(store.key("host"))
     try:
         host = msgspec.json.decode(raw, type=HostProcess) if raw is not None else None
     except msgspec.DecodeError:

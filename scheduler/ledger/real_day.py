@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import structlog
@@ -24,6 +24,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from scheduler.config.settings import Settings
+from scheduler.ledger.connect import read_hash
 from scheduler.ledger.keys import new_nonce, real_day_key
 from scheduler.ledger.scripts import script
 from tasks.job import Cost
@@ -103,7 +104,7 @@ class RealDay:
     def spending(self) -> DaySpending:
         """Return today's spending."""
         date = self._today()
-        fields: Any = self._client.hgetall(real_day_key(date))
+        fields = read_hash(self._client, real_day_key(date))
         found = {field.decode(): int(value) for field, value in fields.items() if not field.startswith(b"call:")}
 
         def account(name: str) -> Cost:
@@ -122,7 +123,7 @@ class RealDay:
     def _call(self, held: Held, verb: Literal["reserve", "settle"], cost: Cost, *more: str | int) -> str:
         args = [verb, held.token, cost.tokens, cost.usd_micros, *more]
         try:
-            answer: Any = self._script(keys=[real_day_key(held.date)], args=args)
+            answer = self._script(keys=[real_day_key(held.date)], args=args)
         except RedisError as error:
             log.warning("real_day.away", step=verb, error=type(error).__name__)
             return "away"

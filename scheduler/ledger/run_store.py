@@ -6,22 +6,28 @@ Every module outside this room reads a run through its `RunStore`; no other code
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from redis import Redis
 from redis.client import Pipeline
 
 from scheduler.config.versions import SCHEMA
+from scheduler.ledger.connect import read_fields, read_hash, read_members, read_value
 from scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
 from scheduler.ledger.keys import RUNS, OwnerKey, RunKey, incarnation_key, run_prefix
 
-__all__ = ["OwnerKey", "RunKey", "RunStore", "check_schema", "run_exists", "run_names"]
+__all__ = ["OwnerKey", "RunKey", "RunStore", "check_schema", "incarnation_of", "run_exists", "run_names"]
 
 
 def run_names(client: Redis) -> list[str]:
     """Return the names of the runs that a server holds, sorted."""
-    members: Any = client.smembers(RUNS)
-    return sorted(name.decode() for name in members if client.exists(incarnation_key(name.decode())))
+    return sorted(name.decode() for name in read_members(client, RUNS) if client.exists(incarnation_key(name.decode())))
+
+
+def incarnation_of(client: Redis, run: str) -> str | None:
+    """Return the nonce of a run's present incarnation; None: there is no such run."""
+    nonce = read_value(client, incarnation_key(run))
+    return nonce.decode() if nonce is not None else None
 
 
 def run_exists(client: Redis, run: str) -> bool:
@@ -60,11 +66,11 @@ class RunStore:
             NewerSchema: when a newer version wrote it.
             Unreadable: when its schema is not a number.
         """
-        incarnation: Any = client.get(incarnation_key(run))
+        incarnation = incarnation_of(client, run)
         if incarnation is None:
             there = ", ".join(run_names(client)) or "none"
             raise RunMissing(f"there is no run {run!r}; there are: {there}")
-        store = cls.of(client, run, incarnation.decode())
+        store = cls.of(client, run, incarnation)
         check_schema(run, store.field("state", "schema"))
         return store
 
@@ -108,7 +114,11 @@ class RunStore:
 
     def state(self, *fields: str) -> list[bytes | None]:
         """Return these fields of the run's state, each None where it is not set."""
-        return self.client.hmget(self.key("state"), list(fields))  # type: ignore[return-value]
+        return self.some_fields("state", *fields)
+
+    def some_fields(self, name: RunKey, *fields: str) -> list[bytes | None]:
+        """Return these fields of a hash, each None where it is not set."""
+        return read_fields(self.client, self.key(name), list(fields))
 
     def tick(self) -> int:
         """Return the tick that was committed last.
@@ -120,6 +130,14 @@ class RunStore:
         if tick is None:
             raise RunMissing("the run was deleted meanwhile")
         return int(tick)
+
+    def job(self, key: str) -> bytes | None:
+        """Return an open job, named by the text of its `JobKey`; None where no such job is open."""
+        return self.client.hget(self.job_key(key), "job")  # type: ignore[return-value]
+
+    def checkpoint_streams(self, tick: int, owners: list[str]) -> list[bytes | None]:
+        """Return the streams of these owners in the journal's checkpoint at a tick, packed."""
+        return read_fields(self.client, self.checkpoint_streams_key(tick), owners)
 
     def field(self, name: RunKey, field: str) -> bytes | None:
         """Return one field of a hash; None where it is not set."""
@@ -138,16 +156,20 @@ class RunStore:
         return self.client.hvals(self.key(name))  # type: ignore[return-value]
 
     def mapping(self, name: RunKey) -> dict[bytes, bytes]:
-        """Return a whole hash."""
-        return self.client.hgetall(self.key(name))  # type: ignore[return-value]
+        """Return a hash."""
+        return read_hash(self.client, self.key(name))
 
     def members(self, name: RunKey) -> set[bytes]:
         """Return the members of a set."""
-        return self.client.smembers(self.key(name))  # type: ignore[return-value]
+        return read_members(self.client, self.key(name))
 
     def items(self, name: RunKey, first: int = 0, last: int = -1) -> list[bytes]:
         """Return a range of a list, both ends included; negative positions count from its end."""
         return self.client.lrange(self.key(name), first, last)  # type: ignore[return-value]
+
+    def item(self, name: RunKey, position: int) -> bytes | None:
+        """Return one item of a list; None where it has none there."""
+        return self.client.lindex(self.key(name), position)  # type: ignore[return-value]
 
     def length(self, name: RunKey) -> int:
         """Return the length of a list."""

@@ -28,6 +28,9 @@ _PRELUDES: dict[str, tuple[str, ...]] = {
 }
 
 
+Reply = list[Any]  # of a script: texts as bytes, integers, and lists of them
+
+
 @cache
 def source(name: str) -> str:
     """Return the text of a script, preludes first."""
@@ -37,5 +40,4 @@ def source(name: str) -> str:
 
 def script(client: Redis, name: str) -> Script:
     """Return a script bound to a client; it is sent by its digest, and loaded when the server does not know it."""
-    registered: Any = client.register_script(source(name))
-    return registered  # type: ignore[no-any-return]
+    return client.register_script(source(name))

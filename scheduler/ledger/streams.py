@@ -14,7 +14,6 @@ Keys under the run's prefix, `<o>` being the owner:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 from redis.exceptions import ResponseError
@@ -107,7 +106,7 @@ def load_streams(store: RunStore, owners: Iterable[str]) -> dict[str, Stream]:
         pipeline.hgetall(store.owner_key("into", owner))
         pipeline.hgetall(store.owner_key("marks", owner))
         pipeline.hget(store.key("heads"), owner)
-    answers: list[Any] = pipeline.execute()
+    answers = pipeline.execute()
     streams: dict[str, Stream] = {}
     for i, owner in enumerate(names):
         live, archive, scores, into, marks, head = answers[i * 6 : i * 6 + 6]

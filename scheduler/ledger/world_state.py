@@ -8,8 +8,6 @@ Keys under the run's prefix:
 
 from __future__ import annotations
 
-from typing import Any
-
 from scheduler.ledger.ledger import Write
 from scheduler.ledger.packing import pack, unpack
 from scheduler.ledger.run_store import RunStore
@@ -29,11 +27,10 @@ def load_world(store: RunStore) -> tuple[bytes | None, int]:
     Raises:
         ValueError: when it was changed.
     """
-    found: Any = store.client.hmget(store.key("checkpoint"), ["tick", "packed", "world"])
-    tick, packed, plain = found
+    tick, packed, plain = store.some_fields("checkpoint", "tick", "packed", "world")
     if packed is None:
         return plain, int(tick or 0)
     try:
-        return unpack(packed), int(tick)
+        return unpack(packed), int(tick or b"")
     except ValueError as error:
         raise ValueError(f"the world's state {error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 from redis import Redis
@@ -47,12 +47,11 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
         RunCancelled: when it is cancelled.
         TooManyRequests: when too many requests wait already.
     """
-    RunStore.open(client, run)  # raises RunMissing, naming the runs that exist
-    nonce: Any = client.get(incarnation_key(run))
+    store = RunStore.open(client, run)
     asked = [ControlRequest(new_nonce(), control) for control in controls]
     lines = [msgspec.json.encode(item) for item in asked]
     answer: list[bytes] = script(client, "control")(
-        keys=[incarnation_key(run)], args=[run_base(run), nonce or b"", MOST_WAITING, *lines]
+        keys=[incarnation_key(run)], args=[run_base(run), store.incarnation, MOST_WAITING, *lines]
     )
     match answer[0]:
         case b"gone":
@@ -64,7 +63,7 @@ def ask(client: Redis, run: str, controls: Sequence[Control], *, wait: float) ->
                 f"{MOST_WAITING} requests wait for a host of run {run!r} already: go on with it "
                 f"(cogitate run --run {run} --resume), or lift its pause (cogitate resume {run})"
             )
-    found, why = _wait(RunStore.of(client, run, nonce.decode()), asked, wait, answer[1].decode())
+    found, why = _wait(store, asked, wait, answer[1].decode())
     return [_outcome(item, found, why) for item in asked]
 
 

@@ -121,7 +121,7 @@ class Reports:
                 ],
                 client=pipeline,
             )  # fmt: skip
-        answers: list[list[Any]] = pipeline.execute()
+        answers = pipeline.execute()
         for one, answer in zip(reports, answers, strict=True):
             _log_change(one, answer)
 

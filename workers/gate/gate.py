@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any, Literal
+from typing import Literal
 
 import structlog
 from redis import Redis
@@ -28,6 +28,7 @@ from redis.exceptions import RedisError
 from scheduler.config.endpoints import Endpoint
 from scheduler.config.settings import Settings
 from scheduler.ledger.keys import ENDPOINTS, endpoint_keys, new_nonce
+from scheduler.ledger.scripts import Reply
 from workers.gate.endpoint_reports import Report, Reports
 from workers.gate.verdict import verdict_of
 from workers.llm.answer import ModelAnswer
@@ -104,7 +105,7 @@ class Gate:
                     limits.concurrency or 0, *places, max(1, int((now - began) * SECOND)) if waited else 0,
                     int(fresh), model, self._longest_pause, ahead(limits),
                 ]  # fmt: skip
-                answer: list[Any] = self._enter(keys=endpoint_keys(endpoint), args=args)
+                answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=args)
                 match answer[0]:
                     case b"go":
                         leaves = now + answer[2] / SECOND
@@ -221,5 +222,4 @@ def per_token(limits: Endpoint) -> float:
 
 
 def _script(client: Redis, name: str) -> Script:
-    registered: Any = client.register_script((resources.files("workers.lua") / f"{name}.lua").read_text())
-    return registered  # type: ignore[no-any-return]
+    return client.register_script((resources.files("workers.lua") / f"{name}.lua").read_text())

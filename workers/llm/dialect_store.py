@@ -5,8 +5,6 @@ cogitate:dialect:<server> <model>   string   JSON of a `KnownDialect`; expires a
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import structlog
 from redis import Redis
@@ -37,7 +35,7 @@ class DialectStore:
     def load(self, server: str, model: str) -> Dialect | None:
         """Return the known dialect of this model, or None."""
         try:
-            raw: Any = self._client.get(_key(server, model))
+            raw = self._client.get(_key(server, model))
             return msgspec.json.decode(raw, type=KnownDialect).dialect if raw else None
         except (RedisError, msgspec.MsgspecError) as error:
             _log.info("llm.dialect_unknown", server=server, model=model, error=type(error).__name__)
@@ -59,7 +57,7 @@ def known_dialects(client: Redis) -> list[KnownDialect]:
         RedisError: when the server cannot be reached.
     """
     keys = sorted(client.scan_iter(match=PREFIX + "*", count=1000))
-    raw: Any = client.mget(keys) if keys else []
+    raw = client.mget(keys) if keys else []
     return [msgspec.json.decode(value, type=KnownDialect) for value in raw if value]
 
 

@@ -23,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 import structlog
 from redis import Redis
@@ -284,7 +284,7 @@ class EmbeddedServer:
 
     def _read_pid(self) -> int:
         with self.client() as client:
-            info: Any = client.info("server")
+            info = client.info("server")
         return int(info["process_id"])
 
     def _record(self) -> None:

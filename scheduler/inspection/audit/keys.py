@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
 
 from scheduler.inspection.snapshot import AccountsSnapshot
 from scheduler.ledger.keys import OF_OWNERS, OF_RUN, incarnation_key, run_base
@@ -16,7 +15,7 @@ def stray_keys(store: RunStore, run: str, take: Callable[[], AccountsSnapshot]) 
     A live run creates and removes keys while they are listed, so a key that looks stray is looked at again.
     """
     base, prefix = run_base(run), store.prefix
-    found: Any = list(store.client.scan_iter(match=_literally(base) + "*", count=1000))
+    found = list(store.client.scan_iter(match=_literally(base) + "*", count=1000))
     suspects = sorted({raw.decode(errors="replace") for raw in found} - {incarnation_key(run)})
     for _ in range(2):
         owners = _owners(store)
