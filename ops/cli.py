@@ -55,7 +55,7 @@ COMMANDS = {
 }
 
 
-class _LazyCommands(Mapping[str, Any]):
+class _LazyCommands(Mapping[str, object]):
     """The commands as Typer expects them, each imported when it is looked up."""
 
     def __getitem__(self, name: str) -> Any:

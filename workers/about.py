@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from typing import TypedDict
 
 from celery.worker.control import inspect_command
 
@@ -15,6 +16,14 @@ def register() -> None:
     inspect_command(help="Version, schema and kinds of this worker.")(about)
 
 
-def about(state: object) -> dict[str, object]:
+class WorkerAbout(TypedDict):
+    """A worker's description of itself."""
+
+    version: str  # of this product
+    schema: int  # that it reads
+    kinds: list[str]  # that it knows
+
+
+def about(state: object) -> WorkerAbout:
     """Return this product's version, the schema that it reads, and the kinds that it knows."""
     return {"version": version("cogitate"), "schema": SCHEMA, "kinds": [kind.name for kind in kinds()]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
@@ -57,6 +57,6 @@ def _format_outcome(outcome: ControlOutcome) -> str:
     return f"waits; {outcome.detail}"
 
 
-def _facts(outcome: ControlOutcome) -> dict[str, Any]:
-    asked: dict[str, Any] = msgspec.to_builtins(outcome.control)
+def _facts(outcome: ControlOutcome) -> dict[str, object]:
+    asked: dict[str, object] = msgspec.to_builtins(outcome.control)
     return {"asked": asked, "state": outcome.state, "tick": outcome.tick, "detail": outcome.detail}

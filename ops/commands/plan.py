@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from rich.table import Table
 
@@ -47,7 +46,7 @@ def plan(
             table.add_row(item.id, when, item.description, item.location or "", str(item.priority), item.status)
         console.print(table)
     if as_json:
-        plan_facts: dict[str, Any] | None = None
+        plan_facts: dict[str, object] | None = None
         if found is not None:
             plan_facts = {
                 "number": found.number, "tick": found.tick, "text": found.text, "provisional": found.provisional,

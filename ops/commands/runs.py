@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from redis import Redis
 from rich.table import Table
@@ -57,7 +56,7 @@ def show_runs(client: Redis, as_json: bool) -> None:
         print(json.dumps({"runs": runs, **({"redis": wrong} if wrong else {})}), flush=True)
 
 
-def _json(one: RunSummary) -> dict[str, Any]:
+def _json(one: RunSummary) -> dict[str, object]:
     facts = {name: getattr(one, name) for name in ("run", "status", "held", "tick", "minute", "agents")}
     return {
         **facts,

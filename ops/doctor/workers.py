@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
 
 from celery import Celery
 from kombu.exceptions import OperationalError
@@ -12,6 +11,7 @@ from redis.exceptions import RedisError
 
 from hosting.finding import Finding, failed, ok, warning
 from scheduler.config.versions import SCHEMA
+from workers.about import WorkerAbout
 
 ANSWER_WITHIN = 2.0  # seconds
 
@@ -25,7 +25,7 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
     """
     inspect = app.control.inspect(timeout=ANSWER_WITHIN)
     try:
-        about: Mapping[str, Any] = inspect._request("about") or {}
+        about: Mapping[str, WorkerAbout] = inspect._request("about") or {}
     except (RedisError, OperationalError) as error:
         if "permission" not in str(error):
             raise
@@ -57,7 +57,7 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
     yield from _knowledge(about, kinds)
 
 
-def _knowledge(about: Mapping[str, Any], kinds: Sequence[str]) -> Iterator[Finding]:
+def _knowledge(about: Mapping[str, WorkerAbout], kinds: Sequence[str]) -> Iterator[Finding]:
     for worker, facts in sorted(about.items()):
         lacking = [kind for kind in kinds if kind not in facts["kinds"]]
         if lacking:

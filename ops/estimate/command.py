@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
@@ -82,10 +82,10 @@ def estimate_run(
     return 0
 
 
-def estimate_json(found: RunEstimate) -> dict[str, Any]:
+def estimate_json(found: RunEstimate) -> dict[str, object]:
     """Return the estimate with its totals. Ranges are objects with `low`, `likely` and `high`."""
     totals = {what: found.total(what) for what in ("requests", "jobs", "calls", "tokens", "usd_micros")}
-    facts: dict[str, Any] = msgspec.to_builtins(found)
+    facts: dict[str, object] = msgspec.to_builtins(found)
     return facts | {"total": msgspec.to_builtins(totals)}
 
 

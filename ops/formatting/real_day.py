@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from ops.formatting.amounts import format_cost
@@ -24,7 +22,7 @@ def real_day_line(day: DaySpending) -> str:
     return f"Today, {day.date} (UTC), all runs together: {'; '.join(parts)}"
 
 
-def real_day_json(day: DaySpending) -> dict[str, Any]:
+def real_day_json(day: DaySpending) -> dict[str, object]:
     """Return the spending with stable names for `--json`."""
-    found: dict[str, Any] = msgspec.to_builtins(day)
+    found: dict[str, object] = msgspec.to_builtins(day)
     return found | {name: msgspec.structs.asdict(getattr(day, name)) for name in ("reserved", "spent", "overrun")}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -37,7 +36,7 @@ class Took:
     ticks_per_day: int
 
 
-def report_json(summary: RunSummary, took: Took) -> dict[str, Any]:
+def report_json(summary: RunSummary, took: Took) -> dict[str, object]:
     """Return the object that `--json` prints. Its names are stable."""
     days = summary.tick / took.ticks_per_day
     return {

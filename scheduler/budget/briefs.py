@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
 
 from memory.entry import MAX_TEXT
 from memory.errors import InputError, quoted
@@ -14,7 +13,7 @@ from scheduler.intake.checks import MAX_LABEL, MAX_NAMES, check_text, reason
 from tasks.job import Request
 from tasks.kind import Kind, Moment
 
-Brief = Callable[[str], Mapping[str, Any]]
+Brief = Callable[[str], Mapping[str, object]]
 
 MAX_METER = 1e15  # larger numbers are not exact in JSON
 #: Keys that built-in kinds and worlds read. A kind of the host's own names further ones in `brief_keys`.
@@ -30,7 +29,7 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     further = [key for kind in kinds for key in getattr(kind, "brief_keys", ())]
     known = tuple(dict.fromkeys((*KEYS, *further)))
 
-    def brief_of(owner: str) -> Mapping[str, Any]:
+    def brief_of(owner: str) -> Mapping[str, object]:
         try:
             said = brief(owner)
         except KeyboardInterrupt:
@@ -42,7 +41,7 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     return brief_of
 
 
-def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mapping[str, Any]:
+def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mapping[str, object]:
     """Return a host's brief of an owner, checked.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -97,7 +97,7 @@ def budget_lines(store: RunStore, limits: Limits) -> list[BudgetLine]:
     listed = store.members("windows")
     kept = store.mapping("view")
     windows = sorted(raw.decode() for raw in listed)
-    accounts = accounts_of({window: store.client.hgetall(store.window_key(window)) for window in windows})
+    accounts = accounts_of({window: store.window(window) for window in windows})
     view = {field.decode(): int(value) for field, value in kept.items()}
     return lines_of(accounts | jobs_of(view), limits, pools_of(store), view)
 
@@ -112,7 +112,7 @@ def jobs_of(view: Mapping[str, int]) -> Accounts:
     return found
 
 
-def accounts_of(windows: Mapping[str, Any]) -> Accounts:
+def accounts_of(windows: Mapping[str, Mapping[bytes, bytes]]) -> Accounts:
     """Return the accounts in the hashes of some windows."""
     accounts: Accounts = {}
     for window, fields in windows.items():

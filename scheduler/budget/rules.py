@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 from memory.clock import DAY
 from memory.entry import MAX_TEXT
@@ -42,7 +41,7 @@ class Rules:
     kinds: Sequence[Kind]
     offers_of: Callable[[Kind, Tier], Sequence[ModelOption]]  # at least one, the tier's own first, then down the ladder
     latency_of: Callable[[Kind], int]  # fixed ticks from admission to due
-    brief: Callable[[str], Mapping[str, Any]]
+    brief: Callable[[str], Mapping[str, object]]
     bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that follow the model's latency
     tier_of: TierRule = usual_tier
     disabled: frozenset[str] = frozenset()  # kinds that are never due and refused on request

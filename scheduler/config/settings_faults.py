@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
 from memory.errors import CogitateError, quoted
@@ -76,7 +77,7 @@ def called(fault: Fault) -> str:
     return f"{fault.name} (from {given})" if given else fault.name
 
 
-def refusal(error: Exception, given: Mapping[str, Any], known: Collection[str]) -> ConfigurationError:
+def refusal(error: Exception, given: Mapping[str, object], known: Collection[str]) -> ConfigurationError:
     """Return the error to raise instead of one of `UNREADABLE`; it holds no value that may be secret.
 
     Args:
@@ -97,7 +98,7 @@ def refusal(error: Exception, given: Mapping[str, Any], known: Collection[str]) 
     return ConfigurationError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
 
 
-def _fault(found: Mapping[str, Any], given: Mapping[str, Any], known: Collection[str]) -> Fault:
+def _fault(found: ErrorDetails, given: Mapping[str, object], known: Collection[str]) -> Fault:
     field, *rest = (str(part) for part in found["loc"]) if found["loc"] else ("settings",)
     name = ".".join([field, *rest])
     if found["type"] == "extra_forbidden":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -46,7 +45,9 @@ def location_left(location: str, present: Iterable[str], minute: int) -> list[Sc
     return left
 
 
-def story_event(kind: str, tags: Sequence[str], related: Mapping[str, Any], minute: int) -> ScopeTrigger:
+def story_event(
+    kind: str, tags: Sequence[str], related: Mapping[str, str | Sequence[str]], minute: int
+) -> ScopeTrigger:
     """Return the trigger of an event of the story. `kind` is free: "quest_completed", "act_progressed", …
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -113,5 +114,5 @@ def _due_ticks(store: RunStore, keys: list[str]) -> list[str]:
     return sorted({raw.decode() for raw in pipeline.execute() if raw is not None})
 
 
-def _members(raw: Any) -> list[str]:
+def _members(raw: Iterable[bytes]) -> list[str]:
     return sorted(member.decode() for member in raw)

@@ -7,7 +7,8 @@ added, since that would be read twice.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from scheduler.journal.lines import Correction, EndNote, Retried
 from scheduler.ledger.answers import read_learned, read_retries
@@ -43,5 +44,5 @@ def unjournalled(store: RunStore) -> Unjournalled:
     )
 
 
-def _flat(found: Any) -> list[bytes]:
+def _flat(found: Mapping[bytes, bytes]) -> list[bytes]:
     return [part for pair in found.items() for part in pair]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -38,6 +38,8 @@ HIDING = (
 )
 _HIDDEN = re.compile(f"[\x00-\x1f{HIDING}]")
 _REASON = 300  # characters
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 # -- single values -------------------------------------------------------------------------------------
@@ -90,16 +92,17 @@ def check_texts(what: str, values: object, *, most: int = MAX_LABEL, count: int 
     return tuple(check_text(f"one of {what}", value, most) for value in found)
 
 
-def as_read(what: str, value: object, wanted: Any) -> Any:
+def as_read(what: str, value: object, wanted: type[T]) -> T:
     """Return a value as the journal and the workers will read it, so that nobody holds anything else.
 
     Raises:
         InputError: when they cannot read it: a wrong type, a number out of range, half a character.
     """
     try:
-        return _decoder(wanted).decode(encode(value))
+        found: T = _decoder(wanted).decode(encode(value))
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{what}: {reason(error)}") from error
+    return found
 
 
 def _plain(value: object) -> object:
@@ -117,7 +120,7 @@ encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
 @cache  # creating a decoder takes longer than decoding
-def _decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
+def _decoder(wanted: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(wanted)
 
 
@@ -181,7 +184,7 @@ def check_profile(owner: str, profile: object) -> Profile:
     what = f"profile of {quoted(owner)}"
     if not isinstance(profile, Profile):
         raise InputError(f"{what} is {quoted(profile)}: give a Profile(name=…)")
-    checked: Profile = as_read(what, profile, Profile)
+    checked = as_read(what, profile, Profile)
     check_text(f"{what}: name", checked.name, MAX_LABEL)
     if checked.age is not None:
         check_integer(f"{what}: age", checked.age, 0, MAX_INTEGER)
@@ -207,7 +210,7 @@ def check_locations(locations: object) -> tuple[Location, ...]:
         what = f"location {number}"
         if not isinstance(location, Location):
             raise InputError(f"{what} is {quoted(location)}: give a Location(id=…, name=…)")
-        place: Location = as_read(what, location, Location)
+        place = as_read(what, location, Location)
         check_text(f"{what}: id", place.id, MAX_LABEL)
         check_text(f"{what}: name", place.name, MAX_LABEL)
         check_text(f"{what}: type", place.type, MAX_LABEL, blank=True)
@@ -236,7 +239,7 @@ def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS
     if not isinstance(request.kind, str) or request.kind not in known:
         raise InputError(f"there is no kind {quoted(request.kind)}; there are {', '.join(known)}")
     what = f"{request.kind} for {quoted(request.owner)}"
-    checked: Request = as_read(
+    return as_read(
         what,
         msgspec.structs.replace(
             request,
@@ -251,7 +254,6 @@ def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS
         ),
         Request,
     )
-    return checked
 
 
 def check_within(ticks: object) -> int:
@@ -309,7 +311,7 @@ def _one_read(what: str, one: object) -> Reads:
     return Reads(check_owner(one.owner), upto, _numbers(what, one.numbers))
 
 
-def _params(what: str, params: object, most: int) -> dict[str, Any]:
+def _params(what: str, params: object, most: int) -> dict[str, object]:
     if not isinstance(params, Mapping):
         raise InputError(f"{what}: params are {quoted(params)}: give a JSON object, such as a dict")
     try:
@@ -318,7 +320,7 @@ def _params(what: str, params: object, most: int) -> dict[str, Any]:
         raise InputError(f"{what}: params must be JSON values: {reason(error)}") from error
     if len(text) > most:
         raise InputError(f"{what}: params have {len(text):,} bytes, at most {most:,} fit")
-    found: dict[str, Any] = json.loads(text)
+    found: dict[str, object] = json.loads(text)
     if (deep := depth(found)) > MAX_DEPTH:
         raise InputError(f"{what}: params are nested {deep} deep, at most {MAX_DEPTH}")
     return found

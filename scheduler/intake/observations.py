@@ -77,7 +77,7 @@ class Observation(HostInput, _Observed):
             check_text("observation: text", self.text, MAX_TEXT)
 
 
-def check_entry(owner: str, entry: Entry | Observation | Mapping[str, Any], now: int | None = None) -> Entry:
+def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], now: int | None = None) -> Entry:
     """Return the entry that an observation becomes.
 
     Args:
@@ -118,7 +118,7 @@ def check_event(owner: str, event: object) -> Event:
 
 def _as_entry(what: str, entry: object) -> Entry:
     if isinstance(entry, Entry):
-        checked: Entry = as_read(what, entry, Entry)
+        checked = as_read(what, entry, Entry)
         if checked.number or checked.tick or checked.rated or checked.items or checked.provisional:
             raise InputError(f"{what}: an observed entry has no number, tick, items or provisional mark")
         if (wrong := wrong_entry(checked)) and wrong != _BLANK:

@@ -193,7 +193,7 @@ class JournalError(CogitateError, ValueError):
 _CORE = msgspec.json.Decoder(Core)
 _LINE = msgspec.json.Decoder(JournalLine)
 _APPEND = Append.__struct_config__.tag
-_STAND_IN: dict[str, Any] = {"type": Tell.__struct_config__.tag, "owner": "", "topic": "", "data": {}}
+_STAND_IN: dict[str, object] = {"type": Tell.__struct_config__.tag, "owner": "", "topic": "", "data": {}}
 _VERSION = msgspec.json.Decoder(Versioned)
 
 

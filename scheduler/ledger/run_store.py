@@ -135,6 +135,10 @@ class RunStore:
         """Return an open job, named by the text of its `JobKey`; None where no such job is open."""
         return self.client.hget(self.job_key(key), "job")  # type: ignore[return-value]
 
+    def window(self, window: str) -> dict[bytes, bytes]:
+        """Return a budget window's accounts."""
+        return read_hash(self.client, self.window_key(window))
+
     def checkpoint_streams(self, tick: int, owners: list[str]) -> list[bytes | None]:
         """Return the streams of these owners in the journal's checkpoint at a tick, packed."""
         return read_fields(self.client, self.checkpoint_streams_key(tick), owners)

@@ -193,5 +193,5 @@ def _check_rule(what: str, rule: EventRule) -> None:
     check_integer(f"{what}: importance", rule.importance, 0, 10)
 
 
-def _nothing(owner: str) -> Mapping[str, Any]:
+def _nothing(owner: str) -> Mapping[str, object]:
     return {}

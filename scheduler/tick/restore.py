@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from redis.exceptions import ResponseError
@@ -109,5 +109,5 @@ def _with_models(kept: Facts, models: tuple[Model, ...]) -> Facts:
     return kept if kept.models or not models else msgspec.structs.replace(kept, models=models)
 
 
-def _text(value: Any) -> str:
+def _text(value: bytes | None) -> str:
     return value.decode() if value else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from memory.effects import Effect
 from memory.entry import Entry
@@ -66,7 +65,7 @@ class WorldCalls:
         self._turn, self._checkpoint = WorldTurn(), None
         return taken
 
-    def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
+    def observe(self, owner: str, entry: Entry | Observation | Mapping[str, object]) -> None:
         """Note what an owner perceived."""
         self._check_turn()
         known = self._known(owner)
@@ -88,7 +87,7 @@ class WorldCalls:
         numbers: tuple[int, ...] | None = None,
         reads: tuple[Reads, ...] = (),
         priority: int = 0,
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, object] | None = None,
         within: int | None = None,
     ) -> None:
         """Note a request for a job."""
@@ -133,7 +132,7 @@ class WorldCalls:
             raise InputError(f"checkpoint: the state has {len(state):,} bytes, at most {MAX_STATE:,} fit")
         self._checkpoint = state
 
-    def event(self, owner: str, event: Event | Mapping[str, Any]) -> Strategy:
+    def event(self, owner: str, event: Event | Mapping[str, object]) -> Strategy:
         """Note an event that an owner is to remember, and return what will become of it."""
         self._check_turn()
         known = self._known(owner)

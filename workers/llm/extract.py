@@ -20,7 +20,7 @@ def _refuse(name: str) -> NoReturn:
 _decoder = json.JSONDecoder(parse_constant=_refuse)
 
 
-def json_objects(text: str) -> Iterator[dict[str, Any]]:
+def json_objects(text: str) -> Iterator[dict[str, object]]:
     """Yield the JSON objects in a model's answer, the most likely first: the full text, a code fence, then amid prose.
 
     NaN and Infinity are not JSON. Strings are cleaned, see `clean`. An object that breaks off with the text ends the
@@ -53,7 +53,7 @@ def _without_thoughts(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def _decode(text: str, start: int) -> tuple[dict[str, Any], int] | None:
+def _decode(text: str, start: int) -> tuple[dict[str, object], int] | None:
     try:
         value, end = _decoder.raw_decode(text, start)
         return (clean(value), end) if isinstance(value, dict) else None

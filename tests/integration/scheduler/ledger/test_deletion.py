@@ -93,13 +93,13 @@ def test_a_new_run_of_the_name_is_spared(valkey: EmbeddedServer, monkeypatch: py
     with valkey.client() as client:
         Host(client, run="again")
         created: list[Host] = []
-        batches = deletion._batches
+        scan = deletion.scan_keys
 
         def create_meanwhile(*args: object) -> object:
             created.append(Host(client, run="again"))
-            return batches(*args)  # type: ignore[arg-type]
+            return scan(*args)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(deletion, "_batches", create_meanwhile)
+        monkeypatch.setattr(deletion, "scan_keys", create_meanwhile)
         delete_run(client, "again", force=True)
         created[0].turn(("think", OWNER))
         prefix = created[0].ledger.store.prefix.encode()
