@@ -18,6 +18,9 @@ from typing import Literal, NamedTuple
 import aiohttp
 import httpx2
 
+from workers.llm.connections import SilentConnections
+from workers.llm.stale_answers import REQUEST_ID, StaleAnswers
+
 MAX_RESPONSE_BYTES = 4 * 2**20  # the body of one response; the longest useful answer is far below
 _KEEPALIVE = 4.0  # seconds an idle connection is kept: less than the 5 s after which common servers close it
 _OWN = ("host", "connection", "content-length")  # headers of one exchange
@@ -49,6 +52,7 @@ class Call:
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline  # of time.monotonic()
         self.sent = 0  # requests that had a connection to be written to
+        self.reused = False  # whether the connection had carried another exchange
 
     def remaining(self) -> float:
         """Return the seconds left; zero or less after the deadline."""
@@ -59,6 +63,12 @@ async def _count(
     session: aiohttp.ClientSession, context: SimpleNamespace, sent: aiohttp.TraceRequestHeadersSentParams
 ) -> None:
     context.trace_request_ctx.sent += 1
+
+
+async def _reused(
+    session: aiohttp.ClientSession, context: SimpleNamespace, _: aiohttp.TraceConnectionReuseconnParams
+) -> None:
+    context.trace_request_ctx.reused = True
 
 
 class PooledRequest:
@@ -79,11 +89,14 @@ class PooledRequest:
     ) -> None:
         trace = aiohttp.TraceConfig()
         trace.on_request_headers_sent.append(_count)
+        trace.on_connection_reuseconn.append(_reused)
         self._method = request.method
         self._url = str(request.url.copy_with(userinfo=b""))  # user and password are in the headers already
+        self._connections = SilentConnections(limit=connections, keepalive_timeout=_KEEPALIVE, ssl=tls or True)
+        self._stale = StaleAnswers()
         self._session = aiohttp.ClientSession(
             headers={name: value for name, value in request.headers.items() if name not in _OWN},
-            connector=aiohttp.TCPConnector(limit=connections, keepalive_timeout=_KEEPALIVE, ssl=tls or True),
+            connector=self._connections,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout),  # waiting for the pool has no end
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -95,17 +108,29 @@ class PooledRequest:
         """Send the request with this body and return its complete response.
 
         Raises:
-            NoResponse: when no readable response comes.
+            NoResponse: when no readable response comes, or one that belongs to another request.
         """
+        request_id = self._stale.new_request_id()
         try:
             async with self._session.request(
-                self._method, self._url, data=body or None, allow_redirects=False, trace_request_ctx=call
+                self._method,
+                self._url,
+                data=body or None,
+                headers={REQUEST_ID: request_id},
+                allow_redirects=False,
+                trace_request_ctx=call,
             ) as response:
                 if response.headers.get("Content-Encoding", "identity") != "identity":
                     # A compressed answer could pass the cap on the wire and fill the memory here; we accept none.
                     response.close()
                     raise NoResponse("not_json", "a compressed answer although identity was requested")
-                return HttpResponse(response.status, response.headers, await _read(response))
+                content = await _read(response)
+                if self._stale.names_another(request_id, response.headers, content) or (
+                    response.status < 300 and self._stale.is_copy(body, content, reused=call.reused)
+                ):
+                    self._connections.close_idle()  # this request's own answer may still come on one of them
+                    raise NoResponse("connection", "the answer to another request")
+                return HttpResponse(response.status, response.headers, content)
         except (aiohttp.ClientError, OSError) as error:  # without its text: that may hold parts of a header
             raise NoResponse("connection", type(error).__name__) from None
 

@@ -1,0 +1,63 @@
+"""Answers that belong to another request of the same connection, as far as an answer shows it.
+
+A server, or a proxy before it, that answers a request twice or late makes its answer that of the next request. The pool
+does not reuse a connection on which such an answer waits already (`workers.llm.connections`). One that comes after the
+next request was sent is known by either of two signs:
+
+* It carries the id of another request. Several servers return `X-Request-Id` in the header of the answer, or, as vLLM
+  does, within the answer's own `id`.
+* It equals the answer to another question byte for byte. Completions have an id and a time of their own, so this is a
+  copy, unless the endpoint repeats itself on a fresh connection too: then it is one that always says the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping
+
+REQUEST_ID = "X-Request-Id"
+_KEPT = 1_000  # earlier answers that are recognised
+_HEAD = 400  # bytes of an answer in which its id stands
+
+
+class StaleAnswers:
+    """The requests and answers of one pool of connections, to recognise an answer to another request."""
+
+    def __init__(self) -> None:
+        self._name = f"cogitate-{secrets.token_hex(8)}-"
+        self._ids = re.compile(re.escape(self._name) + r"\d+")
+        self._requests = 0
+        self._questions: dict[bytes, bytes] = {}  # digest of an answer -> digest of its question, oldest first
+        self._endpoint_repeats = False
+
+    def new_request_id(self) -> str:
+        """Return the id of a new request."""
+        self._requests += 1
+        return f"{self._name}{self._requests}"
+
+    def names_another(self, request_id: str, headers: Mapping[str, str], content: bytes) -> bool:
+        """Return whether an answer carries the id of another request than this one."""
+        named = f"{headers.get(REQUEST_ID, '')} {content[:_HEAD].decode(errors='replace')}"
+        return any(found != request_id for found in self._ids.findall(named))
+
+    def is_copy(self, question: bytes, content: bytes, *, reused: bool) -> bool:
+        """Return whether a completion is a copy of the one that answered another question.
+
+        Args:
+            question: the body of its request.
+            reused: whether its connection had carried other exchanges before.
+        """
+        asked, answer = _digest(question), _digest(content)
+        known = self._questions.setdefault(answer, asked)
+        if len(self._questions) > _KEPT:
+            del self._questions[next(iter(self._questions))]
+        if known == asked:
+            return False
+        self._endpoint_repeats = self._endpoint_repeats or not reused
+        return not self._endpoint_repeats
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
