@@ -133,12 +133,17 @@ class Gate:
             return Refused(why="gate_away")
 
     def leave(self, entered: Entered, answer: ModelAnswer | None) -> None:
-        """Report how a call ended, None if unknown; return at once, except after a probe, whose end is sent first."""
+        """Report how a call ended, None if unknown.
+
+        This returns at once, except after a probe or a failure that names a wait, whose report is sent first.
+        """
         limits, failure = self._endpoints[entered.endpoint], answer.failure if answer is not None else None
         used = answer.usage.tokens if answer is not None else 0
-        retry_after = failure.retry_after if failure is not None and failure.kind == "rate_limited" else None
+        retry_after = failure.retry_after if failure is not None and failure.retryable else None
         verdict = "silent" if answer is None else verdict_of(failure, sent=answer.usage.calls)
-        report = self._reports.send if entered.probes or entered.tries_missing else self._reports.add
+        # What others must know before they call is sent at once.
+        urgent = entered.probes or entered.tries_missing or retry_after is not None
+        report = self._reports.send if urgent else self._reports.add
         report(
             Report(
                 endpoint=entered.endpoint,

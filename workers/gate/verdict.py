@@ -13,12 +13,15 @@ Verdict = Literal[
     "hopeless",  # every call will fail until somebody changes a setting: the breaker opens at once
 ]
 
-_FAILING: frozenset[FailureKind] = frozenset({"connection", "timeout", "server", "overloaded", "rate_limited"})
+_FAILING: frozenset[FailureKind] = frozenset(
+    {"connection", "timeout", "server", "overloaded", "rate_limited", "no_completion"}
+)
 
 #: What an operator must check, by the failure that opened the breaker.
 WHAT_TO_CHECK: dict[str, str] = {
     "auth": "the endpoint refuses the key: check api_key, or the variable that api_key_variable names",
     "quota_exhausted": "the account has nothing left: check its quota and billing, or configure another endpoint",
+    "no_completion": "what answers at base_url is no model's API: check base_url, which often ends in /v1",
     "model_missing": "the endpoint does not know the model: check model, and base_url",
 }
 

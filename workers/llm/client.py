@@ -24,13 +24,13 @@ import structlog
 
 from scheduler.config.endpoints import Endpoint, Model
 from tasks.kind import Prompt
-from workers.llm import failures as failures
 from workers.llm.address import Address, address_of
 from workers.llm.answer import ModelAnswer
 from workers.llm.dialect import Dialect, Dialects
 from workers.llm.dialect_store import DialectStore
+from workers.llm.error_responses import error_text, from_status
 from workers.llm.event_loop import EventLoopThread
-from workers.llm.failures import Failure
+from workers.llm.failures import Failure, charged_in_doubt
 from workers.llm.http import Call, HttpResponse, NoResponse, PooledRequest
 from workers.llm.reply import Reply, cost_of, read_completion, validated
 from workers.llm.schema import plain_schema
@@ -76,8 +76,9 @@ class ModelClient:
     def ask(self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float) -> ModelAnswer:
         """Ask once, with one request, since each needs a reservation of its own. The calling thread waits.
 
-        The client learns what the endpoint refuses (a schema, a parameter): the failure is `unsupported`, and the next
-        call omits it, in every process and run that shares the store.
+        The client learns what the endpoint refuses (a schema, a parameter, a system message): the failure is
+        `unsupported`, and the next call omits it. Confirmed by a second refusal, every process and run that shares the
+        store omits it for an hour.
 
         Args:
             max_output_tokens: the most the model may write, its reasoning included.
@@ -87,7 +88,7 @@ class ModelClient:
             TypeError: when no plain schema can express the prompt's answer model.
         """
         schema = plain_schema(prompt.answer)
-        dialect = self._dialects.of(model.model)
+        dialect = self._dialects.next(model.model)
         body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
         if model.seed is not None:
             body["seed"] = model.seed
@@ -103,7 +104,10 @@ class ModelClient:
         spent, estimated = cost_of(model, prompt, reply, call.sent, max_output_tokens)
         better = _better(dialect, reply)
         if better is not None and self._dialects.learn(model.model, dialect, better):
-            reply = replace(reply, failure=Failure(kind="unsupported", detail=f"{dialect.form}, {dialect.cap}"))
+            reply = replace(
+                reply,
+                failure=Failure(kind="unsupported", detail=f"{dialect.form}, {dialect.cap}, system {dialect.system}"),
+            )
         value, failure = validated(reply, prompt.answer)
         if failure is not None:
             failure = replace(failure, detail=failure.detail.replace(self._address.api_key, "[key]"))
@@ -137,7 +141,7 @@ class ModelClient:
             TypeError: when no plain schema can express the prompt's answer model.
         """
         plain_schema(prompt.answer)
-        self._dialects.of(model.model)
+        self._dialects.load(model.model)
         if self._request is None:
             self._loop.run(self._open())
 
@@ -227,21 +231,21 @@ def _refused(response: HttpResponse) -> Reply:
     body: object = response.content.decode(errors="replace")
     with contextlib.suppress(ValueError, RecursionError):
         body = json.loads(response.content)
-    return _failed(failures.from_status(response.status, body, response.headers), body)
+    return _failed(from_status(response.status, body, response.headers), body)
 
 
 def _failed(failure: Failure, body: object = None) -> Reply:
     return Reply(
         failure=failure,
-        error_text=failures.error_text(body),
+        error_text=error_text(body),
         usage=read_usage(body) if isinstance(body, Mapping) else None,
-        unreported="all" if failures.charged_in_doubt(failure) else "nothing",
+        unreported="all" if charged_in_doubt(failure) else "nothing",
     )
 
 
 def _better(dialect: Dialect, reply: Reply) -> Dialect | None:
     """Return the dialect to try next if the endpoint refused this one, and not the question."""
     failure = reply.failure
-    if failure is None or failure.status is None or failure.kind in ("context_overflow", "filtered", "auth"):
+    if failure is None or failure.status is None or failure.kind not in ("bad_request", "unsupported", "server"):
         return None
     return dialect.without_refused(failure.status, reply.error_text)

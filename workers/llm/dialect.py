@@ -5,18 +5,31 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
 
-_FORM_REFUSED = re.compile(r"response[_ ]?format|json[_ ]?schema|json[_ ]?object|structured|grammar", re.IGNORECASE)
+_FORM_REFUSED = re.compile(
+    r"response[_ ]?(format|schema)|json[_ ]?(schema|object)|structured|grammar|specified schema|"
+    r"schema in generationconfig|"  # Gemini
+    r"no endpoints found that",  # OpenRouter: no provider of the model takes all parameters
+    re.IGNORECASE,
+)
 _CAP_REFUSED = re.compile(
     r"un(supported|known|recogni[sz]ed|expected)|not (supported|permitted|allowed)|extra", re.IGNORECASE
 )
+_SYSTEM_REFUSED = re.compile(
+    r"system (role|message|prompt|instruction)s? (is |are )?not (supported|allowed|enabled)|"
+    r"developer instruction is not enabled|only user and assistant roles|roles must alternate",
+    re.IGNORECASE,
+)
 _REFUSALS = (400, 404, 415, 422, 500, 501)  # statuses with which servers say "I do not know this parameter"
+_CONFIRMED = 2  # refusals after which a dialect is believed to be refused: one may have been a bad moment
+RELEARN_AFTER = 3_600.0  # seconds after which the first dialect is tried again, as servers change
 
 _INSTRUCTION = "\n\nAnswer with one JSON object and nothing else. It matches this JSON schema:\n"
 
@@ -27,6 +40,7 @@ class Dialect:
 
     form: Form = "json_schema"
     cap: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    system: Literal["message", "merged"] = "message"  # merged: the instructions begin the user's message
 
     def without_refused(self, status: int, text: str) -> Dialect | None:
         """Return the dialect to try after this error response, or None if it refuses nothing that can be omitted."""
@@ -34,6 +48,8 @@ class Dialect:
             return None
         if self.cap in text and _CAP_REFUSED.search(text):
             return replace(self, cap="max_tokens" if self.cap == "max_completion_tokens" else "max_completion_tokens")
+        if self.system == "message" and _SYSTEM_REFUSED.search(text):
+            return replace(self, system="merged")
         if self.form in _BELOW and _FORM_REFUSED.search(text):
             return replace(self, form=_BELOW[self.form])
         return None
@@ -50,7 +66,10 @@ class Dialect:
             system += schema_instruction(schema)
             if self.form == "json_object":
                 body["response_format"] = {"type": "json_object"}
-        body["messages"] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        if self.system == "merged":
+            body["messages"] = [{"role": "user", "content": f"{system}\n\n{user}"}]
+        else:
+            body["messages"] = [{"role": "system", "content": system}, {"role": "user", "content": user}]
         return body
 
 
@@ -69,48 +88,80 @@ class Store(Protocol):
         """Store the dialect of this model."""
 
 
+class _Known:
+    """What this process knows of one model."""
+
+    def __init__(self, dialect: Dialect, now: float) -> None:
+        self.dialect = dialect
+        self.since = now  # when it became the known one
+        self.trial: Dialect | None = None  # of the next call alone
+        self.refusals: dict[Dialect, int] = {}
+        self.is_stored = False
+
+
 class Dialects:
     """The known dialects of one server, by model. Safe to share between threads.
+
+    A dialect that is refused once may have met a bad moment: the next call tries the better one, and the call after it
+    the refused one again. A second refusal without a success in between confirms it.
 
     Args:
         first: the dialect to try for an unknown model.
         store: read once for each model, and written when a dialect is accepted; None: this process only.
+        clock: returns seconds, from any beginning.
     """
 
-    def __init__(self, server: str, first: Dialect, store: Store | None = None) -> None:
+    def __init__(
+        self, server: str, first: Dialect, store: Store | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._server = server
         self._first = first
         self._store = store
-        self._known: dict[str, Dialect] = {}
-        self._refused: dict[str, set[Dialect]] = {}
-        self._accepted: set[str] = set()
+        self._clock = clock
+        self._models: dict[str, _Known] = {}
         self._lock = threading.Lock()
 
-    def of(self, model: str) -> Dialect:
-        """Return the dialect of this model."""
-        known = self._known.get(model)
-        if known is not None:
-            return known
+    def load(self, model: str) -> None:
+        """Look the dialect of this model up in the store, once."""
         with self._lock:
-            if model not in self._known:
-                found = self._store.load(self._server, model) if self._store is not None else None
-                self._known[model] = found or self._first
-            return self._known[model]
+            self._known(model)
+
+    def next(self, model: str) -> Dialect:
+        """Return the dialect of the next call to this model."""
+        with self._lock:
+            known = self._known(model)
+            trial, known.trial = known.trial, None
+            return trial or known.dialect
 
     def accepted(self, model: str, dialect: Dialect) -> None:
-        """Store a dialect that the server has accepted, once in each process."""
-        if model not in self._accepted:
-            self._accepted.add(model)
-            if self._store is not None:
-                self._store.save(self._server, model, dialect)
+        """Record that the server has accepted a dialect, and store it if it is the known one."""
+        with self._lock:
+            known = self._known(model)
+            known.refusals.pop(dialect, None)
+            stores = self._store is not None and not known.is_stored and dialect == known.dialect
+            known.is_stored |= stores
+        if stores and self._store is not None:
+            self._store.save(self._server, model, dialect)
 
     def learn(self, model: str, refused: Dialect, better: Dialect) -> bool:
-        """Record that `refused` does not work; return False if no dialect is left that was not refused."""
+        """Record that `refused` was refused; return False if no dialect is left to try."""
         with self._lock:
-            known_bad = self._refused.setdefault(model, set())
-            known_bad.add(refused)
-            now = self._known.get(model, self._first)
-            if now == refused and better not in known_bad:
-                now = self._known[model] = better
-                self._accepted.discard(model)  # stored once it is accepted
-            return now not in known_bad
+            known = self._known(model)
+            known.refusals[refused] = known.refusals.get(refused, 0) + 1
+            if known.refusals.get(better, 0) >= _CONFIRMED:
+                return False
+            if known.refusals[refused] < _CONFIRMED:
+                known.trial = better
+            elif known.dialect == refused:
+                known.dialect, known.since, known.is_stored = better, self._clock(), False
+            return True
+
+    def _known(self, model: str) -> _Known:
+        known = self._models.get(model)
+        if known is None:
+            found = self._store.load(self._server, model) if self._store is not None else None
+            known = self._models[model] = _Known(found or self._first, self._clock())
+        elif known.dialect != self._first and self._clock() - known.since > RELEARN_AFTER:
+            known.dialect, known.since, known.is_stored = self._first, self._clock(), False
+            known.refusals = dict.fromkeys(known.refusals, _CONFIRMED - 1)  # one more confirms it again
+        return known

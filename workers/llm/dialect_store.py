@@ -1,6 +1,6 @@
 """Dialects of endpoints, stored in Redis outside any run, so that other workers and later runs know them.
 
-cogitate:dialect:<server> <model>   string   JSON of a `KnownDialect`; expires after a week, as servers change
+cogitate:dialect:<server> <model>   string   JSON of a `KnownDialect`; expires after an hour, as servers change
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import structlog
 from redis import Redis
 from redis.exceptions import RedisError
 
-from workers.llm.dialect import Dialect
+from workers.llm.dialect import RELEARN_AFTER, Dialect
 
 PREFIX = "cogitate:dialect:"
-_KEPT = 7 * 86_400  # seconds
 
 _log = structlog.get_logger()
 
@@ -45,7 +44,7 @@ class DialectStore:
         """Store the dialect of this model."""
         try:
             known = KnownDialect(server=server, model=model, dialect=dialect)
-            self._client.set(_key(server, model), msgspec.json.encode(known), ex=_KEPT)
+            self._client.set(_key(server, model), msgspec.json.encode(known), ex=int(RELEARN_AFTER))
         except RedisError as error:
             _log.info("llm.dialect_not_kept", server=server, model=model, error=type(error).__name__)
 

@@ -14,9 +14,9 @@ from scheduler.config.endpoints import Model
 from scheduler.config.prices import call_cost
 from tasks.job import Cost
 from tasks.kind import Prompt
-from workers.llm import failures as failures
+from workers.llm.error_responses import from_status
 from workers.llm.extract import json_objects
-from workers.llm.failures import Failure
+from workers.llm.failures import Failure, describe_places
 from workers.llm.tokens import estimate_tokens, prompt_tokens
 from workers.llm.usage import Usage, read_usage
 
@@ -58,12 +58,17 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        return Reply(failure=Failure(kind="not_json", detail="the response is not a JSON object"), unreported="all")
+        if body is None and content.lstrip().startswith(b"{"):  # a completion that broke on its way was paid for
+            return Reply(failure=Failure(kind="not_json", detail="broken JSON in the response"), unreported="all")
+        return Reply(failure=Failure(kind="no_completion", detail="the response is not a JSON object"))
     usage = read_usage(body)
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
-        failure = _error_with_status_200(body, headers) or Failure(kind="empty", detail="no choices")
+        failure = _error_with_status_200(body, headers)
+        if failure is None and usage is None and "choices" not in body:
+            return Reply(failure=Failure(kind="no_completion", detail="neither choices nor usage"))
+        failure = failure or Failure(kind="empty", detail="no choices")
         return Reply(failure=failure, usage=usage, unreported="text" if failure.status is None else "nothing")
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
@@ -84,7 +89,7 @@ def _error_with_status_200(body: Mapping[str, object], headers: Mapping[str, str
     if not error:
         return None
     code = error.get("code") if isinstance(error, dict) else None
-    return failures.from_status(code if isinstance(code, int) and 400 <= code < 600 else 500, body, headers)
+    return from_status(code if isinstance(code, int) and 400 <= code < 600 else 500, body, headers)
 
 
 def _ended(finish_reason: object, refusal: bool, text: str) -> Failure | None:
@@ -123,7 +128,5 @@ def validated(reply: Reply, model: type[BaseModel]) -> tuple[BaseModel | None, F
 def _describe(error: BaseException) -> str:
     if isinstance(error, ValidationError):
         with contextlib.suppress(Exception):  # it asks the validator's own errors for their text
-            return failures.describe_places(
-                list(error.errors(include_url=False, include_context=False, include_input=False))
-            )
+            return describe_places(list(error.errors(include_url=False, include_context=False, include_input=False)))
     return f"a validator raised {type(error).__name__}"

@@ -92,7 +92,7 @@ ROWS = [
     Row("answers nothing", "blank", "empty", "2", "as told"),
     Row("answers in words", "not_json", "not_json", "2", "as told"),
     Row("breaks off the JSON", "broken_json", "not_json", "2", "as told"),
-    Row("sends a web page", "html", "not_json", "2", "upper bound"),
+    Row("sends a web page", "html", "no_completion", "each claim", "none"),
     Row("gets types wrong", "wrong_types", "wrong_schema", "2", "as told"),
     Row("answers with another schema", "wrong_schema", "wrong_schema", "2", "as told"),
     Row("answers without end", "huge", "too_large", "1", "upper bound"),

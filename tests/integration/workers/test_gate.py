@@ -143,11 +143,11 @@ def test_tokens_a_minute_are_kept_by_what_calls_use(gate_of: MakeGate) -> None:
     assert left[-1] - left[0] < 23 * 200_000
 
 
-def test_a_retry_after_holds_every_worker(gate_of: MakeGate, eventually: Callable[..., None], client: Redis) -> None:
+@pytest.mark.parametrize("kind", ["rate_limited", "overloaded", "server", "timeout", "conflict"])
+def test_a_retry_after_holds_every_worker(gate_of: MakeGate, client: Redis, kind: FailureKind) -> None:
     one, other = gate_of(), gate_of()
     call(other)
-    call(one, "rate_limited", retry_after=40.0)
-    eventually(lambda: isinstance(enter(other, within=10), Refused), "the other worker to hear of it")
+    call(one, kind, retry_after=40.0)
     assert refused(other, within=10).why == "rate_limited_here"
     assert 30 < vitals(client).held <= 40
     assert vitals(client).breaker == "closed"
@@ -453,14 +453,14 @@ def test_a_call_that_used_more_tokens_than_were_taken_is_made_up_for(gate_of: Ma
     assert vitals(client).tokens == 11_000
 
 
-def test_a_shorter_retry_after_does_not_shorten_a_longer_one_and_other_failures_hold_nobody(
+def test_a_shorter_retry_after_does_not_shorten_a_longer_one_and_permanent_failures_hold_nobody(
     gate_of: MakeGate, client: Redis
 ) -> None:
     gate = gate_of()
     first, second, third = (entered(gate) for _ in range(3))
     gate.leave(first, answer("rate_limited", retry_after=40.0))
     gate.leave(second, answer("rate_limited", retry_after=3.0))
-    gate.leave(third, answer("server", retry_after=900.0))
+    gate.leave(third, answer("bad_request", retry_after=900.0))
     gate.close()
     assert 30 < refused(gate_of(), within=1).wait <= 40
 

@@ -74,7 +74,7 @@ ROWS = [
     Row("blank", "empty", True, "reported"),
     Row("not_json", "not_json", True, "reported"),
     Row("broken_json", "not_json", True, "reported"),
-    Row("html", "not_json", True, "bound"),
+    Row("html", "no_completion", True, "none"),
     Row("error_200", "server", True, "none"),
     Row("wrong_types", "wrong_schema", True, "reported"),
     Row("wrong_schema", "wrong_schema", True, "reported"),
@@ -170,16 +170,17 @@ def test_waiting_for_a_free_connection_ends_at_the_deadline_and_costs_nothing() 
     ],
     ids=lambda value: "+".join(sorted(value)) if isinstance(value, set) else str(value),
 )
-def test_what_an_endpoint_cannot_do_is_learned_once(refuses: set[str], calls: int) -> None:
+def test_what_an_endpoint_refuses_twice_is_learned(refuses: set[str], calls: int) -> None:
     with FakeEndpoint(refuses=frozenset(refuses)) as endpoint, client_of(endpoint.url) as client:
-        answers = [ask(client) for _ in range(calls + 1)]
+        answers = [ask(client) for _ in range(2 * calls + 1)]
         stats = endpoint.stats()
     kinds = [answer.failure.kind if answer.failure else None for answer in answers]
-    assert kinds == ["unsupported"] * (calls - 1) + [None, None]
-    assert all(isinstance(answer.value, Mood) for answer in answers[-2:])
-    assert [answer.usage.calls for answer in answers] == [1] * (calls + 1), "each request has its own reservation"
+    one_job = ["unsupported"] * (calls - 1) + [None]
+    assert kinds == [*one_job, *one_job, None]
+    assert isinstance(answers[-1].value, Mood)
+    assert {answer.usage.calls for answer in answers} == {1}, "each request has its own reservation"
     assert sum(answer.usage.tokens for answer in answers) == stats.prompt_tokens + stats.completion_tokens
-    assert stats.requests == calls + 1
+    assert stats.requests == 2 * calls + 1
 
 
 def test_an_endpoint_that_refuses_every_way_of_asking_is_given_up() -> None:

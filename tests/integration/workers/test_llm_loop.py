@@ -86,13 +86,14 @@ def test_what_is_learned_is_known_to_the_next_process_and_run() -> None:
     redis = FakeRedis()
     with FakeEndpoint(refuses=frozenset({"json_schema", "max_tokens"})) as endpoint:
         kinds = []
-        for _ in range(2):
+        for jobs in (3, 1):
             client = ModelClients({"default": at(endpoint)}, 1, DialectStore(redis))
-            while (answer := ask(client)).failure is not None:
-                kinds.append(answer.failure.kind)
+            for _ in range(jobs):
+                while (answer := ask(client)).failure is not None:
+                    kinds.append(answer.failure.kind)
             client.close()
         server = endpoint.url
-    assert kinds == ["unsupported", "unsupported"], "the second did not have to learn"
+    assert kinds == ["unsupported"] * 4, "two for each of two jobs, and none in the second process"
     expected = Dialect(form="json_object", cap="max_completion_tokens")
     assert known_dialects(redis) == [KnownDialect(server=server, model="stand-in", dialect=expected)]
 

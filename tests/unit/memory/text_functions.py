@@ -73,8 +73,8 @@ from tests.unit.tasks.kind_cases import (
 from workers.jobs.repair import describe_fault, repair_of
 from workers.llm import tokens
 from workers.llm.dialect import Dialect
+from workers.llm.error_responses import error_text, from_status
 from workers.llm.extract import json_objects
-from workers.llm.failures import error_text, from_status
 from workers.llm.reply import read_completion, validated
 
 NAMES = WORLD.names

@@ -11,7 +11,7 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from workers.llm.dialect import Dialect, Dialects, schema_instruction
+from workers.llm.dialect import RELEARN_AFTER, Dialect, Dialects, schema_instruction
 from workers.llm.dialect_store import PREFIX, DialectStore, known_dialects
 
 FIRST = Dialect()
@@ -93,37 +93,89 @@ class Store:
 def test_each_model_is_looked_up_once_and_an_unknown_one_is_asked_in_the_first_way() -> None:
     store = Store()
     dialects = Dialects("http://here", NEWER, store)
-    assert [dialects.of(model) for model in ("a", "b", "a")] == [NEWER] * 3
+    dialects.load("a")
+    assert [dialects.next(model) for model in ("a", "b", "a")] == [NEWER] * 3
     assert store.loads == [("http://here", "a"), ("http://here", "b")]
-    assert Dialects("http://here", NEWER, Store(TEXT)).of("a") == TEXT
-    assert Dialects("http://here", NEWER).of("a") == NEWER
+    assert Dialects("http://here", NEWER, Store(TEXT)).next("a") == TEXT
+    assert Dialects("http://here", NEWER).next("a") == NEWER
 
 
-def test_what_is_accepted_is_kept_once_and_again_when_something_better_is_learned() -> None:
+def test_the_known_dialect_is_stored_once_when_it_is_accepted() -> None:
     store = Store()
     dialects = Dialects("http://here", FIRST, store)
     for _ in range(2):
         dialects.accepted("a", FIRST)
-    assert dialects.learn("a", FIRST, OBJECT)
+    assert store.saves == [("http://here", "a", FIRST)]
+    for _ in range(2):
+        assert dialects.learn("a", FIRST, OBJECT)
     assert store.saves == [("http://here", "a", FIRST)], "nobody has accepted the other yet"
-    assert dialects.of("a") == OBJECT
+    dialects.accepted("a", TEXT)
     dialects.accepted("a", OBJECT)
     assert store.saves[1:] == [("http://here", "a", OBJECT)]
 
 
-def test_who_hears_of_a_refusal_after_another_takes_what_that_one_learned() -> None:
+def test_refusals_of_calls_under_way_count_as_the_second_one() -> None:
     dialects = Dialects("http://here", FIRST)
     assert dialects.learn("a", FIRST, OBJECT)
     assert dialects.learn("a", OBJECT, TEXT)
     assert dialects.learn("a", FIRST, OBJECT), "its call had been under way"
-    assert (dialects.of("a"), dialects.of("b")) == (TEXT, FIRST)
+    assert [dialects.next("a"), dialects.next("a"), dialects.next("b")] == [TEXT, OBJECT, FIRST]
 
 
-def test_an_endpoint_that_refuses_all_is_given_up() -> None:
-    dialects = Dialects("http://here", FIRST)
-    assert dialects.learn("a", FIRST, NEWER)
-    assert not dialects.learn("a", NEWER, FIRST), "it refuses each of the two caps"
-    assert dialects.of("a") == NEWER
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_one_refusal_changes_the_next_call_alone() -> None:
+    store = Store()
+    dialects = Dialects("s", FIRST, store)
+    assert dialects.next("m") == FIRST
+    assert dialects.learn("m", FIRST, OBJECT)
+    assert dialects.next("m") == OBJECT
+    dialects.accepted("m", OBJECT)
+    assert store.saves == []
+    assert dialects.next("m") == FIRST
+
+
+def test_a_success_in_between_takes_a_refusal_back() -> None:
+    dialects = Dialects("s", FIRST)
+    for _ in range(5):
+        assert dialects.learn("m", FIRST, OBJECT)
+        assert [dialects.next("m"), dialects.next("m")] == [OBJECT, FIRST]
+        dialects.accepted("m", FIRST)
+
+
+def test_a_second_refusal_is_believed_by_every_process_for_an_hour() -> None:
+    store, clock = Store(), Clock()
+    dialects = Dialects("s", FIRST, store, clock)
+    for _ in range(2):
+        assert dialects.learn("m", FIRST, OBJECT)
+    assert [dialects.next("m"), dialects.next("m"), dialects.next("other")] == [OBJECT, OBJECT, FIRST]
+    dialects.accepted("m", OBJECT)
+    assert store.saves == [("s", "m", OBJECT)]
+    clock.now = RELEARN_AFTER
+    assert dialects.next("m") == OBJECT
+    clock.now = RELEARN_AFTER + 1
+    assert dialects.next("m") == FIRST, "servers change"
+    assert dialects.learn("m", FIRST, OBJECT)
+    assert [dialects.next("m"), dialects.next("m")] == [OBJECT, OBJECT], "one refusal is enough now"
+
+
+def test_nothing_is_left_to_try_once_every_form_was_refused_twice() -> None:
+    dialects, other = Dialects("s", FIRST), Dialect(cap="max_completion_tokens")
+    found = []
+    for _ in range(6):
+        now = dialects.next("m")
+        found.append((now, dialects.learn("m", now, other if now == FIRST else FIRST)))
+    assert found == [(FIRST, True), (other, True), (FIRST, True), (other, False), (other, False), (other, False)]
+
+
+def test_a_system_message_that_is_refused_begins_the_users_message() -> None:
+    body = Dialect(system="merged").parameters("Be brief.", "It rains.", "Mood", {}, 9)
+    assert body["messages"] == [{"role": "user", "content": "Be brief.\n\nIt rains."}]
 
 
 def test_each_server_and_model_has_a_dialect_of_its_own_that_expires() -> None:
@@ -137,7 +189,7 @@ def test_each_server_and_model_has_a_dialect_of_its_own_that_expires() -> None:
     assert [(one.server, one.model, one.dialect) for one in known_dialects(client)] == [
         ("http://a", "m", OBJECT), ("http://a", "n", NEWER), ("http://b", "m", TEXT),
     ]  # fmt: skip
-    assert all(0 < client.ttl(key) <= 7 * 86_400 for key in client.scan_iter())
+    assert all(0 < client.ttl(key) <= RELEARN_AFTER for key in client.scan_iter())
 
 
 def test_one_that_was_written_over_is_learned_again() -> None:

@@ -14,6 +14,7 @@ from scheduler.config.prices import call_cost
 from tasks.job import Cost
 from tasks.kind import Prompt
 from workers.llm.answer import ModelAnswer
+from workers.llm.error_responses import error_text, from_status
 from workers.llm.extract import clean, json_objects
 from workers.llm.failures import (
     FAILURE_KINDS,
@@ -21,8 +22,6 @@ from workers.llm.failures import (
     Failure,
     charged_in_doubt,
     describe_places,
-    error_text,
-    from_status,
 )
 from workers.llm.reply import Reply, cost_of, read_completion, validated
 from workers.llm.schema import plain_schema
@@ -72,13 +71,14 @@ def test_which_failures_may_pass() -> None:
         ("no", "", "no"),
         (None, "", ""),
         ({"error": ""}, "", ""),
-        ("x" * 3_000, "", "x" * 2_000),
-        ({"detail": "x" * 3_000}, "", "x" * 2_000),
+        ("x" * 5_000, "", "x" * 4_000),
+        ({"detail": "x" * 5_000}, "", "x" * 4_000),
+        ({"error": {"failed_generation": "context window", "message": "no"}}, "", "no"),
     ],
 )
 def test_of_an_error_its_code_is_kept_and_its_words_are_read(body: Any, code: str, words: str) -> None:
     assert from_status(400, body, {}).detail == code
-    assert error_text(body) == f"{code} {words}"
+    assert error_text(body) == words
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,16 @@ def test_of_an_error_its_code_is_kept_and_its_words_are_read(body: Any, code: st
         ({"retry-after-ms": "-3"}, 0.0), ({"retry-after-ms": "nan"}, None), ({"retry-after-ms": "inf"}, None),
         ({"retry-after": "86401"}, 86_400.0), ({"retry-after": "1.2.3"}, None), ({"retry-after": "soon"}, None),
         ({"retry-after": formatdate(0, usegmt=True)}, 0.0), ({"retry-after": formatdate(4e9, usegmt=True)}, 86_400.0),
+        ({"Retry-After": "7"}, 7.0),
+        ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-reset-tokens": "120ms"}, 0.12),
+        ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0",
+          "x-ratelimit-reset-tokens": "1s", "x-ratelimit-remaining-tokens": "0"}, 360.0),
+        ({"x-ratelimit-reset-requests": "1h2m3.5s", "x-ratelimit-remaining-requests": "0",
+          "x-ratelimit-reset-tokens": "1s", "x-ratelimit-remaining-tokens": "7"}, 3723.5),
+        ({"x-ratelimit-reset": "30"}, 30.0), ({"x-ratelimit-reset": "4000000000000"}, 86_400.0),
+        ({"x-ratelimit-reset": "1000000001"}, 0.0), ({"x-ratelimit-reset": "soon"}, None),
+        ({"anthropic-ratelimit-requests-reset": "2099-01-01T00:00:00Z"}, 86_400.0),
+        ({"x-ratelimit-limit-requests": "60"}, None),
     ],
 )  # fmt: skip
 def test_how_long_to_wait_is_read_in_each_of_its_forms(headers: dict[str, str], seconds: float | None) -> None:
@@ -182,21 +192,34 @@ def test_what_was_thought_is_told_apart() -> None:
     assert completion({"message": {"content": "tea", "reasoning_content": "hm"}}).thought == "hm"
 
 
-@pytest.mark.parametrize("content", [b"x", b"[1]", b"null", b'"x"', b"[" * 100_000])
-def test_what_is_no_completion_may_have_cost_all(content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "kind", "unreported"),
+    [
+        *(
+            (content, "no_completion", "nothing")
+            for content in (b"x", b"<html>", b"[1]", b"null", b'"x"', b"[" * 100_000)
+        ),
+        (b'{"status": "ok"}', "no_completion", "nothing"),
+        (b'{"choices": [{"message": {"content": "te', "not_json", "all"),
+        (b'  {"a', "not_json", "all"),
+        (b'{"usage": {"prompt_tokens": 3, "completion_tokens": 2}}', "empty", "text"),
+    ],
+)
+def test_a_response_of_another_service_costs_nothing_and_a_broken_completion_all(
+    content: bytes, kind: str, unreported: str
+) -> None:
     reply = read_completion(content, {})
-    assert reply.failure == Failure(kind="not_json", detail="the response is not a JSON object")
-    assert reply.unreported == "all"
+    assert reply.failure is not None
+    assert (reply.failure.kind, reply.unreported) == (kind, unreported)
 
 
 @pytest.mark.parametrize(
     ("body", "kind", "status", "unreported"),
     [
-        ({}, "empty", None, "text"),
         ({"choices": []}, "empty", None, "text"),
         ({"choices": {}}, "empty", None, "text"),
         ({"choices": ["x"]}, "empty", None, "text"),
-        ({"error": ""}, "empty", None, "text"),
+        ({"error": "", "choices": []}, "empty", None, "text"),
         ({"error": {"message": "x"}}, "server", 500, "nothing"),
         ({"error": "x"}, "server", 500, "nothing"),
         ({"error": {"code": 429}}, "rate_limited", 429, "nothing"),

@@ -9,7 +9,7 @@ from workers.gate.endpoint_reports import Report, added_up
 from workers.gate.verdict import WHAT_TO_CHECK, verdict_of
 from workers.llm.failures import FAILURE_KINDS, Failure
 
-SPEAK = {"connection", "timeout", "server", "overloaded", "rate_limited"}
+SPEAK = {"connection", "timeout", "server", "overloaded", "rate_limited", "no_completion"}
 LASTING = {"auth", "quota_exhausted"}
 
 
@@ -26,7 +26,7 @@ def test_a_pause_that_is_asked_for_and_a_deadline_that_was_over_say_nothing() ->
 
 
 def test_whatever_only_settings_mend_says_what_to_check() -> None:
-    assert {*LASTING, "model_missing"} == set(WHAT_TO_CHECK)
+    assert {*LASTING, "model_missing", "no_completion"} == set(WHAT_TO_CHECK)
 
 
 def report(token: str, *, failure: str = "", limited: bool = False, took: float = 1.0) -> Report:

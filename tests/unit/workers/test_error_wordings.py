@@ -1,0 +1,36 @@
+"""What providers say when they refuse, as it was seen: its class, the wait it names, and the form to try next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workers.llm.dialect import Dialect
+from workers.llm.error_responses import error_text, from_status
+
+ROOT = Path(__file__).parents[3]
+SEEN: list[dict[str, Any]] = json.loads((ROOT / "tests/fixtures/error-wordings.json").read_text())
+
+
+@pytest.mark.parametrize("row", SEEN, ids=lambda row: f"{row['provider']}: {row['says']}")
+def test_a_refusal_has_the_class_that_its_words_say(row: dict[str, Any]) -> None:
+    failure = from_status(row["status"], row["body"], {})
+    better = Dialect().without_refused(row["status"], error_text(row["body"]))
+    if row["kind"] == "unsupported":
+        assert failure.kind == "bad_request"
+        assert better is not None
+        assert better.form == "json_object" or better.system == "merged"
+    else:
+        assert failure.kind == row["kind"]
+    assert failure.retry_after == row["wait"]
+
+
+def test_each_wording_is_in_the_table_of_the_docs() -> None:
+    page = (ROOT / "docs/reference/failures.md").read_text()
+    for row in SEEN:
+        line = next(line for line in page.splitlines() if row["seen"] in line and row["says"] in line)
+        assert f"| {row['provider']} |" in line
+        assert f"| {row['status']} | `{row['kind']}` |" in line

@@ -1,0 +1,150 @@
+"""The wordings by which error responses are recognised: one line for each meaning, whatever the provider.
+
+Providers disagree about status codes, so the words come first. `tests/fixtures/error-wordings.json` holds the responses
+of providers that these lines were written for, each with the place where it was seen. A new one is a line there, and
+one here if no line fits it yet.
+
+A provider's error text may hold a part of the key or of the prompt, so the client reads it to classify the failure and
+then drops it: a `Failure` holds only kind, status and an error code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from workers.llm.failures import Failure, FailureKind
+from workers.llm.requested_waits import requested_wait
+
+
+class Wording(NamedTuple):
+    """One meaning of an error response."""
+
+    kind: FailureKind
+    statuses: frozenset[int]
+    words: re.Pattern[str]
+
+
+def _wording(kind: FailureKind, statuses: str, *words: str) -> Wording:
+    """Return a wording; in `statuses` "4xx" stands for all of them."""
+    numbers = {n for part in statuses.split() for n in (range(400, 500) if part == "4xx" else [int(part)])}
+    return Wording(kind, frozenset(numbers), re.compile("|".join(words), re.IGNORECASE))
+
+
+#: The first wording that fits decides.
+WORDINGS = (
+    # What the model wrote, and not the request, is at fault: Groq validates answers itself.
+    _wording("truncated", "400", r"max completion tokens reached before"),
+    _wording("not_json", "400", r"json_validate_failed", r"failed to (generate|validate) json"),
+    # A limit of a day, or of nothing at all, does not pass while a job waits.
+    _wording(
+        "quota_exhausted",
+        "400 402 403 429",
+        r"insufficient[ _](quota|balance|funds|credits?)",
+        r"credit balance is too low",
+        r"(used|exhausted) (all|your) (available |your )*(credits|monthly)",
+        r"exceeded_current_quota",
+    ),
+    _wording("quota_exhausted", "429", r"limit: 0\b", r"PerDay"),
+    _wording("rate_limited", "429", r"PerMinute", r"retryDelay", r"(retry|try again) in \d"),
+    _wording("quota_exhausted", "403 429", r"exceeded your current quota"),
+    _wording(
+        "auth", "400 404", r"API[ _]key[ _](not[ _]valid|invalid|expired)", r"(missing|invalid) authorization header"
+    ),
+    _wording(
+        "context_overflow",
+        "400 413 422 500",
+        r"context[ _-]?(length|window|size)",
+        r"maximum (context|prompt length)",
+        r"too many (input )?tokens",
+        r"(prompt|input|request) is too (long|large)",
+        r"exceeds? the (available|maximum) (context|number of tokens)",
+        r"`inputs`",  # text-generation-inference, and providers that use it
+        r"max_(completion_)?tokens must be at least",  # vLLM, when the prompt leaves no room
+    ),
+    _wording(
+        "filtered",
+        "4xx",
+        r"content[ _]?(filter|policy|management)",
+        r"moderation",
+        r"safety system",
+        r"responsible ?ai",
+    ),
+    _wording("bad_request", "404", r"no endpoints found that"),  # OpenRouter: of a parameter, not of the model
+    _wording(
+        "model_missing",
+        "400 404",
+        r"model[ _]not[ _](found|exist)",
+        r"model .{0,200}(does not exist|not found|decommissioned)",
+        r"(unknown|invalid|not a valid) model",
+        r"invalid_model",
+        r"model_decommissioned",
+    ),
+)
+
+_BY_STATUS: dict[int, FailureKind] = {
+    401: "auth",
+    402: "quota_exhausted",
+    403: "auth",
+    404: "model_missing",
+    408: "timeout",
+    409: "conflict",
+    413: "context_overflow",
+    425: "conflict",
+    429: "rate_limited",
+    503: "overloaded",
+    529: "overloaded",
+}
+
+_CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
+_READ = 4_000  # characters of an error's words that are read
+_SCALARS = ("code", "type", "status", "param", "message", "detail", "reason", "quotaId", "retryDelay", "raw")
+_PARTS = ("details", "violations", "metadata")  # where Gemini and OpenRouter say more
+_DEEPEST = 4
+
+
+def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failure:
+    """Return the failure of an error response, by its words first: providers disagree about status codes."""
+    code, text = _read(body)
+    kind = _kind(status, text)
+    return Failure(kind=kind, status=status, retry_after=requested_wait(headers, text), detail=code)
+
+
+def error_text(body: object) -> str:
+    """Return the words of an error response: to recognise it, not to show it."""
+    return _read(body)[1]
+
+
+def _read(body: object) -> tuple[str, str]:
+    """Return an error body's code, if it looks like one, and its words."""
+    error: object = body[0] if isinstance(body, list) and body else body  # Gemini sends a list of one error
+    if isinstance(error, Mapping) and isinstance(error.get("error"), str | Mapping):
+        error = error["error"]  # the usual shape; others are the inner part alone
+    if not isinstance(error, Mapping):
+        return "", str(error or "")[:_READ]
+    codes = [str(error.get(key) or "") for key in ("code", "type")]
+    code = next((c for c in codes if _CODE.fullmatch(c)), "")
+    return code, " ".join(_words(error, _DEEPEST))[:_READ]
+
+
+def _words(node: object, depth: int) -> Iterator[str]:
+    """Yield the words of the known fields; others, such as Groq's `failed_generation`, may hold a model's text."""
+    if isinstance(node, list):
+        for part in node[:10]:
+            yield from _words(part, depth)
+    elif isinstance(node, Mapping) and depth:
+        for key in _SCALARS:
+            if value := node.get(key):
+                prefix = "retryDelay " if key == "retryDelay" else ""
+                yield prefix + (value if isinstance(value, str) else str(value))[:_READ]
+        for key in _PARTS:
+            yield from _words(node.get(key), depth - 1)
+
+
+def _kind(status: int, text: str) -> FailureKind:
+    """Return what an error response means: by its words, else by its status."""
+    for wording in WORDINGS:
+        if status in wording.statuses and wording.words.search(text):
+            return wording.kind
+    return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
