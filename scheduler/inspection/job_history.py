@@ -108,7 +108,7 @@ class JobHistory:
         self._store = RunStore.open(client, run)
         base = load_base(self._store)
         self.trimmed = base.tick if base is not None else 0  # lines up to this tick are no longer in the ledger
-        open_then = base.standing.open if base is not None else {}
+        open_then = base.totals.open if base is not None else {}
         self._openings = {JobKey.parse(text): opening for text, opening in open_then.items()}
         self._late: dict[JobKey, LateAnswer] = {}  # as far as they were read
         self._corrected: dict[JobKey, Correction] = {}  # the same

@@ -111,7 +111,7 @@ class RunReader:
         self._client = client
         self._run = run
         self._store = RunStore.open(client, run)
-        self._standing = RunTotals()
+        self._totals = RunTotals()
 
     def read(self) -> RunSummary:
         """Return the figures as they are now.
@@ -128,16 +128,16 @@ class RunReader:
         tick = int(state[b"tick"])
         limits = limits_of(self._store)
         trimmed = int(state.get(b"trimmed", 0))
-        if self._standing.tick < trimmed:
-            self._standing = standing_at_base(self._store)
-        standing = self._standing
-        for line in read_journal(self._store, standing.tick + 1, tick):
-            standing.add(line)
+        if self._totals.tick < trimmed:
+            self._totals = totals_at_base(self._store)
+        totals = self._totals
+        for line in read_journal(self._store, totals.tick + 1, tick):
+            totals.add(line)
         refused: Counter[str] = Counter()
-        for cell, count in standing.refused.items():
+        for cell, count in totals.refused.items():
             refused[limit_name(limits.ever, cell)] += count
         memories, unreadable = _memories(self._store)
-        warnings = Counter(standing.warnings)
+        warnings = Counter(totals.warnings)
         if unreadable:
             warnings["memory.unreadable"] += unreadable
         return RunSummary(
@@ -147,18 +147,18 @@ class RunReader:
             held=host_of(self._store) is not None,
             tick=tick,
             trimmed=trimmed,
-            minute=standing.minute,
-            agents=sum(owner.startswith("agent:") for owner in standing.profiles),
+            minute=totals.minute,
+            agents=sum(owner.startswith("agent:") for owner in totals.profiles),
             digest=state[b"digest"].decode(),
             chain=state[b"chain"].decode(),
             jobs={
                 kind: {fact: dict(sorted(counts.items())) for fact, counts in facts.items()}
-                for kind, facts in sorted(standing.jobs.items())
+                for kind, facts in sorted(totals.jobs.items())
             },
-            late_answers={kind: dict(sorted(ends.items())) for kind, ends in sorted(standing.late_answers.items())},
+            late_answers={kind: dict(sorted(ends.items())) for kind, ends in sorted(totals.late_answers.items())},
             shortfalls=lines_of_shortfalls(
-                standing.shortfalls,
-                {model.name: model.endpoint for facts in standing.facts.values() for model in facts.models},
+                totals.shortfalls,
+                {model.name: model.endpoint for facts in totals.facts.values() for model in facts.models},
             ),
             refused=dict(sorted(refused.items())),
             limits=limits_in_force(limits.now, pools_of(self._store)),
@@ -192,14 +192,14 @@ def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list
     return sorted(lines, key=lambda line: (line.first, line.endpoint, line.model, line.failure, line.because))
 
 
-def standing_at_base(store: RunStore) -> RunTotals:
+def totals_at_base(store: RunStore) -> RunTotals:
     """Return the totals of the trimmed lines; empty totals for an untrimmed journal.
 
     Raises:
         JournalError: when the checkpoint that stands for them is missing or was changed.
     """
     base = load_base(store)
-    return base.standing if base is not None else RunTotals()
+    return base.totals if base is not None else RunTotals()
 
 
 def summarise_run(client: Redis, run: str) -> RunSummary:
@@ -220,10 +220,10 @@ def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
         JournalError: when its journal was changed.
     """
     store = RunStore.open(client, run)
-    standing = standing_at_base(store)
-    for line in read_journal(store, standing.tick + 1, store.tick()):
-        standing.add(line)
-    usage = dict(standing.usage)
+    totals = totals_at_base(store)
+    for line in read_journal(store, totals.tick + 1, store.tick()):
+        totals.add(line)
+    usage = dict(totals.usage)
     for spent in spending(unjournalled(store), SCHEMA):
         usage[spent.key.owner] = added(usage.get(spent.key.owner, Cost()), spent.cost)
     return dict(sorted(usage.items()))

@@ -34,7 +34,7 @@ class JournalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     tick: int
     digest: str  # of the run at that tick
     after: str  # the chain before this entry
-    standing: RunTotals
+    totals: RunTotals = msgspec.field(name="standing")
     streams: dict[str, str]  # owner -> content hash of its stream
     retired: dict[str, str]  # the same of those that have left
 

@@ -210,9 +210,9 @@ class RunTotals(msgspec.Struct, kw_only=True):
         counts[value] = counts.get(value, 0) + 1
 
 
-def wrong_facts(kept: Mapping[int, Facts], standing: RunTotals) -> bool:
+def wrong_facts(kept: Mapping[int, Facts], totals: RunTotals) -> bool:
     """Return whether the facts that are kept are not those that the journal says."""
-    said = standing.facts
+    said = totals.facts
     return max(said, default=0) not in kept or any(said.get(version) != facts for version, facts in kept.items())
 
 

@@ -89,14 +89,14 @@ def _seal_of_owners(state: RunState) -> str:
 def _unlike_journal(store: RunStore, state: RunState, tick: int) -> Iterator[str]:
     """Yield the parts of the state that differ from what the journal leads to."""
     base = load_base(store)
-    standing = base.standing if base is not None else RunTotals()
+    totals = base.totals if base is not None else RunTotals()
     streams = load_checkpoint_streams(store, base) if base is not None else {}
-    for passed in pass_journal(store, standing.tick + 1, tick):
+    for passed in pass_journal(store, totals.tick + 1, tick):
         redo(passed.line, streams)
-        standing.add(passed.line)
-    if wrong_facts(state.facts_at, standing):
+        totals.add(passed.line)
+    if wrong_facts(state.facts_at, totals):
         yield "facts"
-    if state.profiles != standing.profiles:
+    if state.profiles != totals.profiles:
         yield "owners"
     for owner in sorted(state.streams.keys() & streams.keys()):
         yield from (f"{owner}: {found}" for found in differences(state.streams[owner], streams[owner]))

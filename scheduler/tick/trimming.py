@@ -85,10 +85,10 @@ class JournalTrimmer:
     def _write_checkpoint(self, tick: int, digest: str, chain: str, windows: Collection[str]) -> str:
         store = self._ledger.store
         before = load_checkpoint(store, max(self._checkpoints, default=0))
-        standing = before.standing if before is not None else RunTotals()
-        for line in read_journal(store, standing.tick + 1, tick):
-            standing.add(line)
-        standing.forget(windows)
+        totals = before.totals if before is not None else RunTotals()
+        for line in read_journal(store, totals.tick + 1, tick):
+            totals.add(line)
+        totals.forget(windows)
         retired = dict(before.retired) if before is not None else {}
         left = sorted(self._state.retired - retired.keys())
         retired |= {owner: content_hash(dump(s)) for owner, s in load_streams(store, left).items()}
@@ -102,7 +102,7 @@ class JournalTrimmer:
                 part = {}
         entry, chain = write_checkpoint(
             JournalCheckpoint(
-                v=SCHEMA, tick=tick, digest=digest, after=chain, standing=standing, streams=streams, retired=retired
+                v=SCHEMA, tick=tick, digest=digest, after=chain, totals=totals, streams=streams, retired=retired
             )
         )
         self._ledger.checkpoint(tick, part, entry=entry, chain=chain)

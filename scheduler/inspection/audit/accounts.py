@@ -66,27 +66,27 @@ def wrong_reservations(ledger: AccountsSnapshot) -> list[str]:
     return found
 
 
-def wrong_view(standing: RunTotals, ledger: AccountsSnapshot) -> list[str]:
+def wrong_view(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
     """Admission's view, field by field; that of a closed window may have been forgotten when no open job names it."""
     kept = {field.partition("|")[0] for field in ledger.view}
-    kept |= {cell.window for opening in standing.open.values() if opening.note for cell in opening.note.cells}
+    kept |= {cell.window for opening in totals.open.values() if opening.note for cell in opening.note.cells}
     found = []
-    for field in sorted(standing.view.keys() | ledger.view.keys()):
-        said, held = ledger.view.get(field, 0), standing.view.get(field, 0)
+    for field in sorted(totals.view.keys() | ledger.view.keys()):
+        said, held = ledger.view.get(field, 0), totals.view.get(field, 0)
         window = field.partition("|")[0]
-        if said != held and (window in kept or not _may_be_forgotten(window, standing.minute)):
+        if said != held and (window in kept or not _may_be_forgotten(window, totals.minute)):
             found.append(f"admission's view of {field} is {said}, by the journal it is {held}")
     return found
 
 
-def wrong_spending(standing: RunTotals, ledger: AccountsSnapshot) -> list[str]:
+def wrong_spending(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
     """Return what the latest attempts hold or cost: reserved + spent, less what the retry pool carries of earlier ones.
 
     It is known of open jobs and of those that ended with a result; of one that ended without, it is at most its
     reservation, and what it used above that is overrun.
     """
-    known: Counter[Account] = Counter({_account(field): amount for field, amount in standing.known.items()})
-    unknown: Counter[Account] = Counter({_account(field): amount for field, amount in standing.unknown.items()})
+    known: Counter[Account] = Counter({_account(field): amount for field, amount in totals.known.items()})
+    unknown: Counter[Account] = Counter({_account(field): amount for field, amount in totals.unknown.items()})
     for record in ledger.jobs.values():
         if record and record[b"state"] != b"held":
             job = msgspec.json.decode(record[b"job"], type=Job)

@@ -106,7 +106,7 @@ class _Walk:
         self._store = store
         self._ledger = ledger
         self._base = load_base(store)
-        self._standing = RunTotals()
+        self._totals = RunTotals()
         self._opened: set[JobKey] = set()
         self._ended: set[JobKey] = set()
         self._streams: dict[str, Stream] = {}
@@ -117,8 +117,8 @@ class _Walk:
         if self._base is not None:
             if self._base.tick != ledger.trimmed:
                 raise JournalTrimmed(ledger.trimmed + 1, self._base.tick)
-            self._standing, self._digest = self._base.standing, self._base.digest
-            self._opened = {JobKey.parse(text) for text in self._standing.open}
+            self._totals, self._digest = self._base.totals, self._base.digest
+            self._opened = {JobKey.parse(text) for text in self._totals.open}
             self._streams = load_checkpoint_streams(store, self._base)
 
     def problems(self) -> list[str]:
@@ -131,8 +131,8 @@ class _Walk:
         except JournalError as error:
             return [*self._found, str(error)]
         self._found += _or_unreadable("late answers", lambda: wrong_late_answers(ledger, self._ended, self._streams))
-        self._found += _or_unreadable("corrections", lambda: wrong_corrections(ledger, self._standing.charged))
-        found = [*self._found, *wrong_view(self._standing, ledger), *wrong_spending(self._standing, ledger)]
+        self._found += _or_unreadable("corrections", lambda: wrong_corrections(ledger, self._totals.charged))
+        found = [*self._found, *wrong_view(self._totals, ledger), *wrong_spending(self._totals, ledger)]
         if self._digest != ledger.digest or ledger.chain not in self._chains:
             found.append(
                 f"the run's digest {ledger.digest} and chain {ledger.chain} are not the journal's {self._digest} and "
@@ -143,12 +143,12 @@ class _Walk:
                 f"the journal has {ledger.lines} lines, the run stands at tick {ledger.tick}"
                 + (f" and was trimmed to tick {ledger.trimmed}" if ledger.trimmed else "")
             )
-        if ledger.jobs.keys() != self._standing.open.keys():
+        if ledger.jobs.keys() != self._totals.open.keys():
             found.append(
-                f"open jobs differ from the journal's: {sorted(ledger.jobs.keys() ^ self._standing.open.keys())[:5]}"
+                f"open jobs differ from the journal's: {sorted(ledger.jobs.keys() ^ self._totals.open.keys())[:5]}"
             )
         found += _or_unreadable("the run's state", self._wrong_state)
-        found += wrong_attempts(ledger, self._opened, self._standing.open.values())
+        found += wrong_attempts(ledger, self._opened, self._totals.open.values())
         found += self._changed_since_they_left()
         return found + wrong_streams(self._store, self._all_streams(), self._follow)
 
@@ -160,38 +160,38 @@ class _Walk:
         pipeline.hgetall(self._store.key("facts"))
         (tick, loop), owners, facts = pipeline.execute()
         self._follow(int(tick))
-        if not self._standing.tick:
+        if not self._totals.tick:
             return []
         found = []
         msgspec.json.decode(loop, type=LoopState)
         if {
             owner.decode(): msgspec.json.decode(raw, type=Profile) for owner, raw in owners.items()
-        } != self._standing.profiles:
+        } != self._totals.profiles:
             found.append("the owners' profiles are not those that the journal says")
         kept = {int(version): msgspec.json.decode(raw, type=Facts) for version, raw in facts.items()}
-        if wrong_facts(kept, self._standing):
+        if wrong_facts(kept, self._totals):
             found.append("the run's facts are not those that the journal says")
         return found
 
     def _go_to(self, tick: int) -> None:
-        for passed in pass_journal(self._store, self._standing.tick + 1, tick):
+        for passed in pass_journal(self._store, self._totals.tick + 1, tick):
             line = passed.line
             self._ends(line)
             self._decisions(line)
             self._corrections(line)
             gone = redo(line, self._streams)
             self._retired.update((stream.owner, stream) for stream in gone)
-            self._standing.add(line)
+            self._totals.add(line)
             self._successors(line.core.tick)
             self._digest, self._chains = line.digest, {line.chain, passed.chain}
             if passed.checkpoint is not None:
                 check_streams(passed.checkpoint, self._streams, self._retired, self._base)
-                if not same_figures(passed.checkpoint.standing, self._standing):
+                if not same_figures(passed.checkpoint.totals, self._totals):
                     self._found.append(f"tick {line.core.tick}: the checkpoint is not what the lines come to")
 
     def _follow(self, tick: int) -> Mapping[str, Stream]:
         """Return the streams at a later tick of a run that goes on."""
-        if tick > self._standing.tick:
+        if tick > self._totals.tick:
             self._go_to(tick)
         return self._all_streams()
 
@@ -219,18 +219,18 @@ class _Walk:
         for decided in line.core.decided:
             if decided.key in self._opened or decided.key in self._ended:
                 self._found.append(f"{at}: job {decided.key.text()} was decided twice")
-            if (decided.key.trial > 0) != (decided.key.text() in self._standing.promised):
+            if (decided.key.trial > 0) != (decided.key.text() in self._totals.promised):
                 self._found.append(f"{at}: job {decided.key.text()} is not the successor that was named")
             (self._opened if decided.decision in ("admitted", "heuristic") else self._ended).add(decided.key)
 
     def _corrections(self, line: ReadLine) -> None:
         for correction in line.notes.corrected:
-            if correction.key.text() not in self._standing.charged:
+            if correction.key.text() not in self._totals.charged:
                 self._found.append(
                     f"tick {line.core.tick}: job {correction.key.text()} was corrected and did not count in full"
                 )
 
     def _successors(self, tick: int) -> None:
-        for text in [text for text in self._standing.promised if JobKey.parse(text).tick <= tick]:
+        for text in [text for text in self._totals.promised if JobKey.parse(text).tick <= tick]:
             self._found.append(f"tick {tick}: no successor {text}")
-            del self._standing.promised[text]
+            del self._totals.promised[text]

@@ -87,10 +87,10 @@ def held(host: Host) -> tuple[int, int]:
 
 def held_by_journal(host: Host, tick: int) -> int:
     """The tokens that admission counted after a tick, as the journal says."""
-    standing = RunTotals()
+    totals = RunTotals()
     for line in read_journal(host.ledger.store, 1, tick):
-        standing.add(line)
-    return standing.view["run:0|run|tokens"]
+        totals.add(line)
+    return totals.view["run:0|run|tokens"]
 
 
 def test_an_answer_that_waits_for_its_due_tick_counts_what_it_used(client: Redis) -> None:
