@@ -211,5 +211,5 @@ def _staged(store: RunStore) -> int:
     return found
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _share(part: int, total: int) -> float | None:
+    return part / total if total else None

@@ -179,7 +179,7 @@ def _tick(state: Redis) -> int:
 def _observed(state: Redis, folder: Path) -> Counter[int]:
     """How many observations were taken in on each game day, as far as the journal can be read."""
     counts: Counter[int] = Counter()
-    with suppress(JournalError):  # a replay has told
+    with suppress(JournalError):  # the replay has reported it
         for line in all_lines(state, folder, RUN):
             counts[line.core.minute // DAY + 1] += len(line.core.observed)
     return counts
@@ -206,9 +206,9 @@ def _wrong(host: subprocess.Popen[bytes], state: Redis, folder: Path) -> list[st
         found.append("a worker was given up: what came after it shows little")
     exported = exported_journal(state, folder, RUN)
     try:
-        for whole in (None, exported):
+        for archive in (None, exported):
             with scratch() as empty:
-                print(_told(replay(state, RUN, empty, whole)))
+                print(_format_replay(replay(state, RUN, empty, archive)))
     except JournalError as error:
         found.append(f"replay: {error}")
     summary = summarise_run(state, RUN)
@@ -230,5 +230,5 @@ def _grown(peaks: Peaks, observed: Counter[int], days: int) -> list[str]:
     return found
 
 
-def _told(rebuilt: Replayed) -> str:
+def _format_replay(rebuilt: Replayed) -> str:
     return f"replayed from tick {rebuilt.first} to {rebuilt.ticks}: digest {rebuilt.digest}, {rebuilt.entries} entries"

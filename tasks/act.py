@@ -94,8 +94,8 @@ class Act:
                 "place": resolve_name(_text(situation, "location"), names),
                 "activity": brief(_text(situation, "activity")),
                 "status": [f"{name} {value:g}" for name, value in _meters(situation).items()],
-                "item": _told(_item(situation, "item"), names),
-                "later": _told(_item(situation, "later"), names),
+                "item": _format_item(_item(situation, "item"), names),
+                "later": _format_item(_item(situation, "later"), names),
                 "memories": [template_entry(e) for e in memories],
                 **long_term_context(case, memory_share),
             },
@@ -210,7 +210,7 @@ def _item(situation: Situation, name: str) -> PlanItem | None:
     )
 
 
-def _told(item: PlanItem | None, names: Mapping[str, str]) -> str:
+def _format_item(item: PlanItem | None, names: Mapping[str, str]) -> str:
     if item is None:
         return ""
     at = f"{clock_time(item.minute)} " if item.minute is not None else ""

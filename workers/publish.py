@@ -85,13 +85,19 @@ class Template:
         }
 
 
+def queue_key(app: Celery, kind: str) -> str:
+    """Return the broker's key of a kind's queue."""
+    prefix: str = app.conf.broker_transport_options["global_keyprefix"]
+    return prefix + kind
+
+
 class Publisher:
     """A publisher of hints by the host's own settings. Use it from one thread at a time."""
 
     def __init__(self, settings: Settings) -> None:
         app = make_app(settings.messages_url())
         self._templates = {queue.name: Template(app, queue.name) for queue in app.conf.task_queues}
-        self._prefix: str = app.conf.broker_transport_options["global_keyprefix"]
+        self._keys = {kind: queue_key(app, kind) for kind in self._templates}
         self._away = False
         self._client: Redis = Redis.from_url(
             settings.messages_url(),
@@ -115,7 +121,7 @@ class Publisher:
             with self._client.pipeline(transaction=False) as pipe:
                 for kind, texts in messages.items():
                     for start in range(0, len(texts), CHUNK):
-                        pipe.lpush(self._prefix + kind, *texts[start : start + CHUNK])
+                        pipe.lpush(self._keys[kind], *texts[start : start + CHUNK])
                 pipe.execute()
         except (RedisError, OSError) as error:
             # Warn once per outage: the loop repeats its hints every second or so.

@@ -84,14 +84,14 @@ def _live(agent: str, settings: dict[str, Any]) -> Iterator[Thought]:
                 asked_at = loop.state.facts.minute(ended.key.tick)
                 for effect in ended.effects:
                     if isinstance(effect, Append):
-                        yield Thought(ended.key.kind, *_told(effect.entry), maker)
+                        yield Thought(ended.key.kind, *_minute_and_text(effect.entry), maker)
                     elif isinstance(effect, Tell) and effect.topic == "action":
                         data = effect.data
                         said = f"{data['type']} {data['location']}: {data['doing']} ({data['reason']})"
                         yield Thought(ended.key.kind, asked_at, f"{clock_time(asked_at)} {said}", maker)
 
 
-def _told(entry: Entry) -> tuple[int, str]:
+def _minute_and_text(entry: Entry) -> tuple[int, str]:
     if entry.type == "plan":
         items: Sequence[str] = [f"{clock_time(item.minute or 0)} {item.description}" for item in entry.items]
         return entry.minute, "<br>".join(items)

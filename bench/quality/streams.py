@@ -73,15 +73,15 @@ def tables(data: Path) -> list[Table]:
     rows: list[Row] = []
     for label, profile, published in _METHODS:
         cells: list[float] = []
-        whole = _Tally()
+        overall = _Tally()
         for found in runs.values():
             tally = _Tally()
             for insight in found:
                 texts = [scored.entry.text for scored in retrieve(insight.candidates, insight.query, profile)]
                 tally.add(texts, insight.evidence)
-                whole.add(texts, insight.evidence)
+                overall.add(texts, insight.evidence)
             cells += [tally.deep / tally.wanted, tally.shallow / tally.wanted]
-        rows.append(Row(label, (whole.deep / whole.wanted, whole.shallow / whole.wanted, *cells)))
+        rows.append(Row(label, (overall.deep / overall.wanted, overall.shallow / overall.wanted, *cells)))
         if published:
             rows.append(Row("published, other runs", (*published, *[None] * len(cells)), published=True))
     embeddings = (0.921, 0.660, *[None] * (2 * len(runs)))

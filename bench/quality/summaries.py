@@ -18,7 +18,7 @@ from bench.quality.recordings import RecordedConversation, Turn, load_conversati
 from bench.table import Cell, Row, Table
 from memory.language.sentences import split_sentences
 from memory.language.text import FUNCTION_WORDS, words
-from memory.summaries.summary import Style, ToldLine, summarise
+from memory.summaries.summary import Style, Utterance, summarise
 
 _PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
     ("canned sentence", (0.080, 0.011, 0.061, 0.0)),
@@ -149,7 +149,7 @@ def ours(style: Style) -> Method:
     """`memory.summaries.summary.summarise` with a header that says who and when."""
 
     def method(session: Session) -> str:
-        lines = [ToldLine(turn.speaker, turn.text, 0) for turn in session.turns]
+        lines = [Utterance(turn.speaker, turn.text, 0) for turn in session.turns]
         header = f"{session.speakers[0]} and {session.speakers[1]} had a conversation at {session.when}."
         return summarise(lines, max_words=session.limit, style=style, header=header)
 

@@ -43,15 +43,15 @@ def repeat_key(entry: Entry) -> RepeatKey | None:
         return None
     if INTEGRATE in entry.tags:
         return None
-    return (_told(entry.text), entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
+    return (_key_words(entry.text), entry.location, entry.quest_id, entry.encounter_id, *entry.tags)
 
 
 @lru_cache(maxsize=4_096)
-def _told(text: str) -> str:
-    told = words(text)
-    if len(told) > _LONG:
+def _key_words(text: str) -> str:
+    found = words(text)
+    if len(found) > _LONG:
         return normal(text)
-    return " ".join(stem(w) for w in told if w not in _EMPTY) or normal(text)
+    return " ".join(stem(w) for w in found if w not in _EMPTY) or normal(text)
 
 
 class RepeatIndex:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from memory.clock import DAY, day_and_time
 from memory.entry import MAX_TEXT, Entry
 from memory.language.times import anchor_days
-from memory.summaries.summary import Style, ToldLine, summarise
+from memory.summaries.summary import Style, Utterance, summarise
 from memory.summaries.units import MAX_SPEAKER
 
 GAP = 30  # game minutes: a pause this long ends a conversation (streams design)
@@ -78,14 +78,14 @@ def resolve_name(subject: str, names: Mapping[str, str]) -> str:
     return names.get(subject) or subject.partition(":")[2] or subject
 
 
-def parse_line(entry: Entry, names: Mapping[str, str]) -> ToldLine:
+def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     """Return the speaker, text and time of an entry. A message's first subject speaks unless its text names one."""
     known = {resolve_name(s, names) for s in entry.subjects}
     found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
     if found and (found[1] in known or found[1] in names.values()):
-        return ToldLine(found[1], entry.text[found.end() :], entry.minute)
+        return Utterance(found[1], entry.text[found.end() :], entry.minute)
     speaker = resolve_name(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
-    return ToldLine(speaker, entry.text, entry.minute)
+    return Utterance(speaker, entry.text, entry.minute)
 
 
 def format_list(parts: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from memory.language.sentences import split_sentences
 from memory.language.times import anchor_days
 from memory.summaries.conversations import parse_line
 from memory.summaries.summary import choose_units
-from memory.summaries.units import MOST_SENTENCES, WEIGHTINGS, ToldLine, Unit, units
+from memory.summaries.units import MOST_SENTENCES, WEIGHTINGS, Unit, Utterance, units
 
 LONG = 16  # characters: a longer word counts as several
 #: Characters of scripts that write no spaces count as a word each: Thai to Khmer, kana, Han.
@@ -80,7 +80,7 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
     Sentences on objectives, relationships, possessions and promises go first, then what says most in the fewest words.
     "" where there is nothing to tell, or not one sentence fits. The same input gives the same text.
     """
-    lines = [ToldLine("", sentence, 0) for sentence in split_sentences(summary)]
+    lines = [Utterance("", sentence, 0) for sentence in split_sentences(summary)]
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
         said = parse_line(entry, names)
         sentences = split_sentences(said.text)[:MOST_SENTENCES]

@@ -14,15 +14,15 @@ from heapq import heapify, heappop, heappush
 
 from memory.language.courtesies import acts, tell_acts
 from memory.language.sentences import split_sentences
-from memory.summaries.units import MOST_SENTENCES, WEIGHTINGS, Style, ToldLine, Unit, units
+from memory.summaries.units import MOST_SENTENCES, WEIGHTINGS, Style, Unit, Utterance, units
 
-__all__ = ["Style", "ToldLine", "summarise"]
+__all__ = ["Style", "Utterance", "summarise"]
 
 _SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 _CLOSING = 4  # the closing sentence takes at most a fourth of the room
 
 
-def summarise(lines: Sequence[ToldLine], *, max_words: int, style: Style = "facts", header: str = "") -> str:
+def summarise(lines: Sequence[Utterance], *, max_words: int, style: Style = "facts", header: str = "") -> str:
     """Return a summary of `lines` in at most `max_words` words (separated by spaces), in sentences and in their order.
 
     Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
@@ -37,7 +37,7 @@ def summarise(lines: Sequence[ToldLine], *, max_words: int, style: Style = "fact
     return " ".join(part for part in (head, *(unit.text for unit in chosen), closing) if part)
 
 
-def _closing(lines: Sequence[ToldLine]) -> str:
+def _closing(lines: Sequence[Utterance]) -> str:
     counts: dict[str, Counter[str]] = {line.speaker: Counter() for line in lines if line.speaker}
     for line in lines:
         if line.speaker:

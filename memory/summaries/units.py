@@ -42,7 +42,7 @@ _SUBORDINATE = frozenset(
 _REPORTING = frozenset(words("mentioned told suggested asked showed"))
 
 
-class ToldLine(NamedTuple):
+class Utterance(NamedTuple):
     """One line of a summary's source: its speaker (empty for an observation), text and game time."""
 
     speaker: str
@@ -73,7 +73,7 @@ class Unit(NamedTuple):
     line: int  # index of the line it is from
 
 
-def units(lines: Sequence[ToldLine], style: Style) -> list[Unit]:
+def units(lines: Sequence[Utterance], style: Style) -> list[Unit]:
     """Return the units of `lines` in order, without courtesies and without questions that hold no name.
 
     A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.
@@ -89,7 +89,7 @@ def units(lines: Sequence[ToldLine], style: Style) -> list[Unit]:
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
         clauses = (clause for sentence in said for clause in split_clauses(sentence))
         for clause in islice(clauses, MOST_SENTENCES):
-            text = _told(clause, line.speaker, speakers, names) if line.speaker else clause
+            text = _report(clause, line.speaker, speakers, names) if line.speaker else clause
             if not text:
                 continue
             if not text.endswith(('?"', "。", "！", "？")):
@@ -110,7 +110,7 @@ def _ended(text: str) -> str:
     return f"{bare[:-1].rstrip(_MARKS)}{bare[-1]}."
 
 
-def _told(clause: str, speaker: str, speakers: Speakers, names: Collection[str]) -> str:
+def _report(clause: str, speaker: str, speakers: Speakers, names: Collection[str]) -> str:
     """Return the clause as reported speech, "" if it is not worth reporting."""
     text = _VOW.sub("I promised to ", clean(clause, (n for n in speakers.perhaps_in(clause) if n != speaker)))
     if is_small_talk(text, speakers):

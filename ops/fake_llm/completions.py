@@ -12,7 +12,7 @@ from typing import Any, Literal
 from ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
 from ops.fake_llm.faults import status_of
 
-Delivery = Literal["whole", "hang", "close", "reset", "drip", "drip_headers"]
+Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
 _DELIVERIES: dict[str | None, Delivery] = {
     "hang": "hang",
     "close": "close",
@@ -31,7 +31,7 @@ class FakeResponse:
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
     content_type: str = "application/json"
-    delivery: Delivery = "whole"
+    delivery: Delivery = "complete"
     usage: tuple[int, int] | None = None  # prompt and completion tokens, if the response reports them
 
 
@@ -49,9 +49,9 @@ def content_digest(request: Mapping[str, Any]) -> str:
 def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> FakeResponse:
     """Return the response to a valid request."""
     if fault is not None:
-        told = status_of(fault)
-        if told is not None:
-            status, wait = told
+        wanted = status_of(fault)
+        if wanted is not None:
+            status, wait = wanted
             headers = () if wait is None else (("Retry-After", str(wait)),)
             return error(status, f"status_{status}", f"The stand-in was told to fail with {status}.", headers)
         if fault in _ERRORS:
@@ -105,16 +105,16 @@ def _completion(request: Mapping[str, Any], text: str, fault: str | None) -> Fak
         "choices": [] if fault == "no_choices" else [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)},
     }
-    told = fault != "huge"  # a client that gives up on a huge answer never sees its usage
+    reports_usage = fault != "huge"  # a client that gives up on a huge answer never sees its usage
     if fault in ("no_usage", "nan_usage", "negative_usage"):
-        told = False
+        reports_usage = False
         amount = math.nan if fault == "nan_usage" else -1
         body["usage"] = None if fault == "no_usage" else dict.fromkeys(body["usage"], amount)
     return FakeResponse(
         status=200,
         body=json.dumps(body).encode(),
-        delivery=_DELIVERIES.get(fault, "whole"),
-        usage=usage if told else None,
+        delivery=_DELIVERIES.get(fault, "complete"),
+        usage=usage if reports_usage else None,
     )
 
 

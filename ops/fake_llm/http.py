@@ -51,7 +51,7 @@ def head_of(response: FakeResponse) -> bytes:
 async def deliver(response: FakeResponse, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
     """Deliver a response in its way, and return whether all of it was sent."""
     head, body = head_of(response), response.body
-    if response.delivery == "whole":
+    if response.delivery == "complete":
         writer.write(head + body)
         await writer.drain()
         return True

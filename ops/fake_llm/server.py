@@ -140,7 +140,7 @@ class _Server:
             )
             await asyncio.sleep(wait)
             await self.open.wait()
-            if reader.at_eof() or response.delivery != "whole":
+            if reader.at_eof() or response.delivery != "complete":
                 sent = not reader.at_eof() and await deliver(response, reader, writer)
                 self.tally.sent(model, digest, response if sent else None)
                 return sent

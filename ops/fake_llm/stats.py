@@ -17,11 +17,11 @@ class Stats(NamedTuple):
     requests: int  # for chat completions, the refused and failed included
     by_status: dict[str, int]  # of responses sent in full; "none": no status reached the client
     by_fault: dict[str, int]
-    answers: int  # responses that told their usage
+    answers: int  # responses that report their usage
     prompt_tokens: int  # of these
     completion_tokens: int  # of these
     requests_by_model: dict[str, int]  # those that could be read
-    tokens_by_model: dict[str, int]  # that responses told
+    tokens_by_model: dict[str, int]  # that responses report
     in_flight: int
     most_in_flight: int
     completed: list[str]  # content digests of the latest 10,000 of these, in the order in which they were sent

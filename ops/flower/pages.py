@@ -10,6 +10,7 @@ import json
 from functools import cache
 from typing import Any, ClassVar
 
+from celery import Celery
 from flower import urls
 from flower.options import options
 from flower.utils.tasks import get_task_by_id
@@ -25,6 +26,7 @@ from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.errors import LedgerError, RunMissing
 from tasks.registry import kind_names
+from workers.publish import queue_key
 
 TABS = {"budgets": "Budgets", "cadence": "Cadence"}
 COLUMNS = "name,args,state,received,runtime,uuid"  # of the task list: "reflect", "isabella · tick 420 · ≤ 1 call"
@@ -32,9 +34,9 @@ INTERVAL = 2000  # milliseconds between two readings of an open page
 
 
 @cache
-def _readings(prefix: str) -> Readings:
-    """Return the readings of this process; `prefix` begins every key of the broker."""
-    return Readings(Settings(), {kind: prefix + kind for kind in kind_names()})
+def _readings(app: Celery) -> Readings:
+    """Return the readings of this process."""
+    return Readings(Settings(), {kind: queue_key(app, kind) for kind in kind_names()})
 
 
 class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
@@ -54,7 +56,7 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
                 was changed, or a run cannot be read.
         """
         run = self.get_argument("run", None, escape=False) or None
-        readings = _readings(self.capp.conf.broker_transport_options["global_keyprefix"])
+        readings = _readings(self.capp)
         read = readings.budgets if self.page == "budgets" else readings.cadence
         try:
             found: dict[str, Any] = await IOLoop.current().run_in_executor(None, read, run)

@@ -42,8 +42,8 @@ class Retries:
             charged: the jobs of which a correction says it.
         """
         if self.of_before:
-            told = (*charged, {retry.key for retry in self._shown})
-            unsaid = [note for note in notes if not any(note.key in keys for keys in told)]
+            known = (*charged, {retry.key for retry in self._shown})
+            unsaid = [note for note in notes if not any(note.key in keys for keys in known)]
             self._late = [Retried(note.key, note.spent) for note in unsaid if note.spent != Cost()]
 
     def close(self, notes: Iterable[EndNote]) -> tuple[EndNote, ...]:

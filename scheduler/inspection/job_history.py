@@ -270,8 +270,8 @@ class JobHistory:
             return
         for line in read_journal(self._store, record.ended + 1, self._now()):
             self._learn_late(line)
-            told = key in self._corrected and (key in self._late or not awaits_answer) and record.claims < 2
-            if told or line.core.minute - minute > LONGEST:
+            final = key in self._corrected and (key in self._late or not awaits_answer) and record.claims < 2
+            if final or line.core.minute - minute > LONGEST:
                 return
 
     def _record(self, key: JobKey, **facts: Any) -> JobRecord:

@@ -51,8 +51,8 @@ def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | Non
     state = store.mapping("state")
     last, trimmed = int(state[b"tick"]), int(state.get(b"trimmed", 0))
     digest, chain = hashes_before(store, trimmed + 1, trimmed)
-    whole = exported is not None and exported.covers(trimmed)
-    base = None if whole else load_base(store)
+    complete = exported is not None and exported.covers(trimmed)
+    base = None if complete else load_base(store)
     streams: dict[str, Stream] = {}
     retired: dict[str, Stream] = {}
     if base is not None:
@@ -60,7 +60,7 @@ def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | Non
         for stream in streams.values():
             stream.note_all()
         write_streams(replayed, streams.values())
-    removed = exported.passed(trimmed) if exported is not None and whole else iter(())
+    removed = exported.passed(trimmed) if exported is not None and complete else iter(())
     for passed in itertools.chain(removed, pass_journal(store, trimmed + 1, last)):
         if passed.line.core.tick == trimmed and passed.chain != chain:
             raise JournalError(f"tick {trimmed}: the exported lines do not lead to those that the ledger has")

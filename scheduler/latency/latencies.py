@@ -87,7 +87,7 @@ class Latencies:
         self._needs: dict[tuple[str, str], tuple[float, float] | None] = {}  # computed since the last change
         self._taken = 0  # facts that the next commit removes from the list
         self._wanted = False  # whether workers note facts
-        self._told: bool | None = None  # the same in the ledger; None: unknown
+        self._wanted_in_ledger: bool | None = None  # None: unknown
         self._anew = False  # whether the ledger still holds forgotten samples
 
     # -- learning ------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ class Latencies:
             self._anew = False
         if self._taken:
             writes.append(Write("LTRIM", "timed", (self._taken, -1)))
-        if self._wanted != bool(self._told):
+        if self._wanted != bool(self._wanted_in_ledger):
             writes.append(Write("HSET", "state", ("times", "1" if self._wanted else "0")))
             writes += [] if self._wanted else [Write("DEL", "timed", ())]
         for kind, model in sorted(self._changed):
@@ -305,7 +305,7 @@ class Latencies:
             writes.append(Write("HSET", "latencies", (f"{kind}/{model}", known)))
         writes += [Write("HSET", f"job:{key.text()}", ("answered", 1)) for key in sorted(self._newly)]
         self._newly.clear()
-        self._taken, self._told = 0, self._wanted
+        self._taken, self._wanted_in_ledger = 0, self._wanted
         self._changed.clear()
         return writes
 
@@ -324,7 +324,7 @@ class Latencies:
             kind, _, model = field.decode().partition("/")
             self._known[kind, model] = msgspec.json.decode(raw, type=Known)
         state = store.state("times", "latency_prior")
-        self._told = state[0] == b"1"
+        self._wanted_in_ledger = state[0] == b"1"
         if state[1] is not None:
             self.prior = msgspec.json.decode(state[1], type=LatencyPrior)
 

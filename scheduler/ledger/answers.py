@@ -1,4 +1,4 @@
-"""What the ledger answers to a host's steps, as the host reads it. What cannot be read is told and passed over."""
+"""What the ledger answers to a host's steps, as the host reads it. What cannot be read is reported and passed over."""
 
 from __future__ import annotations
 
@@ -158,10 +158,10 @@ def read_attempts(raw: list[bytes]) -> dict[str, Attempt]:
     return found
 
 
-class Told(set[tuple[str, bytes]]):
-    """The unreadable values that were reported: each comes again with every answer, as it stays in the ledger."""
+class ReportedValues(set[tuple[str, bytes]]):
+    """The unreadable values that the log has: each comes again with every answer, as it stays in the ledger."""
 
-    def add_once(self, what: str, key: bytes, error: Exception) -> None:
+    def report(self, what: str, key: bytes, error: Exception) -> None:
         """Warn of it, unless that was done."""
         if (what, key) not in self:
             self.add((what, key))
@@ -169,15 +169,15 @@ class Told(set[tuple[str, bytes]]):
             log.warning("ledger.unreadable", what=what, key=shown, error=str(error)[:200])
 
 
-def read_offers(raw: list[bytes], told: Told | None = None) -> list[LateAnswer]:
+def read_offers(raw: list[bytes], reported: ReportedValues | None = None) -> list[LateAnswer]:
     """Return the answers that came after their job's end. One whose job cannot be read is reported and stays."""
-    found, told = [], Told() if told is None else told
+    found, reported = [], ReportedValues() if reported is None else reported
     for i in range(0, len(raw), 2):
         result = None
         try:
             key = JobKey.parse(raw[i].decode())
         except ValueError as error:
-            told.add_once("a late answer's job", raw[i], error)
+            reported.report("a late answer's job", raw[i], error)
             continue
         try:
             result = _read_result(raw[i + 1])
@@ -187,25 +187,25 @@ def read_offers(raw: list[bytes], told: Told | None = None) -> list[LateAnswer]:
     return found
 
 
-def read_learned(raw: list[bytes], told: Told | None = None) -> list[Learned]:
+def read_learned(raw: list[bytes], reported: ReportedValues | None = None) -> list[Learned]:
     """Return the final usage of ended jobs. An unreadable one is reported and stays, and its job counts in full."""
-    found, told = [], Told() if told is None else told
+    found, reported = [], ReportedValues() if reported is None else reported
     for i in range(0, len(raw), 2):
         try:
             known = _CORRECTION.decode(raw[i + 1])
             found.append(Learned(JobKey.parse(raw[i].decode()), Cost(*known.usage), known.saved, known.at))
         except (ValueError, RecursionError) as error:
-            told.add_once("what an ended job came to", raw[i], error)
+            reported.report("what an ended job came to", raw[i], error)
     return found
 
 
-def read_retries(raw: list[bytes], told: Told | None = None) -> list[RetriedAttempt]:
+def read_retries(raw: list[bytes], reported: ReportedValues | None = None) -> list[RetriedAttempt]:
     """Return the usage of earlier attempts, in order. An unreadable one is reported and stays."""
-    found, told = [], Told() if told is None else told
+    found, reported = [], ReportedValues() if reported is None else reported
     for i in range(0, len(raw), 2):
         try:
             known = _RETRY.decode(raw[i + 1])
             found.append(RetriedAttempt(raw[i].decode(), JobKey.parse(known.job), Cost(*known.used)))
         except (ValueError, RecursionError) as error:
-            told.add_once("what an earlier attempt used", raw[i], error)
+            reported.report("what an earlier attempt used", raw[i], error)
     return sorted(found)

@@ -25,7 +25,7 @@ from scheduler.ledger.answers import (
     Advanced,
     BoundaryInput,
     Collected,
-    Told,
+    ReportedValues,
     read_attempts,
     read_learned,
     read_offers,
@@ -69,7 +69,7 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """One whole tick, as `advance` writes it."""
+    """One tick, as `advance` writes it."""
 
     tick: int
     line: bytes  # of the journal
@@ -97,7 +97,7 @@ class HostLedger:
         self.epoch = epoch
         self._holder = holder
         self._seq = seq
-        self._unreadable = Told()
+        self._unreadable = ReportedValues()
         self._tick = 0  # the last one that this host has advanced to
         self._collect = script(client, "collect")
         self._advance = script(client, "advance")
@@ -338,10 +338,10 @@ class HostLedger:
     def _step(self, lua: Script, args: Sequence[Value]) -> Reply | None:
         digest, size = _fingerprint(args)
         seq = self._seq
-        whole = [self.store.prefix, self.epoch, self._holder, seq, digest, *args]
+        fenced = [self.store.prefix, self.epoch, self._holder, seq, digest, *args]
 
         def step() -> Reply:
-            answer: Reply = lua(keys=[self.store.key("state")], args=whole)
+            answer: Reply = lua(keys=[self.store.key("state")], args=fenced)
             if answer[0] not in (b"ok", b"already"):
                 raise self._refused(answer, seq)
             return answer[1:]

@@ -80,7 +80,7 @@ class RealDay:
         self._tokens = settings.real_day_tokens
         self._usd_micros = None if settings.real_day_usd is None else round(settings.real_day_usd * 1_000_000)
         self._today = today or utc_date
-        self._told = ""  # the date on which the log said that the day is spent
+        self._logged = ""  # the date on which the log said that the day is spent
         self._script = script(client, "real_day")
 
     def reserve(self, cost: Cost) -> Held | Refused:
@@ -91,8 +91,8 @@ class RealDay:
         limits = ["" if limit is None else limit for limit in (self._tokens, self._usd_micros)]
         if (answer := self._call(held, "reserve", cost, *limits, KEPT_SECONDS)) == "reserved":
             return held
-        if answer == "refused" and self._told != held.date:
-            self._told = held.date
+        if answer == "refused" and self._logged != held.date:
+            self._logged = held.date
             log.warning("real_day.spent", date=held.date, tokens=self._tokens, usd_micros=self._usd_micros)
         return "real_day_spent" if answer == "refused" else "real_day_away"
 

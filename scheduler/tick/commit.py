@@ -60,8 +60,8 @@ class Committer:
         if core.facts is not None:
             writes.append(Write("HSET", "facts", (number, msgspec.json.encode(core.facts))))
             writes += chunked("HDEL", "facts", list(state.take_stale_facts()))
-        whole = core.facts is not None or bool(core.joined or core.left)
-        writes += self._seals.take_writes(state, outcome.streams, number, whole=whole)
+        run_changed = core.facts is not None or bool(core.joined or core.left)
+        writes += self._seals.take_writes(state, outcome.streams, number, run_changed=run_changed)
         for part in state.parts():
             writes += part.take_writes()
         writes.append(Write("HSET", "state", ("lag", pace.lag, "host_us", pace.host_us)))

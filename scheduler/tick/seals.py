@@ -36,16 +36,16 @@ class Seals:
     def __init__(self) -> None:
         self._kept: dict[str, str] = {}
 
-    def take_writes(self, state: RunState, changed: Iterable[Stream], tick: int, *, whole: bool) -> list[Write]:
+    def take_writes(self, state: RunState, changed: Iterable[Stream], tick: int, *, run_changed: bool) -> list[Write]:
         """Return the commands that seal what a tick leads to.
 
         Args:
             changed: the streams that the tick changed.
-            whole: the tick changed facts or owners too.
+            run_changed: whether the tick changed facts or owners too.
         """
         missing = (stream for owner, stream in state.streams.items() if owner not in self._kept)
         found = {stream.owner: stream.seal() for stream in (*changed, *missing)}
-        if whole or FACTS not in self._kept:
+        if run_changed or FACTS not in self._kept:
             found |= {FACTS: _seal_of_facts(state), OWNERS: _seal_of_owners(state)}
         values: list[Value] = [part for item in found.items() if self._kept.get(item[0]) != item[1] for part in item]
         self._kept |= found

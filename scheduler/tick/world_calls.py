@@ -162,11 +162,11 @@ class WorldCalls:
     ) -> None:
         """Note an event of the story."""
         self._check_turn()
-        told = check_text("kind of the story's event", kind, MAX_KIND)
+        name = check_text("kind of the story's event", kind, MAX_KIND)
         tagged = check_texts("tags", tags)
         concerned = _related({} if related is None else related)
         self._known(WORLD)
-        self._turn.triggers.append(story_event(told, tagged, concerned, self._state.facts.minute(self.present)))
+        self._turn.triggers.append(story_event(name, tagged, concerned, self._state.facts.minute(self.present)))
 
     def scope_context(self, location: str, present: Sequence[str] = (), count: int = MAX_ENTRIES) -> str:
         """Return the latest memories of a location, its NPCs and the world, as lines of a prompt."""

@@ -243,6 +243,6 @@ class Attacked:
         return list(stream.live())
 
 
-def complaints(said: str) -> list[str]:
+def warnings_in(said: str) -> list[str]:
     """Return a host's warnings and errors, without its lines of progress."""
     return [line for line in said.splitlines() if not line.lstrip().startswith("day ")]

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from ops.fake_llm.server import FakeEndpoint
-from tests.faults.attacked import AGENTS, Attacked, Eventually, complaints, settings_of
+from tests.faults.attacked import AGENTS, Attacked, Eventually, settings_of, warnings_in
 
 
 def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
@@ -22,7 +22,7 @@ def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint
     os.kill(first.pid, signal.SIGCONT)
     said, code = town.outcome(first)
     assert code == 1
-    assert ["another host has taken it" in line for line in complaints(said)] == [True], said
+    assert ["another host has taken it" in line for line in warnings_in(said)] == [True], said
     assert "--resume" not in said, "it would take the run from the host that has it"
     town.is_over(digest)
 

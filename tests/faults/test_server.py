@@ -14,7 +14,7 @@ from pathlib import Path
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.ledger.run_store import RunStore
 from scheduler.tick.loop import Tick
-from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, complaints, settings_of
+from tests.faults.attacked import AGENTS, MORNING, RUN, Attacked, Eventually, settings_of, warnings_in
 
 TIMEOUT = 0.5  # seconds; of sockets, where a server stalls
 STALL = float(os.environ.get("COGITATE_STALL", 6 * TIMEOUT))  # seconds; `make chaos` has it stall for twelve
@@ -123,7 +123,7 @@ def test_a_disk_that_is_full(endpoint: FakeEndpoint, tmp_path: Path, digest: str
         said, code = town.outcome(host)
         assert code == 1
         assert "File too large" in said
-        assert ["Redis stopped answering and was not back" in line for line in complaints(said)[-1:]] == [True], said
+        assert ["Redis stopped answering and was not back" in line for line in warnings_in(said)[-1:]] == [True], said
         with contextlib.suppress(ProcessLookupError):  # there is room again, also for a server that was started last
             resource.prlimit(town.server_pid(), resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         endpoint.release()

@@ -26,7 +26,7 @@ from tasks.registry import UnknownKind, kind_of
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
 from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repair_of
-from workers.jobs.shared_calls import CallResult, NotAsked
+from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
 from workers.llm.prompt_check import WrongPrompt
@@ -110,11 +110,11 @@ class Attempts:
         except Exception as error:  # our own fault; an unsettled job would meet it with each claim
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
             return self._result_of_failed_call(kind, claim)
-        if isinstance(asked, NotAsked):  # the model must not be called now
+        if isinstance(asked, CallRefused):  # the model must not be called now
             self._capture.keep(claim, prompt, asked, asked.why)
             again = asked.why == "stopping" and not claim.last
             return AttemptOutcome(None, Cost()) if again else self._skip_call(kind, claim, asked.why, asked.because)
-        effects, failure, complaint = self._effects_of(kind, claim, prompt, asked.answer)
+        effects, failure, fault = self._effects_of(kind, claim, prompt, asked.answer)
         self._capture.keep(claim, prompt, asked, failure)
         if effects is not None:
             result = Result(
@@ -123,7 +123,7 @@ class Attempts:
                 unreported=asked.answer.estimated,
             )  # fmt: skip
             return AttemptOutcome(result, _spent(asked))
-        return self._failed(kind, claim, prompt, asked, failure, complaint, deadline, adjustment)
+        return self._failed(kind, claim, prompt, asked, failure, fault, deadline, adjustment)
 
     def probe(self, endpoint: str) -> None:
         """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
@@ -136,7 +136,7 @@ class Attempts:
     def _effects_of(
         self, kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer
     ) -> tuple[tuple[Effect, ...] | None, str, str]:
-        """Return the effects of an answer; or None, the class of the failure and the kind's complaint."""
+        """Return the effects of an answer; or None, the class of the failure and its fault."""
         if answer.value is None:
             return None, answer.failure.kind if answer.failure is not None else "empty", ""
         try:
@@ -154,7 +154,7 @@ class Attempts:
         prompt: Prompt,
         asked: CallResult,
         failure: str,
-        complaint: str,
+        fault: str,
         deadline: float,
         adjustment: Adjustment,
     ) -> AttemptOutcome:
@@ -166,8 +166,8 @@ class Attempts:
                 log.warning("prompt.halved", job=claim.job.id)
         elif failure in OF_ANSWERS:
             again = not adjustment.corrected
-            complaint = complaint or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
-            adjustment = adjustment._replace(corrected=True, repair=repair_of(self._templates, answer.text, complaint))
+            fault = fault or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
+            adjustment = adjustment._replace(corrected=True, repair=repair_of(self._templates, answer.text, fault))
         else:
             again, pause = answer.retryable, _pause(answer, claim.number)
         if again and not claim.last and time.monotonic() + pause < deadline:

@@ -20,7 +20,7 @@ from tasks.job import Cost, Job
 from tasks.kind import Prompt
 from workers.gate.gate import Gate, Refused
 from workers.jobs.response_cache import CachedQuestion, ResponseCache
-from workers.jobs.shared_calls import CallResult, NotAsked, SharedCalls
+from workers.jobs.shared_calls import CallRefused, CallResult, SharedCalls
 from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
 
@@ -46,7 +46,7 @@ class Calls:
         self._shared = SharedCalls()
         self._unusable: set[str] = set()  # endpoints that are logged already
 
-    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> CallResult | NotAsked:
+    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> CallResult | CallRefused:
         """Ask once, or say why a call is not possible now, when nothing is spent."""
         question = CachedQuestion.of(prompt, model, job.output_cap)
         known = self._cache.find(job, question, prompt)
@@ -67,24 +67,24 @@ class Calls:
         """Send the reports that the gate has not received yet."""
         self._gate.close()
 
-    def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> ModelAnswer | NotAsked:
+    def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> ModelAnswer | CallRefused:
         try:
             self._models.get_ready(prompt, model=model)  # before the gate counts the call: the first one takes a while
         except (ConfigurationError, KeyError) as error:  # such as a missing key, which other workers may have
             if model.endpoint not in self._unusable:
                 self._unusable.add(model.endpoint)
                 log.error("job.unknown_endpoint", job=job.id, model=model.name, endpoint=model.endpoint, why=str(error))
-            return NotAsked("unknown_endpoint")
+            return CallRefused("unknown_endpoint")
         except Exception as error:  # our own fault, or that of a kind's answer model; nothing was sent
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
-            return NotAsked(ASKING_FAILED)
+            return CallRefused(ASKING_FAILED)
         held = self._day.reserve(job.reserved)
         if not isinstance(held, Held):
-            return NotAsked(held)
+            return CallRefused(held)
         entered = self._gate.enter(model.endpoint, model=model.model, tokens=job.reserved.tokens, deadline=deadline)
         if isinstance(entered, Refused):
             self._day.settle(held, Cost())
-            return NotAsked(entered.why, entered.because)
+            return CallRefused(entered.why, entered.because)
         answer: ModelAnswer | None = None
         try:
             answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)

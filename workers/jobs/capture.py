@@ -16,7 +16,7 @@ from scheduler.ledger.run_store import RunStore
 from tasks.job import JobKey
 from tasks.kind import Prompt
 from workers.jobs.kept_texts import KeptTexts
-from workers.jobs.shared_calls import CallResult, NotAsked
+from workers.jobs.shared_calls import CallRefused, CallResult
 
 MOST_ATTEMPTS = 20  # of one job; the largest `claim_cap`
 MOST_ANSWER = 100_000  # characters of an answer that are stored
@@ -42,7 +42,7 @@ class Capture:
         self._on = settings.capture
         self._texts = _texts(client, settings)
 
-    def keep(self, claim: Claim, prompt: Prompt, asked: CallResult | NotAsked, failure: str) -> None:
+    def keep(self, claim: Claim, prompt: Prompt, asked: CallResult | CallRefused, failure: str) -> None:
         """Store an attempt's prompt, and its answer or the reason why there is none."""
         if not self._on:
             return

@@ -19,15 +19,15 @@ UNUSABLE = "unusable"  # well-formed, and refused by its kind: unknown places or
 OF_ANSWERS = frozenset({"refused", "truncated", "empty", "not_json", "wrong_schema", UNUSABLE})
 
 MOST_ANSWER = 1_200  # characters of the answer that are shown
-MOST_COMPLAINT = 400
-_PLACES = 5  # of wrong values that a complaint names
+MOST_FAULT = 400  # characters of its fault
+_PLACES = 5  # wrong values that a fault names
 
 
-def repair_of(templates: Templates, text: str, complaint: str) -> Rendered | None:
+def repair_of(templates: Templates, text: str, fault: str) -> Rendered | None:
     """Return the addition to the prompt, with the answer and its faults; None if there is no answer to show."""
     if not text.strip():
         return None
-    shown = {"answer": _cut(text, MOST_ANSWER), "complaint": _cut(complaint, MOST_COMPLAINT)}
+    shown = {"answer": _cut(text, MOST_ANSWER), "complaint": _cut(fault, MOST_FAULT)}
     return templates.render("repair", shown)
 
 

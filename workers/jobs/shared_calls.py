@@ -18,7 +18,7 @@ class CallResult(NamedTuple):
     saved: bool  # another call brought this answer, so it cost nothing
 
 
-class NotAsked(NamedTuple):
+class CallRefused(NamedTuple):
     """The reason why no call was made; nothing was spent."""
 
     why: str  # class of the failure
@@ -30,11 +30,11 @@ class SharedCalls:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way: dict[Hashable, Future[ModelAnswer | NotAsked]] = {}
+        self._under_way: dict[Hashable, Future[ModelAnswer | CallRefused]] = {}
 
     def ask(
-        self, question: Hashable, deadline: float, call: Callable[[], ModelAnswer | NotAsked]
-    ) -> CallResult | NotAsked:
+        self, question: Hashable, deadline: float, call: Callable[[], ModelAnswer | CallRefused]
+    ) -> CallResult | CallRefused:
         """Make the call, or share the answer of an identical one.
 
         If the other caller got no answer for a reason of its own (its deadline, a limit), this thread calls after all.
@@ -47,7 +47,7 @@ class SharedCalls:
         while True:
             with self._lock:
                 shared = self._under_way.get(question)
-                mine: Future[ModelAnswer | NotAsked] = Future()
+                mine: Future[ModelAnswer | CallRefused] = Future()
                 if shared is None:
                     self._under_way[question] = mine
             if shared is None:
@@ -55,22 +55,22 @@ class SharedCalls:
             try:
                 answer = shared.result(max(0.0, deadline - time.monotonic()))
             except TimeoutError:
-                return _asked(call())  # it reports that its time is over
+                return _result_of(call())  # it reports that its time is over
             if isinstance(answer, ModelAnswer) and (answer.failure is None or answer.failure.kind != "timeout"):
                 return CallResult(answer, saved=True)
 
     def _call(
-        self, question: Hashable, mine: Future[ModelAnswer | NotAsked], call: Callable[[], ModelAnswer | NotAsked]
-    ) -> CallResult | NotAsked:
-        answer: ModelAnswer | NotAsked = NotAsked("")
+        self, question: Hashable, mine: Future[ModelAnswer | CallRefused], call: Callable[[], ModelAnswer | CallRefused]
+    ) -> CallResult | CallRefused:
+        answer: ModelAnswer | CallRefused = CallRefused("")
         try:
             answer = call()
-            return _asked(answer)
+            return _result_of(answer)
         finally:
             with self._lock:
                 del self._under_way[question]
             mine.set_result(answer)
 
 
-def _asked(answer: ModelAnswer | NotAsked) -> CallResult | NotAsked:
+def _result_of(answer: ModelAnswer | CallRefused) -> CallResult | CallRefused:
     return CallResult(answer, saved=False) if isinstance(answer, ModelAnswer) else answer

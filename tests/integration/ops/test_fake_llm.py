@@ -211,7 +211,7 @@ def test_a_list_about_numbered_lines_has_one_item_for_each() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "complaint"),
+    ("texts", "message"),
     [
         (["hnag=0.1"], "'hnag' is not known"),
         (["429"], "name=rate"),
@@ -222,8 +222,8 @@ def test_a_list_about_numbered_lines_has_one_item_for_each() -> None:
         (["299=0.1"], "'299' is not known"),
     ],
 )
-def test_a_fault_that_is_none_is_named(texts: list[str], complaint: str) -> None:
-    with pytest.raises(FaultError, match=complaint):
+def test_a_fault_that_is_none_is_named(texts: list[str], message: str) -> None:
+    with pytest.raises(FaultError, match=message):
         parse_faults(texts)
 
 

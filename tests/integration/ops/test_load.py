@@ -37,18 +37,18 @@ def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (("--assert", "lateness<1"), "'lateness'; there are agents, behind_most"),
         (("--profile", "outage", "--base-url", "http://localhost:1/v1"), "may cost money"),
     ],
 )
 def test_what_cannot_be_tested_is_refused_before_anything_starts(
-    tmp_path: Path, arguments: tuple[str, ...], complaint: str
+    tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = typed("load", "--profile", "outage", *arguments[-2:], data_dir=tmp_path / "data")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert complaint in done.stderr
+    assert message in done.stderr
     assert not (tmp_path / "data").exists()
 
 

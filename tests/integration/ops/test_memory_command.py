@@ -120,13 +120,13 @@ def test_the_text_has_room_on_a_narrow_terminal(lived: Path, owner: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (("--tick", 801), "tick 801"),
         (("--query", "x", "--profile", "best"), "default, dialogue, spec"),
     ],
 )
-def test_what_cannot_be_shown_is_said(lived: Path, owner: str, arguments: tuple[object, ...], complaint: str) -> None:
+def test_what_cannot_be_shown_is_said(lived: Path, owner: str, arguments: tuple[object, ...], message: str) -> None:
     done = typed("memory", RUN, owner, *arguments, data_dir=lived)
     assert done.returncode == 2
-    assert complaint in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())

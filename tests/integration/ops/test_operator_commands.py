@@ -154,7 +154,7 @@ def test_a_job_shows_its_whole_life(facts_of: Facts, cogitate: Typed, plans: lis
 
 
 @pytest.mark.parametrize(
-    ("job", "complaint"),
+    ("job", "message"),
     [
         (f"{RUN}/360/plan/agent:nobody/0/0", "run 'town-1' has no job 'town-1/360/plan/agent:nobody/0/0'"),
         (f"{RUN}/9999/plan/agent:nobody/0/0", "has no job"),
@@ -162,10 +162,10 @@ def test_a_job_shows_its_whole_life(facts_of: Facts, cogitate: Typed, plans: lis
         ("plan", "run/tick/kind/owner/ordinal/trial"),
     ],
 )
-def test_a_job_that_is_not_there_is_named(cogitate: Typed, job: str, complaint: str) -> None:
+def test_a_job_that_is_not_there_is_named(cogitate: Typed, job: str, message: str) -> None:
     done = cogitate("job", job)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert complaint in done.stderr
+    assert message in done.stderr
 
 
 def test_a_job_shows_the_answer_that_came_late(client: Redis, cogitate: Typed, facts_of: Facts, asking: Host) -> None:

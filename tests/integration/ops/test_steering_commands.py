@@ -140,7 +140,7 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
         (["budget", RUN, "set", "day.tokens"], "give `set NAME VALUE`"),
         (["budget", RUN, "set", "week.tokens", 1], "tick, day, run"),
@@ -156,8 +156,8 @@ def test_a_cancelled_run_is_over(server: EmbeddedServer, host: subprocess.Popen[
     ],
 )
 def test_what_cannot_be_asked_is_said_in_one_line(
-    server: EmbeddedServer, arguments: list[object], complaint: str
+    server: EmbeddedServer, arguments: list[object], message: str
 ) -> None:
     done = typed(*arguments, data_dir=server.data_dir)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert complaint in done.stderr
+    assert message in done.stderr

@@ -202,7 +202,7 @@ def test_an_owner_that_leaves_takes_its_triggers_along() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mistake", "complaint"),
+    ("mistake", "message"),
     [
         (lambda loop: loop.left_location(""), "location is '': it must not be blank"),
         (lambda loop: loop.left_location("moon"), "location:moon"),
@@ -216,10 +216,10 @@ def test_an_owner_that_leaves_takes_its_triggers_along() -> None:
     ],
 )
 def test_a_mistake_is_an_error_at_the_edge_and_changes_nothing(
-    mistake: Callable[[TickLoop], Any], complaint: str
+    mistake: Callable[[TickLoop], Any], message: str
 ) -> None:
     def script(loop: TickLoop, tick: Tick) -> None:
-        with pytest.raises(InputError, match=complaint):
+        with pytest.raises(InputError, match=message):
             mistake(loop)
 
     loop = played(script, ticks=2)

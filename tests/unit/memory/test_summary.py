@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.summaries.summary import Style, ToldLine, summarise
+from memory.summaries.summary import Style, Utterance, summarise
 
 TALK = [
-    ToldLine("Gina", "Hey Jon! Good to see you. What's up?", 540),
-    ToldLine(
+    Utterance("Gina", "Hey Jon! Good to see you. What's up?", 540),
+    Utterance(
         "Jon", "Hey Gina! Lost my job as a banker yesterday, so I'm gonna take a shot at starting a dance studio.", 541
     ),
-    ToldLine("Gina", "Sorry about your job! Unfortunately, I also lost my job at Door Dash this month.", 542),
-    ToldLine("Jon", "Let's meet at Hobbs Cafe on Friday at 5 pm. I promise to bring 12 flyers.", 543),
-    ToldLine("Gina", "Sounds great, keep going! You'll do great.", 544),
-    ToldLine("Jon", "Thanks, Gina!", 545),
+    Utterance("Gina", "Sorry about your job! Unfortunately, I also lost my job at Door Dash this month.", 542),
+    Utterance("Jon", "Let's meet at Hobbs Cafe on Friday at 5 pm. I promise to bring 12 flyers.", 543),
+    Utterance("Gina", "Sounds great, keep going! You'll do great.", 544),
+    Utterance("Jon", "Thanks, Gina!", 545),
 ]
 
 lines = st.lists(
     st.builds(
-        ToldLine,
+        Utterance,
         st.sampled_from(["", "Ann", "Bob", "Анна", "Zed-9"]),
         st.text(max_size=120) | st.sampled_from([line.text for line in TALK]),
         st.integers(0, 5_000),
@@ -55,7 +55,7 @@ def test_courtesies_are_told_in_one_sentence() -> None:
 
 
 def test_the_sentence_on_courtesies_takes_at_most_a_fourth_of_the_room() -> None:
-    talk = [ToldLine("Jon", "Thanks! I sold 7 goats.", 1), ToldLine("Gina", "I met Zoe.", 2)]
+    talk = [Utterance("Jon", "Thanks! I sold 7 goats.", 1), Utterance("Gina", "I met Zoe.", 2)]
     told = "Jon sold 7 goats. Gina met Zoe."
     for room, text in ((7, told), (11, told), (12, f"{told} Jon thanked Gina.")):
         assert summarise(talk, max_words=room) == text
@@ -63,7 +63,7 @@ def test_the_sentence_on_courtesies_takes_at_most_a_fourth_of_the_room() -> None
 
 
 def test_a_further_clause_of_a_line_that_is_told_counts_less() -> None:
-    talk = [ToldLine("", "Zoe met Max. Zoe met Kim.", 1), ToldLine("", "Zoe met Lou.", 2)]
+    talk = [Utterance("", "Zoe met Max. Zoe met Kim.", 1), Utterance("", "Zoe met Lou.", 2)]
     assert summarise(talk, max_words=3) == "Zoe met Max."
     assert summarise(talk, max_words=6) == "Zoe met Max. Zoe met Lou."
     assert summarise(talk, max_words=8) == "Zoe met Max. Zoe met Lou."
@@ -72,20 +72,20 @@ def test_a_further_clause_of_a_line_that_is_told_counts_less() -> None:
 
 
 def test_what_is_told_already_is_worth_nothing() -> None:
-    talk = [ToldLine("", "Zoe met Max.", n) for n in range(3)] + [ToldLine("", "the cat slept.", 4)]
+    talk = [Utterance("", "Zoe met Max.", n) for n in range(3)] + [Utterance("", "the cat slept.", 4)]
     assert summarise(talk, max_words=50) == "Zoe met Max. The cat slept."
 
 
 def test_a_talk_of_two_townspeople_reads_well() -> None:
     talk = [
-        ToldLine("Ann Lee", "Nice to meet you at last, Bo.", 1),
-        ToldLine("Bo", "How are you today?", 1),
-        ToldLine("Ann Lee", "Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. ", 2),
-        ToldLine("Bo", "Of course, I promise: I will lend you the tall ladder.", 3),
-        ToldLine("Ann Lee", "Tell me, what do you think of Henrik Vestergaard?", 4),
-        ToldLine("Bo", "Björn is the first I would ask for help.", 5),
-        ToldLine("Ann Lee", "I had better get on.", 6),
-        ToldLine("Bo", "So had I. Have a good day, Ann Lee.", 6),
+        Utterance("Ann Lee", "Nice to meet you at last, Bo.", 1),
+        Utterance("Bo", "How are you today?", 1),
+        Utterance("Ann Lee", "Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. ", 2),
+        Utterance("Bo", "Of course, I promise: I will lend you the tall ladder.", 3),
+        Utterance("Ann Lee", "Tell me, what do you think of Henrik Vestergaard?", 4),
+        Utterance("Bo", "Björn is the first I would ask for help.", 5),
+        Utterance("Ann Lee", "I had better get on.", 6),
+        Utterance("Bo", "So had I. Have a good day, Ann Lee.", 6),
     ]
     assert summarise(talk, max_words=80) == (
         "Ann Lee mentioned that Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM. "
@@ -97,17 +97,17 @@ def test_a_talk_of_two_townspeople_reads_well() -> None:
 
 def test_what_was_seen_is_not_reworded() -> None:
     seen = [
-        ToldLine("", "stove is burning", 1),
-        ToldLine("", "I am told apart from speech", 2),
-        ToldLine("", "stove is burning", 3),
+        Utterance("", "stove is burning", 1),
+        Utterance("", "I am told apart from speech", 2),
+        Utterance("", "stove is burning", 3),
     ]
     assert summarise(seen, max_words=20) == "Stove is burning. I am told apart from speech."
 
 
 def test_other_scripts_are_told_as_they_were_said() -> None:
     talk = [
-        ToldLine("Анна", "Привет, Иван! Я вчера ездила в Москву к сестре.", 1),
-        ToldLine("Иван", "Завтра в 18:00 приходи на праздник в кафе.", 2),
+        Utterance("Анна", "Привет, Иван! Я вчера ездила в Москву к сестре.", 1),
+        Utterance("Иван", "Завтра в 18:00 приходи на праздник в кафе.", 2),
     ]
     text = summarise(talk, max_words=40)
     assert "Анна: Я вчера ездила в Москву к сестре." in text
@@ -121,7 +121,7 @@ def test_nothing_to_say_and_no_room_give_nothing() -> None:
 
 
 @given(lines, st.integers(0, 60), st.sampled_from(["facts", "gist"]))
-def test_never_longer_than_allowed_and_always_the_same(said: list[ToldLine], limit: int, style: Style) -> None:
+def test_never_longer_than_allowed_and_always_the_same(said: list[Utterance], limit: int, style: Style) -> None:
     text = summarise(said, max_words=limit, style=style, header="At noon.")
     assert len(text.split()) <= limit
     assert text == summarise(list(said), max_words=limit, style=style, header="At noon.")
@@ -130,7 +130,7 @@ def test_never_longer_than_allowed_and_always_the_same(said: list[ToldLine], lim
 
 def test_more_room_never_loses_an_entity() -> None:
     chance = random.Random(7)
-    talk = [ToldLine("Ann", f"I met {chance.choice(['Zoe', 'Max', 'Kim'])} in room {n}.", n) for n in range(30)]
+    talk = [Utterance("Ann", f"I met {chance.choice(['Zoe', 'Max', 'Kim'])} in room {n}.", n) for n in range(30)]
     rooms = [{w for w in summarise(talk, max_words=limit).split() if w[0].isdigit()} for limit in (30, 60, 120)]
     assert len(rooms[0]) < len(rooms[1]) < len(rooms[2])
 

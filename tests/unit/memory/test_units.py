@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memory.summaries.units import MAX_SPEAKER, MOST_SENTENCES, Style, ToldLine, Unit, units
+from memory.summaries.units import MAX_SPEAKER, MOST_SENTENCES, Style, Unit, Utterance, units
 
 
 def told(*lines: tuple[str, str], style: Style = "facts") -> list[Unit]:
-    return units([ToldLine(speaker, text, at) for at, (speaker, text) in enumerate(lines)], style)
+    return units([Utterance(speaker, text, at) for at, (speaker, text) in enumerate(lines)], style)
 
 
 def texts(*lines: tuple[str, str]) -> list[str]:

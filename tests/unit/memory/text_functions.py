@@ -41,7 +41,7 @@ from memory.routing.scope_context import memory_line
 from memory.routing.scopes import mentions
 from memory.summaries.conversations import parse_line, summarise_entries
 from memory.summaries.long_term import cut_oldest, estimate_tokens, fold
-from memory.summaries.summary import ToldLine, summarise
+from memory.summaries.summary import Utterance, summarise
 from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
 from prompts.render import Templates, neutral
 from scheduler.engine.triggers import recounts, story_event
@@ -204,7 +204,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "conversations.parse_line": lambda text: parse_line(_said(f"Maria: {text}"), NAMES),
     "conversations.summarise_entries": lambda text: summarise_entries([_said(text), _said(f"Thanks! {text}")], NAMES),
     "conversations.summarise_entries of what was seen": lambda text: summarise_entries([_seen(text)], NAMES),
-    "summary.summarise": lambda text: summarise([ToldLine("Jon", text, 3), ToldLine("Gina", text, 4)], max_words=60),
+    "summary.summarise": lambda text: summarise([Utterance("Jon", text, 3), Utterance("Gina", text, 4)], max_words=60),
     "compaction.by_place": lambda text: by_place([_seen(text)], NAMES),
     "long_term.estimate_tokens": estimate_tokens,
     "long_term.cut_oldest": lambda text: cut_oldest(text, 10),
@@ -265,7 +265,7 @@ def _story(count: int) -> Callable[[], object]:
 
 
 def _many_speakers(count: int) -> Callable[[], object]:
-    lines = [ToldLine(f"S{n} Smith", "Thanks, I will bring the book.", n) for n in range(count)]
+    lines = [Utterance(f"S{n} Smith", "Thanks, I will bring the book.", n) for n in range(count)]
     return lambda: summarise(lines, max_words=60)
 
 

@@ -45,18 +45,18 @@ def test_a_file_in_the_hosts_folder_goes_before_ours_and_changes_the_version(tmp
 
 
 @pytest.mark.parametrize(
-    ("source", "complaint"),
+    ("source", "message"),
     [
         ("{% block system %}x{% endblock %}", "has no block 'user'"),
         ("{% block system %}{% endblock %}{% block user %}{% if %}{% endblock %}", "line 1"),
         ("{% block system %}{% endblock %}{% block user %}{{ mood }} {{ name }}{% endblock %}", "asks for mood"),
     ],
 )
-def test_a_broken_template_stops_the_start_and_names_its_file(tmp_path: Path, source: str, complaint: str) -> None:
+def test_a_broken_template_stops_the_start_and_names_its_file(tmp_path: Path, source: str, message: str) -> None:
     (tmp_path / "plan.j2").write_text(source)
     with pytest.raises(TemplateError, match=r"plan\.j2") as raised:
         register_builtin(tmp_path)
-    assert complaint in str(raised.value)
+    assert message in str(raised.value)
     assert [kind.name for kind in kinds()] == [
         "rate",
         "plan",

@@ -85,10 +85,10 @@ def test_a_run_has_the_models_of_its_tiers_and_no_others() -> None:
 def test_what_cannot_be_meant_is_refused_at_the_start(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         Settings(**wrong)
-    complaint = error_message(raised.value)
-    assert complaint is not None
-    assert said in complaint.line
-    assert complaint.exit_code == 2
+    message = error_message(raised.value)
+    assert message is not None
+    assert said in message.line
+    assert message.exit_code == 2
 
 
 def test_a_run_keeps_its_models_and_tiers_and_no_endpoint() -> None:
@@ -119,12 +119,12 @@ def test_workers_are_given_keys_that_are_never_shown(monkeypatch: pytest.MonkeyP
     assert (found.endpoint_table(), found.model_table()) == (settings.endpoint_table(), settings.model_table())
 
 
-def test_a_complaint_about_an_endpoint_shows_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_about_an_endpoint_shows_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for value in (f'{{"e": {{"api_key": ["{KEY}"]}}}}', f"api_key = {KEY}"):
         monkeypatch.setenv("COGITATE_ENDPOINTS", value)
-        with pytest.raises(ValueError) as raised:  # noqa: PT011 - two kinds of error, both complained about
+        with pytest.raises(ValueError) as raised:  # noqa: PT011 - two kinds of error, both are refused
             Settings()
-        complaint = error_message(raised.value)
-        assert complaint is not None
-        assert KEY not in complaint.line
-        assert "COGITATE_ENDPOINTS" in complaint.line
+        message = error_message(raised.value)
+        assert message is not None
+        assert KEY not in message.line
+        assert "COGITATE_ENDPOINTS" in message.line

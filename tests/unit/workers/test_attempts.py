@@ -22,7 +22,7 @@ from tasks.kind import Case, Prompt, WorldFacts
 from tasks.registry import register
 from tests.unit.tasks.own_kind_case import Own, Said
 from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
-from workers.jobs.shared_calls import CallResult, NotAsked
+from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
 from workers.llm.tokens import prompt_tokens
@@ -47,16 +47,16 @@ def own_kind() -> Iterator[None]:
 class Calls:
     """Calls that come to what a test says."""
 
-    def __init__(self, gives: CallResult | NotAsked | Exception) -> None:
+    def __init__(self, gives: CallResult | CallRefused | Exception) -> None:
         self.gives = gives
 
-    def ask(self, *args: Any) -> CallResult | NotAsked:
+    def ask(self, *args: Any) -> CallResult | CallRefused:
         if isinstance(self.gives, Exception):
             raise self.gives
         return self.gives
 
 
-def attempt(gives: CallResult | NotAsked | Exception, *, number: int, seconds: float = 60.0) -> AttemptOutcome:
+def attempt(gives: CallResult | CallRefused | Exception, *, number: int, seconds: float = 60.0) -> AttemptOutcome:
     """What comes of a claim of four."""
     models: Any = None
     chosen = Settings(endpoints={"ours": Endpoint()})
@@ -75,11 +75,11 @@ def failed(kind: FailureKind, *, retry_after: float | None = None) -> CallResult
 
 def test_a_process_that_stops_leaves_the_job_to_the_next_claim_for_nothing() -> None:
     for number in (1, 3):
-        assert attempt(NotAsked("stopping"), number=number) == AttemptOutcome(None, Cost())
+        assert attempt(CallRefused("stopping"), number=number) == AttemptOutcome(None, Cost())
 
 
 def test_the_last_claim_ends_with_the_heuristic_even_as_its_process_stops() -> None:
-    outcome = attempt(NotAsked("stopping"), number=4)
+    outcome = attempt(CallRefused("stopping"), number=4)
     assert outcome.result is not None
     assert (outcome.result.source, outcome.result.failure, outcome.used) == ("heuristic", "stopping", Cost())
     assert outcome.result.effects
@@ -87,7 +87,7 @@ def test_the_last_claim_ends_with_the_heuristic_even_as_its_process_stops() -> N
 
 @pytest.mark.parametrize("why", ["breaker_open", "real_day_spent", "rate_limited_here", "unknown_endpoint"])
 def test_what_may_not_be_asked_ends_with_the_heuristic_at_once(why: str) -> None:
-    outcome = attempt(NotAsked(why, "auth"), number=1)
+    outcome = attempt(CallRefused(why, "auth"), number=1)
     assert outcome.result is not None
     told = outcome.result.source, outcome.result.reason, outcome.result.failure, outcome.result.because
     assert told == ("heuristic", "failed", why, "auth")
@@ -138,11 +138,11 @@ def test_the_last_claim_of_a_call_that_failed_ends_with_the_heuristic() -> None:
 class Asked(Calls):
     """Calls that note the prompts they are given."""
 
-    def __init__(self, gives: CallResult | NotAsked | Exception) -> None:
+    def __init__(self, gives: CallResult | CallRefused | Exception) -> None:
         super().__init__(gives)
         self.prompts: list[Prompt] = []
 
-    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> CallResult | NotAsked:
+    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> CallResult | CallRefused:
         self.prompts.append(prompt)
         return super().ask()
 
@@ -158,7 +158,7 @@ class Remembers(Own):
 class Trying:
     """A worker's attempts at jobs of one kind."""
 
-    def __init__(self, gives: CallResult | NotAsked | Exception, kind: Own | None = None) -> None:
+    def __init__(self, gives: CallResult | CallRefused | Exception, kind: Own | None = None) -> None:
         register(kind or Own(output_cap=50))
         models: Any = None
         self.attempts = Attempts(FakeRedis(), Settings(endpoints={"ours": Endpoint()}), models, threading.Event())

@@ -18,7 +18,7 @@ from tasks.job import Cost, Job, JobKey
 from tasks.kind import Prompt
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
 from workers.jobs.calls import ASKING_FAILED, PROBE_WITHIN, Calls
-from workers.jobs.shared_calls import CallResult, NotAsked
+from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure
 
@@ -73,7 +73,7 @@ class Worker:
         models: Any = self.models
         self.calls = Calls(self.client, chosen, models, self.stopping)
 
-    def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = FAR) -> CallResult | NotAsked:
+    def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = FAR) -> CallResult | CallRefused:
         return self.calls.ask(job, PROMPT, model, time.monotonic() + seconds)
 
     def day_tokens(self) -> tuple[int, int]:
@@ -97,14 +97,14 @@ def test_what_opened_the_breaker_is_told_with_the_refusal(worker: Worker) -> Non
     worker.models.answers = [ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="auth", status=401))]
     worker.ask()
     worker.calls.close()  # its reports are sent
-    assert worker.ask() == NotAsked("breaker_open", "auth")
+    assert worker.ask() == CallRefused("breaker_open", "auth")
 
 
 @pytest.mark.parametrize("error", [ConfigurationError("no key"), KeyError("default")])
 def test_an_endpoint_that_this_process_cannot_call_is_told_of_once(worker: Worker, error: Exception) -> None:
     worker.models.unready = error
     with capture_logs() as logs:
-        assert [worker.ask(), worker.ask()] == [NotAsked("unknown_endpoint")] * 2
+        assert [worker.ask(), worker.ask()] == [CallRefused("unknown_endpoint")] * 2
     assert [entry["event"] for entry in logs] == ["job.unknown_endpoint"]
     worker.calls.probe("default")
     assert (worker.models.asked, worker.models.probed, worker.day_tokens()) == ([], [], (0, 0))
@@ -112,7 +112,7 @@ def test_an_endpoint_that_this_process_cannot_call_is_told_of_once(worker: Worke
 
 def test_a_question_that_cannot_be_put_spends_nothing(worker: Worker) -> None:
     worker.models.unready = TypeError("no schema")
-    assert worker.ask() == NotAsked(ASKING_FAILED)
+    assert worker.ask() == CallRefused(ASKING_FAILED)
     assert (worker.models.asked, worker.day_tokens()) == ([], (0, 0))
 
 
@@ -129,22 +129,22 @@ def test_more_than_was_reserved_is_told_of_and_what_was_reserved_is_not(
 def test_a_refusal_is_no_answer_for_later_runs() -> None:
     worker = Worker(response_cache=True)
     greedy = msgspec.structs.replace(JOB, reserved=Cost(calls=1, tokens=DAY_TOKENS + 1))
-    assert [worker.ask(greedy), worker.ask()] == [NotAsked("real_day_spent"), CallResult(GOOD, saved=False)]
+    assert [worker.ask(greedy), worker.ask()] == [CallRefused("real_day_spent"), CallResult(GOOD, saved=False)]
 
 
 @pytest.mark.parametrize(
     ("found", "then"),
-    [(None, CallResult(GOOD, saved=False)), (Failure(kind="connection"), NotAsked("breaker_open", "connection"))],
+    [(None, CallResult(GOOD, saved=False)), (Failure(kind="connection"), CallRefused("breaker_open", "connection"))],
 )
 def test_a_probe_asks_no_question_and_closes_the_breaker_of_an_endpoint_that_is_back(
-    found: Failure | None, then: CallResult | NotAsked
+    found: Failure | None, then: CallResult | CallRefused
 ) -> None:
     worker = Worker(breaker_failures=1, breaker_pause=1_000, breaker_longest_pause=1_000)
     down = ModelAnswer(usage=Cost(calls=1), failure=Failure(kind="connection"))
     worker.models.answers, worker.models.found = [down, GOOD], found
     worker.ask()
     worker.calls.close()  # its reports are sent
-    assert worker.ask() == NotAsked("breaker_open", "connection")
+    assert worker.ask() == CallRefused("breaker_open", "connection")
     worker.calls.probe("default")
     ((endpoint, within),) = worker.models.probed
     assert endpoint == "default"

@@ -16,7 +16,7 @@ from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, WorldFacts
 from tests.integration.workers.llm_case import PROMPT
 from workers.jobs.capture import MOST_ANSWER, MOST_ATTEMPTS, Capture, Captured, captured_of
-from workers.jobs.shared_calls import CallResult, NotAsked
+from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 
 KEY = JobKey(3, "plan", "agent:ada", 0, 0)
@@ -52,7 +52,7 @@ def test_every_attempt_is_found_in_its_order_with_what_came_of_it(client: FakeRe
     capture = Capture(client, ON)
     capture.keep(claim(2), PROMPT, said("grey", saved=True), "")
     capture.keep(claim(1), PROMPT, said("{"), "not_json")
-    capture.keep(claim(3), PROMPT, NotAsked("breaker_open", "auth"), "breaker_open")
+    capture.keep(claim(3), PROMPT, CallRefused("breaker_open", "auth"), "breaker_open")
     assert kept(client) == [
         captured(1, answer="{", failure="not_json"),
         captured(2, answer="grey", saved=True),

@@ -16,7 +16,7 @@ from tasks.job import Cost, Job, JobKey
 from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
 from workers.gate.gate import Entered, Refused
 from workers.jobs.calls import Calls
-from workers.jobs.shared_calls import CallResult, NotAsked
+from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure
 
@@ -82,7 +82,7 @@ def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> 
     return calls, day
 
 
-def ask(calls: Calls) -> CallResult | NotAsked:
+def ask(calls: Calls) -> CallResult | CallRefused:
     return calls.ask(JOB, PROMPT, MODEL, time.monotonic() + 60)
 
 
@@ -90,7 +90,7 @@ def test_a_call_that_the_gate_refuses_leaves_the_day_as_it_was(client: FakeRedis
     models, gate = Models(GOOD), Gate(Refused(why="breaker_open", because="auth"))
     calls, day = calls_of(client, models, gate)
     for _ in range(3):  # the day has room for two such reservations
-        assert ask(calls) == NotAsked("breaker_open", "auth")
+        assert ask(calls) == CallRefused("breaker_open", "auth")
     assert (day.spending().reserved, day.spending().spent, day.spending().refused) == (Cost(), Cost(), 0)
     assert (models.asked, gate.left) == ([], [])
 
@@ -99,7 +99,7 @@ def test_a_call_that_the_day_refuses_does_not_come_to_the_gate(client: FakeRedis
     models, gate = Models(GOOD), Gate()
     calls, day = calls_of(client, models, gate)
     day.reserve(Cost(tokens=501))
-    assert ask(calls) == NotAsked("real_day_spent")
+    assert ask(calls) == CallRefused("real_day_spent")
     assert (models.asked, gate.entered) == ([], [])
 
 
