@@ -25,7 +25,10 @@ from memory.effects import (
 from memory.entry import Character, Entry, PlanItem
 from memory.errors import CogitateError, InputError, UsageError
 from memory.profile import Location, Profile
+from memory.retrieval.retrieval import Scored, ScorePart
 from memory.routing.routing import Event, EventRule
+from memory.summaries.conversations import Conversation
+from memory.view import CurrentPlan, MemoryView, Relationship
 from prompts.render import TemplateError
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.intake.observations import Observation
@@ -58,6 +61,8 @@ __all__ = [
     "Character",
     "CogitateError",
     "ConfigurationError",
+    "Conversation",
+    "CurrentPlan",
     "Effect",
     "Entry",
     "Event",
@@ -71,12 +76,14 @@ __all__ = [
     "LedgerUnavailable",
     "Location",
     "MarkAccessed",
+    "MemoryView",
     "Moment",
     "NewerSchema",
     "Observation",
     "PlanItem",
     "Profile",
     "Prompt",
+    "Relationship",
     "ReplaceSummary",
     "Request",
     "RunAltered",
@@ -85,6 +92,8 @@ __all__ = [
     "RunMissing",
     "RunRolledBack",
     "RunUnreadable",
+    "ScorePart",
+    "Scored",
     "SetCharacter",
     "SetCounter",
     "SetPlanStatus",

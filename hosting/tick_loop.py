@@ -16,8 +16,10 @@ from memory.effects import Effect
 from memory.entry import Entry
 from memory.errors import UsageError
 from memory.profile import Location, Profile
+from memory.retrieval.similarity import Similarity
 from memory.routing.routing import Event, EventRule, Strategy
 from memory.routing.scope_context import MAX_ENTRIES
+from memory.view import MemoryView
 from scheduler.budget.briefs import Brief
 from scheduler.budget.rules import (
     check_limits,
@@ -343,6 +345,21 @@ class TickLoop:
             InputError: for an invalid location, NPC or number of lines.
         """
         return self._loop.calls.scope_context(location, present, count)
+
+    def memory(self, owner: str, *, similarity: Similarity | None = None) -> MemoryView:
+        """Return a read-only view of what an owner remembers, as of the last boundary, in the loop's body or outside.
+
+        Nothing that is read changes the run. While a resumed loop hands ticks over again (`tick.replayed`), the view
+        shows the memory of the last committed tick.
+
+        Args:
+            similarity: returns how similar each of the given entries is to a query, as embeddings of the host's own
+                do; the profiles "default" and "dialogue", and a table that weighs "similarity", use it.
+
+        Raises:
+            InputError: for an unknown owner, or a similarity that is no function.
+        """
+        return self._loop.calls.memory(owner, similarity)
 
     # -- where the run stands ------------------------------------------------------------------------
 

@@ -79,6 +79,10 @@ class Stream:
             return list(self._live.values())
         return [e for e in self._live.values() if e.type in types]
 
+    def newest(self) -> Iterator[Entry]:
+        """Yield live entries, the highest number first; nothing is copied."""
+        return reversed(self._live.values())
+
     def is_live(self, number: int) -> bool:
         """Return whether the entry exists and is not archived."""
         return number in self._live
@@ -138,7 +142,9 @@ class Stream:
 
     def latest(self, entry_type: EntryType) -> Entry | None:
         """Return the live entry of this type with the highest number."""
-        for entry in reversed(self._live.values()):
+        if not self._counts.get(entry_type):
+            return None
+        for entry in self.newest():
             if entry.type == entry_type:
                 return entry
         return None

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from memory.clock import DAY, clock_time, day_number
 from memory.effects import Effect, SetPlanStatus, Tell
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from memory.plans import present_items
 from memory.policies.compaction import rating
 from memory.summaries.conversations import resolve_name
 from prompts.answers import ActionAnswer
@@ -55,6 +56,7 @@ class Act:
     on_denied: OnDenied = "drop"
     prompt_cap = 2_000
     output_cap = 200
+    recalls = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
@@ -181,14 +183,11 @@ def _situation(moment: Moment) -> dict[str, Any]:
         found["status"] = {str(k): v for k, v in sorted(status.items()) if isinstance(v, int | float)}
     plan = moment.stream.current_plan(moment.minute)
     items = moment.stream.plan_items(plan) if plan is not None else []
-    begun = [i for i in items if (i.minute or 0) <= moment.minute]
-    coming = [i for i in items if (i.minute or 0) > moment.minute and i.status == "pending"]
-    # The item whose time came last, unless it is done: earlier ones are over.
-    now = max(begun, key=lambda i: i.minute or 0, default=None)
-    if now is not None and now.status in ("pending", "active"):
+    now, later = present_items(items, moment.minute)
+    if now is not None:
         found["item"] = _kept(now)
-    if coming:
-        found["later"] = _kept(min(coming, key=lambda i: i.minute or 0))
+    if later is not None:
+        found["later"] = _kept(later)
     return found
 
 

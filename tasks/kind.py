@@ -14,6 +14,7 @@ from memory.entry import Entry, as_known
 from memory.importance import rate_by_rule
 from memory.limits import MemoryLimits
 from memory.profile import Location, Profile
+from memory.retrieval.profiles import ProfileChoice
 from memory.stream import Stream
 from memory.unreadable import UnreadableEntry
 from prompts.render import Rendered
@@ -32,6 +33,8 @@ class WorldFacts:
     morning: int = 360  # minutes after 00:00 at which plans are made and end
     act_interval: int = 0  # ticks between two choices of an action; 0: none are made
     names: Mapping[str, str] = field(default_factory=dict)  # owner -> name, of all agents
+    retrieval: ProfileChoice = "default"  # how memories are scored
+    kind_retrieval: Mapping[str, ProfileChoice] = field(default_factory=dict)  # of a kind, where it differs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +121,8 @@ class Kind(Protocol):
     on_denied: OnDenied  # what happens when budget refuses it
     prompt_cap: int  # tokens
     output_cap: int  # tokens, reasoning included; 0: this kind never asks a model
-    # A kind may also have, both in game minutes, see `bounds`:
+    # A kind may also have `recalls = True`: it chooses memories by the run's retrieval profile (`tasks.recall.recall`).
+    # And, both in game minutes, see `bounds`:
     # latency_least: where due ticks follow the model's latency, results are due no sooner than after so long
     # latency_most: a result that takes longer is of no use, and is not asked for
 

@@ -68,6 +68,7 @@ class Plan:
     on_denied: OnDenied = "heuristic"
     prompt_cap = 2_500
     output_cap = 800
+    recalls = True
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates

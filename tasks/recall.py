@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memory.clock import day_and_time
@@ -11,6 +12,7 @@ from memory.effects import Effect, MarkAccessed
 from memory.entry import Entry, EntryType
 from memory.language.text import normal
 from memory.policies.window import format_character
+from memory.retrieval.profiles import profile_of
 from memory.retrieval.retrieval import Query, retrieve
 from memory.summaries.long_term import cut_oldest, estimate_tokens
 from tasks.job import Job
@@ -23,7 +25,9 @@ MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an i
 def recall(case: Case, query: str, limit: int, types: tuple[EntryType, ...]) -> list[Entry]:
     """Return the entries of the job's owner that matter most for `query` now, best first, without repeats of a text."""
     wanted = Query(minute=case.job.minute, text=query, limit=limit, types=types)
-    return [found.entry for found in retrieve(case.entries, wanted)]
+    choice = case.world.kind_retrieval.get(case.job.key.kind, case.world.retrieval)
+    found = (one.entry for one in retrieve(case.entries, wanted, replace(profile_of(choice), distinct=True)))
+    return list(found)
 
 
 def without_repeats(entries: Iterable[Entry]) -> list[Entry]:

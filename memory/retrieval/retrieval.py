@@ -19,7 +19,7 @@ from memory.language.text import stems
 from memory.retrieval import dialogue, measures
 from memory.retrieval.candidates import Candidates, Matching, Query
 
-__all__ = ["DEFAULT", "DIALOGUE", "SPEC", "Component", "Part", "Query", "RetrievalProfile", "Scored", "retrieve"]
+__all__ = ["DEFAULT", "DIALOGUE", "SPEC", "Component", "Query", "RetrievalProfile", "ScorePart", "Scored", "retrieve"]
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class RetrievalProfile:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One line of a breakdown: `weight` × `value` is what it adds to the score."""
+class ScorePart:
+    """One component of a score: `weight` × `value` is its contribution."""
 
     name: str
     weight: float
@@ -62,7 +62,12 @@ class Scored:
 
     entry: Entry
     score: float
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
+
+    @property
+    def why(self) -> str:
+        """The parts that contribute, as "relevance 1×0.401 + recency 0.05×0.083"."""
+        return " + ".join(f"{part.name} {part.weight:g}×{part.value:.3f}" for part in self.parts if part.value)
 
 
 #: The formula of the streams design (tasks 3 to 6), with its default weights.
@@ -125,7 +130,9 @@ def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile =
         Scored(
             candidates.entries[i],
             scores[i],
-            tuple(Part(c.name, c.weight, column[i]) for c, column in zip(profile.components, columns, strict=True)),
+            tuple(
+                ScorePart(c.name, c.weight, column[i]) for c, column in zip(profile.components, columns, strict=True)
+            ),
         )
         for i in ranked[: max(0, query.limit)]
     ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, cast
 
 import msgspec
 import typer
@@ -16,12 +17,13 @@ from rich.text import Text
 from hosting import logs
 from hosting.terminal import Terminal, visible
 from memory.clock import clock_time, day_and_time
-from memory.entry import INTO_SUMMARY, Entry
-from memory.retrieval.retrieval import DEFAULT, Scored
+from memory.entry import INTO_SUMMARY, Entry, EntryType, Marks
+from memory.retrieval.retrieval import Scored
+from memory.view import CurrentPlan
 from ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
 from ops.formatting.unreadable_entries import print_left_out
 from ops.open_state import open_state
-from scheduler.inspection.memory_view import MemoryView, read_memory
+from scheduler.inspection.stored_memory import StoredMemory, read_memory
 
 EXAMPLE = "Example: cogitate memory town-1 agent:ada --query 'What happened at the market?'"
 
@@ -37,8 +39,22 @@ def memory(
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many entries a query retrieves.")] = 10,
     profile: Annotated[
-        str, typer.Option("--profile", help="The scoring of memories: default, dialogue or spec.")
-    ] = DEFAULT.name,
+        str | None,
+        typer.Option("--profile", help="The scoring of memories: default, dialogue or spec; without it, the run's."),
+    ] = None,
+    about: Annotated[
+        list[str] | None, typer.Option("--about", metavar="WHO", help="Show only what involves WHO; repeatable.")
+    ] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Show only entries of this type; repeatable.")
+    ] = None,
+    since: Annotated[
+        int | None, typer.Option("--since", metavar="MINUTE", help="Show only entries from this game time on.")
+    ] = None,
+    context: Annotated[
+        int | None,
+        typer.Option("--context", metavar="TOKENS", help="Print lines for a prompt within TOKENS, and nothing else."),
+    ] = None,
     last: Annotated[int, typer.Option("--last", min=0, help="How many of the newest entries to show; 0: all.")] = 40,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -46,58 +62,65 @@ def memory(
 ) -> int:
     """Show an owner's memory stream with each entry's score: by recency, importance and relevance to a query.
 
-    The notes name ratings, repeats, provisional entries, and the entry or summary that an archived one went into.
+    With --query it shows what the query retrieves, and with --context lines for a prompt of your own. The notes name
+    ratings, repeats, provisional entries, and the entry or summary that an archived one went into.
     """
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
-        view = read_memory(client, run, owner, tick)
-    print_left_out(view.left_out)
-    found = view.search(query, top, profile) if query is not None else None
-    salience = view.salience(profile)
+        kept = read_memory(client, run, owner, tick)
+    print_left_out(kept.left_out)
+    view, named, wanted = kept.view, about or [], [cast("EntryType", one) for one in types or []]  # recall checks them
+    if context is not None:
+        lines = view.context(query or "", tokens=context, profile=profile, about=named)
+        print(json.dumps({"run": run, "owner": owner, "context": lines}) if as_json else visible(lines), flush=True)
+        return 0
+    found = view.recall(query or "", limit=top, profile=profile, about=named, types=wanted, since=since)
+    choice = kept.facts.retrieval if profile is None else profile
+    salience = kept.salience(choice)
+    entries = kept.entries(about=named, types=wanted, since=since)
     console = Terminal(stderr=as_json)
-    _print_head(console, view)
-    console.print(_entries_table(view, salience, last) if found is None else _found_table(found))
+    _print_head(console, kept)
+    console.print(_entries_table(kept, entries, salience, last) if query is None else _found_table(found))
     if as_json:
-        facts = _json(view, salience)
-        if found is not None:
-            facts["query"] = {"text": query, "profile": profile, "found": [_scored(one) for one in found]}
+        facts = _json(kept, entries, salience)
+        if query is not None:
+            facts["query"] = {"text": query, "profile": choice, "found": [_scored(one) for one in found]}
         print(json.dumps(facts), flush=True)
     return 0
 
 
-def _print_head(console: Terminal, view: MemoryView) -> None:
-    entries, live = view.entries(), view.live()
+def _print_head(console: Terminal, kept: StoredMemory) -> None:
+    entries, live = kept.stream.entries, kept.stream.live()
     types = Counter(e.type for e in live)
-    repeats = sum(view.marks(e).repeats for e in entries)
-    left = ", has left" if view.retired else ""
+    repeats = sum(marks.repeats for marks in kept.stream.marks.values())
+    left = ", has left" if kept.retired else ""
     console.print(
-        f"{view.owner} of run {view.run}{left}: tick {view.tick:,}, {day_and_time(view.minute)}\n"
+        f"{kept.owner} of run {kept.run}{left}: tick {kept.tick:,}, {day_and_time(kept.minute)}\n"
         f"{len(live):,} live entries ({', '.join(f'{n} {name}' for name, n in sorted(types.items())) or 'none'}), "
         f"{len(entries) - len(live):,} archived, {repeats:,} repeats counted",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
-    if view.stream.head.summary:
-        console.print("Long-term summary:", view.stream.head.summary, highlight=False, soft_wrap=True)
+    if kept.view.summary:
+        console.print("Long-term summary:", kept.view.summary, highlight=False, soft_wrap=True)
 
 
-def _entries_table(view: MemoryView, salience: Mapping[int, Scored], last: int) -> Table:
+def _entries_table(kept: StoredMemory, entries: Sequence[Entry], salience: Mapping[int, Scored], last: int) -> Table:
     table = _table("imp.")
-    entries = view.entries()
     for entry in entries[-last:] if last else entries:
-        gone = view.archived(entry) is not None
-        why = "" if gone else _why(salience[entry.number])
+        gone = not kept.stream.is_live(entry.number)
+        why = "" if gone else salience[entry.number].why
         table.add_row(
             str(entry.number), day_and_time(entry.minute), entry.type, str(entry.importance or "-"),
-            _text(entry, why, _notes(view, entry)), style="dim" if gone else None,
+            _text(entry, why, _notes(kept, entry)), style="dim" if gone else None,
         )  # fmt: skip
     return table
 
 
-def _found_table(found: list[Scored]) -> Table:
+def _found_table(found: Sequence[Scored]) -> Table:
     table = _table("score")
     for one in found:
         entry = one.entry
-        text = _text(entry, _why(one))
+        text = _text(entry, one.why)
         table.add_row(str(entry.number), day_and_time(entry.minute), entry.type, f"{one.score:.3f}", text)
     return table
 
@@ -116,12 +139,8 @@ def _text(entry: Entry, *explanations: str) -> Text:
     return Text.assemble(visible(entry.text), *((f"\n{line}", "dim") for line in explanations if line))
 
 
-def _why(one: Scored) -> str:
-    return " + ".join(f"{part.name} {part.weight:g}×{part.value:.3f}" for part in one.parts if part.value)
-
-
-def _notes(view: MemoryView, entry: Entry) -> str:
-    marks, archived = view.marks(entry), view.archived(entry)
+def _notes(kept: StoredMemory, entry: Entry) -> str:
+    marks, archived = kept.stream.marks.get(entry.number, Marks()), kept.stream.archived.get(entry.number)
     notes = []
     if entry.provisional:
         notes.append("provisional")
@@ -137,31 +156,45 @@ def _notes(view: MemoryView, entry: Entry) -> str:
     return ", ".join(notes)
 
 
-def _json(view: MemoryView, salience: Mapping[int, Scored]) -> dict[str, Any]:
-    entries = []
-    for entry in view.entries():
-        archived = view.archived(entry)
-        entries.append(
+def _json(kept: StoredMemory, entries: Sequence[Entry], salience: Mapping[int, Scored]) -> dict[str, Any]:
+    shown = []
+    for entry in entries:
+        archived, marks = kept.stream.archived.get(entry.number), kept.stream.marks.get(entry.number, Marks())
+        shown.append(
             {
                 **msgspec.to_builtins(entry),
                 "importance": entry.importance,
                 "provisional": entry.provisional,
-                "marks": {name: getattr(view.marks(entry), name) for name in view.marks(entry).__struct_fields__},
+                "marks": {name: getattr(marks, name) for name in marks.__struct_fields__},
                 "archived": None if archived is None else {"tick": archived.tick, "into": archived.into},
                 "why": _scored(salience[entry.number]) if archived is None else None,
             }
         )
+    view = kept.view
+    talks = [{"participants": talk.participants, "numbers": talk.numbers} for talk in view.conversations()]
     return {
-        "run": view.run,
-        "owner": view.owner,
-        "tick": view.tick,
-        "minute": view.minute,
-        "retired": view.retired,
-        "summary": view.stream.head.summary,
-        "plan_status": dict(sorted(view.stream.head.plan_status.items())),
-        "entries": entries,
-        "left_out": [one._asdict() for one in view.left_out],
+        "run": kept.run,
+        "owner": kept.owner,
+        "tick": kept.tick,
+        "minute": kept.minute,
+        "retired": kept.retired,
+        "summary": view.summary,
+        "plan_status": dict(sorted(kept.stream.head.plan_status.items())),
+        "plan": _plan(view.plan()),
+        "conversations": talks,
+        "relationships": [asdict(one) for one in view.relationships()],
+        "entries": shown,
+        "left_out": [one._asdict() for one in kept.left_out],
     }
+
+
+def _plan(plan: CurrentPlan | None) -> dict[str, Any] | None:
+    if plan is None:
+        return None
+    items = [{name: getattr(item, name) for name in item.__struct_fields__} for item in plan.items]
+    named = {"now": plan.now, "next": plan.next}
+    ids = {when: item.id if item is not None else None for when, item in named.items()}
+    return {"number": plan.number, "valid_until": plan.valid_until, "items": items, **ids}
 
 
 def _scored(one: Scored) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hosting.terminal import Terminal
 from memory.clock import clock_time, day_and_time
 from ops.command_options import AsJson, DataDir, OwnerName, RunName, Verbose, read_settings
 from ops.open_state import open_state
-from scheduler.inspection.memory_view import read_memory
+from scheduler.inspection.stored_memory import read_memory
 
 EXAMPLE = "Example: cogitate plan town-1 agent:isabella"
 
@@ -23,15 +23,15 @@ def plan(
     as_json: AsJson = False,
     verbose: Verbose = 0,
 ) -> int:
-    """Show the plan in force with the present status of each item."""
+    """Show the plan in force with the present status of each item, and which is next."""
     logs.configure(verbose)
     with open_state(read_settings(data_dir=data_dir)) as client:
-        view = read_memory(client, run, owner)
-    found = view.stream.current_plan(view.minute)
-    items = view.stream.plan_items(found) if found is not None else []
+        kept = read_memory(client, run, owner)
+    plan = kept.view.plan()
+    found = kept.stream.entries[plan.number] if plan is not None else None
     console = Terminal(stderr=as_json)
-    console.print(f"{owner} of run {run}: {day_and_time(view.minute)}", highlight=False)
-    if found is None:
+    console.print(f"{owner} of run {run}: {day_and_time(kept.minute)}", highlight=False)
+    if plan is None or found is None:
         console.print("there is no plan in force")
     else:
         how = "provisionally by a heuristic" if found.provisional else "as requested"
@@ -41,18 +41,23 @@ def plan(
             highlight=False, soft_wrap=True,
         )  # fmt: skip
         table = Table("item", "time", "what", "where", "prio.", "status")
-        for item in items:
+        for item in plan.items:
             when = "" if item.minute is None else clock_time(item.minute)
             table.add_row(item.id, when, item.description, item.location or "", str(item.priority), item.status)
         console.print(table)
+        for label, present in (("Now", plan.now), ("Next", plan.next)):
+            if present is not None:
+                console.print(f"{label}: {present.description}", highlight=False, soft_wrap=True)
     if as_json:
-        plan_facts: dict[str, object] | None = None
-        if found is not None:
-            plan_facts = {
+        facts_of_plan: dict[str, object] | None = None
+        if plan is not None and found is not None:
+            facts_of_plan = {
                 "number": found.number, "tick": found.tick, "text": found.text, "provisional": found.provisional,
                 "valid_until": found.valid_until,
-                "items": [{name: getattr(item, name) for name in item.__struct_fields__} for item in items],
+                "items": [{name: getattr(item, name) for name in item.__struct_fields__} for item in plan.items],
+                "now": plan.now.id if plan.now is not None else None,
+                "next": plan.next.id if plan.next is not None else None,
             }  # fmt: skip
-        facts = {"run": run, "owner": owner, "tick": view.tick, "minute": view.minute, "plan": plan_facts}
+        facts = {"run": run, "owner": owner, "tick": kept.tick, "minute": kept.minute, "plan": facts_of_plan}
         print(json.dumps(facts), flush=True)
     return 0

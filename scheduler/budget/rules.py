@@ -175,6 +175,8 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         start_minute=start_minute,
         morning=settings.morning,
         act_interval=settings.act_interval,
+        retrieval=settings.retrieval,
+        kind_retrieval=settings.kind_retrieval,
         models=settings.asked_models(),
     )
 
@@ -200,6 +202,7 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
     given = {
         "limits": limited - {"*"}, "guarantees": settings.guarantees, "last_call": settings.last_call,
         "latency": settings.latency, "disable": settings.disable,
+        "kind_retrieval": settings.kind_retrieval,
     }  # fmt: skip
     for name, named in given.items():
         for unknown in sorted(set(named) - known):
@@ -207,6 +210,13 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
             raise ConfigurationError(
                 f"{name} names the kind {quoted(unknown)}, which is not known; there are "
                 f"{', '.join(sorted(known))}{near}"
+            )
+    recalling = [kind.name for kind in kinds if getattr(kind, "recalls", False)]
+    for named in settings.kind_retrieval:
+        if named not in recalling:
+            raise ConfigurationError(
+                f"kind_retrieval names the kind {quoted(named)}, which chooses no memories by their scores; these do: "
+                f"{', '.join(recalling)}"
             )
     windows = sorted({settings.policy, *settings.policies.values()} & {"cells", "tokens"})
     if "summarise" in settings.disable and windows:

@@ -6,6 +6,7 @@ import msgspec
 
 from memory.limits import MemoryLimits
 from memory.profile import Location
+from memory.retrieval.profiles import ProfileChoice
 from scheduler.config.endpoints import Model
 from tasks.kind import WorldFacts
 
@@ -20,6 +21,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     morning: int = 360
     act_interval: int = 0  # ticks; 0: agents choose no actions
     names: dict[str, str] = msgspec.field(default_factory=dict)
+    retrieval: ProfileChoice = "default"  # how memories are scored
+    kind_retrieval: dict[str, ProfileChoice] = msgspec.field(default_factory=dict)  # of a kind, where it differs
     models: tuple[Model, ...] = ()  # models that jobs may name; none: jobs use heuristics
 
     def model(self, name: str) -> Model | None:
@@ -35,6 +38,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             morning=self.morning,
             act_interval=self.act_interval,
             names=self.names,
+            retrieval=self.retrieval,
+            kind_retrieval=self.kind_retrieval,
         )
 
     def minute(self, tick: int) -> int:

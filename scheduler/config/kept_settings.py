@@ -18,7 +18,8 @@ KEPT = frozenset(
         "token_limit", "compress_at", "compress_to", "retain", "passes", "act_interval", "act_per_tick",
         "throttle_auto", "throttle_interval", "throttle_least", "rate_share", "repair_from", "coalesce", "max_text",
         "reflection_trigger", "reflection_trigger_max", "public_history_max_length", "recount_on_failure",
-        "guidance_style", "statement_max_length", "reasoning_max_length", "enable_truncation",
+        "retrieval", "kind_retrieval", "guidance_style", "statement_max_length", "reasoning_max_length",
+        "enable_truncation",
     }
 )  # fmt: skip
 

@@ -8,10 +8,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from memory.entry import MAX_TEXT
@@ -19,6 +29,7 @@ from memory.errors import InputError as InputError
 from memory.errors import quoted
 from memory.language.truncation import LEAST, Truncation
 from memory.limits import Cause, MemoryLimits, Policy
+from memory.retrieval.profiles import ProfileChoice, check_choice, check_choices
 from memory.routing.routing import Routing, Style
 from memory.trigger import DEFAULT_TRIGGER
 from scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
@@ -180,6 +191,10 @@ class Settings(BaseSettings):
     passes: int = Field(2, ge=1, le=10)
     public_history_max_length: int = Field(100_000, ge=MAX_TEXT)  # characters of a group's or the world's history
     recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # the same for memories of scopes
+
+    # Retrieval: a profile by name, or a table of weights by component (`memory.retrieval.profiles`)
+    retrieval: Annotated[ProfileChoice, PlainValidator(partial(check_choice, "the profile"))] = "default"
+    kind_retrieval: Annotated[dict[str, ProfileChoice], PlainValidator(check_choices)] = Field(default_factory=dict)
 
     # Events (routing design)
     guidance_style: Style = "narrative"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -12,6 +11,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from memory.checks import MAX_LABEL as MAX_LABEL
+from memory.checks import MAX_NAMES as MAX_NAMES
+from memory.checks import check_integer as check_integer
+from memory.checks import check_text as check_text
+from memory.checks import check_texts as check_texts
 from memory.errors import InputError as InputError
 from memory.errors import quoted, text_of
 from memory.profile import Location, Profile
@@ -19,9 +23,7 @@ from tasks.job import Reads, Request
 from tasks.kind import Kind
 
 MAX_OWNER = 200  # characters
-MAX_LABEL = 500  # characters of a place, a subject, a tag, …
 MAX_TOLD = 20_000  # characters of one part of a profile
-MAX_NAMES = 1_000  # traits, tags, …
 MAX_LOCATIONS = 10_000
 MAX_PARAMS = 20_000  # bytes of JSON
 MAX_DEPTH = 50  # levels of nesting
@@ -43,53 +45,6 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 # -- single values -------------------------------------------------------------------------------------
-
-
-def check_integer(what: str, value: object, least: int, most: int) -> int:
-    """Return an integer within bounds.
-
-    Raises:
-        InputError: naming it and the bounds.
-    """
-    try:
-        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # or TypeError
-    except TypeError:
-        number = None
-    if number is None or not least <= number <= most:
-        raise InputError(f"{what} is {quoted(value)}: give an integer from {least:,} to {most:,}")
-    return number
-
-
-def check_text(what: str, value: object, most: int, *, blank: bool = False) -> str:
-    """Return a string that can be written: no half of a character, at most so long, and not blank unless it may be.
-
-    Raises:
-        InputError: naming it.
-    """
-    if not isinstance(value, str):
-        raise InputError(f"{what} is {quoted(value)}: give a string")
-    text = str.__str__(value)  # the plain string of an enumeration, for example
-    if len(text) > most:
-        raise InputError(f"{what} has {len(text):,} characters, at most {most:,} fit: {quoted(text)}")
-    if not text.isascii() and not _encodable(text):
-        raise InputError(f"{what} is {quoted(text)}: a half of a character (a surrogate) cannot be written")
-    if not blank and (not text or text.isspace()):
-        raise InputError(f"{what} is {quoted(text)}: it must not be blank")
-    return text
-
-
-def check_texts(what: str, values: object, *, most: int = MAX_LABEL, count: int = MAX_NAMES) -> tuple[str, ...]:
-    """Return several strings, each checked as `check_text` does.
-
-    Raises:
-        InputError: naming them; a single string is none either.
-    """
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise InputError(f"{what} are {quoted(values)}: give a list of strings")
-    found = tuple(islice(values, count + 1))
-    if len(found) > count:
-        raise InputError(f"{what} are more than {count:,}")
-    return tuple(check_text(f"one of {what}", value, most) for value in found)
 
 
 def as_read(what: str, value: object, wanted: type[T]) -> T:
@@ -141,14 +96,6 @@ def depth(value: object) -> int:
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
     return depth
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 # -- owners and places ---------------------------------------------------------------------------------

@@ -9,9 +9,11 @@ from memory.effects import Effect
 from memory.entry import Entry
 from memory.errors import InputError, UsageError, quoted
 from memory.profile import Profile
+from memory.retrieval.similarity import Similarity
 from memory.routing.routing import Event, Routing, Strategy, route
 from memory.routing.scope_context import MAX_ENTRIES, scope_context
 from memory.routing.scopes import WORLD, location_owner
+from memory.view import MemoryView
 from scheduler.engine.run_state import RunState
 from scheduler.engine.triggers import location_left, story_event
 from scheduler.engine.turn import WorldTurn
@@ -31,6 +33,7 @@ from scheduler.intake.checks import (
 )
 from scheduler.intake.effects import check_effect
 from scheduler.intake.observations import Observation, check_entry, check_event
+from scheduler.tick.live_memory import LiveMemory
 from tasks.integrate import asks_for_integration
 from tasks.job import Reads, Request
 
@@ -49,6 +52,7 @@ class WorldCalls:
         self.present = 1  # the tick whose turn it is
         self.routing = Routing()
         self.is_open = False  # the world has the turn
+        self.boundary = 0  # the last tick whose boundary has been passed: memory is as of it
         self.redelivering = False  # ticks are handed over again: what an older version accepted is accepted again
         self._state = state
         self._turn = WorldTurn()
@@ -58,6 +62,8 @@ class WorldCalls:
     def open(self, tick: int) -> None:
         """Give the world its turn at a tick."""
         self.present, self.is_open = tick, True
+        if not self.redelivering:
+            self.boundary = tick
 
     def take(self) -> tuple[WorldTurn, bytes | None]:
         """Return what the world did in its turn, and its checkpoint, if it gave one; forget both."""
@@ -176,6 +182,18 @@ class WorldCalls:
         lines = check_integer("count", count, 0, MAX_NUMBERS)
         names = {owner: profile.name for owner, profile in self._state.profiles.items()}
         return scope_context(self._state.streams, location=place, present=npcs, names=names, count=lines)
+
+    def memory(self, owner: str, similarity: Similarity | None = None) -> MemoryView:
+        """Return a view of what an owner remembers."""
+        self.check_process()
+        known = self._known(owner)
+        if similarity is not None and not callable(similarity):
+            raise InputError(f"similarity is {quoted(similarity)}: give a function")
+        return MemoryView(known, LiveMemory(self._state, known, self._last_boundary), similarity)
+
+    def _last_boundary(self) -> int:
+        self.check_process()
+        return self.boundary
 
     def add_owner(self, owner: str, profile: Profile) -> None:
         """Have an owner join with this tick, also before the world's first turn.

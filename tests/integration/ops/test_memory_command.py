@@ -83,6 +83,39 @@ def test_a_query_shows_why(lived: Path, owner: str) -> None:
     assert [part["name"] for part in spec[0]["parts"]] == ["recency", "importance", "relevance"]
 
 
+def test_a_part_of_the_memory_is_shown(lived: Path, owner: str) -> None:
+    whole = remembered(lived, owner)["entries"]
+    other = next(who for e in whole for who in e.get("subjects", ()) if who != owner and who.startswith("agent:"))
+
+    def numbers(*options: object) -> list[int]:
+        return [e["number"] for e in remembered(lived, owner, *options)["entries"]]
+
+    assert numbers("--about", other) == [e["number"] for e in whole if other in e.get("subjects", ())]
+    assert numbers("--type", "plan", "--type", "summary") == [
+        e["number"] for e in whole if e["type"] in ("plan", "summary")
+    ]
+    assert numbers("--since", 500) == [e["number"] for e in whole if e["minute"] >= 500]
+    found = remembered(lived, owner, "--query", "work", "--since", 500, "--about", other)["query"]["found"]
+    assert {one["number"] for one in found} <= set(numbers("--since", 500)) & set(numbers("--about", other))
+
+
+def test_it_tells_what_a_view_tells(lived: Path, owner: str) -> None:
+    now = remembered(lived, owner)
+    live = [e for e in now["entries"] if e["archived"] is None]
+    assert [item["status"] for item in now["plan"]["items"]].count("pending") < len(now["plan"]["items"])
+    assert now["plan"]["next"] in {item["id"] for item in now["plan"]["items"]}
+    told = [number for talk in now["conversations"] for number in talk["numbers"]]
+    assert set(told) <= {e["number"] for e in live}
+    counted = {one["who"]: one["memories"] for one in now["relationships"]}
+    assert counted
+    for who, memories in counted.items():
+        assert memories == sum(who in e.get("subjects", ()) for e in live)
+    lines = typed("memory", RUN, owner, "--context", 60, "--query", "work", data_dir=lived).stdout.splitlines()
+    assert any(line.startswith("Next: ") for line in lines)
+    texts = {" ".join(e["text"].split()) for e in live}
+    assert {line.partition(": ")[2] for line in lines if line.startswith("- ")} <= texts
+
+
 def test_without_a_query_each_live_entry_says_why(lived: Path, owner: str) -> None:
     entries = remembered(lived, owner)["entries"]
     assert all((e["why"] is None) == (e["archived"] is not None) for e in entries)
@@ -124,6 +157,10 @@ def test_the_text_has_room_on_a_narrow_terminal(lived: Path, owner: str) -> None
     [
         (("--tick", 801), "tick 801"),
         (("--query", "x", "--profile", "best"), "default, dialogue, spec"),
+        (("--profile", "best"), "default, dialogue, spec"),
+        (("--type", "dream"), "no type 'dream'"),
+        (("--since", "-5"), "since is -5"),
+        (("--context", "0"), "tokens is 0"),
     ],
 )
 def test_what_cannot_be_shown_is_said(lived: Path, owner: str, arguments: tuple[object, ...], message: str) -> None:

@@ -91,6 +91,12 @@ def test_the_story_that_is_shown_is_remembered(tmp_path: Path) -> None:
     assert out.count("Bob promised us his boat.") == 3
 
 
+def test_the_memories_that_are_read_are_those_that_the_page_shows(tmp_path: Path) -> None:
+    page = "docs/how-to/reading-memories.md"
+    (tmp_path / "read.py").write_text(blocks("python", page)[0])
+    assert run(sys.executable, "read.py", cwd=tmp_path) == blocks("text", page)[0]
+
+
 def test_every_command_and_option_that_is_shown_exists() -> None:
     shown = [line for page in PAGES for line in commands(page)]
     names = sorted({line.split()[1] for line in shown})

@@ -26,6 +26,7 @@ from cogitate import (
     EventRule,
     Location,
     MarkAccessed,
+    MemoryView,
     Observation,
     Profile,
     ReplaceSummary,
@@ -161,6 +162,37 @@ def quietly(make: Callable[[], Any]) -> Any:
     return None
 
 
+WEIGHTS = mostly(None, "default", "spec", "dialogue", {"relevance": 1.0, "recency": 0.5}, "best", {"recency": -1})
+LIMIT = mostly(3, 0, 10**6, None, -1)
+WHO = mostly((), BEN, [BEN, "Ada"], "Ben", [])
+#: What a view of a memory takes, by call.
+READINGS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "recall": {
+        "query": SAID, "limit": LIMIT, "profile": WEIGHTS, "about": WHO, "since": mostly(None, 0, START),
+        "types": mostly((), "observation", ["message", "plan"], "dream"),
+    },
+    "recent": {"limit": LIMIT},
+    "by_type": {"type": mostly("observation", "plan", "dream"), "limit": LIMIT},
+    "about": {"subject": WHO, "limit": LIMIT},
+    "between": {"start": MINUTE, "end": MINUTE},
+    "reflections": {"limit": LIMIT},
+    "conversations": {"limit": LIMIT},
+    "relationships": {},
+    "plan": {},
+    "context": {"query": SAID, "tokens": mostly(100, 1, 0), "profile": WEIGHTS, "about": WHO},
+}  # fmt: skip
+READING = st.sampled_from(sorted(READINGS)).flatmap(
+    lambda name: st.tuples(st.just(name), st.fixed_dictionaries({}, optional=READINGS[name]))
+)
+
+
+def read(view: MemoryView, name: str, given: dict[str, Any]) -> object:
+    """Read something; a call that lacks an argument is none."""
+    usual = {"query": "", "type": "plan", "subject": BEN, "start": 0, "end": 1}
+    wanted = {name for name in inspect.signature(getattr(view, name)).parameters if name in usual}
+    return getattr(view, name)(**{key: usual[key] for key in wanted if (name, key) != ("context", "query")} | given)
+
+
 CALLS: dict[str, st.SearchStrategy[Call]] = {
     "observe": st.tuples(OWNER, ENTRY).map(lambda a: lambda loop: loop.observe(a[0], a[1]())),
     "request": st.tuples(
@@ -182,6 +214,9 @@ CALLS: dict[str, st.SearchStrategy[Call]] = {
     ).map(lambda a: lambda loop: loop.story_event(*a)),
     "scope_context": st.tuples(mostly("inn"), mostly((), ["npc:bob"]), mostly(3, -1)).map(
         lambda a: lambda loop: loop.scope_context(*a)
+    ),
+    "memory": st.tuples(OWNER, mostly(None, lambda query, entries: [1.0] * len(entries), len, Odd), READING).map(
+        lambda a: lambda loop: read(loop.memory(a[0], similarity=a[1]), *a[2])
     ),
 }  # fmt: skip
 ARGUMENTS: dict[str, st.SearchStrategy[Any]] = {
@@ -269,6 +304,10 @@ def test_every_call_and_every_argument_is_attacked() -> None:
     without_arguments = {"stop", "close"}
     assert calls == CALLS.keys() | without_arguments
     assert inspect.signature(TickLoop).parameters.keys() == ARGUMENTS.keys()
+    reading = {name for name, value in vars(MemoryView).items() if not name.startswith("_") and callable(value)}
+    assert reading == READINGS.keys()
+    for name in reading:
+        assert inspect.signature(getattr(MemoryView, name)).parameters.keys() - {"self"} == READINGS[name].keys()
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -329,6 +368,7 @@ USUAL: dict[str, dict[str, Any]] = {
     "left_location": {"location": "inn", "present": ["npc:bob"]},
     "story_event": {"kind": "quest_completed", "tags": ["a"], "related": {"quest_id": "q7"}},
     "scope_context": {"location": "inn", "present": ["npc:bob"], "count": 3},
+    "memory": {"owner": ADA, "similarity": None},
 }  # fmt: skip
 FIELDS_OF: dict[tuple[str, str], tuple[str, ...]] = {
     ("observe", "entry"): Entry.__struct_fields__,
@@ -409,6 +449,22 @@ def test_each_argument_alone_is_refused_or_can_be_read_as_it_was_given(name: str
     assert [one for one in written if (one[0], plain_entry(one[1])) not in [(o, plain_entry(e)) for o, e in seen]] == []
     is_kept_well(client, tmp_path)
     assert "job.effects_refused" not in summarise_run(client, "test").warnings, "a kind could not use what was accepted"
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_each_argument_of_a_reading_alone_is_refused_or_used(name: str, tmp_path: Path) -> None:
+    with opened(FakeRedis(), tmp_path, ticks=3) as loop:
+        for _ in loop:
+            loop.observe(ADA, SEEN)
+            view = loop.memory(ADA)
+            before = loop.state.streams[ADA].seal() if loop.tick else ""
+            for argument in READINGS[name]:
+                for make in HOSTILE:
+                    try:
+                        read(view, name, {argument: make()})
+                    except CogitateError as error:
+                        is_clear(str(error))
+            assert not loop.tick or loop.state.streams[ADA].seal() == before
 
 
 def plain_entry(entry: Entry) -> Entry:

@@ -79,6 +79,8 @@ ARGUMENTS: list[tuple[dict[str, Any_], type[CogitateError], str]] = [
     ({"resume": "yes"}, InputError, "resume is 'yes': give True or False"),
     ({"exist": "ignore"}, ConfigurationError, "exist='ignore' is none of"),
     ({"take_over": "yes"}, InputError, "take_over is 'yes'"),
+    ({"settings": Settings(kind_retrieval={"pln": "spec"})}, ConfigurationError, "kind_retrieval names the kind"),
+    ({"settings": Settings(kind_retrieval={"rate": "spec"})}, ConfigurationError, "which chooses no memories"),
     ({"describe": "mine"}, InputError, "describe is 'mine': give a dict"),
     ({"describe": {"size": 5}}, InputError, "describe: 'size' is 5: give a string"),
     ({"inline": "yes"}, InputError, "inline is 'yes'"),
@@ -156,6 +158,10 @@ CALLS: Calls = [
     (lambda loop: loop.scope_context(5), "location is 5"),  # type: ignore[arg-type]
     (lambda loop: loop.scope_context("inn", count=-1), "count is -1"),
     (lambda loop: loop.scope_context("inn", present="npc:bob"), "present are 'npc:bob'"),
+    (lambda loop: loop.memory("agent:zoe"), "there is no owner 'agent:zoe' in this run"),
+    (lambda loop: loop.memory(None), "there is no owner None"),  # type: ignore[arg-type]
+    (lambda loop: loop.memory(ADA, similarity=5), "similarity is 5: give a function"),  # type: ignore[arg-type]
+    (lambda loop: loop.memory(ADA).recall("x", profile="best"), "profile: there is no profile 'best'"),
     (pickle.dumps, "cannot be pickled or copied"),
     (copy.deepcopy, "cannot be pickled or copied"),
 ]  # fmt: skip
@@ -268,6 +274,7 @@ def test_what_is_said_outside_of_the_body_is_refused(what: str, tmp_path: Path) 
             ):
                 call()
         assert loop.scope_context("inn") == ""
+        assert loop.memory(ADA).recent() == ()
 
 
 def resumed(folder: Path, client: FakeRedis, **arguments: Any) -> tuple[list[Mapping[str, Any]], TickLoop]:

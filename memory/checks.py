@@ -1,0 +1,67 @@
+"""Checks of single values that a host passes in, where they enter: integers, strings and lists of strings."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+from memory.errors import InputError, quoted
+
+MAX_LABEL = 500  # characters of a place, a subject, a tag, …
+MAX_NAMES = 1_000  # traits, tags, …
+
+
+def check_integer(what: str, value: object, least: int, most: int) -> int:
+    """Return an integer within bounds.
+
+    Raises:
+        InputError: naming it and the bounds.
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # or TypeError
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise InputError(f"{what} is {quoted(value)}: give an integer from {least:,} to {most:,}")
+    return number
+
+
+def check_text(what: str, value: object, most: int, *, blank: bool = False) -> str:
+    """Return a string that can be written: no half of a character, at most so long, and not blank unless it may be.
+
+    Raises:
+        InputError: naming it.
+    """
+    if not isinstance(value, str):
+        raise InputError(f"{what} is {quoted(value)}: give a string")
+    text = str.__str__(value)  # the plain string of an enumeration, for example
+    if len(text) > most:
+        raise InputError(f"{what} has {len(text):,} characters, at most {most:,} fit: {quoted(text)}")
+    if not text.isascii() and not _encodable(text):
+        raise InputError(f"{what} is {quoted(text)}: a half of a character (a surrogate) cannot be written")
+    if not blank and (not text or text.isspace()):
+        raise InputError(f"{what} is {quoted(text)}: it must not be blank")
+    return text
+
+
+def check_texts(what: str, values: object, *, most: int = MAX_LABEL, count: int = MAX_NAMES) -> tuple[str, ...]:
+    """Return several strings, each checked as `check_text` does.
+
+    Raises:
+        InputError: naming them; a single string is none either.
+    """
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InputError(f"{what} are {quoted(values)}: give a list of strings")
+    found = tuple(islice(values, count + 1))
+    if len(found) > count:
+        raise InputError(f"{what} are more than {count:,}")
+    return tuple(check_text(f"one of {what}", value, most) for value in found)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

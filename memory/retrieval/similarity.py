@@ -1,0 +1,46 @@
+"""The similarities that a host gives, such as those of embeddings of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from memory.entry import Entry
+from memory.errors import InputError, quoted, text_of
+
+_REASON = 300  # characters
+
+#: Returns how similar each entry is to the query, in the order of the entries: higher is nearer, on any scale.
+Similarity = Callable[[str, Sequence[Entry]], Iterable[float]]
+
+
+def similarity_by_number(similarity: Similarity, query: str, entries: Sequence[Entry]) -> dict[int, float]:
+    """Return the similarity of each entry to the query, by entry number.
+
+    Raises:
+        InputError: when `similarity` fails, or does not return a finite number for each entry.
+    """
+    try:
+        said: Any = similarity(query, tuple(entries))
+    except Exception as error:
+        message = text_of(error, "ascii", "backslashreplace")[:_REASON]
+        raise InputError(f"similarity failed: {type(error).__name__}: {message}") from error
+    if isinstance(said, str | bytes | Mapping) or not isinstance(said, Iterable):
+        raise InputError(f"similarity returned {quoted(said)}: return a list with a number for each entry")
+    values = list(islice(said, len(entries) + 1))
+    if len(values) != len(entries):
+        count = f"{len(values)}" if len(values) < len(entries) else "too many"
+        raise InputError(f"similarity returned {count} values for {len(entries)} entries: return one for each")
+    return {entry.number: _finite(value) for entry, value in zip(entries, values, strict=True)}
+
+
+def _finite(value: Any) -> float:
+    try:
+        number = math.nan if isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"similarity returned {quoted(value)} for an entry: return a finite number for each")
+    return number

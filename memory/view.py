@@ -1,0 +1,343 @@
+"""A read-only view of what one owner remembers: for hosts and for people who look into a run.
+
+A view stores nothing and copies no stream: each call reads the memory as it is at that moment, and costs about what it
+returns, except that a search scores every memory that its filters let through. What a call returns is frozen or a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NoReturn, Protocol
+
+import msgspec
+
+from memory.checks import MAX_LABEL, check_integer, check_text, check_texts
+from memory.entry import ENTRY_TYPES, MAX_TEXT, Character, Entry, EntryType, PlanItem
+from memory.errors import InputError, UsageError, quoted
+from memory.plans import present_items
+from memory.prompt_context import context_lines
+from memory.retrieval.candidates import Query
+from memory.retrieval.profiles import ProfileChoice, check_choice, profile_of
+from memory.retrieval.retrieval import RetrievalProfile, Scored, retrieve
+from memory.retrieval.similarity import Similarity, similarity_by_number
+from memory.stream import Stream
+from memory.summaries.conversations import Conversation, conversations, resolve_name
+
+MAX_LIMIT = 1_000_000  # entries
+MAX_MINUTE = 2**53 - 1  # game time
+MAX_TOKENS = 1_000_000
+WITHOUT_QUERY = 50  # memories that a context without a query considers, the newest
+
+_TOLD: tuple[EntryType, ...] = tuple(name for name in ENTRY_TYPES if name != "plan")
+
+
+class Source(Protocol):
+    """Where a view reads."""
+
+    def stream(self) -> Stream:
+        """Return the owner's stream as it is now."""
+
+    def minute(self) -> int:
+        """Return the game time of the last boundary."""
+
+    def names(self) -> Mapping[str, str]:
+        """Return the display names of owners and places by id."""
+
+    def profile(self) -> ProfileChoice:
+        """Return the retrieval profile of the run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurrentPlan:
+    """The plan that is valid now, each item with its present status."""
+
+    number: int  # of its entry
+    valid_until: int  # game time at which it ends
+    items: tuple[PlanItem, ...]  # in order of time
+    now: PlanItem | None  # the item whose time came last, unless it is done or cancelled
+    next: PlanItem | None  # the first pending item whose time is to come
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relationship:
+    """What an owner remembers of another: the facts that the host stated, and how often and when they had to do."""
+
+    who: str  # the subject as entries name it: an owner, or a name
+    name: str  # its display name
+    words: str  # the relationship in words (`Character.relationships`); empty: none is stated
+    memories: int  # live memories that involve it
+    last_minute: int | None  # game time of the latest of them; None: there is none
+
+
+class MemoryView:
+    """What one owner remembers, as of the last boundary; read only.
+
+    Lists are in the order in which the memories were formed, the newest last; `limit` keeps the newest. They hold live
+    memories: archived ones are no longer remembered. A view may be kept: it always reads the present memory.
+    """
+
+    def __init__(self, owner: str, source: Source, similarity: Similarity | None = None) -> None:
+        self._owner = owner
+        self._source = source
+        self._similarity = similarity
+
+    @property
+    def owner(self) -> str:
+        """The owner whose memory this is."""
+        return self._owner
+
+    @property
+    def minute(self) -> int:
+        """The game time of the last boundary, in total minutes."""
+        return self._source.minute()
+
+    @property
+    def summary(self) -> str:
+        """The long-term summary; empty: there is none yet."""
+        return self._source.stream().head.summary
+
+    @property
+    def character(self) -> Character:
+        """The facts that no compaction drops; a copy."""
+        kept = self._source.stream().head.character
+        return msgspec.structs.replace(kept, relationships=dict(kept.relationships))
+
+    def __len__(self) -> int:
+        """Return the number of live memories."""
+        return self._source.stream().count()
+
+    def __repr__(self) -> str:
+        return f"<MemoryView of {self._owner}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise UsageError(f"the memory of {self._owner!r} cannot be pickled or copied: read it where the run is open")
+
+    # -- searching -----------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        profile: str | Mapping[str, float] | None = None,
+        about: str | Iterable[str] = (),
+        types: EntryType | Iterable[EntryType] = (),
+        since: int | None = None,
+    ) -> tuple[Scored, ...]:
+        """Return the memories that matter most for a query, best first, each with its score by component.
+
+        Args:
+            query: a situation or a question; "": what comes to mind without one.
+            limit: how many at most.
+            profile: "default", "dialogue", "spec", or a table of weights by component; None: that of the run.
+            about: only memories that involve one of these owners or names.
+            types: only memories of these types.
+            since: only memories from this game time on.
+
+        Raises:
+            InputError: naming the argument that cannot be used.
+        """
+        choice = self._source.profile() if profile is None else check_choice("profile", profile)
+        return self._recall(
+            check_text("query", query, MAX_TEXT, blank=True),
+            limit=check_integer("limit", limit, 0, MAX_LIMIT),
+            profile=profile_of(choice),
+            subjects=self._subjects(_listed("about", about)),
+            types=_types(types),
+            since=0 if since is None else check_integer("since", since, 0, MAX_MINUTE),
+        )
+
+    # -- lists ---------------------------------------------------------------------------------------
+
+    def recent(self, limit: int = 10) -> tuple[Entry, ...]:
+        """Return the newest memories.
+
+        Raises:
+            InputError: for a limit that is none, as for each of these calls.
+        """
+        return self._newest(check_integer("limit", limit, 0, MAX_LIMIT), lambda entry: True)
+
+    def by_type(self, type: EntryType, limit: int | None = None) -> tuple[Entry, ...]:
+        """Return the memories of a type: "observation", "message", "reflection", "plan" or "summary".
+
+        Raises:
+            InputError: for another type.
+        """
+        (wanted,) = _types(check_text("type", type, MAX_LABEL))
+        return self._newest(_limit(limit), lambda entry: entry.type == wanted)
+
+    def about(self, subject: str, limit: int | None = None) -> tuple[Entry, ...]:
+        """Return the memories that involve an owner or a name; the display name of an owner stands for it.
+
+        Raises:
+            InputError: for a subject that is no name.
+        """
+        meant = self._subjects((check_text("subject", subject, MAX_LABEL),))
+        return self._newest(_limit(limit), lambda entry: any(one in meant for one in entry.subjects))
+
+    def between(self, start: int, end: int) -> tuple[Entry, ...]:
+        """Return the memories whose game time is in [start, end).
+
+        Raises:
+            InputError: for a time that is none.
+        """
+        first = check_integer("start", start, 0, MAX_MINUTE)
+        last = check_integer("end", end, first, MAX_MINUTE)
+        return self._newest(None, lambda entry: first <= entry.minute < last)
+
+    def reflections(self, limit: int | None = None) -> tuple[Entry, ...]:
+        """Return the reflections; `evidence` of each names the entries that it was drawn from."""
+        return self._newest(_limit(limit), lambda entry: entry.type == "reflection")
+
+    def conversations(self, limit: int | None = None) -> tuple[Conversation, ...]:
+        """Return the talks that the owner remembers, by their first line.
+
+        A talk that has been summarised has its summary as its one entry.
+        """
+        most = _limit(limit)
+        dialogue = self._newest(None, lambda entry: entry.source == "dialogue" or entry.type == "message")
+        told = [
+            Conversation(tuple(sorted({self._owner, *entry.subjects})), (entry,))
+            for entry in dialogue
+            if entry.type == "summary"
+        ]
+        found = sorted([*told, *conversations(self._owner, dialogue)], key=lambda talk: talk.oldest)
+        return tuple(found if most is None else found[len(found) - min(most, len(found)) :])
+
+    def relationships(self) -> tuple[Relationship, ...]:
+        """Return everybody who occurs in the memories, or whose relationship the host stated, by name."""
+        names, words = self._source.names(), dict(self._source.stream().head.character.relationships)
+        count: dict[str, int] = {}
+        latest: dict[str, int] = {}
+        for entry in self._source.stream().newest():
+            for who in {*entry.subjects} - {self._owner}:
+                count[who] = count.get(who, 0) + 1
+                latest[who] = max(latest.get(who, 0), entry.minute)
+        for said in words:  # stated by name, or by id
+            if said not in count and not any(resolve_name(who, names) == said for who in count):
+                count[said] = 0
+        found = [
+            Relationship(
+                who=who,
+                name=(name := resolve_name(who, names)),
+                words=words.get(who) or words.get(name, ""),
+                memories=memories,
+                last_minute=latest.get(who),
+            )
+            for who, memories in count.items()
+        ]
+        return tuple(sorted(found, key=lambda one: (one.name, one.who)))
+
+    def plan(self) -> CurrentPlan | None:
+        """Return the plan that is valid now, with the status of each item and what is next; None: there is none."""
+        stream, minute = self._source.stream(), self._source.minute()
+        entry = stream.current_plan(minute)
+        if entry is None:
+            return None
+        items = tuple(sorted(stream.plan_items(entry), key=lambda item: item.minute or 0))
+        now, later = present_items(items, minute)
+        return CurrentPlan(number=entry.number, valid_until=entry.valid_until, items=items, now=now, next=later)
+
+    # -- for prompts ---------------------------------------------------------------------------------
+
+    def context(
+        self,
+        query: str = "",
+        *,
+        tokens: int = 1_000,
+        profile: str | Mapping[str, float] | None = None,
+        about: str | Iterable[str] = (),
+    ) -> str:
+        """Return lines for a prompt of the host's own, within a number of tokens.
+
+        They are the owner's known facts, its long-term summary in at most a quarter of the room, the present and next
+        item of its plan, and memories with their times, in order of time: those that matter most for `query`, or the
+        newest without one. A memory is shown in full or not at all.
+
+        Args:
+            tokens: the room, at 1.3 tokens for a word.
+
+        Raises:
+            InputError: naming the argument that cannot be used.
+        """
+        room = check_integer("tokens", tokens, 1, MAX_TOKENS)
+        choice = self._source.profile() if profile is None else check_choice("profile", profile)
+        asked = check_text("query", query, MAX_TEXT, blank=True)
+        subjects = self._subjects(_listed("about", about))
+        if asked.strip():
+            found = self._recall(asked, limit=room, profile=profile_of(choice), subjects=subjects, types=_TOLD, since=0)
+            ranked = [one.entry for one in found]
+        else:
+            ranked = list(islice(self._iter_told(subjects), min(room, WITHOUT_QUERY)))
+        plan = self.plan()
+        return context_lines(
+            room=room,
+            character=self.character,
+            summary=self.summary,
+            now=plan.now if plan is not None else None,
+            later=plan.next if plan is not None else None,
+            memories=ranked,
+            names=self._source.names(),
+        )
+
+    # -- its parts -----------------------------------------------------------------------------------
+
+    def _recall(
+        self,
+        query: str,
+        *,
+        limit: int,
+        profile: RetrievalProfile,
+        subjects: tuple[str, ...],
+        types: tuple[EntryType, ...],
+        since: int,
+    ) -> tuple[Scored, ...]:
+        wanted = Query(minute=self.minute, text=query, limit=limit, types=types, subjects=subjects)
+        entries = [e for e in self._source.stream().live() if e.minute >= since and wanted.admits(e)]
+        if self._similarity is not None and any(c.name == "similarity" and c.weight for c in profile.components):
+            wanted = replace(wanted, similarity=similarity_by_number(self._similarity, query, entries))
+        return tuple(retrieve(entries, wanted, profile))
+
+    def _iter_told(self, subjects: tuple[str, ...]) -> Iterable[Entry]:
+        """Return the memories that a context may show, the newest first; a plan has lines of its own."""
+        wanted = Query(minute=0, types=_TOLD, subjects=subjects)
+        return filter(wanted.admits, self._source.stream().newest())
+
+    def _newest(self, limit: int | None, fits: Callable[[Entry], bool]) -> tuple[Entry, ...]:
+        """Return the newest entries that fit, in order of number; it looks at no more entries than it must."""
+        found = islice(filter(fits, self._source.stream().newest()), limit)
+        return tuple(found)[::-1]
+
+    def _subjects(self, named: Sequence[str]) -> tuple[str, ...]:
+        return subjects_named(named, self._source.names())
+
+
+def subjects_named(named: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the subjects that are meant: each as it is, and the owners and places of that display name."""
+    if not named:
+        return ()
+    return tuple(dict.fromkeys([*named, *(owner for owner, name in sorted(names.items()) if name in named)]))
+
+
+def _limit(limit: object) -> int | None:
+    return None if limit is None else check_integer("limit", limit, 0, MAX_LIMIT)
+
+
+def _listed(what: str, value: object) -> tuple[str, ...]:
+    return (check_text(what, value, MAX_LABEL),) if isinstance(value, str) else check_texts(what, value)
+
+
+def _types(value: object) -> tuple[EntryType, ...]:
+    """Return types of entries.
+
+    Raises:
+        InputError: naming one that does not exist.
+    """
+    named = _listed("types", value)
+    found: tuple[EntryType, ...] = tuple(known for known in ENTRY_TYPES if known in named)
+    for one in named:
+        if one not in found:
+            raise InputError(f"types: there is no type {quoted(one)}; there are {', '.join(ENTRY_TYPES)}")
+    return found

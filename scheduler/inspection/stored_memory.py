@@ -1,0 +1,133 @@
+"""One owner's memory read back from the ledger, as of now or of an earlier tick: for people who look into a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import msgspec
+from redis import Redis
+
+from memory.entry import Entry, EntryType, as_known
+from memory.retrieval.candidates import Query
+from memory.retrieval.profiles import ProfileChoice, profile_of
+from memory.retrieval.retrieval import Scored, retrieve
+from memory.stream import Stream
+from memory.unreadable import LeftOut, leave_out, unreadable
+from memory.view import MemoryView, subjects_named
+from scheduler.config.facts import Facts
+from scheduler.intake.checks import InputError
+from scheduler.ledger.run_store import RunStore
+from scheduler.ledger.streams import load_streams
+from tasks.recall import display_names
+
+_FACTS = msgspec.json.Decoder(Facts)
+
+
+@dataclass(frozen=True)
+class _StoredSource:
+    """What a view of a stored memory reads."""
+
+    kept: Stream
+    at: int  # game time, total minutes
+    facts: Facts
+
+    def stream(self) -> Stream:
+        return self.kept
+
+    def minute(self) -> int:
+        return self.at
+
+    def names(self) -> Mapping[str, str]:
+        return display_names(self.facts.world())
+
+    def profile(self) -> ProfileChoice:
+        return self.facts.retrieval
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredMemory:
+    """An owner's stream at the end of a tick, archived entries included; deleted ones are gone for good.
+
+    Marks and the head are as of now: only entries can be read as of an earlier tick.
+    """
+
+    run: str
+    owner: str
+    tick: int
+    minute: int  # game time, total minutes
+    retired: bool
+    stream: Stream
+    facts: Facts
+    left_out: tuple[LeftOut, ...] = ()  # of its entries: they cannot be read
+
+    @cached_property
+    def view(self) -> MemoryView:
+        """What the owner remembers: the same view that a host has."""
+        return MemoryView(self.owner, _StoredSource(self.stream, self.minute, self.facts))
+
+    def entries(
+        self, *, about: Sequence[str] = (), types: Sequence[EntryType] = (), since: int | None = None
+    ) -> list[Entry]:
+        """Return the entries that match, archived ones included, in order of number."""
+        subjects = subjects_named(about, display_names(self.facts.world()))
+        wanted = Query(minute=self.minute, types=tuple(types), subjects=subjects)
+        return [e for e in self.stream.entries.values() if e.minute >= (since or 0) and wanted.admits(e)]
+
+    def salience(self, choice: ProfileChoice) -> dict[int, Scored]:
+        """Return how readily each live entry comes to mind while nothing is asked for, and why, by number."""
+        live = self.stream.live()
+        everything = replace(profile_of(choice), distinct=False, diversity=0.0)
+        found = retrieve(live, Query(minute=self.minute, limit=len(live)), everything)
+        return {one.entry.number: one for one in found}
+
+
+def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) -> StoredMemory:
+    """Return an owner's memory at the end of a tick (None: as it is now).
+
+    Raises:
+        RunMissing: when there is no such run.
+        InputError: when the run has no such owner, or has not reached the tick.
+    """
+    store = RunStore.open(client, run)
+    present = {name.decode() for name in store.fields("owners")}
+    retired = {name.decode() for name in store.fields("retired")}
+    if owner not in present and owner not in retired:
+        near = [name for name in sorted({*present, *retired}) if owner.partition(":")[2].lower() in name.lower()]
+        shown = near or sorted({*present, *retired})
+        raise InputError(f"run {run!r} has no owner {owner[:80]!r}; there are {', '.join(shown[:10])}" + _more(shown))
+    now = store.tick()
+    if tick is not None and not 0 <= tick <= now:
+        raise InputError(f"run {run!r} stands at tick {now}: tick {tick} is none of its past")
+    kept = {int(version): raw for version, raw in store.mapping("facts").items()}
+    facts = _FACTS.decode(kept[max(kept)]) if kept else Facts()
+    at = now if tick is None else tick
+    stream = load_streams(store, [owner])[owner]
+    left_out = tuple(unreadable([stream]))
+    leave_out(stream, (one.number for one in left_out), at)
+    return StoredMemory(
+        run=run,
+        owner=owner,
+        tick=at,
+        minute=facts.minute(at),
+        retired=owner in retired,
+        stream=stream if tick is None else _as_of(stream, at),
+        facts=facts,
+        left_out=left_out,
+    )
+
+
+def _as_of(stream: Stream, tick: int) -> Stream:
+    """Return the stream as it was at the end of a tick, as far as that can still be known."""
+    return Stream(
+        stream.owner,
+        entries=[as_known(entry, tick) for entry in stream.entries.values() if entry.tick <= tick],
+        archived={number: record for number, record in stream.archived.items() if record.tick <= tick},
+        marks=stream.marks,
+        head=stream.head,
+    )
+
+
+def _more(names: list[str]) -> str:
+    return f" and {len(names) - 10} more" if len(names) > 10 else ""
