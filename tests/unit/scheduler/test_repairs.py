@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from memory.apply import apply
 from memory.entry import Entry
 from memory.stream import Stream
-from scheduler.budget.repairs import FAILED, failed_repair, is_time, repairs
-from tasks.job import Request
+from scheduler.budget.admission import Decided
+from scheduler.budget.budget import BudgetView
+from scheduler.budget.repairs import (
+    FAILED,
+    MOST,
+    RepairRefused,
+    admit_repairs,
+    admit_retry,
+    failed_repair,
+    is_time,
+    repairs,
+)
+from scheduler.budget.rules import Rules
+from scheduler.config.limits import LimitTable
+from scheduler.config.tiers import ModelOption
+from scheduler.latency.due_ticks import Bounds, DueTicks
+from scheduler.latency.latencies import Latencies, LatencyPrior
+from tasks.job import Cost, Request
+from tests.unit.scheduler.scheduler_case import Thinker, fixed_ticks
 from tests.unit.tasks.kind_cases import KLAUS, message, observation, stream_of
 
 EVENING = 1200
@@ -91,3 +110,122 @@ def test_an_owner_whose_repair_failed_is_left_alone_until_the_next_day() -> None
 def test_when_to_look(minute: int, before: int, time: bool) -> None:
     assert is_time(minute, before, 1200) is time
     assert not is_time(minute, before, 1440)
+
+
+def test_a_reflections_repair_reads_the_newest_of_what_it_was_made_of() -> None:
+    seen = [observation(f"Saw {i}.", 600) for i in range(MOST + 2)]
+    (request,) = wanted(stream_of(*seen, reflection(1100), owner=KLAUS))
+    assert request.numbers == (*range(3, MOST + 3),)
+
+
+# -- admission of repairs ----------------------------------------------------------------------------
+
+OWNERS = ("agent:a", "agent:b", "agent:c")
+DAYS = {owner: day(owner, importance) for owner, importance in zip(OWNERS, (8, 7, 6), strict=True)}
+MODEL = ModelOption("default", 100, Cost(calls=1))
+NONE = ModelOption("", 100, Cost())
+
+
+def rules(offer: ModelOption = MODEL) -> Rules:
+    kinds = [Thinker(name) for name in ("plan", "reflect", "summarise")]
+    return Rules(kinds=kinds, offers_of=lambda kind, tier: [offer], latency_of=lambda kind: 1, brief=lambda owner: {})
+
+
+def view(calls: int = 99) -> BudgetView:
+    return BudgetView(LimitTable({"run.run.calls": calls}), retry_share=0.0, guarantees={})
+
+
+def too_slow() -> DueTicks:
+    """Due ticks of a model that takes longer than any thought is worth."""
+    known = Latencies()
+    known.prior = LatencyPrior(usual={"default": 900.0})
+    known.asked("reflect", "default", 6)
+    return DueTicks(
+        fixed=lambda kind: 3, bounds_of=lambda kind: Bounds(1, 50), models_of=lambda kind: (), known=known, jobs={}
+    )
+
+
+def admitted(streams: dict[str, Stream] = DAYS, budget: BudgetView | None = None, **changed: Any) -> list[Decided]:
+    chosen = {"offers_of": lambda request: [MODEL], "busy": lambda kind, owner: False, "due": fixed_ticks()} | changed
+    return admit_repairs(
+        streams, tick=9, minute=EVENING, view=budget or view(), rules=chosen.pop("rules", rules()), **chosen
+    )
+
+
+def owners(decided: list[Decided]) -> list[str]:
+    return [one.line.key.owner for one in decided]
+
+
+def test_the_two_most_valuable_are_repaired_at_a_time_and_hold_their_cost() -> None:
+    budget = view()
+    found = admitted(budget=budget)
+    assert owners(found) == ["agent:a", "agent:b"]
+    assert {one.line.decision for one in found} == {"admitted"}
+    assert budget.held["run:0|run|calls"] == 2
+
+
+def test_who_is_busy_is_passed_over() -> None:
+    assert owners(admitted(busy=lambda kind, owner: (kind, owner) == ("reflect", "agent:a"))) == ["agent:b", "agent:c"]
+
+
+def test_what_has_no_room_leaves_it_to_what_has() -> None:
+    costs = {"agent:a": 5, "agent:b": 1, "agent:c": 1}
+
+    def dear(request: Request) -> list[ModelOption]:
+        return [ModelOption("default", 100, Cost(calls=costs[request.owner]))]
+
+    assert owners(admitted(budget=view(4), offers_of=dear)) == ["agent:b", "agent:c"]
+    assert owners(admitted(budget=view(1), offers_of=dear)) == ["agent:b"]
+    assert owners(admitted(due=too_slow())) == []
+
+
+def test_without_a_model_there_is_nothing_to_repair() -> None:
+    assert admitted(rules=rules(NONE), offers_of=lambda request: [NONE]) == []
+
+
+def test_one_kind_of_one_owner_is_repaired_once_in_a_round() -> None:
+    stream = stream_of(
+        *(observation(f"Saw {i}.", 500 + i) for i in range(3)), reflection(510, 9),
+        *(observation(f"Saw {i}.", 600 + i) for i in range(3)), reflection(1100, 8), owner="agent:a",
+    )  # fmt: skip
+    found = admitted({"agent:a": stream, "agent:c": DAYS["agent:c"]})
+    assert [(one.line.key.owner, one.request.params["replaces"]) for one in found] == [("agent:a", 4), ("agent:c", 7)]
+
+
+# -- an operator's retry -----------------------------------------------------------------------------
+
+
+def retried(owner: str = "agent:a", numbers: tuple[int, ...] = (7,), **changed: Any) -> Decided:
+    chosen = {"offers_of": lambda request: [MODEL], "busy": lambda kind, owner: False, "due": fixed_ticks()} | changed
+    return admit_retry(
+        chosen.pop("streams", DAYS), owner, numbers, tick=9, minute=EVENING, view=chosen.pop("budget", None) or view(),
+        rules=chosen.pop("rules", rules()), **chosen,
+    )  # fmt: skip
+
+
+def test_a_retry_is_the_repair_of_the_first_entry_that_still_waits() -> None:
+    budget = view()
+    decided = retried(numbers=(3, 99, 7), budget=budget)
+    assert (decided.line.key.text(), decided.request.params["replaces"]) == ("9/reflect/agent:a/0/0", 7)
+    assert decided.line.decision == "admitted"
+    assert budget.held["run:0|run|calls"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"owner": "agent:z"}, "agent:z has left"),
+        ({"numbers": (3,)}, "repaired or archived meanwhile"),
+        ({"numbers": ()}, "repaired or archived meanwhile"),
+        ({"streams": {"agent:a": stream_of(reflection(1100), owner="agent:a")}, "numbers": (1,)}, "too little left"),
+        ({"rules": rules(NONE)}, "no model makes a reflect"),
+        ({"busy": lambda kind, owner: (kind, owner) == ("reflect", "agent:a")}, "another reflect of agent:a is open"),
+        ({"budget": view(0)}, "has no room"),
+        ({"due": too_slow()}, "takes too long"),
+    ],
+)
+def test_a_retry_that_is_not_possible_says_why_and_holds_nothing(changed: dict[str, Any], why: str) -> None:
+    budget = changed.get("budget") or view()
+    with pytest.raises(RepairRefused, match=why):
+        retried(**({"budget": budget} | changed))
+    assert not any(budget.held.values())

@@ -1,0 +1,79 @@
+"""What is deleted of the archive, and what stays because it is young, or because an open job may read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory.limits import MemoryLimits
+from memory.stream import Stream
+from scheduler.config.facts import Facts
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.engine.retention import cut, forget
+from tasks.job import Reads
+from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job, seen
+
+NOW = 100
+
+
+def facts(minutes_per_tick: int = 1, **limits: Any) -> Facts:
+    return Facts(limits=MemoryLimits(**({"retention": 60} | limits)), minutes_per_tick=minutes_per_tick)
+
+
+def archived(*ticks: int, owner: str = ANN) -> Stream:
+    """A stream whose entry n was archived at the n-th of these ticks, and a live entry after them."""
+    stream = Stream(owner)
+    for number in range(len(ticks) + 1):
+        stream.append(seen(f"Tree {number}."), 1)
+    for number, tick in enumerate(ticks, 1):
+        stream.archive(number, tick)
+    return stream
+
+
+def forgotten(stream: Stream, known: Facts, *jobs: OpenJob) -> list[int]:
+    deleted = forget({stream.owner: stream}, known, jobs, NOW)
+    assert all(number not in stream.entries for _, numbers in deleted for number in numbers)
+    return [number for owner, numbers in deleted for number in numbers if owner == stream.owner]
+
+
+def test_an_archived_entry_stays_for_the_retention_and_no_longer() -> None:
+    assert forgotten(archived(38, 39, 40, 41), facts()) == [1, 2]
+    assert forgotten(archived(93, 94, 95), facts(minutes_per_tick=10)) == [1]
+    assert forgotten(archived(40, 41), facts()) == []
+
+
+def test_of_too_many_the_oldest_go_whatever_their_age() -> None:
+    assert forgotten(archived(95, 90, 96, 90), facts(max_archived=2)) == [2, 4]
+    assert forgotten(archived(95, 90, 96, 90), facts(max_archived=3)) == [2]
+    assert forgotten(archived(95, 90, 96, 90), facts(max_archived=4)) == []
+    assert forgotten(archived(95, 90), facts(max_archived=0)) == [1, 2]
+
+
+def test_what_was_archived_since_an_open_job_was_asked_for_stays_for_it() -> None:
+    assert forgotten(archived(10, 20, 30), facts(), open_job(tick=20)) == [1, 2]
+    assert forgotten(archived(10, 20, 30), facts(), open_job(tick=19), open_job(tick=50)) == [1]
+
+
+def test_an_entry_that_an_open_job_names_stays_and_one_of_the_same_number_of_another_owner_goes() -> None:
+    names_ann = open_job(tick=90, reads=[Reads(ANN, 0, (2,))])
+    assert forgotten(archived(10, 20, 30), facts(), names_ann) == [1, 3]
+    assert forgotten(archived(10, 20, 30, owner=BOB), facts(), names_ann) == [1, 2, 3]
+
+
+def test_owners_are_told_in_their_order_and_those_who_lose_nothing_are_not() -> None:
+    streams = {BOB: archived(10, owner=BOB), "agent:cy": archived(99, owner="agent:cy"), ANN: archived(20, 10)}
+    assert forget(streams, facts(), [], NOW) == ((ANN, (1, 2)), (BOB, (1,)))
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_every_owner_that_is_named_is_cut_to_its_limits_and_nobody_else(most: int) -> None:
+    streams = {owner: Stream(owner) for owner in (ANN, BOB)}
+    for stream in streams.values():
+        for minute in range(5):
+            stream.append(seen(f"Tree {minute}.", minute), minute)
+    limits = MemoryLimits(max_observations=most)
+    effects = cut(streams, [ANN], limits, tick=9, minute=9, names={})
+    assert {effect.owner for effect in effects} == {ANN}
+    assert (streams[ANN].observed(), streams[BOB].observed()) == (most, 5)
+    assert {item.tick for item in streams[ANN].archived.values()} == {9}

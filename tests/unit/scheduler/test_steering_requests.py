@@ -1,0 +1,256 @@
+"""What a run does with operators' requests: each is applied or refused once, answered, and kept for who resumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+
+from memory.entry import Entry
+from memory.stream import Stream
+from scheduler.budget.budget import BudgetView
+from scheduler.budget.rules import Rules
+from scheduler.config.controls import Control, ControlAnswer, ControlRequest, Retry, SetCadence, SetLimit, SetMode
+from scheduler.config.limits import MAX_LIMIT, LimitTable
+from scheduler.config.tiers import ModelOption
+from scheduler.ledger.ledger import Write
+from scheduler.ledger.run_store import RunStore
+from scheduler.steering.steering import MOST_ANSWERS, Steering, read_steering
+from tasks.job import Cost
+from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, fixed_ticks
+
+KINDS = (Thinker("plan", output_cap=10), Thinker("reflect", output_cap=10))
+FIRST = {"run.run.calls": 50, "day.run.calls": 20}
+JOB = "7/plan/agent:ann/0/0"
+
+
+class Host:
+    """A host's steering, and the run that it writes to."""
+
+    def __init__(self, store: RunStore | None = None, *, model: str = "default") -> None:
+        self.rules = Rules(
+            kinds=KINDS,
+            offers_of=lambda kind, tier: [ModelOption(model, 10, Cost(calls=1))],
+            latency_of=lambda kind: 1,
+            brief=lambda owner: {},
+        )
+        self.view = BudgetView(LimitTable(FIRST), retry_share=0.0, guarantees={})
+        self.steering = Steering(self.rules, self.view)
+        self.store = store or RunStore.of(FakeRedis(), "town", "now")
+        if store is not None:
+            self.steering.load(store)
+
+    def take(self, *controls: Control | None, tick: int = 7) -> tuple[Control, ...]:
+        asked = [None if one is None else ControlRequest(f"id{n}", one) for n, one in enumerate(controls)]
+        return self.steering.take(asked, tick, tick)
+
+    def answers(self) -> list[ControlAnswer]:
+        return [*self.steering._answers]
+
+    def refusal(self, control: Control) -> str:
+        """Why a request is refused; "": it is applied."""
+        self.take(control)
+        return self.answers()[-1].refused
+
+    def write(self) -> dict[str, list[Write]]:
+        """Write what a tick writes, and return it by key."""
+        found: dict[str, list[Write]] = {}
+        for write in self.steering.take_writes():
+            self.store.client.execute_command(write.command, self.store.prefix + write.key, *write.args)
+            found.setdefault(write.key, []).append(write)
+        self.steering.take_answers()
+        return found
+
+    def state(self, *fields: str) -> list[bytes | None]:
+        return self.store.state(*fields)
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host()
+
+
+# -- limits ------------------------------------------------------------------------------------------
+
+
+def test_a_limit_holds_from_the_next_admission_on_under_its_full_name(host: Host) -> None:
+    control = SetLimit("day.calls", 3)
+    assert host.take(control) == (control,)
+    assert {name.text(): value for name, value in host.view.table} == FIRST | {"day.run.calls": 3}
+    host.take(SetLimit("day.run.calls", None), tick=8)
+    assert {name.text(): value for name, value in host.view.table} == {"run.run.calls": 50}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("day.kind:plan.calls", 0, ""), ("day.kind:plan.calls", MAX_LIMIT, ""), ("day.kind:*.calls", 3, ""),
+        ("day.kind:plan.calls", -1, "is not between 0"), ("day.kind:plan.calls", MAX_LIMIT + 1, "is not between 0"),
+        ("day.kind:hum.calls", 3, "there is no kind 'hum'; there are plan, reflect"),
+        ("year.run.calls", 3, "year"), ("run.run.calls", None, "the only limit of the whole run"),
+        ("day.run.calls", None, ""),
+    ],
+)  # fmt: skip
+def test_a_limit_that_cannot_be_is_refused_and_changes_nothing(
+    host: Host, name: str, value: int | None, why: str
+) -> None:
+    before = host.view.table
+    said = host.refusal(SetLimit(name, value))
+    assert (why in said) if why else not said
+    assert (host.view.table is before) is bool(why)
+
+
+def test_where_no_model_is_asked_the_run_needs_no_limit() -> None:
+    host = Host(model="")
+    assert host.refusal(SetLimit("run.run.calls", None)) == ""
+
+
+# -- cadence and mode --------------------------------------------------------------------------------
+
+
+def test_only_reflections_are_throttled(host: Host) -> None:
+    assert host.refusal(SetCadence("reflect", 500)) == ""
+    assert host.steering.throttle.state.factor == 500
+    assert "day.kind:plan.calls" in host.refusal(SetCadence("plan", 250))
+    assert host.steering.throttle.state.factor == 500
+
+
+def test_waiting_decides_nothing_and_is_answered(host: Host) -> None:
+    assert host.take(SetMode("paused"), SetMode("running")) == ()
+    assert [answer.refused for answer in host.answers()] == ["", ""]
+    assert host.take(SetMode("paused")) == ()
+    assert host.steering.mode == "paused"
+
+
+def test_calling_a_drain_off_decides_something_as_draining_does(host: Host) -> None:
+    drain, go_on, pause = SetMode("draining"), SetMode("running"), SetMode("paused")
+    assert host.take(drain) == (drain,)
+    assert not host.steering.admits
+    assert host.take(go_on) == (go_on,)
+    assert host.steering.admits
+    assert host.take(drain, pause) == (drain, pause)
+    assert host.steering.mode == "paused"
+
+
+def test_a_cancelled_run_stays_cancelled(host: Host) -> None:
+    assert host.take(SetMode("cancelled")) == (SetMode("cancelled"),)
+    assert host.steering.over
+    assert host.refusal(SetMode("running")).startswith("the run is cancelled")
+    assert (host.steering.mode, host.steering.admits) == ("cancelled", False)
+
+
+@pytest.mark.parametrize(("mode", "is_open", "over"), [
+    ("draining", True, False), ("draining", False, True), ("running", False, False), ("paused", False, False),
+])  # fmt: skip
+def test_a_draining_run_is_left_once_no_admitted_job_is_open(host: Host, mode: Any, is_open: bool, over: bool) -> None:
+    host.take(SetMode(mode))
+    host.steering.settle(is_open)
+    assert host.steering.over is over
+
+
+# -- retries -----------------------------------------------------------------------------------------
+
+
+def planned(owner: str) -> Stream:
+    """A stream with a provisional plan for a day."""
+    stream = Stream(owner)
+    plan = Entry(type="plan", text="Plan.", minute=0, importance=6, valid_until=1440, provisional=True)
+    stream.append(plan, 1)
+    return stream
+
+
+STREAMS = {owner: planned(owner) for owner in (ANN, BOB)}
+
+
+def retried(host: Host, busy: tuple[str, str] | None = None) -> list[str]:
+    found = host.steering.retry(
+        STREAMS, tick=7, minute=7, offers_of=lambda request: [ModelOption("default", 10, Cost(calls=1))],
+        busy=lambda kind, owner: (kind, owner) == busy, due=fixed_ticks(),
+    )  # fmt: skip
+    return [decided.line.key.text() for decided in found]
+
+
+def test_a_retry_becomes_a_job_and_its_operator_learns_which(host: Host) -> None:
+    asked = Retry(JOB, ANN, (1,)), Retry(JOB, BOB, (1,))
+    assert host.take(*asked) == (), "the decision is in the line, not the request"
+    assert host.answers() == []
+    assert retried(host) == [f"7/plan/{ANN}/0/0", f"7/plan/{BOB}/0/0"]
+    assert [(answer.id, answer.control, answer.job, answer.refused) for answer in host.answers()] == [
+        ("id0", asked[0], f"7/plan/{ANN}/0/0", ""), ("id1", asked[1], f"7/plan/{BOB}/0/0", ""),
+    ]  # fmt: skip
+    assert retried(host) == [], "once"
+
+
+def test_two_retries_of_one_owner_in_a_tick_are_one_job(host: Host) -> None:
+    host.take(Retry(JOB, ANN, (1,)), Retry(JOB, ANN, (1,)))
+    assert retried(host) == [f"7/plan/{ANN}/0/0"]
+    assert "is open" in host.answers()[1].refused
+
+
+def test_a_retry_of_somebody_who_is_busy_is_refused_with_the_reason(host: Host) -> None:
+    host.take(Retry(JOB, ANN, (1,)), Retry(JOB, "agent:gone", (1,)))
+    assert retried(host, busy=("plan", ANN)) == []
+    assert ["is open" in host.answers()[0].refused, "has left" in host.answers()[1].refused] == [True, True]
+    assert retried(host) == [], "it is not tried again later"
+
+
+@pytest.mark.parametrize("mode", ["draining", "cancelled"])
+def test_a_run_that_admits_nothing_refuses_retries_too(host: Host, mode: Any) -> None:
+    host.take(Retry(JOB, ANN, (1,)), SetMode(mode))
+    (_, refused) = host.answers()
+    assert (refused.id, refused.refused) == ("id0", f"the run is {mode}: nothing is admitted any more")
+    assert retried(host) == []
+
+
+# -- what is kept ------------------------------------------------------------------------------------
+
+
+def test_a_tick_removes_the_requests_that_it_took_and_answers_them(host: Host) -> None:
+    host.store.client.rpush(host.store.key("controls"), "a", "b", "c")
+    host.take(SetLimit("day.calls", 3), None)
+    host.write()
+    assert host.store.items("controls") == [b"c"], "one cannot be read, and one has come since"
+    (answer,) = host.store.items("answers")
+    assert msgspec.json.decode(answer, type=ControlAnswer) == ControlAnswer("id0", 7, SetLimit("day.calls", 3))
+    host.write()
+    assert host.store.items("controls") == [b"c"]
+    assert host.store.length("answers") == 1
+
+
+def test_the_newest_answers_are_kept(host: Host) -> None:
+    host.take(*[SetLimit("day.calls", value) for value in range(MOST_ANSWERS + 1)])
+    host.write()
+    values = [msgspec.json.decode(raw)["control"]["value"] for raw in host.store.items("answers")]
+    assert values == [*range(1, MOST_ANSWERS + 1)]
+
+
+def test_who_resumes_finds_what_was_in_force(host: Host) -> None:
+    host.take(SetLimit("day.calls", 3), SetCadence("reflect", 250, True), SetMode("paused"))
+    host.write()
+    assert host.state("status", "waits") == [b"paused", b"1"]
+    after = Host(host.store)
+    assert after.steering.mode == "paused"
+    assert [*after.view.table] == [*host.view.table]
+    assert after.steering.throttle.state == host.steering.throttle.state
+    assert read_steering(host.store).mode == "paused"
+    assert after.write() == {}, "nothing has changed"
+    after.take(SetMode("running"))
+    after.write()
+    assert after.state("status", "waits") == [b"running", b"0"]
+
+
+def test_a_run_that_was_never_steered_begins_as_usual(host: Host) -> None:
+    assert read_steering(host.store).mode == "running"
+    after = Host(host.store)
+    assert (after.steering.mode, [*after.view.table]) == ("running", [*LimitTable(FIRST)])
+    assert {*after.write()} == {"state"}
+    assert after.state("status", "waits") == [None, None], "it did not wait"
+
+
+def test_a_state_without_those_who_wait_is_refused(host: Host) -> None:
+    host.write()
+    host.store.client.hdel(host.store.key("state"), "postponed")
+    with pytest.raises(ValueError, match="who waits"):
+        Host(host.store)
