@@ -66,9 +66,13 @@ Change = Annotated[int, BeforeValidator(_clamped(-2, 2))]
 
 
 class Answer(BaseModel):
-    """What all answers have in common."""
+    """What all answers have in common.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    The schema that is sent requires every field and forbids others. What comes back is taken as far as it is usable:
+    keys that nobody asked for are ignored, and fields with a default (streams design) may be missing.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -84,7 +88,7 @@ class Activity(Answer):
     time: FilledPhrase  # "7:00 AM"
     description: FilledPhrase
     location: Phrase  # name or id of a known place; empty: anywhere
-    priority: Priority  # 5 is highest
+    priority: Priority = 3  # 5 is highest
 
 
 class DailyPlan(Answer):
@@ -112,7 +116,7 @@ class ActionAnswer(Answer):
     location: Phrase  # name or id of a known place; empty: where it is
     doing: Phrase
     reason: Phrase
-    completing_plan_item: bool  # the present plan item is done
+    completing_plan_item: bool = False  # the present plan item is done
 
 
 class RelationshipChange(Answer):
@@ -120,15 +124,15 @@ class RelationshipChange(Answer):
 
     agent_id: FilledPhrase  # id or name
     change: Change
-    reason: Phrase
+    reason: Phrase = ""
 
 
 class ReflectionAnswer(Answer):
     """One insight drawn from recent experiences."""
 
     insight: FilledParagraph
-    significance: Importance
-    relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first)]
+    significance: Importance = 7
+    relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first)] = []
 
 
 class SummaryAnswer(Answer):

@@ -199,7 +199,10 @@ class Reflect:
         owner, names = case.job.key.owner, case.world.names
         told: set[str] = {owner}
         for changed in answer.relationship_changes:
-            other = person_meant(changed.agent_id, names)
+            try:
+                other = person_meant(changed.agent_id, names)
+            except ValueError:  # the insight is of use without it
+                continue
             if other not in told and changed.change:
                 told.add(other)
                 yield Tell(

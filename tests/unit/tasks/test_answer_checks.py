@@ -94,9 +94,6 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("plan", {"activities": "none"}, "valid list"),
     ("act", action(location="Atlantis"), "no place is called 'Atlantis'"),
     ("act", action(completing_plan_item="perhaps"), "valid boolean"),
-    ("act", action(mood="extra"), "Extra inputs"),
-    ("reflect", changed("agent:nobody", 1), "nobody is called 'agent:nobody'"),
-    ("reflect", changed("Zaphod", 1), "nobody is called 'Zaphod'"),
     ("reflect", changed("", 1), "must not be empty"),
     ("reflect", changed(MARIA, "better"), "must be a number from -2 to 2"),
     ("reflect", insight(insight="\x1b\x00"), "must not be empty"),
@@ -137,6 +134,13 @@ def test_importance_is_from_one_to_ten(said: object, stored: int) -> None:
     assert dict(zip(rate.numbers, rate.ratings, strict=True))[9] == stored
     reflected = only(made("reflect", insight(significance=said)), Append).entry
     assert reflected.importance == max(7, stored), "a reflection by a model is never below 7"
+
+
+def test_a_relationship_with_nobody_is_dropped_and_the_insight_kept() -> None:
+    changes = [{"agent_id": who, "change": 1, "reason": "Help"} for who in ("agent:nobody", "Zaphod", MARIA)]
+    effects = made("reflect", insight(relationship_changes=changes))
+    assert "Maria helped me today." in only(effects, Append).entry.text
+    assert only(effects, Tell).data["agent"] == MARIA
 
 
 @pytest.mark.parametrize(("who", "other"), [(MARIA, MARIA), ("Maria Lopez", MARIA), ("isabella", ISABELLA)])

@@ -73,10 +73,14 @@ def test_a_model_that_obeys_it_reaches_nobody_else(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_nothing_may_be_added_to_an_answer(kind: Any) -> None:
-    prompt = kind.prompt(case(kind, ORDER))
-    with pytest.raises(ValueError, match="Extra inputs"):
-        prompt.answer.model_validate(ANSWERS[kind.name] | {"delete": MARIA})
+def test_what_is_added_to_an_answer_has_no_effect(kind: Any) -> None:
+    one = case(kind, ORDER)
+    prompt = kind.prompt(one)
+    plain, added = (
+        kind.effects(one, prompt.answer.model_validate(answer), prompt.used)
+        for answer in (ANSWERS[kind.name], ANSWERS[kind.name] | {"delete": MARIA, "owner": MARIA, "effects": [MARIA]})
+    )
+    assert added == plain
 
 
 def test_a_failed_answer_is_shown_as_data_too() -> None:
@@ -100,7 +104,7 @@ def test_no_answer_needs_no_showing() -> None:
     [
         ("truncated", '{"insight": "The m', "cut off at 600 tokens"),
         ("not_json", "I would rather not.", "no complete JSON object"),
-        ("wrong_schema", '{"insight": "Well."}', "significance: Field required; relationship_changes: Field required"),
+        ("wrong_schema", '{"significance": 3}', "insight: Field required"),
         (
             "wrong_schema",
             '{"insight": "W", "significance": "huge", "relationship_changes": []}',
