@@ -107,7 +107,7 @@ def admit(
                 # The ordinal at that tick: requests of one slot are tried again together, in the same order.
                 successor = JobKey(tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
                 deferred[slot] += 1
-            due_tick = due.refused(request, tick, fit.refused) if decision == "heuristic" else 0
+            due_tick = due.fallback_due(request, tick, fit.refused) if decision == "heuristic" else 0
             line = DecidedLine(key=key, decision=decision, due=due_tick, refused=fit.refused, successor=successor)
             decided.append(Decided(line, request, fit.offer))
     return decided
@@ -127,7 +127,7 @@ def first_fitting(
     """Return the first option that is in time and has room; if none does, the last one with what refused it."""
     refused = ""
     for offer in offers:
-        tick = due.asked(request, key.tick, offer)
+        tick = due.due_of(request, key.tick, offer)
         if tick is None:
             refused = TOO_SLOW
             continue
@@ -145,7 +145,7 @@ def hold(view: BudgetView, key: JobKey, minute: int, request: Request, fit: Fit,
     view.count(cells)
     view.move(cells, Cost(), offer.cost)
     ahead = due.ahead(key.kind, offer.model, key.tick) if offer.model else 0
-    due.admitted(key.kind, offer.model, key.tick)
+    due.record_admission(key.kind, offer.model, key.tick)
     line = DecidedLine(key=key, decision="admitted", model=offer.model, due=fit.due)
     return Decided(line, request, offer, Grant(key=key, reserved=offer.cost, cells=cells), ahead)
 

@@ -74,7 +74,7 @@ class DueTicks:
         self._flight: Counter[tuple[str, str]] = Counter()  # unanswered jobs by kind and model
         self._oldest: dict[str, int] = {}  # the tick that admitted the first of them, by model
 
-    def asked(self, request: Request, tick: int, offer: ModelOption) -> int | None:
+    def due_of(self, request: Request, tick: int, offer: ModelOption) -> int | None:
         """Return the due tick of a job with this option now; None: its answer would come too late."""
         bounds = self._bounds_of(request.kind) if offer.model else None
         if bounds is None:
@@ -93,7 +93,7 @@ class DueTicks:
         """Return whether the due ticks of a kind that asks this model follow its latency."""
         return bool(model) and self._bounds_of(kind) is not None
 
-    def refused(self, request: Request, tick: int, why: str) -> int:
+    def fallback_due(self, request: Request, tick: int, why: str) -> int:
         """Return the due tick of a heuristic that replaces a refused model."""
         bounds = self._bounds_of(request.kind) if why == TOO_SLOW else None
         wanted = self._fixed(request.kind) if bounds is None else bounds.least
@@ -104,12 +104,12 @@ class DueTicks:
         self._count(tick)
         return self._flight[kind, model]
 
-    def admitted(self, kind: str, model: str, tick: int) -> None:
+    def record_admission(self, kind: str, model: str, tick: int) -> None:
         """Record that a job was admitted."""
         if self.follows(kind, model):
             self._count(tick)
             self._flight[kind, model] += 1
-            self._known.asked(kind, model, tick)
+            self._known.record_request(kind, model, tick)
 
     def lead(self, kind: str, crowd: int) -> int:
         """Return how many ticks before it needs results a kind should request them; 0 with fixed due ticks.

@@ -111,7 +111,7 @@ class Latencies:
         """Record that a job ended at a boundary without its answer."""
         self._add((key.kind, model), Sample(2 * max(1, tick - key.tick), ahead, tick, key.text()))
 
-    def asked(self, kind: str, model: str, tick: int) -> None:
+    def record_request(self, kind: str, model: str, tick: int) -> None:
         """Record that a job of a kind was admitted to a model."""
         pair = (kind, model)
         self._known.setdefault(pair, Known()).asked = tick

@@ -176,7 +176,7 @@ def test_an_offer_that_would_come_too_late_is_passed_over_for_one_that_does_not(
     due = DueTicks(
         fixed=lambda kind: 3, bounds_of=lambda kind: Bounds(1, 50), models_of=lambda kind: (), known=known, jobs={}
     )  # fmt: skip
-    known.asked("plan", "slow", 6)
+    known.record_request("plan", "slow", 6)
 
     def decided(*models: str) -> Decided:
         view = BudgetView(LimitTable({}), retry_share=0.0, guarantees={})

@@ -38,12 +38,12 @@ class Case:
             self.known.take([Timed(key, MODEL, 0, one)], at, {key: None})
 
     def asked(self, tick: int, *, at: int = 0, within: int = 0, offer: ModelOption = OFFER) -> int | None:
-        return self.due.asked(Request(kind="act", owner=ANN, at=at, within=within), tick, offer)
+        return self.due.due_of(Request(kind="act", owner=ANN, at=at, within=within), tick, offer)
 
     def opens(self, tick: int, owner: str = ANN) -> JobKey:
         item = open_job("act", owner, tick=tick, due=tick + 99, model=MODEL)
         self.jobs[item.job.key] = item
-        self.known.asked("act", MODEL, tick)
+        self.known.record_request("act", MODEL, tick)
         return item.job.key
 
 
@@ -83,11 +83,11 @@ def test_bounds_hold() -> None:
 def test_what_would_come_too_late_is_not_asked_for() -> None:
     case = Case()
     case.learn(*[61] * 64)
-    case.known.asked("act", MODEL, 90)
+    case.known.record_request("act", MODEL, 90)
     assert case.asked(100) is None
-    assert case.due.refused(Request(kind="act", owner=ANN), 100, TOO_SLOW) == 102
-    assert case.due.refused(Request(kind="act", owner=ANN, at=150), 100, TOO_SLOW) == 150
-    assert case.due.refused(Request(kind="act", owner=ANN), 100, "run calls") == 103
+    assert case.due.fallback_due(Request(kind="act", owner=ANN), 100, TOO_SLOW) == 102
+    assert case.due.fallback_due(Request(kind="act", owner=ANN, at=150), 100, TOO_SLOW) == 150
+    assert case.due.fallback_due(Request(kind="act", owner=ANN), 100, "run calls") == 103
 
 
 def test_who_cannot_wait_so_long_is_refused_and_is_no_probe() -> None:
@@ -102,14 +102,14 @@ def test_a_kind_that_is_too_slow_is_tried_again_and_after_two_tries_in_vain_more
     case = Case()
     tick, pauses = 1_000, []
     case.learn(*[100] * 20, at=tick)
-    case.known.asked("act", MODEL, tick)
+    case.known.record_request("act", MODEL, tick)
     for _ in range(6):
         before = tick
         while case.asked(tick) is None:
             tick += 1
         assert case.asked(tick) == tick + BOUNDS.most
         pauses.append(tick - before)
-        case.known.asked("act", MODEL, tick)
+        case.known.record_request("act", MODEL, tick)
         case.learn(100, at=tick + 100)
     assert pauses == [PAUSE, *[LONG_PAUSE] * 5]
 
@@ -117,7 +117,7 @@ def test_a_kind_that_is_too_slow_is_tried_again_and_after_two_tries_in_vain_more
 def test_a_crowd_that_was_late_is_one_try() -> None:
     case = Case()
     case.learn(*[20] * 20, at=500)
-    case.known.asked("act", MODEL, 1_000)
+    case.known.record_request("act", MODEL, 1_000)
     for ticks in range(61, 90):  # all asked for at 1,000
         case.learn(ticks, at=1_000 + ticks)
     assert case.known.tries_in_vain("act", MODEL, 60) == 1
@@ -128,14 +128,14 @@ def test_a_crowd_that_was_late_is_one_try() -> None:
 def test_never_two_tries_at_a_time_and_the_next_one_as_soon_as_one_went_well() -> None:
     case = Case()
     case.learn(*[100] * 20, at=1_000)
-    case.known.asked("act", MODEL, 1_000)
+    case.known.record_request("act", MODEL, 1_000)
     tick = 1_000 + PAUSE
     first = case.opens(tick)
-    case.due.admitted("act", MODEL, tick)
+    case.due.record_admission("act", MODEL, tick)
     assert case.asked(tick + LONG_PAUSE) is None
     case.known.take([Timed(first, MODEL, 0, 30)], tick + 30, case.jobs)
     assert case.asked(tick + 30) is not None
-    case.due.admitted("act", MODEL, tick + 30)
+    case.due.record_admission("act", MODEL, tick + 30)
     assert case.asked(tick + 30) is None
 
 
@@ -145,7 +145,7 @@ def test_a_kind_is_trusted_again_after_a_few_good_tries() -> None:
     for at in range(6):
         case.learn(20, at=2_000 + 20 * at)
     assert case.asked(3_000) is not None
-    case.due.admitted("act", MODEL, 3_000)
+    case.due.record_admission("act", MODEL, 3_000)
     assert case.asked(3_000) is not None
 
 
@@ -169,7 +169,7 @@ def test_jobs_of_the_same_tick_wait_behind_one_another() -> None:
     found = []
     for _ in range(60):
         found.append(case.asked(2_000))
-        case.due.admitted("act", MODEL, 2_000)
+        case.due.record_admission("act", MODEL, 2_000)
     assert found == sorted(found, key=lambda due: due or 0)
     assert found[0] is not None
     assert found[-1] is not None
@@ -205,7 +205,7 @@ def test_what_would_be_due_after_the_last_tick_is_not_asked() -> None:
 
 def test_the_pauses_are_of_game_time() -> None:
     case = Case(minutes_per_tick=10)
-    case.known.asked("act", MODEL, 1_000)
+    case.known.record_request("act", MODEL, 1_000)
     case.learn(*[100] * 20, at=1_000)
     assert case.asked(1_000 + PAUSE // 10 - 1) is None
     assert case.asked(1_000 + PAUSE // 10) is not None

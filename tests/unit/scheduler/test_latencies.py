@@ -151,7 +151,7 @@ def test_who_waits_behind_a_crowd_needs_longer() -> None:
         took = 40 * (1 + ahead // 16)
         assert took < need(known, "plan", ahead) < 3 * took + 40
     before = need(known, "plan", 50)
-    known.asked("act", MODEL, 1_001)
+    known.record_request("act", MODEL, 1_001)
     known.overdue(key(1_000, "plan"), "other", 0, 1_001)
     assert need(known, "plan", 50) == before, "a kind that was asked and has not answered says nothing"
 
@@ -187,13 +187,13 @@ def test_the_prior_stands_for_answers_until_there_are_some() -> None:
 
 def test_is_fast_goes_by_what_is_new() -> None:
     known = learned(*[200] * 10)
-    known.asked("act", MODEL, 2_000)
+    known.record_request("act", MODEL, 2_000)
     assert not known.is_fast("act", MODEL, 60)
     for at in range(SAYING):
         assert not known.is_fast("act", MODEL, 60)  # among the newest are slow ones
         learn(known, 30, 2_100 + at, kind="plan")
     assert known.is_fast("act", MODEL, 60)
-    known.asked("act", MODEL, 2_200)
+    known.record_request("act", MODEL, 2_200)
     assert not known.is_fast("act", MODEL, 60)  # that job is the one to learn from
     learn(known, 30, 2_230)
     assert known.is_fast("act", MODEL, 60)
@@ -223,8 +223,8 @@ def histories() -> Iterator[Latencies]:
     yield learned(*range(1, 90))
     mixed = learned(20, 30, kind="plan")
     mixed.overdue(key(5), MODEL, 3, 80)
-    mixed.asked("act", MODEL, 70)
-    mixed.asked("reflect", "strong one", 71)
+    mixed.record_request("act", MODEL, 70)
+    mixed.record_request("reflect", "strong one", 71)
     yield mixed
 
 
@@ -290,7 +290,7 @@ def test_what_cannot_be_read_is_passed_over(raw: bytes) -> None:
 
 def test_that_a_model_was_asked_is_kept_before_it_has_answered() -> None:
     client, known = FakeRedis(), Latencies()
-    known.asked("act", MODEL, 7)
+    known.record_request("act", MODEL, 7)
     written(known, client)
     again = Latencies()
     again.load(RunStore(client, "run:"), ())
