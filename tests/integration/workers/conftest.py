@@ -1,0 +1,30 @@
+"""Fixtures for tests of workers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from scheduler.config.endpoints import Endpoint
+from scheduler.config.settings import Settings
+from tests.integration.workers.gate_case import NAME, MakeGate
+from workers.gate.gate import Gate
+
+
+@pytest.fixture
+def gate_of(client: Redis) -> Iterator[MakeGate]:
+    """Gates of as many workers as are asked for, with settings of the breaker and limits of the endpoint."""
+    made: list[Gate] = []
+
+    def make(breaker: dict[str, Any] | None = None, stopping: threading.Event | None = None, **limits: Any) -> Gate:
+        settings = Settings(endpoints={NAME: Endpoint(**limits)}, **{"breaker_pause": 0.02, **(breaker or {})})
+        made.append(Gate(client, settings, stopping or threading.Event()))
+        return made[-1]
+
+    yield make
+    for gate in made:
+        gate.close()

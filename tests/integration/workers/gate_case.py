@@ -1,0 +1,68 @@
+"""The calls that tests of the gate share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from redis import Redis
+
+from scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from tasks.job import Cost
+from workers.gate.gate import Entered, Gate, Refused
+from workers.llm.answer import ModelAnswer
+from workers.llm.failures import Failure, FailureKind
+
+NAME = "town-llm"
+MakeGate = Callable[..., Gate]
+
+
+def enter(gate: Gate, *, model: str = "m", tokens: int = 100, within: float = 20.0) -> Entered | Refused:
+    return gate.enter(NAME, model=model, tokens=tokens, deadline=time.monotonic() + within)
+
+
+def entered(gate: Gate, **how: Any) -> Entered:
+    found = enter(gate, **how)
+    assert isinstance(found, Entered), found
+    return found
+
+
+def refused(gate: Gate, **how: Any) -> Refused:
+    found = enter(gate, **how)
+    assert isinstance(found, Refused), found
+    return found
+
+
+def answer(kind: FailureKind | None = None, *, tokens: int = 10, retry_after: float | None = None) -> ModelAnswer:
+    failure = Failure(kind=kind, retry_after=retry_after) if kind is not None else None
+    return ModelAnswer(usage=Cost(calls=1, tokens=tokens), failure=failure)
+
+
+def vitals(client: Redis) -> EndpointVitals:
+    (found,) = endpoint_vitals(client)
+    return found
+
+
+def call(gate: Gate, kind: FailureKind | None = None, **how: Any) -> None:
+    gate.leave(entered(gate), answer(kind, **how))
+
+
+def at_once(*tasks: Callable[[], None]) -> None:
+    """Run all in threads of their own; what one raises is raised here."""
+    errors: list[BaseException] = []
+
+    def run(task: Callable[[], None]) -> None:
+        try:
+            task()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(task,)) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]

@@ -1,0 +1,67 @@
+"""The gate's scripts as tests run them: on a clock that stands still."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any
+
+from redis import Redis
+
+NOW = 1_000_000_000  # microseconds of the clock
+SECOND = 1_000_000
+KEYS = ["cogitate:endpoint:{e}:gate", "cogitate:endpoint:{e}:slots", "cogitate:endpoint:{e}:counters"]
+#: Put before a script: what it asks Redis for the time is answered by the test.
+CLOCK = """
+local real = redis
+local redis = {call = function(command, ...)
+  if command == 'TIME' then return {'%d', '%d'} end
+  return real.call(command, ...)
+end}
+"""
+ENTER = {
+    "token": "t", "patience": 60 * SECOND, "pace": 0, "cost": 0, "cap": 0, "place": "", "token_place": "", "waited": 0,
+    "fresh": 0, "model": "m", "missing_pause": 5 * SECOND, "ahead": 0,
+}  # fmt: skip
+LEAVE = {
+    "token": "t", "verdict": "fine", "failure": "", "calls": 1, "requests": 1, "tokens": 10, "took": 1_000,
+    "give_back": 0, "retry_after": -1, "pace": 0, "first": 0, "model": "m", "tried_missing": 0, "in_a_row": 3,
+    "share": 0.5, "window": 10, "first_pause": SECOND, "longest_pause": 8 * SECOND, "ahead": 0, "estimated": 0,
+}  # fmt: skip
+
+
+def ran(client: Redis, name: str, args: list[Any], keys: list[str] = KEYS, now: int = NOW) -> Any:
+    """The answer of a script that is run at a time."""
+    text = (resources.files("workers.lua") / f"{name}.lua").read_text()
+    answer = client.register_script(CLOCK % divmod(now, SECOND) + text)(keys=keys, args=args)
+    return [part.decode() if isinstance(part, bytes) else part for part in answer] if type(answer) is list else answer
+
+
+def enter(client: Redis, **changed: Any) -> list[Any]:
+    assert changed.keys() <= ENTER.keys()
+    return ran(client, "enter", [*(ENTER | changed).values()])  # type: ignore[no-any-return]
+
+
+def leave(client: Redis, **changed: Any) -> list[Any]:
+    assert changed.keys() <= LEAVE.keys()
+    return ran(client, "leave", [*(LEAVE | changed).values()])  # type: ignore[no-any-return]
+
+
+def gate(client: Redis) -> dict[str, str]:
+    found: Any = client.hgetall(KEYS[0])
+    return {field.decode(): value.decode() for field, value in found.items()}
+
+
+def counters(client: Redis) -> dict[str, int]:
+    found: Any = client.hgetall(KEYS[2])
+    return {field.decode(): int(value) for field, value in found.items()}
+
+
+def slots(client: Redis) -> dict[str, float]:
+    found: Any = client.zrange(KEYS[1], 0, -1, withscores=True)
+    return {token.decode(): score for token, score in found}
+
+
+def given(client: Redis, **fields: Any) -> None:
+    """What the gate holds; a double underscore stands for the dot in the name of a field."""
+    if fields:
+        client.hset(KEYS[0], mapping={name.replace("__", "."): value for name, value in fields.items()})

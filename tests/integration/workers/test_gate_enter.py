@@ -1,0 +1,188 @@
+"""The gate's script `enter` on a clock that stands still: its answers and its writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from tests.integration.workers.gate_script_case import KEYS, NOW, SECOND, counters, enter, gate, given, slots
+
+
+def test_without_limits_a_call_goes_at_once_and_leaves_no_trace(client: Redis) -> None:
+    assert enter(client) == ["go", NOW, 0, "0", "0"]
+    assert (gate(client), slots(client), counters(client)) == ({}, {}, {})
+
+
+def test_the_first_request_goes_and_the_next_waits_for_its_place(client: Redis) -> None:
+    assert enter(client, pace=SECOND) == ["go", NOW, 0, "0", "0"]
+    assert gate(client) == {"requests.next": str(NOW + SECOND), "requests.free": str(NOW + SECOND)}
+    for place in (1, 2):
+        assert enter(client, pace=SECOND) == ["wait", place * SECOND, str(NOW + place * SECOND), ""]
+    assert gate(client) == {"requests.next": str(NOW + 3 * SECOND), "requests.free": str(NOW + SECOND)}
+    assert counters(client) == {"waits": 2}
+
+
+def test_the_least_cost_is_kept_too(client: Redis) -> None:
+    given(client, requests__next=NOW + 9_000, tokens__next=NOW + 8_000)
+    assert enter(client, pace=1, cost=1) == ["wait", 9_000, str(NOW + 9_000), str(NOW + 8_000)]
+    assert (gate(client)["requests.next"], gate(client)["tokens.next"]) == (str(NOW + 9_001), str(NOW + 8_001))
+    client.flushall()
+    enter(client, pace=1, cost=1)
+    assert (gate(client)["requests.free"], gate(client)["tokens.free"]) == (str(NOW + 1), str(NOW + 1))
+
+
+def test_what_may_come_ahead_shortens_what_a_request_has_to_pay(client: Redis) -> None:
+    enter(client, pace=SECOND, cost=2 * SECOND, ahead=300)
+    assert gate(client) == {
+        "requests.next": str(NOW + SECOND), "requests.free": str(NOW + SECOND - 300),
+        "tokens.next": str(NOW + 2 * SECOND), "tokens.free": str(NOW + 2 * SECOND),
+    }  # fmt: skip
+
+
+def test_both_clocks_give_a_place_and_the_later_one_says_when(client: Redis) -> None:
+    given(client, requests__next=NOW + 7_000, requests__drift=1_000, tokens__next=NOW + 9_000, tokens__drift=-500)
+    assert enter(client, pace=100, cost=200) == ["wait", 8_500, str(NOW + 7_000), str(NOW + 9_000)]
+    assert gate(client)["requests.next"] == str(NOW + 7_100)
+    assert gate(client)["tokens.next"] == str(NOW + 9_200)
+    assert enter(client, pace=100, place=NOW + 7_000, cost=200, token_place=NOW + 1, waited=1) == [
+        "wait", 8_000, str(NOW + 7_000), str(NOW + 1),
+    ]  # fmt: skip
+    assert counters(client) == {"waits": 1}, "who comes again was counted"
+
+
+@pytest.mark.parametrize(("usual", "least"), [(0, SECOND), (250_000, 1_500_000)])
+def test_who_cannot_wait_so_long_is_refused_and_takes_no_place(client: Redis, usual: int, least: int) -> None:
+    given(client, requests__next=NOW + SECOND, usual=usual)
+    before = gate(client)
+    assert enter(client, pace=100, patience=least - 1) == ["late", SECOND, "requests"]
+    assert gate(client) == before
+    assert counters(client) == {"refused:rate_limited_here": 1}
+    assert enter(client, pace=100, patience=least)[0] == "wait"
+
+
+@pytest.mark.parametrize(
+    ("late", "drift", "ahead", "became"),
+    [(0, 0, 0, 0), (700, 0, 0, 700), (700, 0, 300, 400), (700, 500, 300, 500), (700, 900, 0, 900), (0, -50, 0, 0)],
+)
+def test_who_has_a_place_leaves_when_it_is_due_and_delays_those_behind(
+    client: Redis, late: int, drift: int, ahead: int, became: int
+) -> None:
+    given(client, requests__next=NOW + 9_999, requests__drift=drift)
+    place = NOW - late
+    leaves = max(NOW, place + drift)
+    answer = enter(client, pace=100, place=place, waited=1_234_999, ahead=ahead)
+    assert answer == ["go", leaves, leaves - NOW, "0", "0"]
+    assert gate(client) == {
+        "requests.next": str(NOW + 9_999), "requests.drift": str(became), "requests.free": str(leaves + 100 - ahead),
+    }  # fmt: skip
+    assert counters(client) == {"waited_ms": 1_234}
+
+
+def test_who_comes_hardly_too_early_is_let_through(client: Redis) -> None:
+    given(client, requests__free=NOW + 5_000)
+    assert enter(client, pace=100) == ["go", NOW + 5_000, 5_000, "0", "0"]
+    assert gate(client)["requests.next"] == str(NOW + 5_100)
+    given(client, requests__free=NOW + 5_001, requests__next=NOW)
+    assert enter(client, pace=100)[:2] == ["wait", 5_001]
+
+
+def test_after_a_pause_nothing_is_saved_up(client: Redis) -> None:
+    given(client, requests__next=NOW - 9_000, requests__drift=50, requests__free=NOW - 9_000)
+    assert enter(client, pace=100) == ["go", NOW, 0, "0", "0"]
+    assert gate(client)["requests.next"] == str(NOW + 50)
+    assert gate(client)["requests.free"] == str(NOW + 100)
+
+
+def test_while_an_endpoint_asked_to_be_left_alone_all_wait(client: Redis) -> None:
+    given(client, hold=NOW + 6_000)
+    assert enter(client) == ["wait", 6_000, "", ""]
+    assert enter(client, pace=100) == ["wait", 6_000, str(NOW), ""]
+    given(client, hold=NOW)
+    assert enter(client) == ["go", NOW, 0, "0", "0"]
+
+
+def test_a_slot_is_taken_until_after_the_deadline(client: Redis) -> None:
+    client.zadd(KEYS[1], {"gone": NOW, "there": NOW + 1})
+    assert enter(client, cap=2) == ["go", NOW, 0, "0", "0"]
+    assert slots(client) == {"there": NOW + 1, "t": NOW + 61 * SECOND}
+    assert enter(client, cap=2, token="u") == ["wait", 12_500, "", ""]
+    assert enter(client, cap=3, token="u")[0] == "go"
+
+
+@pytest.mark.parametrize(
+    ("usual", "poll", "wait"),
+    [(None, None, 12_500), (400_000, None, 50_000), (8, None, 500), (None, NOW - 7, 12_500), (None, NOW + 7, 12_507)],
+)
+def test_who_waits_for_a_slot_comes_again_after_those_before_it(
+    client: Redis, usual: int | None, poll: int | None, wait: int
+) -> None:
+    client.zadd(KEYS[1], {"a": NOW + 1, "b": NOW + 1})
+    given(client, **{name: value for name, value in (("usual", usual), ("poll", poll)) if value is not None})
+    patience = wait + 2 * (usual or 0)
+    assert enter(client, cap=2, pace=100, patience=patience) == ["wait", wait, "", ""]
+    assert gate(client)["poll"] == str(NOW + wait)
+    assert "requests.next" not in gate(client), "no place in the queue for requests"
+    assert counters(client) == {"waits": 1}
+    client.hdel(KEYS[0], "poll")
+    given(client, **({} if poll is None else {"poll": poll}))
+    assert enter(client, cap=2, patience=patience - 1) == ["late", wait, "slot"]
+    assert counters(client) == {"waits": 1, "refused:no_slot": 1}
+
+
+def test_who_has_to_wait_for_its_place_asks_for_no_slot(client: Redis) -> None:
+    client.zadd(KEYS[1], {"gone": NOW})
+    given(client, requests__next=NOW + 5_001)
+    assert enter(client, cap=1, pace=100) == ["wait", 5_001, str(NOW + 5_001), ""]
+    assert slots(client) == {"gone": NOW}
+
+
+@pytest.mark.parametrize(
+    ("fields", "fresh", "answer"),
+    [
+        ({"probe_at": NOW + 1}, 0, ["open", 1, "timeout"]),
+        ({"probe_at": NOW + 3}, 0, ["open", 3, "timeout"]),
+        ({"probe_at": NOW + 3}, 1, ["open", 3, "timeout"]),
+        ({"probe_at": NOW + 3, "lasting": 1}, 0, ["open", 3, "timeout"]),
+        ({"probe_at": NOW + 3, "lasting": 1}, 1, ["go", NOW, 0, "0", "1"]),
+        ({"probe_at": NOW}, 0, ["go", NOW, 0, "0", "1"]),
+        ({"probe_at": NOW, "probe": "x", "probe_until": NOW + 1}, 0, ["open", 0, "timeout"]),
+        ({"probe_at": NOW + 3, "probe": "x", "probe_until": NOW + 1, "lasting": 1}, 1, ["open", 3, "timeout"]),
+        ({"probe_at": NOW, "probe": "x", "probe_until": NOW}, 0, ["go", NOW, 0, "0", "1"]),
+        ({"probe_at": NOW, "probe": "", "probe_until": NOW + 1}, 0, ["go", NOW, 0, "0", "1"]),
+    ],
+)
+def test_an_open_breaker_lets_one_probe_through(
+    client: Redis, fields: dict[str, Any], fresh: int, answer: list[Any]
+) -> None:
+    given(client, state="open", why="timeout", **fields)
+    before = gate(client)
+    assert enter(client, fresh=fresh) == answer
+    if answer[0] == "open":
+        assert (gate(client), counters(client)) == (before, {"refused:breaker_open": 1})
+    else:
+        assert gate(client) == before | {"probe": "t", "probe_until": str(NOW + 61 * SECOND)}
+        assert counters(client) == {}
+
+
+def test_a_probe_that_would_have_to_wait_is_refused(client: Redis) -> None:
+    given(client, state="open", why="timeout", requests__free=NOW + 6_000)
+    assert enter(client, pace=100) == ["open", 6_000, "timeout"]
+    client.zadd(KEYS[1], {"a": NOW + 1})
+    assert enter(client, cap=1) == ["open", 25_000, "timeout"]
+    assert counters(client) == {"refused:breaker_open": 2}
+    given(client, state="")
+    assert enter(client) == ["go", NOW, 0, "0", "0"]
+
+
+def test_a_missing_model_is_left_alone_and_then_tried_by_one(client: Redis) -> None:
+    given(client, **{"missing:m": NOW + 4})
+    assert enter(client) == ["open", 4, "model_missing"]
+    assert counters(client) == {"refused:breaker_open": 1}
+    assert enter(client, model="other") == ["go", NOW, 0, "0", "0"]
+    assert enter(client, fresh=1) == ["go", NOW, 0, "1", "0"]
+    assert gate(client) == {"missing:m": str(NOW + 5 * SECOND)}
+    given(client, **{"missing:m": NOW})
+    assert enter(client) == ["go", NOW, 0, "1", "0"]
+    assert enter(client) == ["open", 5 * SECOND, "model_missing"]
