@@ -139,7 +139,7 @@ def too_slow() -> DueTicks:
     """Due ticks of a model that takes longer than any thought is worth."""
     known = Latencies()
     known.prior = LatencyPrior(usual={"default": 900.0})
-    known.asked("reflect", "default", 6)
+    known.record_request("reflect", "default", 6)
     return DueTicks(
         fixed=lambda kind: 3, bounds_of=lambda kind: Bounds(1, 50), models_of=lambda kind: (), known=known, jobs={}
     )

@@ -9,7 +9,7 @@ import pytest
 from memory.appointments import Appointment
 from memory.clock import DAY
 from memory.profile import Location, Profile
-from tasks.day_plan import Slot, _article, _free, _sentence, _spread, build
+from tasks.day_plan import Slot, build
 
 PLACES = (
     Location(id="cafe", name="Hobbs Cafe", type="cafe", tags=("social",)),
@@ -477,84 +477,6 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
 @pytest.mark.parametrize(("profile", "given", "plan"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_a_day_goes_as_routine_work_and_memories_say(profile: dict[str, Any], given: dict[str, Any], plan: str) -> None:
     assert built(profile, **given) == [line.strip() for line in plan.strip().splitlines()]
-
-
-def slot(minute: int, text: str = "x") -> Slot:
-    return Slot(minute, text, None, 3, 2)
-
-
-@pytest.mark.parametrize(
-    ("minutes", "start", "end", "spread"),
-    [
-        ([], 0, 100, []),
-        ([50], 0, 100, [50]),
-        ([50], 60, 100, [60]),
-        ([100], 0, 100, [99]),
-        ([10, 10, 10], 0, 100, [10, 25, 40]),
-        ([10, 24, 40], 0, 100, [10, 25, 40]),
-        ([10, 90, 95], 0, 100, [10, 84, 99]),
-        ([95, 96, 97], 0, 100, [69, 84, 99]),
-        ([5, 5, 5], 0, 31, [5, 15, 25]),
-        ([5, 5, 5], 0, 4, [1, 2, 3]),
-        ([5, 5, 5], 0, 1, [0, 0, 0]),
-        ([7, 7], 7, 7, [7, 7]),
-    ],
-)
-def test_items_are_spread_within_their_window(minutes: list[int], start: int, end: int, spread: list[int]) -> None:
-    slots = [slot(minute, str(at)) for at, minute in enumerate(minutes)]
-    found = _spread(slots, start, end)
-    assert [one.minute for one in found] == spread
-    assert [one.text for one in found] == [one.text for one in slots]
-
-
-@pytest.mark.parametrize(
-    ("taken", "wanted", "start", "end", "free"),
-    [
-        ([], 50, 0, 100, 50),
-        ([], 0, 0, 100, 0),
-        ([], 100, 0, 100, 45),  # the middle of the largest gap, on a quarter of an hour
-        ([], None, 0, 100, 45),
-        ([5], 50, 0, 100, 50),
-        ([6], 50, 0, 100, 45),
-        ([95], 50, 0, 100, 50),
-        ([94], 50, 0, 100, 45),
-        ([50], None, 0, 100, 15),  # of gaps as large the first
-        ([40], None, 0, 100, 60),
-        ([40, 200], None, 0, 100, 60),
-        ([], None, 7, 15, 7),
-    ],
-)
-def test_a_free_minute_is_the_wanted_one_or_in_the_largest_gap(
-    taken: list[int], wanted: int | None, start: int, end: int, free: int
-) -> None:
-    assert _free([slot(minute) for minute in reversed(taken)], wanted, start, end) == free
-
-
-@pytest.mark.parametrize(
-    ("habit", "sentence"),
-    [
-        ("takes a walk", "Take a walk"),
-        ("goes home", "Go home"),
-        ("Does the dishes", "Do the dishes"),
-        ("has tea", "Have tea"),
-        ("watches birds", "Watch birds"),
-        ("press flowers", "Press flowers"),
-        ("swim", "Swim"),
-        ("гуляет", "Гуляет"),
-        ("", ""),
-    ],
-)
-def test_a_habit_is_told_as_something_to_do(habit: str, sentence: str) -> None:
-    assert _sentence(habit) == sentence
-
-
-@pytest.mark.parametrize(
-    ("role", "told_as"),
-    [("baker", "a baker"), ("artist", "an artist"), ("An artist", "An artist"), ("the mayor", "the mayor"),
-     ("theologian", "a theologian"), ("Umbrella maker", "an Umbrella maker"), ("anchorman", "an anchorman")],
-)  # fmt: skip
-def test_a_role_has_its_article(role: str, told_as: str) -> None:
-    assert _article(role) == told_as
 
 
 def test_a_plan_of_another_day_begins_at_its_midnight() -> None:
