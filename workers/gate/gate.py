@@ -12,6 +12,7 @@ opens it at once, for the longest pause; a worker that started since then tries 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -194,6 +195,12 @@ class Gate:
             log.warning("endpoint.closed", endpoint=endpoint, seconds=round(became[1] / SECOND, 3))
         else:
             log.info("endpoint.probed", endpoint=endpoint, failure=kind)
+
+    def count_unusable(self, endpoint: str) -> None:
+        """Count an answer among the endpoint's failures whose call went well; the breaker takes no notice of it."""
+        counters = endpoint_keys(endpoint)[2]
+        with contextlib.suppress(RedisError):  # a figure for operators
+            self._client.hincrby(counters, "failures:unusable", 1)
 
     def close(self) -> None:
         """Send the reports that still wait. Reports of calls that end later are dropped."""

@@ -23,6 +23,7 @@ from scheduler.ledger.claims import Claim, PromptCount, Result
 from tasks.job import Cost
 from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
+from workers.jobs.answer_faults import fault_of
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
 from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repair_of
@@ -115,6 +116,8 @@ class Attempts:
             again = asked.why == "stopping" and not claim.last
             return AttemptOutcome(None, Cost()) if again else self._skip_call(kind, claim, asked.why, asked.because)
         effects, failure, fault = self._effects_of(kind, claim, prompt, asked.answer)
+        if failure == UNUSABLE and not asked.saved:
+            self._calls.count_unusable(model)
         self._capture.keep(claim, prompt, asked, failure)
         if effects is not None:
             result = Result(
@@ -139,6 +142,9 @@ class Attempts:
         """Return the effects of an answer; or None, the class of the failure and its fault."""
         if answer.value is None:
             return None, answer.failure.kind if answer.failure is not None else "empty", ""
+        if (fault := fault_of(answer.value, prompt)) is not None:
+            log.info("job.answer_unusable", job=claim.job.id, error="junk")
+            return None, UNUSABLE, fault
         try:
             return check_effects(kind.effects(claim.case, answer.value, prompt.used)), "", ""
         except KeyboardInterrupt:

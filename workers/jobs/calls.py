@@ -63,6 +63,10 @@ class Calls:
             self._models.prepare(endpoint)
             self._gate.probe(endpoint, partial(self._models.find, endpoint), time.monotonic() + PROBE_WITHIN)
 
+    def count_unusable(self, model: Model) -> None:
+        """Count an answer of this model's endpoint that was well-formed and of no use."""
+        self._gate.count_unusable(model.endpoint)
+
     def close(self) -> None:
         """Send the reports that the gate has not received yet."""
         self._gate.close()

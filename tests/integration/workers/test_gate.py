@@ -219,6 +219,16 @@ def test_a_shorter_retry_after_does_not_shorten_a_longer_one_and_permanent_failu
     assert 30 < refused(gate_of(), within=1).wait <= 40
 
 
+def test_unusable_answers_are_counted_and_leave_the_breaker_closed(gate_of: MakeGate, client: Redis) -> None:
+    gate = gate_of({"breaker_failures": 1})
+    for _ in range(3):
+        call(gate)
+        gate.count_unusable(NAME)
+    gate.close()
+    assert vitals(client).failures == {"unusable": 3}
+    assert vitals(client).breaker == "closed"
+
+
 def test_what_a_call_usually_takes_is_learned_from_those_that_went_well(gate_of: MakeGate, client: Redis) -> None:
     gate = gate_of({"breaker_failures": 9})
     for seconds, kind in ((8.0, None), (9_000.0, "server"), (16.0, None)):

@@ -53,7 +53,7 @@ from simulation.town.action import MEAL_WORDS, SLEEP_WORDS
 from tasks.day_plan import build
 from tasks.identity import pursuit_of, read_routine, role_of
 from tasks.insight import find_insight
-from tasks.kind import Case, Kind, WorldFacts
+from tasks.kind import Case, Kind, Prompt, WorldFacts
 from tasks.plan import Plan
 from tasks.recall import brief
 from tasks.recount import Recount
@@ -70,12 +70,14 @@ from tests.unit.tasks.kind_cases import (
     observation,
     stream_of,
 )
+from workers.jobs.answer_faults import fault_of
 from workers.jobs.repair import describe_fault, repair_of
 from workers.llm import tokens
 from workers.llm.dialect import Dialect
 from workers.llm.error_responses import error_text, from_status
 from workers.llm.extract import json_objects
 from workers.llm.reply import read_completion, validated
+from workers.llm.requested_waits import requested_wait
 
 NAMES = WORLD.names
 TEMPLATES = Templates()
@@ -242,7 +244,14 @@ FUNCTIONS_OF_ANSWERS: Mapping[str, Callable[[str], object]] = {
     "llm_extract.json_objects": lambda text: list(json_objects(text)),
     "llm_extract.json_objects after prose": lambda text: list(json_objects(f"Here: {text} {{}}")),
     "llm_reply.read_completion": _completion,
-    "llm_failures.from_status": _refused,
+    "error_responses.from_status": _refused,
+    "requested_waits.requested_wait": lambda text: (
+        requested_wait({"x-ratelimit-reset": text, "x-ratelimit-reset-tokens": text}, text),
+        requested_wait({"retry-after": text}),
+    ),
+    "answer_faults.fault_of": lambda text: fault_of(
+        SummaryAnswer.model_construct(summary=text), Prompt(system=text, user=text, answer=SummaryAnswer, version="v")
+    ),
     "repair.repair_of": lambda text: repair_of(TEMPLATES, text, text),
     "repair.complaint_of": lambda text: describe_fault(
         "wrong_schema", f'{{"{text[:9]}": 1}} {text}', SummaryAnswer, 100

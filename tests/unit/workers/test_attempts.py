@@ -49,6 +49,10 @@ class Calls:
 
     def __init__(self, gives: CallResult | CallRefused | Exception) -> None:
         self.gives = gives
+        self.unusable: list[str] = []
+
+    def count_unusable(self, model: Model) -> None:
+        self.unusable.append(model.name)
 
     def ask(self, *args: Any) -> CallResult | CallRefused:
         if isinstance(self.gives, Exception):
@@ -226,6 +230,20 @@ def test_what_its_kind_finds_wrong_with_an_answer_is_told_to_the_model() -> None
     assert first.failure == "unusable"
     trying.make(first.adjustment, number=2)
     assert "nobody is called Zoe" in trying.calls.prompts[1].user
+    assert trying.calls.unusable == ["default"] * 2
+
+
+@pytest.mark.parametrize(("saved", "counted"), [(False, ["default"] * 2), (True, [])])
+def test_junk_is_shown_to_the_model_once_and_counted_where_it_was_paid_for(saved: bool, counted: list[str]) -> None:
+    junk = ModelAnswer(usage=USED, value=Said(text="..."), text='{"text": "..."}')
+    trying = Trying(CallResult(junk, saved=saved))
+    first = trying.make()
+    assert (first.result, first.failure) == (None, "unusable")
+    second = trying.make(first.adjustment, number=2)
+    assert "placeholder" in trying.calls.prompts[1].user
+    assert second.result is not None
+    assert (second.result.source, second.result.failure) == ("heuristic", "unusable")
+    assert trying.calls.unusable == counted
 
 
 def test_where_the_failed_answer_leaves_no_room_it_is_not_shown() -> None:

@@ -1,0 +1,107 @@
+"""Answers that fill the schema and say nothing: refused with the reason; and answers that are thoughts: taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
+from prompts.render import Templates
+from tasks.kind import Prompt
+from workers.jobs.answer_faults import fault_of
+
+REFLECT: dict[str, Any] = {
+    "name": "Ada", "occupation": "baker", "traits": [], "people": [], "day": 3, "time": "9:00 PM", "known": [],
+    "summary": "", "memories": [
+        {"when": "day 3, 8:00 AM", "text": "Ben asked me for the recipe of the honey bread."},
+        {"when": "day 3, 6:00 PM", "text": "The oven smoked again, and Cleo lent me her chimney brush."},
+    ],
+}  # fmt: skip
+SYSTEM = Templates().render("reflect", REFLECT).system
+
+
+def prompt(answer: type[BaseModel]) -> Prompt:
+    return Prompt(system=SYSTEM, user=Templates().render("reflect", REFLECT).user, answer=answer, version="v")
+
+
+def plan(*descriptions: str) -> DailyPlan:
+    return DailyPlan.model_validate(
+        {
+            "activities": [
+                {"time": f"{7 + n}:00 AM", "description": d, "location": ""} for n, d in enumerate(descriptions)
+            ]
+        }
+    )
+
+
+def reflection(insight: str) -> ReflectionAnswer:
+    return ReflectionAnswer(insight=insight)
+
+
+BABBLE = (
+    "Quantum turbines accelerate galactic merchants through turquoise pyramids whenever bureaucratic dolphins "
+    "negotiate harmonic pensions beneath parallel volcanoes"
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        (reflection("..."), "placeholder"),
+        (reflection("…"), "placeholder"),
+        (plan("Bake", "Sell bread", "...", "Rest", "Sleep"), "placeholder"),
+        (ActionAnswer(location="", doing="string", reason="Hungry"), "placeholder"),
+        (reflection("I am an AI language model and cannot reflect on personal experiences."), "AI"),
+        (SummaryAnswer(summary="As a large language model, I have no memories."), "language model"),
+        (reflection("I'm sorry, but I'm not able to reflect on this."), "world"),
+        (reflection("I cannot provide that."), "cannot provide"),
+        (plan(*["go"] * 8), "8 of 8"),
+        (plan("Bake", "bake", "Bake", "Sell bread"), "3 of 4"),
+        (reflection("Name people, places and facts that the memories name; invent none."), "instructions"),
+        (reflection("the bread and the bread and " * 8), "over and over"),
+        (reflection(BABBLE), "nothing in it"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else str(value)[:40],
+)
+def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
+    found = fault_of(answer, prompt(type(answer)))
+    assert found is not None
+    assert word in found
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reflection(
+            "Cleo helps without being asked. I should bring her some of the honey bread that Ben likes so much."
+        ),
+        reflection("Ben asked me for the recipe of the honey bread."),
+        reflection("I feel tired."),
+        reflection("Бен попросил у меня рецепт медового хлеба, а Клео одолжила мне щётку для трубы."),
+        reflection("本恩向我要了蜂蜜面包的食谱,克莱奥借给我她的烟囱刷,我应该感谢她们两个人。"),
+        plan("Bake bread", "Sell bread", "Sweep the chimney", "Lunch", "Bake bread"),
+        plan("Bake", "Bake"),
+        ActionAnswer(location="bakery", doing="Sweep the chimney", reason="It smoked", completing_plan_item=True),
+        RatingsAnswer.model_validate({"ratings": [{"number": n, "importance": 3} for n in range(9)]}),
+        SummaryAnswer(summary="No, no, no! Ben said no, and Cleo said no."),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_thought_is_taken(answer: BaseModel) -> None:
+    assert fault_of(answer, prompt(type(answer))) is None
+
+
+def test_a_character_who_is_a_machine_may_say_so() -> None:
+    machine = Prompt(
+        system=SYSTEM, user="You reflect as HAL. HAL says: I am an AI.", answer=ReflectionAnswer, version="v"
+    )
+    assert fault_of(reflection("I am an AI, and HAL is my name."), machine) is None
+
+
+@pytest.mark.parametrize("length", [3, 7, 50, 400])
+def test_what_is_shown_may_be_quoted_at_any_length(length: int) -> None:
+    words = " ".join(f"bread{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(length))
+    shown = Prompt(system=SYSTEM, user=f"<memories>\n- {words}\n</memories>", answer=SummaryAnswer, version="v")
+    assert fault_of(SummaryAnswer.model_construct(summary=words), shown) is None
