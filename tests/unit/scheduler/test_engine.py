@@ -1,0 +1,285 @@
+"""What one tick does to a run: joins, leaves, ends, what they count for, and whom operators and outages hold up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from memory.effects import Append, Archive, Rate
+from memory.entry import Entry
+from memory.profile import Profile
+from memory.stream import Stream
+from scheduler.budget.budget import BudgetView, Cell
+from scheduler.budget.rules import Rules
+from scheduler.config.controls import ControlRequest, SetLimit, SetMode
+from scheduler.config.facts import Facts
+from scheduler.config.limits import LimitTable
+from scheduler.config.tiers import ModelOption
+from scheduler.engine.engine import RunEngine
+from scheduler.engine.remembering import Remembering
+from scheduler.engine.run_state import RunState
+from scheduler.engine.turn import FinishedTick, WorldTurn
+from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.answers import BoundaryInput, DueJob, LateAnswer
+from scheduler.ledger.claims import PromptCount, Result
+from tasks.job import Cost, JobKey, Reads, Request
+from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen
+
+RESERVED, USED = Cost(calls=1, tokens=30), Cost(calls=1, tokens=7)
+RUN = Cell("run:0", "run")
+
+
+class Run:
+    """A run of two owners and a kind that a host asks for, whose heuristic guesses."""
+
+    def __init__(self, *, limits: dict[str, int] | None = None, model: str = "default", **rules: Any) -> None:
+        kinds = [Thinker("think"), Thinker("muse", 20, on_denied="defer")]
+        chosen = Rules(
+            kinds=kinds, offers_of=lambda kind, tier: [ModelOption(model, 100, RESERVED)], latency_of=lambda kind: 2,
+            brief=lambda owner: {}, **rules,
+        )  # fmt: skip
+        view = BudgetView(LimitTable(limits or {}), retry_share=0.0, guarantees={})
+        self.state = RunState(run="r", rules=chosen, facts=Facts(), view=view)
+        self.engine, self.tick = RunEngine(self.state), 0
+        self.turn(joins={owner: Profile(name=owner) for owner in (ANN, BOB)})
+
+    def turn(
+        self,
+        *requests: Request,
+        rows: Sequence[DueJob] = (),
+        boundary: BoundaryInput | None = None,
+        controls: Sequence[Any] = (),
+        away: bool = False,
+        **world: Any,
+    ) -> FinishedTick:
+        """Live through the next tick."""
+        self.tick += 1
+        self.engine.begin(self.tick, boundary or BoundaryInput([*rows]))
+        asked = [ControlRequest(f"id{n}", control) for n, control in enumerate(controls)]
+        done = self.engine.end(self.tick, WorldTurn(requests=[*requests], **world), asked, away=away)
+        for stream in self.state.streams.values():
+            stream.take_changes()
+        return done
+
+    def asked(self, kind: str = "think", owner: str = ANN, **request: Any) -> JobKey:
+        """Ask for a job, and return its key."""
+        done = self.turn(Request(kind=kind, owner=owner, **request))
+        return done.core.decided[-1].key
+
+    def held(self) -> int:
+        """Tokens that admission counts."""
+        return self.state.view.get(RUN, "tokens")
+
+
+def row(key: JobKey, state: Any = "staged", **result: Any) -> DueJob:
+    effect = Append(owner=key.owner, entry=Entry(type="reflection", text="So it is.", minute=1, importance=3))
+    values = {"effects": (effect,), "source": "llm", "usage": USED, "model": "default"} | result
+    return DueJob(key, state, Result(**values) if state == "staged" else None, 1, arrival=1)
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run()
+
+
+# -- ends --------------------------------------------------------------------------------------------
+
+
+def test_a_job_counts_its_reservation_until_its_end_says_what_it_came_to(run: Run) -> None:
+    key = run.asked()
+    assert (run.held(), [*run.state.open]) == (30, [key])
+    done = run.turn(rows=[row(key)])
+    assert [(end.key, end.end, end.reason) for end in done.core.ended] == [(key, "applied", "none")]
+    assert (run.held(), run.state.open) == (7, {})
+    assert [entry.text for entry in run.state.streams[ANN].live("reflection")] == ["So it is."]
+    assert not run.state.warnings
+
+
+@pytest.mark.parametrize(
+    ("result", "warnings"),
+    [
+        ({}, {}),
+        ({"unreported": True}, {"job.usage_unreported": 1}),
+        ({"usage": RESERVED}, {}),
+        ({"usage": Cost(1, 31)}, {"job.overrun": 1}),
+        ({"usage": Cost(1, 31), "model": ""}, {}),
+        ({"usage": Cost(1, 31), "unreported": True, "saved": True, "source": "cached"}, {}),
+        ({"effects": (), "refusal": "odd"}, {"job.effects_refused": 1}),
+        ({"effects": (), "source": "heuristic", "reason": "failed"}, {"job.nothing_recorded": 1}),
+        ({"effects": (), "source": "llm"}, {}),
+        ({"effects": (Archive(owner=ANN, numbers=(99,)),)}, {"job.stale": 1}),
+    ],
+)
+def test_what_is_odd_about_an_end_is_counted(run: Run, result: dict[str, Any], warnings: dict[str, int]) -> None:
+    run.turn(rows=[row(run.asked(), **result)])
+    assert dict(run.state.warnings) == warnings
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_estimates_learn_from_each_end_that_tells_its_prompts_tokens(run: Run, saved: bool) -> None:
+    run.turn(rows=[row(run.asked(), count=PromptCount(100, 130), saved=saved)])
+    assert run.state.estimates.correction("default") == 1_365
+    assert run.state.estimates.correction("other") == 1_000
+
+
+@pytest.mark.parametrize(("end", "learns"), [("applied", True), ("stale", False)])
+def test_ratings_of_a_model_are_learned_where_they_were_applied(run: Run, end: str, learns: bool) -> None:
+    run.turn(observed=[(ANN, Entry(type="observation", text="A fire in the barn.", minute=1))])
+    (number,) = [entry.number for entry in run.state.streams[ANN].live()]
+    rate = Rate(owner=ANN, numbers=(number,), ratings=(9,), paid=True)
+    effects = (rate,) if end == "applied" else (rate, Archive(owner=ANN, numbers=(99,)))
+    done = run.turn(rows=[row(run.asked(), effects=effects)])
+    assert done.core.ended[0].end == end
+    estimate = run.state.rater.estimate(ANN, Entry(type="observation", text="A fire in the barn.", minute=5))
+    assert (estimate == 9) is learns
+
+
+def test_a_job_without_a_result_counts_in_full_until_it_is_corrected(run: Run) -> None:
+    key = run.asked()
+    done = run.turn(rows=[row(key, "open")])
+    assert done.core.ended[0].reason == "late"
+    assert (run.held(), [*run.state.corrections.charged]) == (30, [key])
+
+
+def test_an_answer_that_waits_for_its_due_tick_counts_as_what_it_used(run: Run) -> None:
+    key, other = run.asked(), run.asked(owner=BOB)
+    timed = [Timed(key, "default", 0, 1, USED), Timed(other, "default", 0, 1, Cost())]
+    run.engine.begin(4, BoundaryInput([], timed=timed))
+    assert run.held() == 37
+    done = run.engine.end(4, WorldTurn())
+    assert [(item.job.key, item.answered) for item in done.answered] == [(key, USED)]
+    run.tick = 4
+    run.turn(rows=[row(key), row(other)])
+    assert run.held() == 14
+
+
+def test_a_late_answer_that_is_of_no_use_is_counted(run: Run) -> None:
+    key = run.asked()
+    run.turn(rows=[row(key, "open")])
+    (guess,) = run.state.streams[ANN].live("reflection")
+    assert [*run.state.late.awaited] == [key]
+    run.state.streams[ANN].archive(guess.number, run.tick)
+    late = LateAnswer(key, row(key).result)
+    done = run.turn(boundary=BoundaryInput([], late_answers=[late]))
+    assert [end.end for end in done.core.late] == ["stale"]
+    assert run.state.warnings["job.late_answer_unused"] == 1
+
+
+# -- owners ------------------------------------------------------------------------------------------
+
+
+def test_who_joins_is_there_with_the_tick_and_facts_know_the_agents_names(run: Run) -> None:
+    done = run.turn(joins={"npc:cy": Profile(name="Cy"), "agent:di": Profile(name="Di")})
+    assert [owner for owner, _ in done.core.joined] == ["agent:di", "npc:cy"]
+    assert done.core.facts is run.state.facts
+    assert {*run.state.facts.names} == {ANN, BOB, "agent:di"}
+    assert run.state.facts_version == 2
+    assert run.turn().core.facts is None
+
+
+def test_with_an_owner_go_the_jobs_that_read_it_and_what_was_put_off_for_it() -> None:
+    run = Run(limits={"run.run.calls": 2})
+    own, reading = run.asked(), run.asked(owner=BOB, reads=(Reads(ANN, 0),))
+    run.asked("muse")  # refused, and put off
+    run.asked("muse", BOB)
+    done = run.turn(Request(kind="think", owner=ANN), leaves=[ANN])
+    assert [(end.key, end.end, end.reason) for end in done.core.ended] == [
+        (key, "cancelled", "cancelled") for key in sorted([own, reading])
+    ]
+    assert done.core.left == (ANN,)
+    assert done.core.decided == (), "nothing more is asked for who leaves"
+    assert [waiting.request.owner for waiting in run.state.deferred] == [BOB]
+    assert ANN not in run.state.streams
+    assert ANN in run.state.retired
+    assert run.held() == 60, "what they used is not known yet"
+
+
+# -- operators and outages ---------------------------------------------------------------------------
+
+
+def test_while_the_ledger_is_away_nothing_is_admitted(run: Run) -> None:
+    done = run.turn(Request(kind="think", owner=ANN), away=True)
+    assert [(line.decision, line.refused) for line in done.core.decided] == [("heuristic", "away")]
+    assert run.held() == 0
+
+
+def test_a_limit_holds_from_the_tick_in_which_it_is_set(run: Run) -> None:
+    done = run.turn(Request(kind="think", owner=ANN), controls=[SetLimit("run.run.calls", 0)])
+    assert done.core.controls == (SetLimit("run.run.calls", 0),)
+    assert [line.refused for line in done.core.decided] == ["run:0 run calls"]
+
+
+@pytest.mark.parametrize("mode", ["draining", "cancelled"])
+def test_a_run_that_ends_admits_nothing_more(run: Run, mode: Any) -> None:
+    key = run.asked()
+    done = run.turn(Request(kind="think", owner=BOB), controls=[SetMode(mode)])
+    if mode == "cancelled":
+        assert [(end.key, end.reason) for end in done.core.ended] == [(key, "cancelled")]
+        assert (done.core.decided, run.state.open) == ((), {})
+        assert run.state.steering.over
+    else:
+        assert [line.refused for line in done.core.decided] == ["draining"]
+        assert not run.state.steering.over, "a job is open"
+        run.turn(rows=[row(key)])
+        assert run.state.steering.over
+
+
+def test_what_was_put_off_comes_back_in_ten_ticks_and_is_gone_with_a_cancelled_run() -> None:
+    run = Run(limits={"run.run.calls": 0})
+    first = run.asked("muse", within=30)
+    assert [(waiting.at, waiting.request.within) for waiting in run.state.deferred] == [(first.tick + 10, 20)]
+    decided = [run.turn().core.decided for _ in range(10)]
+    assert [len(lines) for lines in decided] == [0] * 9 + [1]
+    assert decided[-1][0].key == JobKey(first.tick + 10, "muse", ANN, 0, 1)
+    run.turn(controls=[SetMode("cancelled")])
+    assert run.state.deferred == []
+
+
+def test_a_drain_that_is_called_off_asks_about_everybody(run: Run) -> None:
+    asked: list[str] = []
+    think: Any = run.state.rules.kinds[0]
+    think.when = lambda moment: bool(asked.append(moment.owner))
+    run.asked()  # a job is open, so that the run is not left
+    asked.clear()
+    run.turn(controls=[SetMode("draining")])
+    assert asked == []
+    run.turn(controls=[SetMode("running")])
+    assert asked == [BOB], "the other is busy"
+
+
+def test_who_was_admitted_last_is_remembered_for_who_goes_first(run: Run) -> None:
+    key = run.asked()
+    assert run.state.last_served("think", ANN) == key.tick
+    assert run.state.last_served("think", BOB) == -1
+
+
+# -- observations ------------------------------------------------------------------------------------
+
+
+def test_an_observation_is_appended_or_counted_on_what_it_repeats() -> None:
+    limits, streams = Facts().limits, {ANN: Stream(ANN)}
+    remembering = Remembering(coalesce=True)
+
+    def take(text: str, importance: int, minute: int = 5) -> Any:
+        entry = Entry(type="observation", text=text, minute=minute, importance=importance)
+        return remembering.take_in(streams, [(ANN, entry)], 1, limits)
+
+    assert len(take("The forge is cold.", 6).observed) == 1
+    for importance, counted in ((4, 4), (0, 6)):
+        (repeat,) = take("The forge is cold.", importance).repeated
+        assert (repeat.number, repeat.minute, repeat.importance) == (1, 5, counted)
+    assert take("The forge is cold.", 7).repeated == (), "it matters more now"
+    assert take("The forge is cold.", 4, minute=1445).repeated == (), "of another day"
+
+
+def test_repeats_are_kept_where_each_statement_counts() -> None:
+    for limits, owner, coalesce in (
+        (msgspec.structs.replace(Facts().limits, policy="cells"), ANN, True),
+        (Facts().limits, ANN, False),
+    ):
+        streams, remembering = {owner: Stream(owner)}, Remembering(coalesce=coalesce)
+        observed = [(owner, seen("The forge is cold.", 5))] * 2
+        assert len(remembering.take_in(streams, observed, 1, limits).observed) == 2
