@@ -293,7 +293,7 @@ class TickLoop:
             numbers: read just these entries of the owner; None: all live ones.
             reads: parts of other owners' streams to read as well.
             params: parameters of the kind: `act` "location", "activity" and "status", `plan` "status" and "unfinished",
-                `reflect` "since", other built-in kinds none; a kind of the host's own any.
+                `reflect` "since" and "status", other built-in kinds none; a kind of the host's own any.
             within: ticks after which the result is of no use any more; None: as the kind says. No model is asked whose
                 answer would come later: the kind's heuristic applies by then.
 

@@ -27,13 +27,16 @@ VALUES: dict[str, frozenset[str]] = {
     "rate": frozenset({"name", "occupation", "traits", "memories"}),
     "plan": frozenset({
         "name", "age", "occupation", "traits", "background", "currently", "routine", "home", "work", "places",
-        "day", "time", "end", "status", "unfinished", "known", "summary", "memories",
+        "day", "time", "end", "status", "previous", "unfinished", "known", "summary", "memories",
     }),
     "act": frozenset({
         "name", "age", "occupation", "traits", "places", "day", "time", "place", "activity", "status", "item", "later",
         "known", "summary", "memories",
     }),
-    "reflect": frozenset({"name", "occupation", "traits", "people", "day", "time", "known", "summary", "memories"}),
+    "reflect": frozenset({
+        "name", "occupation", "traits", "people", "day", "time", "status", "reflections", "known", "summary",
+        "memories",
+    }),
     "summarise": frozenset({"name", "participants", "day", "time", "place", "lines"}),
     "summarise_cells": frozenset({"name", "day", "time", "known", "summary", "memories"}),
     "compress": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),

@@ -10,7 +10,7 @@ import msgspec
 from pydantic import BaseModel
 
 from memory.appointments import appointments
-from memory.clock import DAY, clock_time, day_number, day_of, next_morning
+from memory.clock import DAY, clock_time, day_and_time, day_number, day_of, next_morning
 from memory.effects import Append, Effect
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from memory.language.sentences import split_sentences
@@ -24,7 +24,16 @@ from tasks.day_plan import FEWEST, MOST, Slot, build
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.places import place_meant, places_shown
-from tasks.recall import access_marks, brief, long_term_context, recall, replaced_entry, share_of, template_entry
+from tasks.recall import (
+    LITTLE,
+    access_marks,
+    brief,
+    long_term_context,
+    recall,
+    replaced_entry,
+    share_of,
+    template_entry,
+)
 
 QUERY = "plan today tomorrow want need goal"  # streams design, task 7
 SHOWN = 15  # memories (streams design)
@@ -34,6 +43,7 @@ LATE = 30  # minutes: an item that was to begin this long ago begins now; an old
 
 
 EVERY = 10  # ticks between two looks at whether it is time to ask for the next day's plan
+OUTCOMES = {"completed": "done", "cancelled": "given up"}
 FROM = "from"  # parameter: game time at which the plan begins; without it, when it is asked for
 
 
@@ -96,9 +106,12 @@ class Plan:
         return min(morning, timing.next_turn(moment, EVERY, first))
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return a prompt with the agent, the places, its condition, unfinished items and memories."""
+        """Return a prompt with the agent, the places, its condition, its last plan, unfinished items and memories."""
         profile, minute = case.profile, _window(case)[0]
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
+        previous = _previous(case) if memory_share >= LITTLE else []
+        unfinished = [str(item.get("description", "")) for item in _unfinished(case)]
+        shown = {line["text"] for line in previous}
         rendered = self._templates.render(
             self.name,
             {
@@ -116,7 +129,8 @@ class Plan:
                 "time": clock_time(minute),
                 "end": clock_time(case.world.morning),
                 "status": [f"{name} {value:g}" for name, value in _status(case).items()],
-                "unfinished": [str(item.get("description", "")) for item in _unfinished(case)],
+                "previous": previous,
+                "unfinished": [item for item in unfinished if item not in shown],
                 "memories": [template_entry(e) for e in memories],
                 **long_term_context(case, memory_share),
             },
@@ -189,6 +203,8 @@ class Plan:
             params["unfinished"] = [
                 {"description": i.description, "location": i.location, "priority": i.priority} for i in left[:MOST]
             ]
+            if ended := {item.id: item.status for item in items if item.status in ("completed", "cancelled")}:
+                params["ended"] = ended
         status = moment.brief.get("status")
         if isinstance(status, Mapping):
             meters = {str(k): v for k, v in sorted(status.items()) if isinstance(v, int | float)}
@@ -257,6 +273,24 @@ def _within(clock: int, start: int, end: int) -> int | None:
 def _unfinished(case: Case) -> list[Mapping[str, Any]]:
     items = case.job.params.get("unfinished", [])
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _previous(case: Case) -> list[dict[str, str]]:
+    """Return the items of the plan before this one, with what came of each."""
+    minute, replaced = case.job.minute, replaced_entry(case.job)
+    plans = [e for e in case.entries if e.type == "plan" and e.number != replaced]
+    if not plans or minute - plans[-1].valid_until >= DAY:
+        return []
+    ended = case.job.params.get("ended")
+    statuses = ended if isinstance(ended, Mapping) else {}
+    return [
+        {
+            "when": day_and_time(item.minute) if item.minute is not None else f"day {day_number(plans[-1].minute)}",
+            "text": brief(item.description),
+            "came": OUTCOMES.get(str(statuses.get(item.id)), "not done" if (item.minute or 0) <= minute else "to come"),
+        }
+        for item in plans[-1].items
+    ]
 
 
 def _status(case: Case) -> dict[str, float]:

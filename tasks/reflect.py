@@ -48,13 +48,15 @@ SHOWN = 20  # observations (streams design)
 ENOUGH = 3  # observations; fewer give a minimal reflection (streams design)
 BY_MODEL, BY_HEURISTIC, MINIMAL = 7, 6, 4  # importance (streams design)
 MOST_REPEATED = 20  # entries whose repeats a request names
+EARLIER = 3  # reflections before this one
 MINUTE, NUMBER, COUNTED = "reflect.minute", "reflect.number", "reflect.repeated"
 
 
 class ReflectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a host may give with a request: after which entry to begin."""
+    """What a host may give with a request: after which entry to begin, and what the agent's condition is."""
 
     since: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)] = 0
+    status: dict[str, float] = {}
 
 
 class Reflect:
@@ -85,7 +87,8 @@ class Reflect:
         by_interval = trigger != "importance" and self._interval_over(moment, since)
         if not by_interval and not (trigger != "interval" and _enough_happened(moment)):
             return ()
-        return (Request(kind=self.name, owner=moment.owner, priority=3, params=_params(moment.stream, since)),)
+        params = _params(moment.stream, since) | _condition(moment)
+        return (Request(kind=self.name, owner=moment.owner, priority=3, params=params),)
 
     def wake(self, moment: Moment) -> int | None:
         """Return the tick at which the interval is over, or at which a quiet period is noted."""
@@ -97,9 +100,12 @@ class Reflect:
         return timing.tick_at(moment, later[0]) if later else None
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return a prompt with the agent, the people it may name, and the most important recent observations."""
+        """Return a prompt with the agent, its condition, the people it may name, and its latest reflections.
+
+        It shows the most important recent observations, and how often each was repeated.
+        """
         memories = share_of(without_repeats(self._recent(case))[:SHOWN], memory_share)
-        names = case.world.names
+        names, repeats = case.world.names, _repeats(case)
         people = {s: names[s] for e in memories for s in e.subjects if s in names and s != case.job.key.owner}
         rendered = self._templates.render(
             self.name,
@@ -110,7 +116,9 @@ class Reflect:
                 "people": [{"id": owner, "name": name} for owner, name in sorted(people.items())],
                 "day": day_number(result_minute(case.job)),
                 "time": clock_time(result_minute(case.job)),
-                "memories": [template_entry(e) for e in memories],
+                "status": [f"{name} {value:g}" for name, value in _status(case).items()],
+                "reflections": [template_entry(e) for e in share_of(_earlier(case), memory_share)],
+                "memories": [{**template_entry(e), "times": 1 + repeats.get(e.number, 0)} for e in memories],
                 **long_term_context(case, memory_share),
             },
         )
@@ -271,6 +279,29 @@ def _params(stream: Stream, since: int) -> dict[str, Any]:
         most = sorted((-times, number) for number, times in repeats.items() if times)[:MOST_REPEATED]
         params["repeats"] = {str(number): -times for times, number in sorted(most, key=lambda pair: pair[1])}
     return params
+
+
+def _condition(moment: Moment) -> dict[str, object]:
+    """Return the meters that the host's brief names now; a job cannot read them as of its tick."""
+    status = moment.brief.get("status")
+    return {"status": dict(sorted(_meters(status).items()))} if isinstance(status, Mapping) else {}
+
+
+def _status(case: Case) -> dict[str, float]:
+    """Return the meters at the time of the request."""
+    return _meters(case.job.params.get("status"))
+
+
+def _meters(status: object) -> dict[str, float]:
+    given = status if isinstance(status, Mapping) else {}
+    return {str(name): value for name, value in given.items() if isinstance(value, int | float)}
+
+
+def _earlier(case: Case) -> list[Entry]:
+    """Return the latest reflections before this one, the newest last."""
+    replaced = replaced_entry(case.job)
+    written = [e for e in case.entries if e.type == "reflection" and e.text != QUIET and e.number != replaced]
+    return written[-EARLIER:]
 
 
 def _repeats(case: Case) -> dict[int, int]:

@@ -73,6 +73,7 @@ def test_what_the_head_knows_goes_into_the_request() -> None:
             {"description": "Errand 1", "location": "cafe", "priority": 2},
             {"description": "Errand 2", "location": "cafe", "priority": 3},
         ],
+        "ended": {"1-0": "completed"},
         "status": {"energy": 12.5, "hunger": 80},
     }
     plan = made(stream, DAY + MORNING, request=request)

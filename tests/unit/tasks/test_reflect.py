@@ -146,7 +146,8 @@ def test_the_twenty_most_important_observations_since_the_last_reflection() -> N
     assert all(stream.entries[n].text.startswith("New") for n in prompt.used)
     least = min(stream.entries[n].importance for n in prompt.used)
     assert all(e.importance <= least for e in stream.live("observation")[5:] if e.number not in prompt.used)
-    shown = [line for line in prompt.user.split("\n") if line.startswith("- [")]
+    _, _, memories = prompt.user.partition("<memories>")
+    shown = [line for line in memories.split("\n") if line.startswith("- [")]
     assert shown[0].endswith(("New 8.", "New 17.", "New 26.", "New 35."))
 
 

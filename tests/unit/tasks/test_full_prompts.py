@@ -1,0 +1,160 @@
+"""A full case of each kind, and its prompt: every input that the kind promises to show reaches the text."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from memory.entry import Character, Entry, PlanItem
+from memory.profile import Location
+from prompts.render import VALUES, Rendered, Templates, neutral
+from tasks.kind import Case, Kind
+from tasks.plan import Plan
+from tasks.rate import RateImportance
+from tasks.reflect import Reflect
+from tests.unit.tasks.kind_cases import MARIA, PROFILE, case_of, message, moment_of, observation, stream_of
+
+FULL = msgspec.structs.replace(PROFILE, background="Klaus grew up in Bremen.")
+CHARACTER = Character(objectives=("finish the paper",), relationships={"Maria Lopez": "a close friend"})
+NOW = 1440 + 400  # the morning of day 2
+STATUS = {"energy": 35.0, "mood": 62.5}
+ITEMS = tuple(
+    PlanItem(id=f"1-{index}", description=text, minute=minute)
+    for index, (text, minute) in enumerate(
+        [("Read about rents", 480), ("Meet Maria for lunch", 720), ("Fix the lamp", 900), ("Call Isabella", NOW + 60)]
+    )
+)
+STREAM = stream_of(
+    Entry(type="plan", text="Plan for day 1.", minute=365, importance=6, items=ITEMS, valid_until=NOW - 10),
+    Entry(type="reflection", text="I work best in the library.", minute=500, importance=7),
+    Entry(type="reflection", text="Maria listens to me.", minute=800, importance=7, subjects=(MARIA,)),
+    observation("Somebody hummed in the hall.", 810, importance=2),
+    message("Maria: I plan to read your paper tomorrow.", 1_000, importance=7),
+    observation("The lamp in the dorm is broken.", 1_100, importance=6),
+)
+PARAMS: dict[str, dict[str, Any]] = {
+    "rate": {"estimates": {}},
+    "plan": {
+        "status": STATUS, "ended": {"1-0": "completed", "1-1": "cancelled"},
+        "unfinished": [{"description": "Fix the lamp"}, {"description": "Return the books"}],
+    },
+    "reflect": {"status": STATUS, "since": 3, "repeats": {"4": 2}, "repeated": 6},
+}  # fmt: skip
+KINDS: Mapping[str, type[Kind]] = {"rate": RateImportance, "plan": Plan, "reflect": Reflect}
+
+
+class Noting(Templates):
+    """Templates that note the values they are given."""
+
+    given: Mapping[str, Any] = {}
+
+    def render(self, name: str, values: Mapping[str, Any]) -> Rendered:
+        self.given = values
+        return super().render(name, values)
+
+
+def full_case(kind: Kind) -> Case:
+    case = case_of(kind, STREAM, NOW, profile=FULL, params=PARAMS[kind.name])
+    job = msgspec.structs.replace(case.job, character=CHARACTER, summary="Klaus came to the town in spring.")
+    return Case(job=job, profile=case.profile, world=case.world, memories=case.memories)
+
+
+def prompted(name: str) -> tuple[str, str, Mapping[str, Any]]:
+    templates = Noting()
+    kind = KINDS[name](templates)  # type: ignore[call-arg]
+    prompt = kind.prompt(full_case(kind))
+    return prompt.system, prompt.user, templates.given
+
+
+def leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, Location):  # its tags are for heuristics
+        value = [value.id, value.name, value.type]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for inner in value:
+            yield from leaves(inner)
+    elif value is not None:
+        yield str(neutral(value))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_value_that_a_kind_gives_stands_in_its_prompt(name: str) -> None:
+    _, user, given = prompted(name)
+    assert given.keys() == VALUES[name]
+    for key, value in given.items():
+        said = list(leaves(value))
+        assert said, f"the case is not full: there is no {key}"
+        assert [text for text in said if text not in user] == [], key
+
+
+@pytest.mark.parametrize("name", ["plan", "reflect"])
+def test_marks_of_lines_are_explained(name: str) -> None:
+    system, user, _ = prompted(name)
+    marks = set(re.findall(r"^- (\[[a-z]+\])", user, flags=re.MULTILINE))
+    assert marks == {"[known]", "[earlier]"}
+    assert [mark for mark in marks if mark not in system] == []
+
+
+def within(user: str, fence: str) -> list[str]:
+    """The lines between the fences of this name."""
+    return user.partition(f"<{fence}>\n")[2].partition(f"\n</{fence}>")[0].splitlines()
+
+
+def test_a_reflection_sees_repeats_earlier_reflections_and_the_present_condition() -> None:
+    system, user, _ = prompted("reflect")
+    memories = within(user, "memories")
+    assert "- [day 1, 1:30 PM] Somebody hummed in the hall. (3 times)" in memories
+    assert sum("times)" in line for line in memories) == 1
+    assert within(user, "reflections") == [
+        "- [day 1, 8:20 AM] I work best in the library.", "- [day 1, 1:20 PM] Maria listens to me.",
+    ]  # fmt: skip
+    assert "Condition: energy 35, mood 62.5\n" in user
+    assert '"(3 times)"' in system
+    assert "do not repeat it" in system
+
+
+def test_a_repair_of_a_reflection_does_not_show_what_it_replaces() -> None:
+    kind = Reflect(Templates())
+    user = kind.prompt(case_of(kind, STREAM, NOW, params={"replaces": 3})).user
+    assert within(user, "reflections") == ["- [day 1, 8:20 AM] I work best in the library."]
+
+
+def test_a_plan_sees_the_last_plan_and_what_came_of_it() -> None:
+    system, user, _ = prompted("plan")
+    assert within(user, "previous") == [
+        "- [day 1, 8:00 AM] Read about rents: done",
+        "- [day 1, 12:00 PM] Meet Maria for lunch: given up",
+        "- [day 1, 3:00 PM] Fix the lamp: not done",
+        "- [day 2, 7:40 AM] Call Isabella: to come",
+    ]
+    assert within(user, "unfinished") == ["- Return the books"], "what the last plan shows is not said twice"
+    assert "<previous> and </previous>" in system
+    kind = Plan(Templates())
+    assert "<previous>" not in kind.prompt(full_case(kind), 0.2).user, "it gives way when hardly anything fits"
+    later = case_of(kind, STREAM, NOW + 3 * 1440)
+    assert "<previous>" not in kind.prompt(later).user, "a plan of long ago says nothing of today"
+    assert "<previous>" not in kind.prompt(case_of(kind, STREAM, NOW, params={"replaces": 1})).user
+
+
+def test_the_scale_of_ratings_has_anchors_at_its_ends_and_in_its_middle() -> None:
+    system, _, _ = prompted("rate")
+    anchors = [int(found) for found in re.findall(r"^(\d+) = .+ \(such as .+\)$", system, flags=re.MULTILINE)]
+    assert anchors[0] == 1
+    assert anchors[-1] == 10
+    assert {4, 5, 6, 7} & set(anchors)
+    assert max(b - a for a, b in itertools.pairwise(anchors)) <= 2
+
+
+def test_a_request_carries_the_condition_of_the_moment() -> None:
+    kind = Reflect(Templates())
+    stream = stream_of(*(observation(f"Read page {i}.", 420 + i) for i in range(30)))
+    status = {"mood": 62.5, "energy": 35, "name": "x"}
+    found = [one for minute in range(1_000, 2_000, 10) for one in kind.due(moment_of(stream, minute, status=status))]
+    assert found[0].params["status"] == {"energy": 35, "mood": 62.5}
+    assert list(found[0].params["status"]) == ["energy", "mood"]
