@@ -6,9 +6,10 @@ as it stood when it was made: so a prompt is the same whoever renders it and whe
 
 For each model there is a histogram of reported by estimated tokens, in percent. The correction is the smallest
 percentage that at most 1 in 1,000 of the prompts passed, and a margin; it goes below 1 only after a hundred prompts,
-and never below 0.7. Old prompts are forgotten by halving all counts, rounded up, so that a rare high one is
-remembered longest. It is applied only to prompts that are almost all ASCII, and learned only from them: for those the
-estimate is widest, and another script would not be covered by what they say.
+and never below 0.7. A count of more than twice the estimate is a mistake of the endpoint, since the estimate is high
+already, unless most prompts of the model have such a count. Old prompts are forgotten by halving all counts, rounded
+up, so that a rare high one is remembered longest. It is applied only to prompts that are almost all ASCII, and learned
+only from them: for those the estimate is widest, and another script would not be covered by what they say.
 
 The run keeps it in `state`, field "tokens", and a resumed run goes on with it.
 """
@@ -26,6 +27,8 @@ LEAST, MOST = 700, 4_000  # thousandths
 _ENOUGH = 100  # prompts before estimates are trusted to be too high
 _PASSED = 1_000  # one prompt in so many may be above
 _MARGIN = 105  # percent
+_ODD = 200  # percent; a higher count is believed only once it is the usual one
+_USUAL = 3  # prompts before any count is the usual one
 _REMEMBERED = 4_000  # prompts of a model
 
 
@@ -47,7 +50,7 @@ class TokenEstimates:
 
     def correction(self, model: str) -> int:
         """Return the factor for an estimate, in thousandths."""
-        seen = self._seen.get(model)
+        seen = _believed(self._seen.get(model, {}))
         if not seen:
             return UNCORRECTED
         total, above = sum(seen.values()), 0
@@ -72,3 +75,12 @@ class TokenEstimates:
         """Read the counts back."""
         kept = store.field("state", "tokens")
         self._seen = msgspec.json.decode(kept, type=dict[str, dict[int, int]]) if kept else {}
+
+
+def _believed(seen: dict[int, int]) -> dict[int, int]:
+    """Return the counts without odd ones, unless these are the usual ones."""
+    odd = sum(prompts for percent, prompts in seen.items() if percent > _ODD)
+    total = sum(seen.values())
+    if not odd or (total >= _USUAL and 2 * odd > total):
+        return seen
+    return {percent: prompts for percent, prompts in seen.items() if percent <= _ODD}

@@ -33,6 +33,16 @@ def test_a_model_that_counts_more_is_believed_at_once() -> None:
     assert learned(*[80] * 500, 130).correction(MODEL) == 1_365
 
 
+def test_an_inflated_count_is_not_believed_before_it_is_the_usual_one() -> None:
+    assert learned(400).correction(MODEL) == 1_000
+    assert learned(400, 400).correction(MODEL) == 1_000
+    assert learned(400, 80, 80, 400).correction(MODEL) == 1_000
+    assert learned(*[80] * 200, 1_000, 300).correction(MODEL) == 840
+    assert learned(250, 250, 250).correction(MODEL) == 2_625
+    assert learned(*[80] * 3, *[250] * 4).correction(MODEL) == 2_625
+    assert learned(200).correction(MODEL) == 2_100
+
+
 def test_one_in_a_thousand_may_pass() -> None:
     assert learned(*[80] * 999, 130).correction(MODEL) == 840
     assert learned(*[80] * 998, 130, 130).correction(MODEL) == 1_365
