@@ -7,12 +7,18 @@ whatever its own configuration is.
 
 from __future__ import annotations
 
+import json
 import re
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 DEFAULT = "default"  # the endpoint and the model of the short settings: base_url, api_key, model, prices
+
+_OURS = frozenset(
+    {"model", "messages", "response_format", "max_tokens", "max_completion_tokens", "seed", "stream", "n"}
+)
+_MOST_PARAMETERS = 4_000  # characters of JSON
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -43,6 +49,18 @@ class ModelSettings(BaseModel):
     output_price: int = Field(0, ge=0)  # reasoning included
     context: int | None = Field(None, ge=256)  # tokens of prompt and answer together
     seed: int | None = Field(None, ge=0, le=2**31 - 1)  # sent with each request; None: the endpoint chooses
+    parameters: dict[str, JsonValue] = {}  # further ones of each request, such as temperature
+
+    @field_validator("parameters")
+    @classmethod
+    def _parameters(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if ours := sorted(_OURS.intersection(value)):
+            raise ValueError(f"{ours[0]!r} is set by Cogitate itself: leave it out")
+        if len(json.dumps(value)) > _MOST_PARAMETERS:
+            raise ValueError(
+                f"more than {_MOST_PARAMETERS:,} characters of parameters: they are sent with each request"
+            )
+        return value
 
     @field_validator("model")
     @classmethod
@@ -63,6 +81,7 @@ class ModelSettings(BaseModel):
             output_price=self.output_price,
             context=self.context or 0,
             seed=self.seed,
+            parameters=json.dumps(self.parameters, sort_keys=True) if self.parameters else "",
         )
 
 
@@ -77,6 +96,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     output_price: int = 0
     context: int = 0  # tokens; 0: not known
     seed: int | None = None  # seed of its sampling, if the endpoint supports it
+    parameters: str = ""  # a JSON object: further parameters of each request
 
 
 def check_name(name: str) -> str:

@@ -1,9 +1,9 @@
 """A cache of answers from earlier runs, for repeated experiments: the same question costs nothing the second time.
 
-The key of an answer is model, seed, prompt, schema and the job: tick, kind, owner, ordinal and try number a question
-within its run. So a question that a run asks twice has two answers, and a run that repeats the first one finds each in
-its place, whichever came first. Unusable answers are stored as well, since the repaired ones follow from them. A call
-without an answer leaves nothing to store.
+The key of an answer is model, seed, parameters, prompt, schema and the job: tick, kind, owner, ordinal and try number a
+question within its run. So a question that a run asks twice has two answers, and a run that repeats the first one finds
+each in its place, whichever came first. Unusable answers are stored as well, since the repaired ones follow from them.
+A call without an answer leaves nothing to store.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class CachedQuestion(NamedTuple):
     endpoint: str
     model: str
     seed: int | None
+    parameters: str
     system: str
     user: str
     answer: type[BaseModel]
@@ -53,11 +54,22 @@ class CachedQuestion(NamedTuple):
     @classmethod
     def of(cls, prompt: Prompt, model: Model, output_cap: int) -> CachedQuestion:
         """Return the question that this prompt puts to this model."""
-        return cls(model.endpoint, model.model, model.seed, prompt.system, prompt.user, prompt.answer, output_cap)
+        return cls(
+            model.endpoint,
+            model.model,
+            model.seed,
+            model.parameters,
+            prompt.system,
+            prompt.user,
+            prompt.answer,
+            output_cap,
+        )
 
     def digest(self) -> str:
         """Return a hash that is the same in every process."""
-        sent = [*self[:5], plain_schema(self.answer), self.output_cap]
+        sent = [*self[:3], self.system, self.user, plain_schema(self.answer), self.output_cap]
+        if self.parameters:  # those without have the keys that they always had
+            sent.append(self.parameters)
         return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()
 
 

@@ -92,6 +92,8 @@ class ModelClient:
         body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
         if model.seed is not None:
             body["seed"] = model.seed
+        if model.parameters:
+            body |= msgspec.json.decode(model.parameters, type=dict[str, object])
         call = Call(deadline)
         response = self._loop.run(self._exchange(msgspec.json.encode({"model": model.model, **body}), call))
         if isinstance(response, Failure):

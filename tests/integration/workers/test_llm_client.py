@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple
 
+import msgspec
 import pytest
 from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
@@ -20,6 +22,7 @@ from tasks.job import Cost
 from tasks.kind import Prompt
 from tests.integration.workers.llm_case import (
     BOUND,
+    CAP,
     GOOD,
     KEY,
     MODEL,
@@ -32,6 +35,7 @@ from tests.integration.workers.llm_case import (
 )
 from workers.llm.address import address_of
 from workers.llm.failures import FAILURE_KINDS
+from workers.llm.http import Call, HttpResponse, PooledRequest
 from workers.llm.tokens import prompt_tokens
 
 
@@ -158,6 +162,24 @@ def test_waiting_for_a_free_connection_ends_at_the_deadline_and_costs_nothing() 
     assert second.failure is not None
     assert second.failure.kind == "timeout"
     assert second.usage == Cost()
+
+
+def test_parameters_of_a_model_are_sent_with_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[dict[str, object]] = []
+    send = PooledRequest.send
+
+    async def noted(self: PooledRequest, body: bytes, call: Call) -> HttpResponse:
+        sent.append(json.loads(body))
+        return await send(self, body, call)
+
+    monkeypatch.setattr(PooledRequest, "send", noted)
+    model = msgspec.structs.replace(MODEL, parameters='{"temperature": 0.7, "extra": {"top_k": 3}}')
+    with FakeEndpoint() as endpoint, client_of(endpoint.url) as client:
+        for chosen in (MODEL, model):
+            answer = client.ask(PROMPT, model=chosen, max_output_tokens=CAP, deadline=time.monotonic() + 20)
+            assert isinstance(answer.value, Mood)
+    plain, further = sent
+    assert further == plain | {"temperature": 0.7, "extra": {"top_k": 3}}
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,18 @@ def test_a_table_called_default_goes_before_the_short_settings() -> None:
     assert settings.model_table()["default"].model == "other"
 
 
+def test_a_model_may_have_parameters_of_its_own_and_none_that_are_ours() -> None:
+    chosen: dict[str, Any] = {"reasoning_effort": "low", "extra": {"top_k": 3}}
+    settings = Settings(models={"default": {"model": "m", "parameters": chosen}})
+    assert json.loads(settings.model_table()["default"].parameters) == chosen
+    assert Settings(models={"default": {"model": "m"}}).model_table()["default"].parameters == ""
+    for name in ("messages", "max_tokens", "response_format", "model", "stream"):
+        with pytest.raises(ConfigurationError, match=name):
+            Settings(models={"default": {"model": "m", "parameters": {name: 1}}})
+    with pytest.raises(ConfigurationError, match="4,000"):
+        Settings(models={"default": {"model": "m", "parameters": {"x": "y" * 4_000}}})
+
+
 def test_a_kind_has_its_own_tiers_where_they_differ() -> None:
     settings = Settings(**TWO)
     assert settings.tier_models("plan") == {"routine": "small", "strong": "large"}

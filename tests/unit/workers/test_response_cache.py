@@ -55,6 +55,7 @@ def test_an_answer_is_found_whole_by_the_same_question_of_another_run() -> None:
     "other",
     [
         asked(model=msgspec.structs.replace(MODEL, seed=0)),
+        asked(model=msgspec.structs.replace(MODEL, parameters='{"top_p": 1}')),
         asked(model=msgspec.structs.replace(MODEL, model="another")),
         asked(model=msgspec.structs.replace(MODEL, endpoint="elsewhere")),
         asked(prompt=replace(PROMPT, system="You name colours.")),
@@ -62,7 +63,7 @@ def test_an_answer_is_found_whole_by_the_same_question_of_another_run() -> None:
         asked(prompt=replace(PROMPT, answer=Weather)),
         asked(cap=CAP + 1),
     ],
-    ids=["seed", "model", "endpoint", "system", "user", "schema", "cap"],
+    ids=["seed", "parameters", "model", "endpoint", "system", "user", "schema", "cap"],
 )
 def test_another_question_has_another_answer(other: CachedQuestion) -> None:
     client = FakeRedis()
