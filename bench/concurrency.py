@@ -51,7 +51,7 @@ BROKEN = 60.0  # seconds without a call after which a worker is taken for broken
 
 
 class Measured(NamedTuple):
-    """What one worker did in the measured time."""
+    """The work of one worker in the measured time."""
 
     calls: int
     seconds: float
@@ -69,7 +69,7 @@ class Measured(NamedTuple):
 
 
 def measure(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
-    """The product with so many jobs in flight, and the plain ways with as many as the last, and two."""
+    """Measure the product with so many jobs in flight, and the plain ways with as many as the last, and two."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
         server = stack.enter_context(EmbeddedServer(folder))
@@ -115,7 +115,7 @@ class _Bench:
         self._runs = count(1)
 
     def ours(self, number: int) -> Measured:
-        """A worker of the product with so many jobs in flight."""
+        """Measure a worker of the product with so many jobs in flight."""
         settings = Settings(
             data_dir=self._folder, redis_url=self._redis_url, llm="openai", model=MODEL, base_url=self._endpoint,
             api_key="any", concurrency=number, workers=0, wait=0.0, limit_tokens=10**12, latency={KIND: 10_000},
@@ -147,7 +147,7 @@ class _Bench:
                 return self._measured(process, number)
 
     def plain(self, pool: str, number: int) -> Measured:
-        """The plain way in a pool of so many threads or processes."""
+        """Measure the plain way in a pool of so many threads or processes."""
         self._messages.flushdb()
         broker = self._redis_url.replace("db=0", "db=1")
         plain_worker.app.conf.broker_url = kombu_url(broker)
@@ -163,7 +163,7 @@ class _Bench:
             return self._measured(process, number)
 
     def _keep_request(self, loop: TickLoop, item: OpenJob) -> None:
-        """What the plain ways ask: the same that the product asks for one of its jobs."""
+        """Keep the request for the plain ways: the one that the product sends for one of its jobs."""
         case = loop.state.case_of(item)
         prompt = kind_of(KIND).prompt(case)
         body = Dialect().parameters(
@@ -222,7 +222,7 @@ def _until(condition: Callable[[], bool], log: Path) -> None:
 
 @contextmanager
 def _endpoint() -> Iterator[str]:
-    """The stand-in in a process of its own; its base URL."""
+    """Run the stand-in in a process of its own, and yield its base URL."""
     command = [sys.executable, "-m", "ops", "fake-llm", "--port", "0", "--latency", str(LATENCY)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None

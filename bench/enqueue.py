@@ -27,7 +27,7 @@ BASE = "apply_async, one by one"
 
 
 def jobs(count: int) -> list[Job]:
-    """A tick's jobs: one plan per agent."""
+    """Return a tick's jobs: one plan per agent."""
     return [
         Job(
             run="town", key=JobKey(420, "plan", f"agent:resident {number}", 0, 0), minute=420, due=425, reads=(),
@@ -38,7 +38,7 @@ def jobs(count: int) -> list[Job]:
 
 
 def ways(settings: Settings) -> dict[str, tuple[Callable[[Sequence[Job]], object], int]]:
-    """Each way of publishing, and how many jobs it gets in one round."""
+    """Return each way of publishing, and the number of jobs that it gets in one round."""
     app = make_app(settings.messages_url())
     publisher = Publisher(settings)
     task = app.tasks["plan"]
@@ -66,7 +66,7 @@ def ways(settings: Settings) -> dict[str, tuple[Callable[[Sequence[Job]], object
 
 
 def measure(client: Redis, settings: Settings, rounds: int = ROUNDS) -> Table:
-    """The median cost of a message by each way, in microseconds of the host's time."""
+    """Return the median cost of a message by each way, in microseconds of the host's time."""
     taken: defaultdict[str, list[float]] = defaultdict(list)
     offered = ways(settings)
     for number in range(rounds + 1):

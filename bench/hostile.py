@@ -80,7 +80,7 @@ def ordinary(number: int, length: int, said: Sequence[str] = _SAID) -> str:
 
 
 def _texts(length: int, shapes: Sequence[Made]) -> list[str]:
-    """The texts of a run, by tick; all ordinary where no shapes are given."""
+    """Return the texts of a run, by tick; without shapes all are ordinary."""
     count = ROUNDS * EVERY * len(SHAPES)
     texts = [ordinary(number, length) for number in range(count)]
     for turn, at in enumerate(range(EVERY - 1, count, EVERY)):
@@ -133,7 +133,7 @@ def _least(policy: Policy, texts: Sequence[str]) -> list[float]:
 
 
 def table(length: int = MAX_TEXT) -> Table:
-    """The slowest tick of each policy, with hostile text and without."""
+    """Measure the slowest tick of each policy, with hostile text and without."""
     rows: list[Row] = []
     for policy in get_args(Policy):
         usual = _least(policy, _texts(length, ()))

@@ -64,7 +64,7 @@ RULES = [  # of fakellm; models are called as the kinds that ask them
 
 
 class LocalRun(NamedTuple):
-    """What became of a town."""
+    """The outcome of a town."""
 
     server: str
     seconds: float
@@ -86,7 +86,7 @@ def report(calls: int) -> int:
 
 
 def live(server: str, url: str, calls: int, folder: Path) -> LocalRun:
-    """A morning of a town with one worker process; each kind has a model of its own name, at an endpoint of it."""
+    """Run a morning of a town with one worker process; each kind has a model and an endpoint of its own name."""
     model = (lambda kind: kind) if server == "fakellm" else (lambda kind: MODEL)
     settings = Settings(
         data_dir=folder, llm="openai", workers=1, concurrency=2, wait=PATIENCE, job_deadline=PATIENCE / 2,
@@ -116,7 +116,7 @@ def live(server: str, url: str, calls: int, folder: Path) -> LocalRun:
 
 
 def table(lived: LocalRun) -> Table:
-    """A row for each kind: jobs by source, calls, tokens, failures."""
+    """Return a row for each kind: jobs by source, calls, tokens, failures."""
     of = {one.endpoint: one for one in lived.vitals}
     rows = []
     for kind in sorted({kind for kind, _ in lived.jobs}):
@@ -134,7 +134,7 @@ def table(lived: LocalRun) -> Table:
 
 @contextmanager
 def fakellm() -> Iterator[str]:
-    """The mock, with the rules above; what has no rule is echoed."""
+    """Run the mock with the rules above; it echoes a request without a rule."""
     with socket.socket() as probe, tempfile.TemporaryDirectory() as folder:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -62,7 +62,7 @@ class PacedCase:
 
 @dataclass(kw_only=True)
 class PacedRun:
-    """What a run came to."""
+    """The figures of a run."""
 
     pace: PacedCase
     asked: int = 0  # jobs admitted to a model that have ended
@@ -79,7 +79,7 @@ class PacedRun:
     replayed: str = ""
 
     def cells(self) -> tuple[Cell, ...]:
-        """The row of the table."""
+        """Return the row of the table."""
         unused = self.spent - self.used
         shares = [_share(self.by_model[kind], self.of[kind]) for kind in SHOWN]
         return (
@@ -119,7 +119,7 @@ def paces(rates: Sequence[float], latencies: Sequence[float], seconds: float, be
 
 
 def measure(rates: Sequence[float], latencies: Sequence[float], seconds: float, before: bool) -> Table:
-    """Live all the runs, one after the other, and return their figures; each is told as it ends."""
+    """Run them one after the other, report each as it ends, and return their figures."""
     lived = []
     for pace in paces(rates, latencies, seconds, before):
         lived.append(live(pace))

@@ -33,7 +33,7 @@ SHORTFALL = 1 / 30  # of what the limit allows may be left unused
 
 
 class Kept(NamedTuple):
-    """What became of a limit within `seconds`."""
+    """The calls under a limit within `seconds`."""
 
     per_minute: int
     seconds: float
@@ -49,7 +49,7 @@ class Kept(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether nothing was refused and little was left unused."""
+        """Return whether nothing was refused and little was left unused."""
         return not self.refused and self.least <= self.accepted <= self.allowed
 
 
@@ -93,7 +93,7 @@ def measure(per_minute: int, seconds: float, folder: Path, burst: int = 1) -> Ke
 
 @contextlib.contextmanager
 def _server(per_minute: int, burst: int) -> Iterator[str]:
-    """The URL of a stand-in in a process of its own: in a busy one it would take requests late."""
+    """Yield the URL of a stand-in in a process of its own: a busy process would accept requests late."""
     limit = ["--requests-per-minute", str(per_minute), "--burst", str(burst)]
     command = [sys.executable, "-m", "ops", "fake-llm", "--port", "0", *limit]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
@@ -112,7 +112,7 @@ def _served(url: str) -> tuple[int, int]:
 
 
 def shown(kept: Kept) -> Table:
-    """The measurement as a table."""
+    """Return the measurement as a table."""
     row = Row(f"{kept.per_minute} a minute", (kept.allowed, kept.accepted, kept.refused, kept.vitals.waits))
     return Table(
         f"A limit of requests a minute, {WORKERS} workers, {kept.seconds:g} seconds",

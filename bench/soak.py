@@ -82,7 +82,7 @@ class Peaks:
             peaks[name] = max(peaks.get(name, 0.0), amount)
 
     def growth(self, name: str, last: int) -> float:
-        """The last day's peak over that of the day compared."""
+        """Return the last day's peak over that of the day compared."""
         return self.by_day[last][name] / self.by_day[min(COMPARED, last)][name]
 
 
@@ -135,7 +135,7 @@ def soak(
 
 
 def _start(folder: Path, agents: int, days: int, seed: int, endpoint: FakeEndpoint | None) -> subprocess.Popen[bytes]:
-    """The host, as a user starts it. No job is given up because of a fault: it may take twenty attempts."""
+    """Start the host as a user does. No fault makes a job dead: it may take twenty attempts."""
     arguments = ["run", "--run", RUN, "--town", agents, "--days", days, "--seed", seed, "--data-dir", folder]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     environment |= {"COGITATE_JOURNAL_KEEP": "1", "COGITATE_CLAIM_CAP": "20", "COGITATE_LEASE": "5"} | FULL_BY_THEN
@@ -177,7 +177,7 @@ def _tick(state: Redis) -> int:
 
 
 def _observed(state: Redis, folder: Path) -> Counter[int]:
-    """How many observations were taken in on each game day, as far as the journal can be read."""
+    """Count the observations of each game day, as far as the journal can be read."""
     counts: Counter[int] = Counter()
     with suppress(JournalError):  # the replay has reported it
         for line in all_lines(state, folder, RUN):

@@ -107,7 +107,7 @@ class Faults:
         return True
 
     def by_endpoint(self) -> dict[str, int]:
-        """How often the stand-in failed, by fault."""
+        """Return how often the stand-in failed, by fault."""
         return self._endpoint.stats().by_fault if self._endpoint is not None else {}
 
     def _signal_worker(self, number: signal.Signals) -> bool:
@@ -123,7 +123,7 @@ class Faults:
         return int(killed) > 0
 
     def _double_messages(self) -> bool:
-        """The message of every open job comes twice more, whether it waits, is being run or has its result."""
+        """Send the message of every open job twice more, whether it waits, runs or has its result."""
         store = RunStore.open(self._state, self._run)
         keys = store.members("jobs")
         with self._state.pipeline(transaction=False) as pipe:

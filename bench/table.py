@@ -27,7 +27,7 @@ class Table:
     decimals: int = 3
 
     def __str__(self) -> str:
-        """The table in Markdown, columns aligned; published rows are in italics."""
+        """Return the table in Markdown, columns aligned, published rows in italics."""
         head = ["", *self.columns]
         body = [
             [f"*{row.label}*" if row.published else row.label, *(self._shown(cell) for cell in row.cells)]

@@ -44,7 +44,7 @@ class ThrottledDay(NamedTuple):
 
 
 def table(data: Path) -> tuple[Table, list[ThrottledDay]]:
-    """The day at each cadence, and by heuristics only.
+    """Run the day at each cadence, and by heuristics only.
 
     Raises:
         FileNotFoundError: when the recording is not there.

@@ -32,7 +32,7 @@ SECTIONS = {
 
 
 class Thought(NamedTuple):
-    """What one job brought about, and whose work it is."""
+    """The outcome of one job, and its maker."""
 
     kind: str
     minute: int  # game time of what it is about
@@ -41,7 +41,7 @@ class Thought(NamedTuple):
 
 
 def markdown(agent: str) -> str:
-    """The day as a page. `agent` is an owner's name of the town ("agent:amara-okafor").
+    """Return the day as a page. `agent` is an owner's name of the town ("agent:amara-okafor").
 
     Raises:
         KeyError: when nobody is called so.

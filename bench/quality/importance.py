@@ -79,7 +79,7 @@ def tables(data: Path) -> list[Table]:
 
 
 def rated_entries(run: Run) -> list[RatedSample]:
-    """What the original model rated, in order of time, then agent, then number."""
+    """Return the entries that the original model rated, in order of time, then agent, then number."""
     found: list[tuple[int, str, int, RatedSample]] = []
     for agent in run.agents:
         for node in agent.nodes:
@@ -93,7 +93,7 @@ def rated_entries(run: Run) -> list[RatedSample]:
 
 
 def by(rule: Callable[[Entry], int]) -> Callable[[Sequence[RatedSample]], Figure]:
-    """A method that predicts each entry by a fixed rule and never calls."""
+    """Return a method that predicts each entry by a fixed rule and never calls."""
 
     def measure(rated: Sequence[RatedSample]) -> Figure:
         return _figure(rated, [rule(r.entry) for r in rated], 0)
@@ -102,7 +102,7 @@ def by(rule: Callable[[Entry], int]) -> Callable[[Sequence[RatedSample]], Figure
 
 
 def learned(share: float, *, all_known: bool = False) -> Callable[[Sequence[RatedSample]], Figure]:
-    """The learner with this share of calls; `all_known`: it is told every earlier rating, called for or not."""
+    """Return the learner with this share of calls; with `all_known` it learns all earlier ratings too."""
 
     def measure(rated: Sequence[RatedSample]) -> Figure:
         ratings = Ratings()

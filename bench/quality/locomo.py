@@ -93,7 +93,7 @@ def tables(data: Path) -> list[Table]:
 
 
 def entries_of(conversation: RecordedConversation, described: bool) -> list[Entry]:
-    """The lines as messages: the speaker is the first subject, the session the source; caption and date if asked."""
+    """Return the lines as messages, by speaker and session; `described` adds captions and dates as tags."""
     return [
         Entry(
             type="message",

@@ -24,7 +24,7 @@ _PLACES = ("harbour", "market", "mill", "school")
 
 
 def full_stream(count: int = 200) -> Stream:
-    """A stream of so many different observations and lines of talk, two days long."""
+    """Return a stream of so many different observations and lines of talk, two days long."""
     stream = Stream(OWNER)
     for i in range(count):
         who, deed, place = _PEOPLE[i % 5], _DEEDS[i % 6], _PLACES[i % 4]
@@ -46,7 +46,7 @@ def _prune(stream: Stream, minute: int) -> None:
 
 
 def table() -> Table:
-    """The median time of each operation in milliseconds, and the spec's bound."""
+    """Return the median time of each operation in milliseconds, and the spec's bound."""
     stream, more, index = full_stream(), full_stream(260), RepeatIndex(full_stream())
     query = Query(minute=2880, text="Who looked for a lost dog at the mill?", limit=10)
     new = Entry(type="observation", text="Ben sings at the mill.", minute=2880, importance=3)

@@ -13,7 +13,7 @@ FEWEST, MOST = 5, 8  # items of a plan (streams, task 7)
 
 
 def bad_memories(stream: Stream, locations: Sequence[Location]) -> list[str]:
-    """What is wrong with an owner's entries and its long-term summary, in words."""
+    """Return the faults of an owner's entries and of its long-term summary, as text."""
     places = {place.id for place in locations}
     wrong = [f"entry {e.number} {what}" for e in stream.entries.values() for what in _of_entry(e, places)]
     return wrong + [f"its summary {what}" for what in _of_text(stream.head.summary or "none")]

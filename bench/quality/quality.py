@@ -23,7 +23,7 @@ SECTIONS: dict[str, Callable[[Path], list[Table]]] = {
 
 
 def report(data: Path, sections: Iterable[str] = tuple(SECTIONS)) -> Iterator[Table]:
-    """The tables of every section, as they are ready. Raises FileNotFoundError if `data` holds no recording."""
+    """Yield the tables of every section as they are ready. Raises FileNotFoundError if `data` holds no recording."""
     if not (data / "smallville").is_dir() and not (data / "locomo").is_dir():
         raise FileNotFoundError(f"{data} holds neither smallville/ nor locomo/; give a folder of recordings")
     for name in sections:

@@ -46,7 +46,7 @@ class RecordedMemory:
 
     @property
     def idle(self) -> bool:
-        """Whether the text says that something is idle."""
+        """Return whether the text says that something is idle."""
         return "idle" in self.text
 
 
@@ -61,7 +61,7 @@ class Agent:
 
 @dataclass(frozen=True)
 class ReflectionRecord:
-    """When an agent reflected, and its counter at the end (None where that was not recorded)."""
+    """The times at which an agent reflected, and its counter at the end (None if the recording lacks it)."""
 
     agent: str
     trigger: int  # where the counter starts
@@ -114,19 +114,19 @@ class RecordedConversation:
 
 
 def seconds(text: str) -> int:
-    """A recorded time as seconds since 1970 (the simulated clock has no zone)."""
+    """Return a recorded time as seconds since 1970 (the simulated clock has no zone)."""
     return int((datetime.strptime(text, _TIME) - datetime(1970, 1, 1)).total_seconds())  # noqa: DTZ001, DTZ007
 
 
 @lru_cache(maxsize=4)
 def load_runs(data: Path) -> tuple[Run, ...]:
-    """All recorded runs below `data/smallville`, by name."""
+    """Return all recorded runs below `data/smallville`, by name."""
     return tuple(_run(folder) for folder in sorted((data / "smallville").glob("*/")) if (folder / "personas").is_dir())
 
 
 @lru_cache(maxsize=4)
 def load_conversations(data: Path) -> tuple[RecordedConversation, ...]:
-    """All conversations in `data/locomo/*.json`, by file and in the order of the file."""
+    """Return all conversations in `data/locomo/*.json`, by file and in the order of the file."""
     found: list[RecordedConversation] = []
     for path in sorted((data / "locomo").glob("*.json")):
         samples = _read(path)
@@ -237,6 +237,6 @@ def _session_time(text: str) -> datetime | None:
 
 
 def _evidence(raw: list[str], known: set[str]) -> tuple[str, ...]:
-    """The existing turns that the ids name; "D1:3", "D:1:03" and several in one string are read alike."""
+    """Return the existing turns that the ids name, written as "D1:3", "D:1:03" or several in one string."""
     ids = [f"{session}:{turn}" for item in raw for session, turn in _TURN_ID.findall(str(item))]
     return tuple(dict.fromkeys(i for i in ids if i in known))

@@ -14,7 +14,7 @@ from memory.trigger import ReflectionTrigger
 
 
 def tables(data: Path) -> list[Table]:
-    """How many recorded times and final counters are reproduced, per run and together; none without records."""
+    """Count the recorded times and final counters that are reproduced, per run and together; none without records."""
     rows: list[Row] = []
     totals = [0] * 5
     for run in load_runs(data):
@@ -30,7 +30,7 @@ def tables(data: Path) -> list[Table]:
 
 
 def replay(agent: Agent, maximum: int) -> tuple[list[int], int]:
-    """When the trigger makes the agent reflect (seconds since 1970), and what is left of the counter at the end."""
+    """Return the times at which the trigger fires (seconds since 1970), and the counter left at the end."""
     trigger = ReflectionTrigger.fresh(maximum)
     times: list[int] = []
     events = sorted((n for n in agent.nodes if n.type == "event"), key=lambda n: (n.created, n.number))

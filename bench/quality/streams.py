@@ -92,7 +92,7 @@ def tables(data: Path) -> list[Table]:
 
 
 def insights(run: Run) -> Iterator[RecordedInsight]:
-    """The queries of a run, by agent and in order of creation."""
+    """Return the queries of a run, by agent and in order of creation."""
     for agent in run.agents:
         by_id = {node.id: node for node in agent.nodes}
         for node in agent.nodes:

@@ -44,7 +44,7 @@ class Session(NamedTuple):
 
     @property
     def limit(self) -> int:
-        """How many words a summary may have."""
+        """Return the most words that a summary may have."""
         return len(self.reference.split())
 
 
@@ -74,7 +74,7 @@ def tables(data: Path) -> list[Table]:
 
 
 def sessions(talk: RecordedConversation) -> list[Session]:
-    """The sessions that have a reference summary."""
+    """Return the sessions that have a reference summary."""
     return [
         Session(talk.speakers, talk.times[n], talk.sessions[n], reference) for n, reference in talk.summaries.items()
     ]
@@ -113,7 +113,7 @@ def canned(session: Session) -> str:
 
 
 def lead(session: Session) -> str:
-    """The first three turns, cut to the limit."""
+    """Return the first three turns, cut to the limit."""
     return " ".join(" ".join(turn.text for turn in session.turns[:3]).split()[: session.limit])
 
 

@@ -1,11 +1,11 @@
--- A call asks to be let through to an endpoint: past its breaker, into the pace of its limits, and into a free slot.
---   KEYS[1]  cogitate:endpoint:{<name>}:gate      hash  all of it microseconds of Redis's clock, where not said otherwise
---     state ('open', else closed), why, probe_at, lasting (1: opened by what only a change of settings mends)
---     probe, probe_until               the token of the one call that tries an open breaker, and when it is given up
+-- A call asks for admission to an endpoint: past its breaker, at the pace of its limits, and into a free slot.
+--   KEYS[1]  cogitate:endpoint:{<name>}:gate      hash  times in microseconds of Redis's clock
+--     state ('open', else closed), why, probe_at, lasting (1: only a change of settings mends the cause)
+--     probe, probe_until               the token of the one call that probes an open breaker, and when the probe expires
 --     missing:<model>                  when the next call may try a model that the endpoint did not know
---     hold                             until when nothing is sent, since the endpoint asked for it
+--     hold                             until when no call may leave, since the endpoint asked for it
 --     usual                            how long a call usually takes
---     poll                             when the last of those that wait for a slot comes again
+--     poll                             when the last call that waits for a slot asks again
 --     <clock>.next, .drift, .free      of the clocks `requests` and `tokens`, see below
 --   KEYS[2]  cogitate:endpoint:{<name>}:slots     zset  token of a call in flight, scored by when its slot is free again
 --   KEYS[3]  cogitate:endpoint:{<name>}:counters  hash

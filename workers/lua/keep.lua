@@ -1,10 +1,10 @@
--- Keeps a text among others of its sort: each for so long, all of them within so many bytes. The oldest go first.
+-- Stores a text among others of its sort: each for a limited time, all within a limit of bytes. The oldest go first.
 --   KEYS[1]  hash    field -> text
---   KEYS[2]  zset    field, scored by when it was kept: milliseconds of this server's clock
+--   KEYS[2]  zset    field, scored by the time of storing, in milliseconds of this server's clock
 --   KEYS[3]  string  bytes of all texts
---   KEYS[4]  string  where given, it must hold ARGV[5]: nothing is written for a run that is gone
--- ARGV  1 field  2 text  3 bytes that all may have  4 milliseconds that each is kept  5 incarnation
--- Answers 1 when the text is kept.
+--   KEYS[4]  string  if given, it must hold ARGV[5]: the script writes nothing for a run that is gone
+-- ARGV  1 field  2 text  3 bytes for all texts  4 lifetime of each in milliseconds  5 incarnation
+-- Answers 1 when it has stored the text.
 
 local texts, times, size, present = unpack(KEYS)
 local field, text, bound, milliseconds, incarnation = unpack(ARGV)

@@ -1,11 +1,11 @@
--- Calls report how they ended: slots are given back, clocks corrected, failures counted, the breaker opened or closed.
+-- Calls report their end: the script frees slots, corrects clocks, counts failures, and opens or closes the breaker.
 --   KEYS  as in enter.lua; further fields of the gate:
 --     since                         when the breaker opened or closed
---     streak                        failures that speak of the endpoint, one after the other
+--     streak                        consecutive failures of the endpoint
 --     latest                        one character for each of the latest calls: 1 such a failure, 0 none
 --     openings                      of the breaker, since it was last closed
 --     fastest                       the quickest answer so far
---     requests.slack                what may still be added to the pace for answers that were slow
+--     requests.slack                time that slow answers may still add to the pace
 -- ARGV  1 token, '' for several calls at once  2 verdict: fine, silent, failing, hopeless  3 failure, '' for none
 --       4 calls  5 requests sent  6 tokens used  7 time that a call took  8 tokens' time taken too much (or too little)
 --       9 Retry-After, -1 for none  10 pace  11 '1' at the first call of a process  12 model  13 '1' if it tried a missing model

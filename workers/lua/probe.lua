@@ -1,10 +1,10 @@
--- A worker tries an endpoint whose breaker is open, without asking a model: one at a time, of all workers and runs.
+-- A worker probes an endpoint whose breaker is open, without asking a model: one worker of all runs at a time.
 --   KEYS  as in enter.lua and leave.lua
--- ARGV  1 'begin'  2 token  3 patience: until it is given up  4 pace: between two requests, 0 for no limit
---       5 '1' if another was waited for, whose failure counts for this one too
---   Answers {'go'} | {'done'}, there is nothing to try | {'busy', time until it may have ended} | {'paced', time}.
+-- ARGV  1 'begin'  2 token  3 patience: until the probe expires  4 pace: between two requests, 0 for no limit
+--       5 '1' if this worker waited for another probe, whose failure counts for it too
+--   Answers {'go'} | {'done'}: nothing to probe | {'busy', time until the other probe may have ended} | {'paced', time}.
 -- ARGV  1 'end'  2 token  3 verdict: fine, silent, failing, hopeless  4 failure, '' for none  5 failures in a row that open
---   Answers {'closed', time that it was open} | {'tries'}, the next call does | {'open', why} | {'overtaken'}.
+--   Answers {'closed', time that it was open} | {'tries'}: the next call probes | {'open', why} | {'overtaken'}.
 local gate = unpack(KEYS)
 local verb, token = unpack(ARGV, 1, 2)
 local seconds, microseconds = unpack(redis.call('TIME'))

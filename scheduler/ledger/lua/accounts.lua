@@ -2,7 +2,7 @@
 --   <run>window:<window>  hash  "<scope>|<unit>|<account>" -> integer; accounts: reserved, spent, overrun, pool
 --   <run>open             hash  enqueue tick -> open jobs and unsettled attempts that name its windows
 --   <run>attempts         hash  token -> JSON record of an attempt whose usage has not arrived
---   <run>lost             hash  token -> the same of an attempt given up: booked in full until its usage arrives
+--   <run>lost             hash  token -> the same of an abandoned attempt: booked in full until its usage arrives
 --   <run>alone            hash  worker -> token of the attempt that it runs alone, see claim.lua
 --   <run>job:<key>        hash  an open job; losses: its attempts whose worker was lost; empty: the cell
 --                                whose retry pool had no room for another

@@ -1,14 +1,14 @@
 -- A host takes a run: creates it or goes on with it. From here on every other host is fenced.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
 --   <run>state                               hash  waits: '1' while an operator has paused the run
---                                                  created: schema version that created it; of before there was one: none
+--                                                  created: schema version that created it; none before there were schemas
 -- ARGV  1 prefix without nonce  2 'create' or 'resume'  3 nonce of a new incarnation  4 holder nonce
---       5 schema version  6 who the host is, for people  7… fields of a new state
+--       5 schema version  6 the host's name, for people  7… fields of a new state
 -- Answers {'ok', incarnation, epoch, seq} | {'exists'} | {'none'} | {'newer', schema} | {'unreadable'}.
 
 local present = KEYS[1]
 local base, mode, nonce, holder, known, host = unpack(ARGV, 1, 6)
-local FIELDS = 7  -- where those of a new state begin
+local FIELDS = 7  -- index of the first of them
 
 local incarnation = redis.call('GET', present)
 if mode == 'create' then

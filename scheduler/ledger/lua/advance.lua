@@ -1,4 +1,4 @@
--- A host commits one whole tick: ends, effects, observations, admissions, journal, checkpoint and the next tick's
+-- A host commits one tick: ends, effects, observations, admissions, journal, checkpoint and the next tick's
 -- number. Either all of it happened or none of it.
 --   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, rows.lua, late.lua,
 --            corrections.lua, and
@@ -7,7 +7,7 @@
 --   windows      set   windows that exist
 -- and whatever the writes name (entries:<owner>, archive:<owner>, head:<owner>, view, …), always under the prefix.
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 journal line  8 digest  9 chain
---       10 'due' or 'ready'  11 number of jobs that are awaited from now on  then for each: key, JSON for the host
+--       10 'due' or 'ready'  11 number of newly awaited jobs  then for each: key, JSON for the host
 --       then the number of closed jobs that admission counts in full  then for each: key, JSON for the host
 --       then the number of closed jobs, these included  then their keys
 --       then the number of windows to delete  then for each: window, first and last enqueue tick that may name it

@@ -1,8 +1,8 @@
--- A host asks whether workers are there: what it asked before, of itself or another, is forgotten.
+-- A host asks whether workers are ready. The step removes earlier trial hints, of this host or another.
 --   <run>readiness  hash  key of a trial hint -> asked | taken | answered
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6… keys
 local run, epoch, holder, seq, step = unpack(ARGV, 1, 5)
-local HINTS = 6  -- where their keys begin
+local HINTS = 6  -- index of the first key
 local readiness = run .. 'readiness'
 
 local stop = fence(run, epoch, holder, seq, step)

@@ -1,5 +1,5 @@
 -- A host writes a checkpoint of the journal at the tick that is committed: its streams first, in several steps where they
--- are many, then the chained entry. What an earlier host had begun at another tick and not finished is removed.
+-- are many, then the chained entry. It removes an unfinished checkpoint of an earlier host at another tick.
 --   KEYS[1]  <run>state               hash    tick, chain; checkpointing: tick of a checkpoint without its entry
 -- and under the run's prefix the keys of fence.lua, and
 --   journal_checkpoint:<tick>         hash    owner -> its stream, packed

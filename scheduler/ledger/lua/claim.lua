@@ -1,4 +1,4 @@
--- A worker asks for a job. Takes a reservation from the retry pool when this is not the first attempt.
+-- A worker claims a job. From the second attempt on, the script takes a reservation from the retry pool.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
 -- and under cogitate:{<name>}:<nonce>: (the run's prefix) the keys of accounts.lua and retries.lua, and
 --   state         hash    tick, status, schema

@@ -1,4 +1,4 @@
--- A host asks what has arrived, and expires the leases it has watched run out.
+-- A host reads the results that have arrived, and expires the leases that it has seen run out.
 --   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, late.lua, corrections.lua, and
 --   due:<tick>   set   keys of jobs due at that tick
 --   staged       set   keys of jobs whose result is staged

@@ -1,15 +1,15 @@
--- An operator asks something of a run.
+-- An operator sends control requests to a run.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
 -- and under cogitate:{<name>}:<nonce>: (the run's prefix)
 --   state     hash  status
---   controls  list  JSON requests that were not applied yet, the oldest first
+--   controls  list  JSON requests that no host has applied yet, the oldest first
 --   knock     list  at most one element, to wake a host that waits
 -- ARGV  1 prefix without nonce  2 incarnation  3 most requests that may wait  4… requests, JSON
 -- Answers {'ok', status} | {'gone'} | {'over'} | {'full'}.
 
 local present = KEYS[1]
 local base, incarnation, most = unpack(ARGV, 1, 3)
-local REQUESTS = 4  -- where they begin
+local REQUESTS = 4  -- index of the first request
 local run = base .. incarnation .. ':'
 local controls, knock = run .. 'controls', run .. 'knock'
 

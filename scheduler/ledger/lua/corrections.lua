@@ -1,10 +1,10 @@
--- Prelude of the steps that learn what an ended job came to. Keys, all under the run's prefix:
+-- Prelude of the steps that learn the final usage of an ended job. Keys, all under the run's prefix:
 --   <run>charged      hash  key of an ended job that admission counts in full -> JSON, the host's
 --   <run>unsettled    hash  key of such a job -> token of its newest attempt, whose usage is unknown
---   <run>corrections  hash  key of such a job -> JSON: usage of its newest attempt, saved: whether nothing was spent, as an
---                           identical call was answered so, and at: the run's tick at which it was known
+--   <run>corrections  hash  key of such a job -> JSON: usage of its newest attempt, saved: whether nothing was spent, since an
+--                           identical call brought the answer, and at: the run's tick at which the usage was known
 -- Only the host removes corrections, with the tick that it commits: it has moved its view by then. Attempts before the
--- newest are the retry pool's, and in nobody's view.
+-- newest belong to the retry pool; no view counts them.
 
 -- A job whose call was saved counts as if it had called, also when it ends without its result. `used` is
 -- {calls, tokens, usd_micros}.

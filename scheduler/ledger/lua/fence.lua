@@ -2,9 +2,9 @@
 --   <run>state   hash  epoch, holder, seq: whose turn it is; step: digest of the last step's bytes
 --
 -- A host step names (epoch, holder nonce, sequence number). A mismatch stops that host. The same step sent
--- again, because its reply was lost, is recognised by its digest and not carried out twice.
+-- again, because its reply was lost, has the same digest, and the script does not repeat it.
 
--- nil: go on. Otherwise the answer for the host: {'already'} | {'fenced', epoch, seq} | {'gone'}.
+-- Returns nil to let the step continue, otherwise the answer for the host: {'already'} | {'fenced', epoch, seq} | {'gone'}.
 local function fence(run, epoch, holder, seq, step)
   local state = run .. 'state'
   local held_epoch, held_holder, held_seq, last_step = unpack(redis.call('HMGET', state, 'epoch', 'holder', 'seq', 'step'))

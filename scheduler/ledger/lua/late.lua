@@ -1,10 +1,10 @@
--- Prelude of the steps that know of answers that come after their job's end. Keys, all under the run's prefix:
---   <run>awaited  hash  key of a job that ended without its answer -> JSON, the host's, of what stands in its place
+-- Prelude of the steps that handle answers after their job's end. Keys, all under the run's prefix:
+--   <run>awaited  hash  key of a job that ended without its answer -> JSON, the host's, of the entries in its place
 --   <run>offered  hash  key of an awaited job -> JSON result of a model, the first that came
 --   <run>job:<key>  hash  an open job; result: also the first answer that came when the job was dead
--- Only the host writes what is awaited, and removes from both, with the tick that it commits.
+-- Only the host writes `awaited` and removes from both, with the tick that it commits.
 
-local MOST_OFFERS = 100  -- of one answer; further ones are shown once these are taken
+local MOST_OFFERS = 100  -- in one answer; the rest follow once the host has taken these
 
 -- Whether a result, '' for none, is an answer of a model.
 local function is_answer(result)

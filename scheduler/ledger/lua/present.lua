@@ -1,7 +1,7 @@
--- A host gives a sign of life, which ends with its lease. Nothing is decided by it: see scheduler/ledger/presence.py.
+-- A host gives a sign of life, which expires with its lease. No decision rests on it: see scheduler/ledger/presence.py.
 --   KEYS[1]  <run>state  hash  epoch, holder, status
 --   <run>host   string  JSON: the host's process
--- ARGV  1 run prefix  2 epoch  3 holder  4 the sign  5 milliseconds that it is good for
+-- ARGV  1 run prefix  2 epoch  3 holder  4 the sign  5 milliseconds until it expires
 -- Answers 1; 0 when another host has the run, or this one has left it.
 local state = KEYS[1]
 local run, epoch, holder, sign, lease = unpack(ARGV)

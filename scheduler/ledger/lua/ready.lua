@@ -1,8 +1,8 @@
--- A worker takes a trial hint, or answers it. Creates nothing for a run that is gone.
+-- A worker takes a trial hint, or answers it. The script creates nothing for a run that is gone.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
 --   <run>readiness                           hash    key of a trial hint -> asked | taken | answered
--- ARGV  1 prefix without nonce  2 key  3 what it must be  4 what it becomes
--- Answers 1 if it has become so.
+-- ARGV  1 prefix without nonce  2 key  3 state that it must have  4 state that it gets
+-- Answers 1 if the state has changed.
 local present = KEYS[1]
 local base, key, was, becomes = unpack(ARGV)
 

@@ -1,12 +1,12 @@
--- What all runs together spend of models on one real day, under a limit.
+-- The spending of all runs together on models on one real day, under a limit.
 --   KEYS[1]  cogitate:real_day:<YYYY-MM-DD>  hash
 --     reserved:<unit>, spent:<unit>   of the calls in flight, and of those that have ended; unit: tokens, usd_micros
---     overrun:<unit>                  part of what was spent: beyond what had been reserved for it
---     refused                         calls that were not made
---     call:<token>                    what is reserved for a call in flight: "tokens,usd_micros"
+--     overrun:<unit>                  part of the spending beyond its reservations
+--     refused                         calls that the limit refused
+--     call:<token>                    reservation of a call in flight: "tokens,usd_micros"
 -- ARGV  'reserve', token, tokens, micro-dollars, limits of the two ('' for none), seconds to keep the day
 --    or 'settle', token, tokens, micro-dollars
--- Answers reserved | refused, or settled | unknown. Both can be sent again: a token counts once.
+-- Answers reserved | refused, or settled | unknown. Both may be repeated: a token counts once.
 
 local day = KEYS[1]
 local verb, token, tokens, usd_micros, token_limit, usd_limit, seconds = unpack(ARGV)

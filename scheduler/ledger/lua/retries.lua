@@ -1,6 +1,6 @@
--- Prelude of the steps that learn what attempts before a job's newest one used. All under the run's prefix:
+-- Prelude of the steps that learn the usage of attempts before a job's newest one. All under the run's prefix:
 --   <run>retries  hash  token of such an attempt -> JSON: job, used
--- Only the host removes them, with the tick that journals them: of a job that is open, with its end.
+-- Only the host removes them, with the tick that journals them: for an open job, the tick of its end.
 
 -- `used` is {calls, tokens, usd_micros}.
 local function retried(run, token, key, used)

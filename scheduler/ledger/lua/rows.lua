@@ -1,9 +1,9 @@
--- Prelude of the steps that tell a host what is due, and what operators ask for.
---   <run>controls    list  JSON requests of operators that were not applied yet, the oldest first
+-- Prelude of the steps that return due jobs and operators' requests to a host.
+--   <run>controls    list  JSON requests of operators that no host has applied yet, the oldest first
 --   <run>due:<tick>  set   keys of jobs due at that tick
 --   <run>staged      set   keys of jobs whose result is staged
---   <run>job:<key>   hash  an open job; at: tick before which its result is not wanted
---   <run>timed       list  when answers were there, as settle.lua has noted it, the oldest first
+--   <run>job:<key>   hash  an open job; at: tick before which the host does not want its result
+--   <run>timed       list  arrival times of answers, as settle.lua notes them, the oldest first
 
 -- {key, state, result JSON or '', claims, arrival, class of the last attempt's failure or '', cell whose retry pool had no
 -- room for another or '', …} of the jobs due at `tick`, and in mode 'ready' of all staged ones.

@@ -1,15 +1,15 @@
--- A worker reports an attempt. In every case what was really spent is accounted for; the result is staged
--- only if this attempt is the job's newest and the job is still open. Of a job that is dead or has ended the first
--- answer of a model may be offered, of whichever attempt.
+-- A worker reports an attempt. The script always books its actual usage. It stages the result only if this attempt is
+-- the job's newest and the job is still open. For a job that is dead or has ended it may offer the first answer of a
+-- model, from any attempt.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
 -- and under the run's prefix the keys of accounts.lua, late.lua, corrections.lua and retries.lua, and
 --   staged  set   keys of jobs whose result is staged
 --   arrivals  string  results staged so far
---   timed   list  "<last committed tick> <note>" of answers that were staged, or came after their job's end
---   state   hash  times: '1' while that is wanted
+--   timed   list  "<last committed tick> <note>" of answers that it staged, or that came after their job's end
+--   state   hash  times: '1' while the host wants `timed`
 -- ARGV  1 prefix without nonce  2 incarnation  3 job key  4 token  5 result JSON, or '' for none
 --       6 7 8 calls, tokens, micro-dollars used  9 class of the attempt's failure, '' for none
---       10 what to note of the time of an answer, or ''
+--       10 note on the time of an answer, or ''
 -- Answers staged | offered | freed | accounted | already | unknown | gone.
 
 local present = KEYS[1]
