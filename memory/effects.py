@@ -23,6 +23,7 @@ class Append(msgspec.Struct, frozen=True, tag="append", omit_defaults=True):
     owner: str
     entry: Entry
     replaces: int = 0
+    cut: int = 0  # tokens of its text's oldest part that did not fit, though the model was asked for fewer
 
 
 class Archive(msgspec.Struct, frozen=True, tag="archive", omit_defaults=True):
@@ -36,6 +37,7 @@ class Archive(msgspec.Struct, frozen=True, tag="archive", omit_defaults=True):
     numbers: tuple[int, ...]
     into_appended: bool = False
     into_summary: bool = False
+    shown: tuple[int, ...] | None = None  # what the job's prompt showed to the end; None: a heuristic read the entries
 
 
 class ReplaceSummary(msgspec.Struct, frozen=True, tag="summary", omit_defaults=True):
@@ -86,6 +88,7 @@ class AdvanceCursor(msgspec.Struct, frozen=True, tag="cursor", omit_defaults=Tru
     name: str
     start: int
     end: int
+    shown: tuple[int, ...] | None = None  # what the job's prompt showed to the end; None: a heuristic read the entries
 
 
 class SetCounter(msgspec.Struct, frozen=True, tag="counter", omit_defaults=True):
@@ -153,7 +156,7 @@ def losses(effects: Iterable[Effect]) -> Iterator[Loss]:
     for effect in effects:
         if isinstance(effect, ForgetWaiting) and effect.count:
             yield Loss("memory.forgotten", effect.owner, effect.count)
-        elif isinstance(effect, ReplaceSummary) and effect.cut:
+        elif isinstance(effect, ReplaceSummary | Append) and effect.cut:
             yield Loss("memory.summary_cut", effect.owner, 1)
         elif isinstance(effect, SetCharacter) and effect.cut:
             yield Loss("memory.character_cut", effect.owner, 1)

@@ -18,8 +18,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, mod
 from prompts.render import plain
 
 MAX_PHRASE = 200  # characters of a time, a description, a place, a reason
-MAX_PARAGRAPH = 1_200  # characters of an insight or a summary
-MAX_MEMORY = 2_000  # characters of a long-term memory
+MAX_PARAGRAPH = 1_200  # characters of an insight
+MAX_SUMMARY = 20_000  # characters of a summary, which its kind then bounds; what is longer is no summary
 MAX_ITEMS = 20  # more than this from one answer is noise
 _NUMBER = re.compile(r"([+-]?\d++(?:\.\d++)?)\s*+(?:/\s*+\d++)?")  # "7", "7/10"
 
@@ -32,6 +32,15 @@ def _capped(most: int) -> Callable[[str], str]:
         return text[:most].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
     return cap
+
+
+def _bounded(most: int) -> Callable[[str], str]:
+    def bound(text: str) -> str:
+        if len(text) > most:
+            raise ValueError(f"has {len(text)} characters: write at most {most}")
+        return text
+
+    return bound
 
 
 def _filled(text: str) -> str:
@@ -59,7 +68,7 @@ def _first(value: Any) -> Any:
 Phrase = Annotated[str, AfterValidator(_capped(MAX_PHRASE))]
 FilledPhrase = Annotated[Phrase, AfterValidator(_filled)]
 FilledParagraph = Annotated[str, AfterValidator(_capped(MAX_PARAGRAPH)), AfterValidator(_filled)]
-FilledMemory = Annotated[str, AfterValidator(_capped(MAX_MEMORY)), AfterValidator(_filled)]
+Summary = Annotated[str, AfterValidator(plain), AfterValidator(_filled), AfterValidator(_bounded(MAX_SUMMARY))]
 Importance = Annotated[int, BeforeValidator(_clamped(1, 10))]
 Priority = Annotated[int, BeforeValidator(_clamped(1, 5))]
 Change = Annotated[int, BeforeValidator(_clamped(-2, 2))]
@@ -138,10 +147,10 @@ class ReflectionAnswer(Answer):
 class SummaryAnswer(Answer):
     """What was said, in a few sentences."""
 
-    summary: FilledParagraph
+    summary: Summary
 
 
 class IntegratedAnswer(Answer):
     """The new long-term memory, with what happened worked into it."""
 
-    summary: FilledMemory
+    summary: Summary

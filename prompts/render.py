@@ -37,13 +37,15 @@ VALUES: dict[str, frozenset[str]] = {
         "name", "occupation", "traits", "people", "day", "time", "status", "reflections", "known", "summary",
         "memories",
     }),
-    "summarise": frozenset({"name", "participants", "day", "time", "place", "lines"}),
-    "summarise_cells": frozenset({"name", "day", "time", "known", "summary", "memories"}),
+    "summarise": frozenset({"name", "participants", "day", "time", "place", "lines", "words"}),
+    "summarise_cells": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),
     "compress": frozenset({"name", "day", "time", "known", "summary", "memories", "words"}),
-    "integrate": frozenset({"name", "occupation", "traits", "day", "time", "summary", "history", "memories", "events"}),
-    "recount_location": frozenset({"name", "place", "day", "time", "lines"}),
-    "recount_npc": frozenset({"name", "place", "day", "time", "lines"}),
-    "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related"}),
+    "integrate": frozenset({
+        "name", "occupation", "traits", "day", "time", "summary", "history", "memories", "events", "words",
+    }),
+    "recount_location": frozenset({"name", "place", "day", "time", "lines", "words"}),
+    "recount_npc": frozenset({"name", "place", "day", "time", "lines", "words"}),
+    "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related", "words"}),
     "repair": frozenset({"answer", "complaint"}),  # is added to the prompt of another kind
 }  # fmt: skip
 

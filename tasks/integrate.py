@@ -21,18 +21,31 @@ from memory.routing.context import Context, context_window
 from memory.routing.history import is_shared
 from memory.routing.routing import INTEGRATE
 from memory.summaries.long_term import estimate_tokens, fold
+from memory.summaries.size import SummarySize
 from prompts.answers import IntegratedAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
-from tasks.recall import access_marks, display_names
+from tasks.recall import LITTLE, access_marks, display_names
+from tasks.shown import (
+    Piece,
+    begun_in,
+    begun_params,
+    everything,
+    oldest_first,
+    progress,
+    showing,
+    whole_numbers,
+    within,
+)
 
 ASKED, DONE = "integrate.asked", "integrate.done"  # counters: ticks
 CURSOR = "integrate"
 MEMORIES = 30  # of the owner's latest entries that a prompt shows
 HISTORY = 20  # of the latest statements of the group
 ROOM = 6_000  # characters of events that one job takes; further ones wait for the next
-TOKENS = 250  # of the summary that is made without a model
+TOKENS = 250  # of the summary
+SIZE = SummarySize(TOKENS)
 NEW_TOKENS = 160  # of these, at most so many for what is new
 
 
@@ -51,7 +64,7 @@ class Integrate:
     latency_least, latency_most = 2, 120  # game minutes: later events wait for it
     on_denied: OnDenied = "heuristic"
     prompt_cap = 5_000
-    output_cap = 700
+    output_cap = SIZE.output_cap
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
@@ -73,6 +86,7 @@ class Integrate:
         later = any(INTEGRATE in e.tags for e in head.waiting)  # not in the stream yet: no cell is free
         done = rest[0].tick - 1 if rest else asked - 1 if later else moment.tick
         params = {"start": start, "end": taken[-1].number if rest else head.last_number, "done": done}
+        params |= begun_params(moment.stream, self.name, (taken[0].number,))
         reads = tuple(Reads(group, 0) for group in groups)
         return (Request(kind=self.name, owner=moment.owner, priority=3, params=params, reads=reads),)
 
@@ -81,8 +95,13 @@ class Integrate:
         return None
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return a prompt with the events in full, the long-term summary, and the newest older memories that fit."""
-        events, window = self._events(case), self._window(case, memory_share)
+        """Return a prompt with the events, the long-term summary, and the newest older memories that fit.
+
+        Where hardly any memories fit, the newest events wait for the next job.
+        """
+        window = self._window(case, memory_share)
+        material = [(entry, entry.text) for entry in self._events(case)]
+        pieces = oldest_first(material, min(1.0, memory_share / LITTLE), begun_in(case.job))
         rendered = self._templates.render(
             self.name,
             {
@@ -94,27 +113,33 @@ class Integrate:
                 "summary": window.summary,
                 "history": [{"when": day_and_time(e.minute), "text": e.text} for e in window.history],
                 "memories": [{"when": day_and_time(e.minute), "text": e.text} for e in window.memories],
-                "events": [{"when": day_and_time(e.minute), "text": e.text} for e in events],
+                "events": [{"when": day_and_time(e.minute), "text": text} for e, text, _ in pieces],
+                "words": SIZE.words,
             },
         )
-        return Prompt.of(rendered, IntegratedAnswer, (*window.memories, *events))
+        return showing(
+            rendered, IntegratedAnswer, pieces, lambda shown: self._integrated(case, shown, window.memories),
+            besides=window.memories,
+        )  # fmt: skip
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the new long-term summary, which replaces the one in the prompt.
 
         Raises:
+            TooLong: when it is longer than what is stored.
             ValueError: when there is nothing to integrate.
         """
         assert isinstance(answer, IntegratedAnswer)
-        if not self._events(case):
+        if not any(entry.number in used for entry in self._events(case)):
             raise ValueError("none of the events to be integrated can be read any more")
-        return *self._replaced(case, answer.summary), *access_marks(case, used)
+        return (self._replaced(case, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the old summary followed by the events, word for word where there is room."""
         events = self._events(case)
         text = merged(case.job.summary, events, display_names(case.world)) if events else ""
-        return self._replaced(case, text)
+        replaced = (self._replaced(case, text),) if text else ()
+        return *replaced, *self._passed(case, everything(events))
 
     def _events(self, case: Case) -> list[Entry]:
         start, end = _number(case, "start"), _number(case, "end")
@@ -127,16 +152,27 @@ class Integrate:
         shared = [] if is_shared(case.job.key.owner) else shared
         return context_window(summary=case.job.summary, memories=memories, history=shared, share=share)
 
-    def _replaced(self, case: Case, text: str) -> tuple[Effect, ...]:
-        """Return the effects that replace the summary, if there is a new one, and mark these events as integrated."""
-        owner = case.job.key.owner
-        summary = (ReplaceSummary(owner=owner, text=text, version=case.job.summary_version),) if text else ()
+    def _replaced(self, case: Case, text: str) -> ReplaceSummary:
+        return ReplaceSummary(owner=case.job.key.owner, text=text, version=case.job.summary_version)
+
+    def _integrated(self, case: Case, shown: Sequence[Piece], besides: Sequence[Entry]) -> tuple[Effect, ...]:
+        """Return the effects of `_passed`, and the marks of what the prompt showed as accessed."""
+        numbers = [entry.number for entry in (*(piece.entry for piece in shown), *besides)]
+        return *self._passed(case, shown), *access_marks(case, numbers)
+
+    def _passed(self, case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
+        """Return the effects that mark the events that were shown as integrated."""
         if "end" not in case.job.params:
-            return summary
+            return ()
+        owner, start, whole = case.job.key.owner, _number(case, "start"), whole_numbers(shown)
+        rest = [entry for entry in self._events(case) if entry.number not in whole]
+        if rest and not whole:
+            return progress(self.name, owner, shown)
+        end = whole[-1] if rest else _number(case, "end")
+        done = min(_number(case, "done"), rest[0].tick - 1) if rest else _number(case, "done")
         return (
-            *summary,
-            AdvanceCursor(owner=owner, name=CURSOR, start=_number(case, "start"), end=_number(case, "end")),
-            SetCounter(owner=owner, name=DONE, value=_number(case, "done")),
+            AdvanceCursor(owner=owner, name=CURSOR, start=start, end=end),
+            SetCounter(owner=owner, name=DONE, value=done),
         )
 
 

@@ -95,7 +95,9 @@ class Prompt:
     user: str
     answer: type[BaseModel]
     version: str  # content hash of the template
-    used: tuple[int, ...] = ()  # numbers of the owner's entries that were shown
+    used: tuple[int, ...] = ()  # numbers of the entries that were shown, in part or to the end
+    shown: tuple[int, ...] | None = None  # those of them to the end that the job passes; None: it passes none
+    then: tuple[Effect, ...] = ()  # what follows from what was shown, whatever the answer: archives, cursors
 
     @classmethod
     def of(cls, rendered: Rendered, answer: type[BaseModel], shown: Iterable[Entry] = ()) -> Prompt:

@@ -14,14 +14,30 @@ from memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, SetCo
 from memory.entry import Entry
 from memory.limits import Policy
 from memory.policies import cells, window
+from memory.stream import Stream
 from memory.summaries.long_term import count_words, estimate_tokens, format_entries, tokens_of_words
-from prompts.render import Rendered, Templates
+from memory.summaries.size import SummarySize
+from prompts.answers import SummaryAnswer
+from prompts.render import Templates
 from tasks.job import Request
-from tasks.kind import Case, Moment
-from tasks.recall import brief, display_names, long_term_context, share_of
+from tasks.kind import Case, Moment, Prompt
+from tasks.recall import display_names, long_term_context
+from tasks.shown import (
+    Piece,
+    begun_in,
+    begun_params,
+    everything,
+    oldest_first,
+    progress,
+    showing,
+    whole_numbers,
+    within,
+)
 
 PRIORITY = 3
 MOST_SHOWN = 900  # tokens of the entries that one job compresses: more do not fit its prompt
+LARGEST = SummarySize(window.MOST_SUMMARY)  # of a window: what exceeds its room goes into a second pass
+_CELLS = SummarySize(cells.SUMMARY_TOKENS)
 
 
 def due(moment: Moment, kind: str) -> Iterable[Request]:
@@ -34,7 +50,7 @@ def due(moment: Moment, kind: str) -> Iterable[Request]:
     if limits.policy_of(owner) == "cells":
         leaving = _first(cells.surplus_cells(stream, limits))
         if leaving:
-            yield _request(kind, owner, leaving, {"policy": "cells"})
+            yield _request(kind, stream, leaving, {"policy": "cells"})
         return
     live, done = window.buffer(stream.live()), stream.head.counters.get(window.PASSES, 0)
     chosen = _first(window.to_compress(stream, limits))
@@ -46,12 +62,13 @@ def due(moment: Moment, kind: str) -> Iterable[Request]:
         "pass": 1 if chosen else done + 1,
         "room": window.summary_room(live[len(chosen) :], stream.head.character, limits),
     }
-    yield _request(kind, owner, chosen, params)
+    yield _request(kind, stream, chosen, params)
 
 
-def _request(kind: str, owner: str, entries: Iterable[Entry], params: dict[str, Any]) -> Request:
+def _request(kind: str, stream: Stream, entries: Iterable[Entry], params: dict[str, Any]) -> Request:
     numbers = tuple(entry.number for entry in entries)
-    return Request(kind=kind, owner=owner, priority=PRIORITY, params=params, numbers=numbers)
+    params |= begun_params(stream, kind, numbers)
+    return Request(kind=kind, owner=stream.owner, priority=PRIORITY, params=params, numbers=numbers)
 
 
 def _first(entries: Sequence[Entry]) -> list[Entry]:
@@ -70,22 +87,24 @@ def policy_of(params: Mapping[str, Any]) -> Policy | None:
     return policy if policy in ("cells", "tokens") else None
 
 
-def render(case: Case, templates: Templates, share: float) -> tuple[Rendered, list[Entry]]:
-    """Return the prompt of such a job, and the entries it shows: where not all fit, the most important."""
+def prompt(case: Case, templates: Templates, share: float) -> Prompt:
+    """Return the prompt of such a job: the summary that it replaces in full, and of the entries the oldest that fit."""
     group, names = window.buffer(case.entries), display_names(case.world)
-    kept = share_of(sorted(group, key=lambda e: (-e.importance, -e.number)), share) if group else []
-    ordered = sorted(kept, key=lambda e: (e.minute, e.number))
+    pieces = oldest_first([(e, format_entries([e], names)) for e in group], share, begun_in(case.job))
     values = {
         "name": case.profile.name,
         "day": day_number(case.job.minute),
         "time": clock_time(case.job.minute),
-        **long_term_context(case, share),
-        "memories": [{"when": day_and_time(e.minute), "text": brief(format_entries([e], names))} for e in ordered],
+        **long_term_context(case),
+        "memories": [{"when": day_and_time(e.minute), "text": text} for e, text, _ in pieces],
+        "words": _size(case).words,
     }
-    if policy_of(case.job.params) == "cells":
-        return templates.render("summarise_cells", values), kept
-    values["words"] = max(10, _room(case) * 10 // 13)
-    return templates.render("compress", values), kept
+    template = "summarise_cells" if policy_of(case.job.params) == "cells" else "compress"
+    return showing(templates.render(template, values), SummaryAnswer, pieces, lambda shown: _passed(case, shown))
+
+
+def _size(case: Case) -> SummarySize:
+    return _CELLS if policy_of(case.job.params) == "cells" else SummarySize(_room(case))
 
 
 def _room(case: Case) -> int:
@@ -93,28 +112,36 @@ def _room(case: Case) -> int:
     return room if isinstance(room, int) and room > 0 else window.MOST_SUMMARY
 
 
-def _passed(case: Case) -> SetCounter:
+def _pass_done(case: Case) -> SetCounter:
     number = case.job.params.get("pass")
     return SetCounter(case.job.key.owner, window.PASSES, number if isinstance(number, int) else 1)
 
 
-def effects(case: Case, text: str) -> tuple[Effect, ...]:
-    """Return the new summary, which replaces the old one and the entries.
+def effects(case: Case, answer: SummaryAnswer, used: tuple[int, ...]) -> tuple[Effect, ...]:
+    """Return the new summary, which replaces the old one and tells what was shown.
 
     Raises:
+        TooLong: when it is longer than what is stored.
         ValueError: when there is nothing left to summarise, or a summary that was to be compressed got longer.
     """
-    owner, job, group = case.job.key.owner, case.job, window.buffer(case.entries)
-    numbers = tuple(entry.number for entry in group)
-    replaced = ReplaceSummary(owner=owner, text=text, version=job.summary_version)
-    if policy_of(job.params) == "cells":
-        if not numbers:
-            raise ValueError("none of the cells to be summarised can be read any more")
-        return replaced, Archive(owner=owner, numbers=numbers, into_summary=True), TakeWaiting(owner, len(numbers))
-    if not numbers and estimate_tokens(text) >= estimate_tokens(job.summary):
+    job = case.job
+    if not used and policy_of(job.params) == "cells":
+        raise ValueError("none of the cells to be summarised can be read any more")
+    bound = _CELLS if policy_of(job.params) == "cells" else LARGEST
+    text = within(bound, answer, answer.summary, words=_size(case).words)
+    if not used and estimate_tokens(text) >= estimate_tokens(job.summary):
         raise ValueError("the summary that was to be compressed got no shorter")
-    archive = [Archive(owner=owner, numbers=numbers, into_summary=True)] if numbers else []
-    return replaced, *archive, _passed(case)
+    return (ReplaceSummary(owner=job.key.owner, text=text, version=job.summary_version),)
+
+
+def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
+    """Return the effects that archive what was shown, and let in as many memories as wait for its cells."""
+    owner, kind, numbers = case.job.key.owner, case.job.key.kind, whole_numbers(shown)
+    archived = (Archive(owner=owner, numbers=numbers, into_summary=True),) if numbers else ()
+    if policy_of(case.job.params) == "cells":
+        taken = (TakeWaiting(owner, len(numbers)),) if numbers else ()
+        return *archived, *taken, *progress(kind, owner, shown)
+    return *archived, _pass_done(case), *progress(kind, owner, shown)
 
 
 def heuristic(case: Case) -> tuple[Effect, ...]:
@@ -131,12 +158,12 @@ def heuristic(case: Case) -> tuple[Effect, ...]:
             return ()
         if unchanged:
             return (ForgetWaiting(owner, len(group)),)
-        return effects(case, cells.update_summary(job.summary, group, names))
-    if unchanged:
-        return () if group else (_passed(case),)
-    text, cut = window.compress_summary(job.summary, group, names, _room(case))
-    if not group and estimate_tokens(text) >= estimate_tokens(job.summary):
-        return (_passed(case),)
-    replaced, *rest = effects(case, text)
-    assert isinstance(replaced, ReplaceSummary)
-    return (ReplaceSummary(owner=owner, text=text, version=replaced.version, cut=cut), *rest)
+        text, cut = cells.update_summary(job.summary, group, names), 0
+    elif unchanged:
+        return () if group else (_pass_done(case),)
+    else:
+        text, cut = window.compress_summary(job.summary, group, names, _room(case))
+        if not group and estimate_tokens(text) >= estimate_tokens(job.summary):
+            return (_pass_done(case),)
+    replaced = ReplaceSummary(owner=owner, text=text, version=job.summary_version, cut=cut)
+    return replaced, *_passed(case, everything(group))

@@ -1,13 +1,14 @@
 """Recounting: what was said at a location, with an NPC or in the world becomes one of its memories (scopes design).
 
 The request names the messages of the world's stream that the scope has not told yet, and where its cursor stands; the
-effects append one summary and move the cursor, or do neither. So a scope never tells a message twice, and what a failed
-recount did not tell is told with the next one.
+effects append one summary and move the cursor past what it tells, or do neither. So a scope never tells a message
+twice; what did not fit into the prompt is told by the next job, which the same trigger asks for
+(`scheduler.engine.triggers`), and what a failed recount did not tell is told with the next trigger.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,13 +19,16 @@ from memory.effects import AdvanceCursor, Append, Effect
 from memory.entry import Entry
 from memory.routing.scopes import CURSOR, WORLD
 from memory.summaries.conversations import parse_line, resolve_name, summarise_entries
+from memory.summaries.size import SummarySize
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
-from tasks.recall import brief, display_names, replaced_entry
+from tasks.recall import display_names, replaced_entry
+from tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
 IMPORTANCE = 5  # what no limit drops without a summary
+SIZE = SummarySize(250)
 TEMPLATES = {"location": "recount_location", "npc": "recount_npc"}  # by scope; any other: recount_world
 
 
@@ -49,11 +53,17 @@ class _Told(NamedTuple):
     messages: Sequence[Entry]
 
 
-def recount_request(scope: str, span: Span, numbers: tuple[int, ...]) -> Request:
-    """Return the request that has a scope recount these messages of the world's stream."""
+def recount_request(
+    scope: str, span: Span, numbers: tuple[int, ...], begun: Mapping[str, Any] | None = None
+) -> Request:
+    """Return the request that has a scope recount these messages of the world's stream.
+
+    Args:
+        begun: the parameter that names how far the first of them was told already.
+    """
     own = numbers if scope == WORLD else ()
     reads = () if scope == WORLD else (Reads(WORLD, span.end, numbers),)
-    params: dict[str, Any] = msgspec.to_builtins(span)
+    params: dict[str, Any] = {**msgspec.to_builtins(span), **(begun or {})}
     return Request(kind=Recount.name, owner=scope, priority=2, params=params, numbers=own, reads=reads)
 
 
@@ -67,7 +77,7 @@ class Recount:
     latency_least, latency_most = 2, 120  # game minutes: the scene is still spoken of
     on_denied: OnDenied = "defer"
     prompt_cap = 3_500
-    output_cap = 400
+    output_cap = SIZE.output_cap
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
@@ -81,11 +91,11 @@ class Recount:
         return None
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return the messages in order; where not all fit, the newest of them."""
+        """Return the messages in order; where not all fit, the newest wait for the next job."""
         span, messages = _told(case)
-        shown = messages[len(messages) - int(len(messages) * memory_share) :]
         names = display_names(case.world)
-        told = [(entry, parse_line(entry, names)) for entry in shown]
+        told = {entry.number: parse_line(entry, names) for entry in messages}
+        pieces = oldest_first([(e, told[e.number].text) for e in messages], memory_share, begun_in(case.job))
         template = TEMPLATES.get(case.job.key.owner.partition(":")[0], "recount_world")
         place = span.location or (messages[0].location if messages else "")
         values: dict[str, Any] = {
@@ -94,24 +104,28 @@ class Recount:
             "day": day_number(span.minute),
             "time": clock_time(span.minute),
             "lines": [
-                {"when": day_and_time(e.minute), "speaker": said.speaker, "text": brief(said.text)} for e, said in told
+                {"when": day_and_time(e.minute), "speaker": told[e.number].speaker, "text": text}
+                for e, text, _ in pieces
             ],
+            "words": SIZE.words,
         }
         if template == "recount_world":
             values |= {"events": [event.replace("_", " ") for event in span.events], "related": span.tags}
         rendered = self._templates.render(template, values)
-        return Prompt.of(rendered, SummaryAnswer)
+        return showing(rendered, SummaryAnswer, pieces, lambda shown: _passed(case, shown))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """Return one memory of the scope and the advance of its cursor.
+        """Return one memory of the scope, of the messages that were shown.
 
         Raises:
+            TooLong: when it is longer than what is stored.
             ValueError: when there is nothing to tell.
         """
         assert isinstance(answer, SummaryAnswer)
-        if not _told(case).messages:
+        messages = [entry for entry in _told(case).messages if entry.number in set(used)]
+        if not messages:
             raise ValueError("none of the messages to be told can be read any more")
-        return self._recorded(case, answer.summary)
+        return (self._recorded(case, messages, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the most informative sentences; nothing after a failed model, unless configured otherwise."""
@@ -119,11 +133,11 @@ class Recount:
         failed = bool(case.job.model)
         if not messages or (failed and case.world.limits.recount_on_failure == "unchanged"):
             return ()
-        return self._recorded(case, summarise_entries(messages, display_names(case.world)))
+        told = self._recorded(case, messages, summarise_entries(messages, display_names(case.world)))
+        return told, *_passed(case, everything(messages))
 
-    def _recorded(self, case: Case, text: str) -> tuple[Effect, ...]:
-        span, messages = _told(case)
-        owner, repairs = case.job.key.owner, replaced_entry(case.job)
+    def _recorded(self, case: Case, messages: Sequence[Entry], text: str) -> Append:
+        span = _told(case).span
         entry = Entry(
             type="summary",
             text=text,
@@ -138,10 +152,18 @@ class Recount:
             since_minute=messages[0].minute,
             since_number=messages[-1].number,
         )
-        append = Append(owner=owner, entry=entry, replaces=repairs)
-        if repairs:  # it tells again what the cursor has passed already
-            return (append,)
-        return append, AdvanceCursor(owner=owner, name=CURSOR, start=span.start, end=span.end)
+        return Append(owner=case.job.key.owner, entry=entry, replaces=replaced_entry(case.job))
+
+
+def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
+    """Return the advance of the cursor past what was shown, and none for a repair: the cursor has passed it already."""
+    span, messages = _told(case)
+    owner, numbers = case.job.key.owner, whole_numbers(shown)
+    if replaced_entry(case.job):
+        return ()
+    end = span.end if len(numbers) == len(messages) else max(numbers, default=span.start)
+    moved = (AdvanceCursor(owner=owner, name=CURSOR, start=span.start, end=end),) if end > span.start else ()
+    return *moved, *progress(Recount.name, owner, shown)
 
 
 def _told(case: Case) -> _Told:

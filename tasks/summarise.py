@@ -12,17 +12,30 @@ from memory.entry import OBSERVED_TYPES, Entry
 from memory.policies.compaction import deserves_summary, rating, summary_entry
 from memory.routing.history import is_shared
 from memory.summaries.conversations import conversations, is_dialogue, parse_line, resolve_name, summarise_entries
+from memory.summaries.size import SummarySize
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks import long_term, timing
 from tasks.job import Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
-from tasks.recall import brief, display_names, replaced_entry, share_of
+from tasks.recall import display_names, replaced_entry
+from tasks.shown import (
+    Piece,
+    begun_in,
+    begun_params,
+    everything,
+    oldest_first,
+    progress,
+    showing,
+    whole_numbers,
+    within,
+)
 
 SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (streams design)
 LATEST = 48 * 60  # game minutes at which none may be left unsummarised (streams design, success criterion 4)
 MARGIN = 3 * 60  # game minutes kept free before that
 EVERY = 10  # ticks between two looks at an owner's conversations
+SIZE = SummarySize(250)  # of a conversation's summary
 
 
 class Summarise:
@@ -39,7 +52,7 @@ class Summarise:
     latency_least, latency_most = 2, 480  # game minutes: the conversation has settled for a day, and has `LATEST`
     on_denied: OnDenied = "heuristic"
     prompt_cap = 3_000
-    output_cap = 400
+    output_cap = max(SIZE.output_cap, long_term.LARGEST.output_cap)
 
     def __init__(self, templates: Templates) -> None:
         self._templates = templates
@@ -55,7 +68,13 @@ class Summarise:
         busy = timing.open_numbers(moment)
         free = [e for e in moment.stream.live() if e.number not in busy]
         return [
-            Request(kind=self.name, owner=moment.owner, priority=2, numbers=talk.numbers)
+            Request(
+                kind=self.name,
+                owner=moment.owner,
+                priority=2,
+                numbers=talk.numbers,
+                params=begun_params(moment.stream, self.name, talk.numbers),
+            )
             for talk in conversations(moment.owner, free)
             if (age := moment.minute - talk.oldest) >= self._latest(moment)
             or (age > SETTLED and deserves_summary(len(talk.entries), talk.importance, moment.world.limits))
@@ -75,13 +94,19 @@ class Summarise:
         return timing.next_turn(moment, EVERY, timing.tick_at(moment, of_age))
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return the lines of the conversation; where not all fit, the least important are left out."""
+        """Return the lines of the conversation; where not all fit, the newest wait for the next job.
+
+        A repair shows all of them, since it replaces what stands for all.
+        """
         if long_term.policy_of(case.job.params):
-            rendered, shown = long_term.render(case, self._templates, memory_share)
-            return Prompt.of(rendered, SummaryAnswer, shown)
+            return long_term.prompt(case, self._templates, memory_share)
         group, names = self._group(case), display_names(case.world)
-        kept = share_of(sorted(group, key=lambda e: (-rating(e), e.minute, e.number)), memory_share) if group else []
-        told = [(e, parse_line(e, names)) for e in sorted(kept, key=lambda e: (e.minute, e.number))]
+        told = {entry.number: parse_line(entry, names) for entry in group}
+        pieces = oldest_first(
+            [(entry, told[entry.number].text) for entry in group],
+            1.0 if replaced_entry(case.job) else memory_share,
+            begun_in(case.job),
+        )
         first = group[0] if group else Entry(type="message", text="", minute=case.job.minute)
         rendered = self._templates.render(
             self.name,
@@ -92,33 +117,38 @@ class Summarise:
                 "time": clock_time(first.minute),
                 "place": resolve_name(first.location, names) if first.location else "",
                 "lines": [
-                    {"when": day_and_time(e.minute), "speaker": said.speaker, "text": brief(said.text)}
-                    for e, said in told
+                    {"when": day_and_time(e.minute), "speaker": told[e.number].speaker, "text": text}
+                    for e, text, _ in pieces
                 ],
+                "words": SIZE.words,
             },
         )
-        return Prompt.of(rendered, SummaryAnswer, kept)
+        return showing(rendered, SummaryAnswer, pieces, lambda shown: self._passed(case, shown))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """Return the summary, which replaces its sources; all are archived, in the prompt or not.
+        """Return the summary of what was shown.
 
         Raises:
+            TooLong: when it is longer than what is stored.
             ValueError: when there is nothing left to summarise.
         """
         assert isinstance(answer, SummaryAnswer)
         if long_term.policy_of(case.job.params):
-            return long_term.effects(case, answer.summary)
-        group = self._group(case)
+            return long_term.effects(case, answer, used)
+        group = [entry for entry in self._group(case) if entry.number in set(used)]
         if not group:
             raise ValueError("none of the entries to be summarised can be read any more")
-        return self._replaced(case, group, answer.summary)
+        return (self._told(case, group, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the sentences that say most, in the third person; nothing when there is nothing to summarise."""
         if long_term.policy_of(case.job.params):
             return long_term.heuristic(case)
         group = self._group(case)
-        return self._replaced(case, group, summarise_entries(group, display_names(case.world))) if group else ()
+        if not group:
+            return ()
+        told = self._told(case, group, summarise_entries(group, display_names(case.world)))
+        return told, *self._passed(case, everything(group))
 
     def _latest(self, moment: Moment) -> int:
         """Return the age at which a summary must be asked for, so that it is applied before `LATEST`."""
@@ -133,12 +163,17 @@ class Summarise:
         talks = conversations(case.job.key.owner, readable)
         return talks[0].entries if talks else ()
 
-    def _replaced(self, case: Case, group: Sequence[Entry], text: str) -> tuple[Effect, ...]:
-        owner, repairs = case.job.key.owner, replaced_entry(case.job)
+    def _told(self, case: Case, group: Sequence[Entry], text: str) -> Append:
         entry = summary_entry(group, text, max(map(rating, group)))
-        append = Append(owner=owner, entry=entry, replaces=repairs)
-        # A repair writes again what stands for entries that were archived with the first attempt.
-        return (append,) if repairs else (append, Archive(owner=owner, numbers=entry.evidence, into_appended=True))
+        return Append(owner=case.job.key.owner, entry=entry, replaces=replaced_entry(case.job))
+
+    def _passed(self, case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
+        """Return the effects that archive what was shown; none of a repair, whose entries are archived already."""
+        owner, numbers = case.job.key.owner, whole_numbers(shown)
+        if replaced_entry(case.job):
+            return ()
+        archived = (Archive(owner=owner, numbers=numbers, into_appended=True),) if numbers else ()
+        return *archived, *progress(self.name, owner, shown)
 
 
 def _oldest_line(moment: Moment) -> int | None:

@@ -7,7 +7,7 @@ owner is left alone until the next day. Without a model there is nothing to repa
 as an admitted one.
 
 The most important goes first, then the oldest. A plan is repaired only while half a day of it is left. Summaries are
-repaired where they stand for a conversation whose lines are still kept.
+repaired where they stand for a conversation whose lines are still kept and fit into one prompt.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ FAILED = "repair.failed"  # counter of a head: the game day after the one on whi
 WORTH_PLANNING = 12 * 60  # game minutes
 ENOUGH = 3  # observations; fewer leave a model nothing to add
 MOST = 300  # observations that a reflection's repair may read
+MOST_TOLD = 4_000  # characters of the lines that a summary's repair tells anew
 _PRIORITY = -1
 
 
@@ -150,7 +151,7 @@ def _repair(stream: Stream, entry: Entry, minute: int) -> Request | None:
         if len(numbers) < ENOUGH:
             return None
         return Request(kind="reflect", owner=stream.owner, priority=_PRIORITY, params=params, numbers=numbers)
-    if entry.type == "summary" and entry.source == "dialogue" and _all_kept(stream, entry.evidence):
+    if entry.type == "summary" and entry.source == "dialogue" and _fit_one_prompt(stream, entry.evidence):
         return Request(kind="summarise", owner=stream.owner, priority=_PRIORITY, params=params, numbers=entry.evidence)
     return None
 
@@ -169,6 +170,8 @@ def _reflected(stream: Stream, reflection: Entry) -> tuple[int, ...]:
     return tuple(reversed(numbers))
 
 
-def _all_kept(stream: Stream, numbers: Iterable[int]) -> bool:
-    numbers = tuple(numbers)
-    return bool(numbers) and all(number in stream.entries for number in numbers)
+def _fit_one_prompt(stream: Stream, numbers: Iterable[int]) -> bool:
+    """Return whether all these entries are kept, and short enough to be shown together in full."""
+    found = [stream.entries.get(number) for number in numbers]
+    kept = [entry for entry in found if entry is not None]
+    return bool(kept) and len(kept) == len(found) and sum(len(entry.text) for entry in kept) <= MOST_TOLD

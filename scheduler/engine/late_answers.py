@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 from memory.clock import DAY
-from memory.effects import Append, Effect, MarkAccessed, Tell
+from memory.effects import Append, Effect, MarkAccessed, SetCounter, Tell
 from memory.entry import Entry, PlanItem
 from memory.stream import Stream
 from scheduler.engine.boundary import Closing, apply_late
@@ -32,6 +32,7 @@ from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.streams import chunked
 from tasks.job import Job, JobKey
 from tasks.recall import replaced_entry
+from tasks.shown import part_counter
 
 AWAITED: frozenset[Reason] = frozenset({"late", "dead"})  # reasons of jobs whose answers may still come
 LONGEST = DAY  # game minutes that an answer is awaited
@@ -169,9 +170,10 @@ def as_repair(
     """Return the effects that a late answer still has: those of a repair of the entries that the heuristic appended.
 
     Each entry of the answer replaces the first entry of its type that the heuristic appended for its owner. Further
-    entries and plans that are over are dropped. Cursors, counters and archives are dropped as well: the heuristic has
-    set them. Access marks are kept, and so are messages to the world, unless the heuristic has sent one. An answer that
-    replaces no entry has no effects.
+    entries and plans that are over are dropped, and so is a summary that tells less than the heuristic read: the rest
+    would be in no summary. Cursors, counters and archives are dropped as well: the heuristic has set them. Access marks
+    are kept, and so are messages to the world, unless the heuristic has sent one. An answer that replaces no entry has
+    no effects.
 
     Args:
         key: key of the job.
@@ -181,19 +183,31 @@ def as_repair(
     """
     left = list(made)
     kept: list[Effect] = []
+    effects = tuple(effects)
+    in_part = any(isinstance(effect, SetCounter) and effect.name == part_counter(key.kind) for effect in effects)
     for effect in effects:
         match effect:
+            case Append(entry=Entry(type="summary")) if in_part:
+                pass
             case Append(owner=owner, entry=entry) if entry.type != "plan" or entry.valid_until > minute:
                 stands = next((one for one in left if (one[0], one[1].type) == (owner, entry.type)), None)
-                if stands is not None:
+                if stands is not None and tells_all_of(entry, stands[1]):
                     left.remove(stands)
                     entry = msgspec.structs.replace(entry, items=_coming(key, entry.items, minute))
-                    kept.append(Append(owner=owner, entry=entry, replaces=stands[1].number))
+                    kept.append(msgspec.structs.replace(effect, entry=entry, replaces=stands[1].number))
             case Tell() if told:
                 pass
             case MarkAccessed() | Tell():
                 kept.append(effect)
     return tuple(kept) if any(isinstance(effect, Append) for effect in kept) else ()
+
+
+def tells_all_of(summary: Entry, other: Entry) -> bool:
+    """Return whether a summary covers every entry that another stands for; True for entries of other types."""
+    if summary.type != "summary":
+        return True
+    upto = summary.since_number or 0
+    return set(other.evidence) <= set(summary.evidence) and (other.since_number or 0) <= upto
 
 
 def _coming(key: JobKey, items: Sequence[PlanItem], minute: int) -> tuple[PlanItem, ...]:

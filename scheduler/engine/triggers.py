@@ -1,8 +1,9 @@
 """Triggers of recounts (scopes design, "Triggers"): leaving a location, and events of the story.
 
 A trigger waits, with the run's own state, while its scope has a recount that is open or deferred; so no two jobs ever
-start from one cursor, and a recount that fails leaves its messages to the trigger behind it. Which messages it tells is
-settled when it becomes a request: those since the cursor, up to the tick of the trigger.
+start from one cursor. Which messages it tells is settled when it becomes a request: those since the cursor, up to the
+tick of the trigger. It goes on waiting while its recount is open: what did not fit into that prompt is told by a
+further request. A recount that fails tells nothing, and leaves its messages to the trigger behind it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from memory.routing.scopes import CURSOR, WORLD, around_mentions, location_owner
 from memory.stream import Stream
 from tasks.job import Request
 from tasks.recount import Recount, Span, recount_request
+from tasks.shown import begun_params, part_counter, upto_counter
 
 _ID = re.compile(r"_ids?$")
 
@@ -33,6 +35,7 @@ class ScopeTrigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     subjects: tuple[str, ...] = ()
     quest_id: str = ""
     encounter_id: str = ""
+    asked: tuple[int, ...] = ()  # how far its scope had told when it last became a request; (): it has not yet
 
 
 def location_left(location: str, present: Iterable[str], minute: int) -> list[ScopeTrigger]:
@@ -104,14 +107,22 @@ def recounts(
         if scope in taken or busy(Recount.name, scope):
             waiting.append(trigger)
             continue
-        start = streams[scope].head.cursors.get(CURSOR, 0)
+        head = streams[scope].head
+        start = head.cursors.get(CURSOR, 0)
+        part, upto = (head.counters.get(name, 0) for name in (part_counter(Recount.name), upto_counter(Recount.name)))
+        told = (start, part, upto)
+        if trigger.asked == told:
+            continue
         at = "" if scope == WORLD else trigger.location
         messages = messages_since(world, start, trigger.upto, at)
         if scope not in (WORLD, location_owner(trigger.location)):
             messages = around_mentions(messages, scope, profiles[scope].name)
         if messages:
             taken.add(scope)
-            requests.append(recount_request(scope, _span(trigger, start), tuple(e.number for e in messages)))
+            numbers = tuple(e.number for e in messages)
+            begun = begun_params(streams[scope], Recount.name, numbers)
+            requests.append(recount_request(scope, _span(trigger, start), numbers, begun))
+            waiting.append(msgspec.structs.replace(trigger, asked=told))
     return requests, waiting
 
 

@@ -160,7 +160,7 @@ def _wrong_owner(owner: str) -> str:
 
 
 def _append(effect: Append) -> str:
-    return _number("replaces", effect.replaces) or wrong_entry(effect.entry)
+    return _number("replaces", effect.replaces) or _number("cut", effect.cut) or wrong_entry(effect.entry)
 
 
 def wrong_entry(entry: Entry) -> str:
@@ -217,7 +217,7 @@ def _items(items: tuple[PlanItem, ...]) -> str:
 
 
 def _archive(effect: Archive) -> str:
-    return _numbers("numbers", effect.numbers)
+    return _numbers("numbers", effect.numbers) or _numbers("shown", effect.shown or ())
 
 
 def _summary(effect: ReplaceSummary) -> str:
@@ -244,7 +244,12 @@ def _plan_status(effect: SetPlanStatus) -> str:
 
 
 def _cursor(effect: AdvanceCursor) -> str:
-    return _name("name", effect.name) or _number("start", effect.start) or _number("end", effect.end)
+    return (
+        _name("name", effect.name)
+        or _number("start", effect.start)
+        or _number("end", effect.end)
+        or _numbers("shown", effect.shown or ())
+    )
 
 
 def _counter(effect: SetCounter) -> str:

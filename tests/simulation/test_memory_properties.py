@@ -34,6 +34,7 @@ from scheduler.journal.lines import TickNotes, read_line, write_line
 from scheduler.ledger.answers import BoundaryInput, DueJob
 from scheduler.ledger.claims import Result
 from tasks.registry import kind_of, kinds
+from tasks.shown import effects_of
 from tests.simulation.lived import UNSUMMARISED, lost
 
 ANN, BO, CELLS, WINDOW = "agent:ann", "agent:bo", "npc:cells", "npc:window"
@@ -142,7 +143,7 @@ class Run:
         effects: tuple[Effect, ...] = ()
         if fate == "answers" and key.kind in ANSWERS:
             try:
-                effects = kind.effects(case, ANSWERS[key.kind], ())
+                effects = effects_of(kind, case, ANSWERS[key.kind], kind.prompt(case))
             except ValueError:
                 fate = "fails"
         if fate == "answers" and key.kind in ANSWERS:

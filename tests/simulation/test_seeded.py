@@ -21,7 +21,7 @@ from tests.simulation.seeded.scene import RUN
 from tests.simulation.seeded.server import Server, be_silent, simulating
 from tests.simulation.seeded.trial import LEAST_STEPS, TooLittle, Trials
 
-FEW = 40  # seeds
+FEW = 60  # seeds
 MOST = 2_000  # seeds in which a planted bug must be found
 
 

@@ -11,11 +11,12 @@ from functools import partial
 from typing import NamedTuple
 
 import structlog
+from pydantic import BaseModel
 from redis import Redis
 
 from memory.effects import Effect
 from memory.errors import text_of
-from prompts.render import Rendered, Templates
+from prompts.render import Rendered, TemplateError, Templates
 from scheduler.config.settings import Settings
 from scheduler.intake.effects import check_effects
 from scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model, place_of
@@ -23,6 +24,7 @@ from scheduler.ledger.claims import Claim, PromptCount, Result
 from tasks.job import Cost
 from tasks.kind import Kind, Prompt
 from tasks.registry import UnknownKind, kind_of
+from tasks.shown import TooLong, effects_of
 from workers.jobs.answer_faults import fault_of
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
@@ -58,6 +60,15 @@ class AttemptOutcome(NamedTuple):
     pause: float = 0.0  # seconds to wait before it
     failure: str = ""
     adjustment: Adjustment = NO_ADJUSTMENT  # for the next attempt
+
+
+class _Judged(NamedTuple):
+    """What an answer is good for."""
+
+    effects: tuple[Effect, ...] | None  # None: it has none
+    failure: str = ""  # the class of the failure
+    fault: str = ""  # in words for the model; "" where its text shows it
+    cut: tuple[Effect, ...] | None = None  # the effects of one that is only too long, without its oldest part
 
 
 class Attempts:
@@ -103,7 +114,8 @@ class Attempts:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a host's own kind may raise anything; nothing is spent yet
-            why = {"why": str(error)} if type(error) is WrongPrompt else {}  # other texts may quote memories
+            told = type(error) in (WrongPrompt, TemplateError)  # other texts may quote memories
+            why = {"why": str(error)} if told else {}
             log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, **why)
             return self._skip_call(kind, claim, "prompt_failed")
         try:
@@ -115,18 +127,13 @@ class Attempts:
             self._capture.keep(claim, prompt, asked, asked.why)
             again = asked.why == "stopping" and not claim.last
             return AttemptOutcome(None, Cost()) if again else self._skip_call(kind, claim, asked.why, asked.because)
-        effects, failure, fault = self._effects_of(kind, claim, prompt, asked.answer)
-        if failure == UNUSABLE and not asked.saved:
+        judged = self._judge(kind, claim, prompt, asked.answer)
+        if judged.failure == UNUSABLE and judged.cut is None and not asked.saved:
             self._calls.count_unusable(model)
-        self._capture.keep(claim, prompt, asked, failure)
-        if effects is not None:
-            result = Result(
-                effects=effects, source="cached" if asked.saved else "llm", usage=asked.answer.usage,
-                saved=asked.saved, model=model.name, prompt=prompt.version, count=_count(asked.answer, prompt),
-                unreported=asked.answer.estimated,
-            )  # fmt: skip
-            return AttemptOutcome(result, _spent(asked))
-        return self._failed(kind, claim, prompt, asked, failure, fault, deadline, adjustment)
+        self._capture.keep(claim, prompt, asked, judged.failure)
+        if judged.effects is not None:
+            return AttemptOutcome(_result_of(claim, prompt, asked, judged.effects), _spent(asked))
+        return self._failed(kind, claim, prompt, asked, judged, deadline, adjustment)
 
     def probe(self, endpoint: str) -> None:
         """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
@@ -136,22 +143,23 @@ class Attempts:
         """Close what reports calls to the gate."""
         self._calls.close()
 
-    def _effects_of(
-        self, kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer
-    ) -> tuple[tuple[Effect, ...] | None, str, str]:
-        """Return the effects of an answer; or None, the class of the failure and its fault."""
+    def _judge(self, kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer) -> _Judged:
+        """Return the effects of an answer, or why it has none."""
         if answer.value is None:
-            return None, answer.failure.kind if answer.failure is not None else "empty", ""
+            return _Judged(None, answer.failure.kind if answer.failure is not None else "empty")
         if (fault := fault_of(answer.value, prompt)) is not None:
             log.info("job.answer_unusable", job=claim.job.id, error="junk")
-            return None, UNUSABLE, fault
+            return _Judged(None, UNUSABLE, fault)
         try:
-            return check_effects(kind.effects(claim.case, answer.value, prompt.used)), "", ""
+            return _Judged(check_effects(effects_of(kind, claim.case, answer.value, prompt)))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a host's own kind may raise anything; what was spent must be settled
             log.info("job.answer_unusable", job=claim.job.id, error=type(error).__name__)
-            return None, UNUSABLE, text_of(error) if isinstance(error, ValueError) else "it cannot be used"
+            cut = _effects_when_cut(kind, claim, prompt, answer.value) if isinstance(error, TooLong) else None
+            return _Judged(
+                None, UNUSABLE, text_of(error) if isinstance(error, ValueError) else "it cannot be used", cut
+            )
 
     def _failed(
         self,
@@ -159,25 +167,26 @@ class Attempts:
         claim: Claim,
         prompt: Prompt,
         asked: CallResult,
-        failure: str,
-        fault: str,
+        judged: _Judged,
         deadline: float,
         adjustment: Adjustment,
     ) -> AttemptOutcome:
         """Return another attempt where it may help and deadline and claims allow it, else the heuristic."""
-        answer, pause = asked.answer, 0.0
+        answer, failure, pause = asked.answer, judged.failure, 0.0
         if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
             again, adjustment = not adjustment.halved, adjustment._replace(halved=True)
             if again:
                 log.warning("prompt.halved", job=claim.job.id)
         elif failure in OF_ANSWERS:
             again = not adjustment.corrected
-            fault = fault or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
+            fault = judged.fault or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
             adjustment = adjustment._replace(corrected=True, repair=repair_of(self._templates, answer.text, fault))
         else:
             again, pause = answer.retryable, _pause(answer, claim.number)
         if again and not claim.last and time.monotonic() + pause < deadline:
             return AttemptOutcome(None, _spent(asked), pause, failure, adjustment)
+        if judged.cut is not None:
+            return AttemptOutcome(_result_of(claim, prompt, asked, judged.cut), _spent(asked))
         made = self._without_model(kind, claim, failure)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
@@ -241,6 +250,23 @@ def _fit_prompt(kind: Kind, claim: Claim, adjustment: Adjustment) -> Prompt:
         with contextlib.suppress(PromptDoesNotFit):
             return fitted(addition=adjustment.repair)
     return fitted()
+
+
+def _effects_when_cut(kind: Kind, claim: Claim, prompt: Prompt, answer: BaseModel) -> tuple[Effect, ...] | None:
+    """Return the effects of an answer that is too long without its oldest part; None if it is unusable even so."""
+    try:
+        return check_effects(effects_of(kind, claim.case, answer, prompt, cut=True))
+    except ValueError:
+        return None
+
+
+def _result_of(claim: Claim, prompt: Prompt, asked: CallResult, effects: tuple[Effect, ...]) -> Result:
+    """Return the result of an answer that was used."""
+    return Result(
+        effects=effects, source="cached" if asked.saved else "llm", usage=asked.answer.usage, saved=asked.saved,
+        model=claim.job.model, prompt=prompt.version, count=_count(asked.answer, prompt),
+        unreported=asked.answer.estimated,
+    )  # fmt: skip
 
 
 def _spent(asked: CallResult) -> Cost:

@@ -38,7 +38,9 @@ def check_prompt(prompt: object) -> Prompt:
         user=_text("user", prompt.user),
         answer=_answer(prompt.answer),
         version=version,
-        used=_used(prompt.used),
+        used=_used("used", prompt.used),
+        shown=None if prompt.shown is None else _used("shown", prompt.shown),
+        then=prompt.then,  # effects are checked with those of the answer
     )
 
 
@@ -70,20 +72,20 @@ def _check_schema(answer: type[BaseModel]) -> None:
     msgspec.json.encode((answer.__name__, plain_schema(answer)))
 
 
-def _used(value: object) -> tuple[int, ...]:
+def _used(field: str, value: object) -> tuple[int, ...]:
     if not issubclass(type(value), tuple | list):
-        raise WrongPrompt(f"used is a {type(value).__name__}: give a tuple of entry numbers")
+        raise WrongPrompt(f"{field} is a {type(value).__name__}: give a tuple of entry numbers")
     assert isinstance(value, tuple | list)
     if len(value) > MAX_USED:
-        raise WrongPrompt(f"used names {len(value):,} entries, at most {MAX_USED:,} fit")
-    return tuple(_number(number) for number in value)
+        raise WrongPrompt(f"{field} names {len(value):,} entries, at most {MAX_USED:,} fit")
+    return tuple(_number(field, number) for number in value)
 
 
-def _number(value: object) -> int:
+def _number(field: str, value: object) -> int:
     try:
         number = 0 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # or TypeError
     except TypeError:
         number = 0
     if not 1 <= number <= MAX_NUMBER:
-        raise WrongPrompt(f"used names a {type(value).__name__} that is not the number of an entry (1, 2, 3, …)")
+        raise WrongPrompt(f"{field} names a {type(value).__name__} that is not the number of an entry (1, 2, 3, …)")
     return number

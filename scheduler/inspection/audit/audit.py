@@ -21,6 +21,7 @@ from scheduler.inspection.audit.corrections import wrong_corrections
 from scheduler.inspection.audit.jobs import wrong_attempts, wrong_lists
 from scheduler.inspection.audit.keys import stray_keys
 from scheduler.inspection.audit.late_answers import wrong_late_answers
+from scheduler.inspection.audit.shown import passed_unseen
 from scheduler.inspection.audit.streams import wrong_streams
 from scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
 from scheduler.inspection.summary import limits_of
@@ -41,10 +42,11 @@ def audit(client: Redis, run: str) -> list[str]:
     where what they expect held: each stored stream is the one that the journal leads to; reserved + spent <= limit
     + overrun in every window; what is reserved is the sum over open jobs and unsettled attempts, each of a job that
     was asked for; what was spent is what attempts told; admission's view, the open jobs and the lists that find
-    them, and both hashes are those that the journal says; an answer is awaited only while it may replace something;
-    an ended job counts in full until it is known what it came to; entries are numbered without gaps; an archived
-    entry's summary exists; the journal's checkpoints say what its lines come to; no key belongs to nothing. What cannot
-    be read at all is a finding too. Of a trimmed journal, its first checkpoint is believed.
+    them, and both hashes are those that the journal says; a model's job archived, or passed with its cursor, only what
+    its prompt showed; an answer is awaited only while it may replace something; an ended job counts in full until it is
+    known what it came to; entries are numbered without gaps; an archived entry's summary exists; the journal's
+    checkpoints say what its lines come to; no key belongs to nothing. What cannot be read at all is a finding too. Of a
+    trimmed journal, its first checkpoint is believed.
 
     Raises:
         RunMissing: when there is no such run.
@@ -179,6 +181,7 @@ class _Walk:
             self._ends(line)
             self._decisions(line)
             self._corrections(line)
+            self._found += passed_unseen(line, self._all_streams(), self._totals.profiles)
             gone = redo(line, self._streams)
             self._retired.update((stream.owner, stream) for stream in gone)
             self._totals.add(line)

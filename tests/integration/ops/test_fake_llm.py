@@ -23,6 +23,7 @@ from scheduler.config.endpoints import Endpoint, Model
 from tasks.job import Job, JobKey, Reads
 from tasks.kind import Case, WorldFacts
 from tasks.registry import kind_of
+from tasks.shown import effects_of
 from workers.llm.clients import ModelClients
 
 SCHEMA = {
@@ -186,7 +187,7 @@ def test_every_kind_can_use_what_it_answers(name: str, clock: str) -> None:
             model, deadline = Model(name="default", model="m"), time.monotonic() + 30
             answer = client.ask(prompt, model=model, max_output_tokens=kind.output_cap, deadline=deadline)
             assert answer.value is not None
-            assert kind.effects(case, answer.value, prompt.used)
+            assert effects_of(kind, case, answer.value, prompt)
         client.close()
 
 

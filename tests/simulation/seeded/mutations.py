@@ -22,6 +22,9 @@ import scheduler.journal.lines
 import scheduler.ledger.scripts
 import scheduler.tick.commit
 import scheduler.tick.restore
+import tasks.long_term
+import tasks.recount
+from memory.policies.window import buffer
 from memory.seal import Seal
 from scheduler.engine.boundary import Closing
 from scheduler.engine.corrections import Corrections
@@ -34,6 +37,8 @@ from scheduler.ledger.ledger import Commit, HostLedger
 from scheduler.ledger.run_store import RunStore
 from scheduler.tick.result_collector import Hints
 from tasks.job import Cost
+from tasks.shown import everything
+from tasks.summarise import Summarise
 from tests.simulation.seeded.actors import current
 from tests.simulation.seeded.cluster import Cluster
 
@@ -254,6 +259,25 @@ def times_taken_again() -> AbstractContextManager[Any]:
     return patch.object(Latencies, "take_writes", lambda self: [one for one in writes(self) if one.command != "LTRIM"])
 
 
+@contextmanager
+def unseen_entries_archived() -> Iterator[None]:
+    """A summary's job archives all that it may read, whatever part of it the prompt showed."""
+    talk, context = Summarise._passed, tasks.long_term._passed
+    with (
+        patch.object(Summarise, "_passed", lambda self, case, shown: talk(self, case, everything(self._group(case)))),
+        patch.object(tasks.long_term, "_passed", lambda case, shown: context(case, everything(buffer(case.entries)))),
+    ):
+        yield
+
+
+def cursor_past_what_was_shown() -> AbstractContextManager[Any]:
+    """A scope's cursor passes every message of its job, whatever part of them the prompt showed."""
+    passed = tasks.recount._passed
+    return patch.object(
+        tasks.recount, "_passed", lambda case, shown: passed(case, everything(tasks.recount._told(case).messages))
+    )
+
+
 def seals_that_only_grow() -> AbstractContextManager[Any]:
     """Marks that were replaced go on counting in the seal of their stream."""
     marks = Seal.marks
@@ -308,6 +332,8 @@ MUTATIONS: dict[str, Mutation] = {
     "what an answer used is forgotten on resume": answers_forgotten,
     "an answer is timed again": times_taken_again,
     "a seal is of more than there is": seals_that_only_grow,
+    "what was not shown is archived": unseen_entries_archived,
+    "a cursor passes what was not shown": cursor_past_what_was_shown,
     "preconditions are ignored": preconditions_ignored,
     "entries are deleted early": deleted_early,
     "usage is part of the digest": usage_in_the_digest,

@@ -20,6 +20,7 @@ from scheduler.engine.triggers import ScopeTrigger, location_left, recounts
 from tasks.job import Job, JobKey, Reads, Request
 from tasks.kind import Case, WorldFacts
 from tasks.recount import Recount
+from tasks.shown import effects_of
 
 RECOUNT = Recount(Templates())
 
@@ -81,15 +82,16 @@ class Realm:
         }
         return Case(job=job, profile=PROFILES[request.owner], world=WorldFacts(limits=self.limits), memories=memories)
 
-    def settle(self, scope: str, *, fails: bool = False) -> tuple[Effect, ...]:
-        """The open job of a scope ends, with a model's answer or without."""
+    def settle(self, scope: str, *, fails: bool = False, share: float = 1.0) -> tuple[Effect, ...]:
+        """The open job of a scope ends, with a model's answer to a share of its messages or without."""
         case = self.open.pop(scope)
         asked = replace(case, job=with_model(case.job))
-        effects = RECOUNT.heuristic(asked) if fails else RECOUNT.effects(asked, ANSWER, ())
+        prompt = RECOUNT.prompt(asked, share)
+        effects = RECOUNT.heuristic(asked) if fails else effects_of(RECOUNT, asked, ANSWER, prompt)
         assert unmet(self.streams, effects) is None
         apply(self.streams, effects, self.minute)
         if effects:
-            self.told.setdefault(scope, []).extend(e.number for e in case.memories[WORLD])
+            self.told.setdefault(scope, []).extend(prompt.used)
         return effects
 
     def memories(self, scope: str) -> list[Entry]:

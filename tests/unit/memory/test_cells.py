@@ -18,6 +18,7 @@ from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from scheduler.config.settings import ConfigurationError, Settings
 from tasks.kind import Case
+from tasks.shown import effects_of
 from tasks.summarise import Summarise
 from tests.unit.memory.cells_case import LIMITS, filled, texts, writes
 from tests.unit.tasks.policy_cases import HENDERSON, KIND, OGILVY, Host
@@ -129,7 +130,8 @@ def test_a_hosts_own_template_goes_before_ours(tmp_path: Path) -> None:
 
 def test_the_effects_hold_only_while_the_summary_stands() -> None:
     host = filled(Host(LIMITS, writes), 4)
-    effects = KIND.effects(host.open[OGILVY], SummaryAnswer(summary="New."), ())
+    case = host.open[OGILVY]
+    effects = effects_of(KIND, case, SummaryAnswer(summary="New."), KIND.prompt(case))
     assert [type(effect) for effect in effects] == [ReplaceSummary, Archive, TakeWaiting]
     host.change((ReplaceSummary(OGILVY, "Another one.", 0),))
     assert unmet(host.streams, effects) == "summary is at version 1, not 0"

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from memory.effects import (
+    AdvanceCursor,
     Append,
     Archive,
     ForgetWaiting,
@@ -59,8 +60,11 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "cells": 5, "token_limit": 4_000, "compress_at": 0.8, "compress_to": 0.6, "retain": 3, "passes": 2,
         },
     ),
-    (Append, {"type": "append", "owner": "a", "entry": {"type": "plan", "text": "", "minute": 0}}, {"replaces": 0}),
-    (Archive, {"type": "archive", "owner": "a", "numbers": [1]}, {"into_appended": False, "into_summary": False}),
+    (Append, {"type": "append", "owner": "a", "entry": {"type": "plan", "text": "", "minute": 0}},
+     {"replaces": 0, "cut": 0}),
+    (Archive, {"type": "archive", "owner": "a", "numbers": [1]},
+     {"into_appended": False, "into_summary": False, "shown": None}),
+    (AdvanceCursor, {"type": "cursor", "owner": "a", "name": "n", "start": 1, "end": 2}, {"shown": None}),
     (ReplaceSummary, {"type": "summary", "owner": "a", "text": "", "version": 1}, {"cut": 0}),
     (ForgetWaiting, {"type": "forget", "owner": "a", "count": 1}, {"start": 0}),
     (SetCharacter, {"type": "character", "owner": "a", "character": {}}, {"cut": 0}),

@@ -27,8 +27,8 @@ def test_each_scope_has_its_own_prompt() -> None:
     assert "It rains." not in prompts[BOB].user
     assert "What happened: act progressed" in prompts[WORLD].user
     assert "act:2" in prompts[WORLD].user
-    assert "Hello, innkeeper." not in RECOUNT.prompt(realm.open[INN], 0.5).user
-    assert "We must go." in RECOUNT.prompt(realm.open[INN], 0.5).user
+    assert "Hello, innkeeper." in RECOUNT.prompt(realm.open[INN], 0.5).user, "the oldest first: the others wait"
+    assert "We must go." not in RECOUNT.prompt(realm.open[INN], 0.5).user
 
 
 def test_what_was_said_cannot_leave_its_fence() -> None:

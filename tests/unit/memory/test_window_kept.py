@@ -128,7 +128,8 @@ def test_the_janitor_is_told_what_to_preserve_and_to_discard() -> None:
 
 def test_a_hosts_own_janitor_goes_before_ours(tmp_path: Path) -> None:
     (tmp_path / "compress.j2").write_text(
-        "{% block system %}Terse.{% endblock %}{% block user %}{{ words }}{% endblock %}"
+        "{% block system %}Terse.{% endblock %}{% block user %}{{ words }}"
+        "{% for memory in memories %} {{ memory.text }}{% endfor %}{% endblock %}"
     )
     assert Summarise(Templates(tmp_path)).prompt(a_case()).system == "Terse."
 

@@ -160,9 +160,11 @@ def test_numbers_out_of_range_are_clamped_and_words_refused() -> None:
 
 
 def test_text_is_capped_stripped_and_never_empty() -> None:
-    answer = SummaryAnswer(summary="  Klaus\x07 met\n\nMaria\u202e. " + "and so on " * 500)
-    assert answer.summary.startswith("Klaus met Maria. and so on")
-    assert len(answer.summary) <= 1_201
+    answer = ReflectionAnswer(
+        insight="  Klaus\x07 met\n\nMaria\u202e. " + "and so on " * 500, significance=5, relationship_changes=[]
+    )
+    assert answer.insight.startswith("Klaus met Maria. and so on")
+    assert len(answer.insight) <= 1_201
     for empty in ("", " \n\x00 "):
         with pytest.raises(ValidationError, match="must not be empty"):
             SummaryAnswer(summary=empty)

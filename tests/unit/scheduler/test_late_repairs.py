@@ -24,6 +24,7 @@ from tasks.kind import Case, Kind
 from tasks.plan import Plan
 from tasks.recount import Recount, Span, recount_request
 from tasks.reflect import Reflect
+from tasks.shown import effects_of
 from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, case_of, message, observation, stream_of
 
@@ -87,8 +88,10 @@ def test_it_changes_what_the_kinds_repair_would(kind: Kind, case: Any, answer: B
     stream = stream_of(*(message(f"The bridge will not hold for {i} more days.", 300 + 10 * i) for i in range(1, 4)))
     asked = case(stream)
     streams, made = after_heuristic(kind, asked, stream)
-    late = as_repair(asked.job.key, kind.effects(asked, answer, (1, 2)), made, told=False, minute=NOON)
-    assert late == kind.effects(as_the_repair(asked, made), answer, (1, 2))
+    prompt = kind.prompt(asked)
+    late = as_repair(asked.job.key, effects_of(kind, asked, answer, prompt), made, told=False, minute=NOON)
+    repair = as_the_repair(asked, made)
+    assert late == effects_of(kind, repair, answer, kind.prompt(repair))
     assert unmet(streams, late) is None
     (entry,) = apply(streams, late, NOON)
     ((owner, stood),) = made

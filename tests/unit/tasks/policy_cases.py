@@ -20,6 +20,7 @@ from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Job, JobKey, Reads, Request
 from tasks.kind import Case, Moment, WorldFacts
+from tasks.shown import effects_of
 from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import PROFILE, WORLD
 
@@ -113,7 +114,7 @@ class Host:
         if text is None:
             return KIND.heuristic(case)
         try:
-            return KIND.effects(case, SummaryAnswer(summary=text), prompt.used)
+            return effects_of(KIND, case, SummaryAnswer(summary=text), prompt, cut=True)
         except ValueError:
             return KIND.heuristic(case)
 

@@ -10,7 +10,7 @@ import pytest
 from memory.effects import Append, Effect, Rate, ReplaceSummary, Tell
 from memory.routing.routing import INTEGRATE
 from memory.stream import Stream
-from prompts.answers import MAX_MEMORY, MAX_PARAGRAPH, MAX_PHRASE
+from prompts.answers import MAX_PARAGRAPH, MAX_PHRASE
 from prompts.render import Templates
 from tasks.act import Act
 from tasks.integrate import Integrate
@@ -21,6 +21,7 @@ from tasks.rate import RateImportance
 from tasks.recount import Recount, Span, recount_request
 from tasks.reflect import Reflect
 from tasks.registry import kinds
+from tasks.shown import effects_of
 from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, case_of, message, observation, stream_of
 
@@ -59,8 +60,7 @@ def made(name: str, answer: Any) -> tuple[Effect, ...]:
     """
     kind, one = KINDS[name], case(name)
     prompt = kind.prompt(one)
-    effects: tuple[Effect, ...] = kind.effects(one, prompt.answer.model_validate(answer), prompt.used)
-    return effects
+    return effects_of(kind, one, prompt.answer.model_validate(answer), prompt, cut=True)
 
 
 def activities(count: int, **other: Any) -> dict[str, Any]:
@@ -159,9 +159,9 @@ def test_relationships_change_by_two_at_most_and_with_those_who_exist(
         ("act", action(doing=NASTY, reason=NASTY), MAX_PHRASE),
         ("reflect", insight(insight=NASTY), MAX_PARAGRAPH),
         ("reflect", changed(MARIA, 1), MAX_PHRASE),
-        ("summarise", {"summary": NASTY}, MAX_PARAGRAPH),
-        ("recount", {"summary": NASTY}, MAX_PARAGRAPH),
-        ("integrate", {"summary": NASTY}, MAX_MEMORY),
+        ("summarise", {"summary": NASTY}, 4_000),
+        ("recount", {"summary": NASTY}, 4_000),
+        ("integrate", {"summary": NASTY}, 4_000),
     ],
 )
 def test_texts_are_short_and_on_one_line_without_signs_that_nobody_sees(name: str, answer: Any, most: int) -> None:

@@ -19,6 +19,7 @@ from scheduler.intake.effects import check_effect
 from tasks.job import Request
 from tasks.kind import Case, Kind
 from tasks.registry import kinds
+from tasks.shown import effects_of
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, case_of, message, moment_of, observation, stream_of
 
 HOSTILE = (
@@ -109,7 +110,7 @@ def test_no_valid_answer_does_more_than_a_run_takes(kind: Kind, data: st.DataObj
         return
     effects: tuple[Effect, ...] = ()
     with suppress(ValueError):  # unusable, as a kind says it; nothing else may be raised
-        effects = kind.effects(case, answer, prompt.used)
+        effects = effects_of(kind, case, answer, prompt)
     for effect in effects:
         assert check_effect(effect) == effect
     raw = msgspec.json.encode(effects)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from memory.apply import apply, unmet
-from memory.effects import AdvanceCursor, Effect, ReplaceSummary, SetCounter
+from memory.effects import AdvanceCursor, Effect, MarkAccessed, ReplaceSummary, SetCounter
 from memory.entry import Entry
 from memory.routing.routing import Event, Routing, route
 from memory.stream import Stream
@@ -19,6 +19,7 @@ from prompts.render import Templates
 from tasks.integrate import ASKED, CURSOR, DONE, ROOM, TOKENS, Integrate, asks_for_integration, merged
 from tasks.job import Request
 from tasks.kind import Case
+from tasks.shown import effects_of
 from tests.unit.tasks.kind_cases import KLAUS, case_of, moment_of, observation, stream_of
 
 INTEGRATE = Integrate(Templates())
@@ -74,11 +75,13 @@ def test_memory_service_complex_update() -> None:
     stream.head.summary = "I prefer the floor principle."
     happened(stream, RESULT, 3)
     answer = IntegratedAnswer(summary="The group reached consensus on my principle; I earned $24,000.")
-    effects = INTEGRATE.effects(case(stream, 3), answer, ())
+    asked = case(stream, 3)
+    effects = effects_of(INTEGRATE, asked, answer, INTEGRATE.prompt(asked))
     assert effects == (
         ReplaceSummary(owner=KLAUS, text=answer.summary, version=0),
-        AdvanceCursor(owner=KLAUS, name=CURSOR, start=0, end=2),
+        AdvanceCursor(owner=KLAUS, name=CURSOR, start=0, end=2, shown=(2,)),
         SetCounter(owner=KLAUS, name=DONE, value=3),
+        MarkAccessed(owner=KLAUS, numbers=(1, 2), minute=3),
     )
     carried_out(stream, effects)
     assert "consensus" in stream.head.summary

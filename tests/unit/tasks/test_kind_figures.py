@@ -26,9 +26,9 @@ FIGURES: list[tuple[Kind, tuple[Any, ...]]] = [
     (Plan(TEMPLATES), ("plan", 10, 5, (2, 480), "heuristic", 2_500, 800)),
     (Act(TEMPLATES), ("act", 15, 3, (2, 60), "drop", 2_000, 200)),
     (Reflect(TEMPLATES), ("reflect", 20, 10, (2, 360), "heuristic", 2_500, 600)),
-    (Integrate(TEMPLATES), ("integrate", 25, 10, (2, 120), "heuristic", 5_000, 700)),
-    (Summarise(TEMPLATES), ("summarise", 30, 20, (2, 480), "heuristic", 3_000, 400)),
-    (Recount(TEMPLATES), ("recount", 35, 10, (2, 120), "defer", 3_500, 400)),
+    (Integrate(TEMPLATES), ("integrate", 25, 10, (2, 120), "heuristic", 5_000, 484)),
+    (Summarise(TEMPLATES), ("summarise", 30, 20, (2, 480), "heuristic", 3_000, 1_022)),
+    (Recount(TEMPLATES), ("recount", 35, 10, (2, 120), "defer", 3_500, 484)),
     (Prune(), ("prune", 40, 5, (1, 60), "heuristic", 0, 0)),
 ]
 

@@ -15,6 +15,7 @@ from tasks.kind import Case
 from tasks.plan import Plan
 from tasks.rate import RateImportance
 from tasks.reflect import Reflect
+from tasks.shown import effects_of
 from tasks.summarise import Summarise
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, PROFILE, WORLD, case_of, message, observation, stream_of
 from workers.jobs.repair import MOST_ANSWER, describe_fault, repair_of
@@ -67,7 +68,7 @@ def test_an_order_in_a_memory_changes_no_instruction_and_no_schema(kind: Any) ->
 def test_a_model_that_obeys_it_reaches_nobody_else(kind: Any) -> None:
     one = case(kind, ORDER)
     prompt = kind.prompt(one)
-    effects = kind.effects(one, prompt.answer.model_validate(ANSWERS[kind.name]), prompt.used)
+    effects = effects_of(kind, one, prompt.answer.model_validate(ANSWERS[kind.name]), prompt)
     assert effects
     assert {effect.owner for effect in effects} == {KLAUS}
 

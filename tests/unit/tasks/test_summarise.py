@@ -12,6 +12,7 @@ from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Request
 from tasks.kind import WorldFacts
+from tasks.shown import effects_of
 from tasks.summarise import LATEST, SETTLED, Summarise
 from tests.unit.tasks.kind_cases import (
     ISABELLA,
@@ -149,15 +150,20 @@ def test_nothing_to_summarise_changes_nothing() -> None:
         KIND.effects(case, SummaryAnswer(summary="They talked."), ())
 
 
-def test_a_models_summary_archives_all_sources_even_those_not_shown() -> None:
-    stream = stream_of(*talk(10))
-    (request,) = due_turn(KIND, stream, START + SETTLED + 1)
-    case = case_of(KIND, stream, START + SETTLED + 1, request=request)
-    prompt = KIND.prompt(case, 0.3)
-    assert len(prompt.used) == 3
-    append, archive = KIND.effects(case, SummaryAnswer(summary="Maria needs 7 chairs."), prompt.used)
-    assert appended([append])[0].text == "Maria needs 7 chairs."
-    assert archive == Archive(owner=KLAUS, numbers=tuple(range(1, 11)), into_appended=True)
+def test_a_models_summary_archives_the_lines_that_were_shown_and_the_rest_is_due_next() -> None:
+    stream = stream_of(*talk(60, importance=8))
+    (request,) = due_turn(KIND, stream, START + SETTLED + 60)
+    case = case_of(KIND, stream, START + SETTLED + 60, request=request)
+    prompt = KIND.prompt(case, 0.4)
+    shown = tuple(range(1, 25))
+    assert prompt.used == prompt.shown == shown, "the oldest, each in full"
+    append, archive = effects_of(KIND, case, SummaryAnswer(summary="Maria needs 7 chairs."), prompt)
+    (summary,) = appended([append])
+    assert (summary.text, summary.evidence, summary.since_number) == ("Maria needs 7 chairs.", shown, 24)
+    assert archive == Archive(owner=KLAUS, numbers=shown, into_appended=True, shown=shown)
+    apply({KLAUS: stream}, (append, archive), 2100)
+    (again,) = due_turn(KIND, stream, START + SETTLED + 100)
+    assert again.numbers == tuple(range(25, 61))
 
 
 def test_two_jobs_for_one_span_cannot_both_be_applied() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Iterator
@@ -10,9 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 from fakeredis import FakeRedis
+from pydantic import BaseModel
 from structlog.testing import capture_logs
 
+from memory.effects import Archive, Effect, ReplaceSummary
 from memory.profile import Profile
+from memory.summaries.size import SummarySize
+from prompts.answers import SummaryAnswer
 from scheduler.config.endpoints import Endpoint, Model
 from scheduler.config.settings import Settings
 from scheduler.ledger.claims import Claim, PromptCount
@@ -20,6 +25,7 @@ from tasks import registry
 from tasks.job import Cost, Job, JobKey
 from tasks.kind import Case, Prompt, WorldFacts
 from tasks.registry import register
+from tasks.shown import within
 from tests.unit.tasks.own_kind_case import Own, Said
 from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
 from workers.jobs.shared_calls import CallRefused, CallResult
@@ -60,7 +66,13 @@ class Calls:
         return self.gives
 
 
-def attempt(gives: CallResult | CallRefused | Exception, *, number: int, seconds: float = 60.0) -> AttemptOutcome:
+def attempt(
+    gives: CallResult | CallRefused | Exception,
+    *,
+    number: int,
+    seconds: float = 60.0,
+    adjustment: Adjustment = NO_ADJUSTMENT,
+) -> AttemptOutcome:
     """What comes of a claim of four."""
     models: Any = None
     chosen = Settings(endpoints={"ours": Endpoint()})
@@ -70,7 +82,7 @@ def attempt(gives: CallResult | CallRefused | Exception, *, number: int, seconds
     attempts._calls = calls
     case = Case(job=JOB, profile=Profile(name="Ada"), world=WorldFacts(), memories={"agent:ada": []})
     claim = Claim(incarnation="now", token="t", number=number, cap=4, case=case, model=OURS)
-    return attempts.make(claim, time.monotonic() + seconds, NO_ADJUSTMENT)
+    return attempts.make(claim, time.monotonic() + seconds, adjustment)
 
 
 def failed(kind: FailureKind, *, retry_after: float | None = None) -> CallResult:
@@ -327,3 +339,39 @@ def test_estimates_learn_from_plain_prompts_whose_tokens_were_told(user: str, re
 
 def test_another_dialect_is_tried_at_once() -> None:
     assert attempt(failed("unsupported"), number=3).pause == 0.0
+
+
+class Wordy(Own):
+    """A kind whose answers may have ten words."""
+
+    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
+        prompt = Prompt(system="Hum.", user="A tune.", answer=SummaryAnswer, version="1")
+        return dataclasses.replace(prompt, shown=(4,), then=(Archive(JOB.key.owner, (4,), into_summary=True),))
+
+    def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
+        assert isinstance(answer, SummaryAnswer)
+        return (ReplaceSummary(JOB.key.owner, within(SummarySize(13), answer, answer.summary), 0),)
+
+
+RIVER, END = (
+    "The old river rose above its banks at dawn. The mill's wheel broke. Rain fell for days.",
+    "Borin betrayed Elara.",
+)
+
+
+def test_a_summary_that_is_too_long_is_asked_for_once_more_and_then_cut_and_counted() -> None:
+    register(Wordy(output_cap=50))
+    long = ModelAnswer(usage=USED, value=SummaryAnswer(summary=f"{RIVER} {END}"))
+    first = attempt(CallResult(long, saved=False), number=1)
+    assert (first.result, first.used, first.failure) == (None, USED, "unusable")
+    assert first.adjustment.corrected
+    second = attempt(CallResult(long, saved=False), number=2, adjustment=first.adjustment)
+    assert second.result is not None
+    assert (second.result.source, second.result.reason, second.result.usage) == ("llm", "none", USED)
+    assert second.result.effects == (
+        ReplaceSummary(JOB.key.owner, f"Rain fell for days. {END}", 0, cut=16),
+        Archive(JOB.key.owner, (4,), into_summary=True, shown=(4,)),
+    )
+    last = attempt(CallResult(long, saved=False), number=4)
+    assert last.result is not None
+    assert last.result.effects == second.result.effects, "the last claim has nobody to ask again"

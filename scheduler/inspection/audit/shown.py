@@ -1,0 +1,72 @@
+"""The auditor's look at what jobs passed: a model's job archives, or passes with its cursor, what its prompt showed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from memory.effects import AdvanceCursor, Append, Archive, Effect
+from memory.entry import Entry
+from memory.profile import Profile
+from memory.routing import scopes
+from memory.routing.routing import INTEGRATE
+from memory.stream import Stream
+from memory.unreadable import UnreadableEntry
+from scheduler.journal.lines import ReadLine
+from tasks import integrate
+
+
+def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mapping[str, Profile]) -> list[str]:
+    """Return the jobs that archived, or passed with a cursor, what their prompts did not show to the end.
+
+    Effects without a list of what was shown are those of heuristics, which read all their material, and of versions
+    before this one.
+
+    Args:
+        streams: as they were before the line.
+        profiles: of the owners.
+    """
+    found = []
+    for ended in (*line.core.ended, *line.core.late):
+        if ended.end != "applied":
+            continue
+        for effect in ended.effects:
+            match effect:
+                case Archive(shown=shown) if shown is not None:
+                    how, numbers = "archived", set(effect.numbers)
+                case AdvanceCursor(shown=shown) if shown is not None:
+                    how = f"passed with its cursor {effect.name}"
+                    numbers = set(_passed(effect, ended.effects, streams, profiles))
+                case _:
+                    continue
+            if unseen := sorted(numbers - set(shown)):
+                found.append(
+                    f"tick {line.core.tick}: job {ended.key.text()} {how} entries {unseen[:5]}, "
+                    "which its prompt did not show"
+                )
+    return found
+
+
+def _passed(
+    cursor: AdvanceCursor, effects: Sequence[Effect], streams: Mapping[str, Stream], profiles: Mapping[str, Profile]
+) -> Iterator[int]:
+    """Yield the numbers of the entries that a cursor passes and that its owner was to be told."""
+    for entry in _concerned(cursor, effects, streams, profiles):
+        if not isinstance(entry, UnreadableEntry):
+            yield entry.number
+
+
+def _concerned(
+    cursor: AdvanceCursor, effects: Sequence[Effect], streams: Mapping[str, Stream], profiles: Mapping[str, Profile]
+) -> list[Entry]:
+    owner = cursor.owner
+    if cursor.name == integrate.CURSOR and owner in streams:
+        entries = streams[owner].entries.values()
+        return [e for e in entries if cursor.start < e.number <= cursor.end and INTEGRATE in e.tags]
+    if cursor.name != scopes.CURSOR or scopes.WORLD not in streams:
+        return []
+    memory = next((e.entry for e in effects if isinstance(e, Append) and e.owner == owner), None)
+    location = memory.location if memory is not None and owner != scopes.WORLD else ""
+    messages = scopes.messages_since(streams[scopes.WORLD], cursor.start, cursor.end, location)
+    if owner in (scopes.WORLD, scopes.location_owner(location)) or owner not in profiles:
+        return messages
+    return [entry for entry in messages if scopes.is_about(entry, owner, profiles[owner].name)]

@@ -1,0 +1,76 @@
+"""The auditor finds jobs that archived, or passed with a cursor, what their prompts did not show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory.effects import AdvanceCursor, Append, Archive, Effect
+from memory.entry import Entry
+from memory.profile import Profile
+from memory.stream import Stream
+from scheduler.inspection.audit.shown import passed_unseen
+from scheduler.journal.lines import Core, Ended, ReadLine, TickNotes
+from tasks.job import JobKey
+
+ADA, INN, BOB, WORLD = "agent:ada", "location:inn", "npc:bob", "world"
+PROFILES = {BOB: Profile(name="Bob"), INN: Profile(name="The Inn"), WORLD: Profile(name="The valley")}
+
+
+def streams() -> dict[str, Stream]:
+    found = {owner: Stream(owner) for owner in (ADA, INN, BOB, WORLD)}
+    for text, place in (
+        ("Bob came.", "inn"),
+        ("It rained.", "mill"),
+        ("Tea?", "inn"),
+        ("So it is.", "inn"),
+        ("Bob!", "inn"),
+    ):
+        found[WORLD].append(Entry(type="message", text=text, minute=1, location=place), 1)
+    for tags in (("integrate",), (), ("integrate",)):
+        found[ADA].append(Entry(type="observation", text="A vote.", minute=1, tags=tags), 1)
+    return found
+
+
+def found(*effects: Effect, part: str = "ended", end: Any = "applied") -> list[str]:
+    ended = (Ended(key=JobKey(5, "any", effects[0].owner, 0, 0), end=end, effects=effects),)
+    core = Core(tick=9, minute=9, **{part: ended})  # type: ignore[arg-type]
+    return passed_unseen(ReadLine(core, TickNotes(epoch=1), "", "", 6), streams(), PROFILES)
+
+
+def told(owner: str) -> Append:
+    location = "" if owner == WORLD else "inn"
+    return Append(owner, Entry(type="summary", text="They spoke.", minute=9, location=location))
+
+
+@pytest.mark.parametrize("part", ["ended", "late"])
+def test_an_archive_of_more_than_was_shown_is_found(part: str) -> None:
+    assert found(Archive(ADA, (1, 2), into_summary=True, shown=(1, 2, 3)), part=part) == []
+    assert found(Archive(ADA, (1, 2, 3), into_summary=True, shown=(2,)), part=part) == [
+        "tick 9: job 5/any/agent:ada/0/0 archived entries [1, 3], which its prompt did not show"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "end", "shown", "unseen"),
+    [
+        (ADA, "integrate", 3, (1, 3), None), (ADA, "integrate", 2, (1,), None), (ADA, "integrate", 3, (1,), [3]),
+        (INN, "world", 5, (1, 3, 4, 5), None), (INN, "world", 5, (1, 3), [4, 5]), (INN, "world", 3, (1, 3), None),
+        (WORLD, "world", 5, (1, 3, 4, 5), [2]), (WORLD, "world", 5, (1, 2, 3, 4, 5), None),
+        (BOB, "world", 5, (1, 5), None), (BOB, "world", 5, (1, 3), [5]), (ADA, "of a host", 5, (), None),
+    ],
+)  # fmt: skip
+def test_a_cursor_past_what_was_shown_is_found(
+    owner: str, name: str, end: int, shown: tuple[int, ...], unseen: list[int] | None
+) -> None:
+    lines = found(told(owner), AdvanceCursor(owner, name, 0, end, shown=shown))
+    where = (
+        f"tick 9: job 5/any/{owner}/0/0 passed with its cursor {name} entries {unseen}, which its prompt did not show"
+    )
+    assert lines == ([where] if unseen else [])
+
+
+def test_what_a_heuristic_read_and_what_was_not_applied_is_no_finding() -> None:
+    assert found(Archive(ADA, (1,), into_summary=True), AdvanceCursor(ADA, "integrate", 0, 3)) == []
+    assert found(Archive(ADA, (1,), into_summary=True, shown=()), end="stale") == []
