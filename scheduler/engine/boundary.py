@@ -90,7 +90,7 @@ def _close(
     effects = result.effects
     if result.reason != "none" and replaced_entry(item.job):
         effects = (failed_repair(row.key.owner, item.job.minute),)
-    elif result.reason != "none" and kind.output_cap:  # a kind that never asks a model has said what it could
+    elif result.reason != "none" and kind.output_cap:  # the result of a kind without a model is final
         effects = provisional(effects)
     ended = Ended(key=row.key, end="applied", reason=result.reason, effects=effects)
     note = msgspec.structs.replace(_note(row.key, result, row.claims, row.arrival), empty=row.empty)

@@ -23,7 +23,7 @@ class OpenJob(msgspec.Struct, frozen=True, kw_only=True):
 
     job: Job
     grant: Grant | None  # of an admitted job; the budget refused any other, which waits for its heuristic
-    answered: Cost | None = None  # what its call used, once it is known that its answer waits for the due tick
+    answered: Cost | None = None  # its call's usage, once its answer waits for the due tick
 
     @property
     def admitted(self) -> bool:

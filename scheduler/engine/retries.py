@@ -28,7 +28,7 @@ class Retries:
     def __init__(self) -> None:
         self._shown: Sequence[RetriedAttempt] = ()
         self._journalled: list[str] = []  # tokens
-        self._late: list[Retried] = []  # what late answers cost that nothing else says
+        self._late: list[Retried] = []  # cost of late answers that nothing else reports
         self.of_before = False  # the run may have jobs that ended when no version kept them to be corrected
 
     def see(self, shown: Sequence[RetriedAttempt]) -> None:

@@ -47,7 +47,7 @@ class FinishedTick:
     corrected: tuple[Correction, ...]
     retried: tuple[Retried, ...]
     timed: tuple[Timed, ...]
-    answered: tuple[OpenJob, ...]  # of which the boundary has learned what their calls used
+    answered: tuple[OpenJob, ...]  # the boundary has learned the usage of their calls
     opened: tuple[OpenJob, ...]
     streams: tuple[Stream, ...]  # those that may have changed
 

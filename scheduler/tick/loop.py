@@ -112,7 +112,7 @@ class RunLoop:
             ledger, publish, apply=apply, wait=wait, lease=lease, hint_interval=hint_interval, workers_left=workers_left
         )  # fmt: skip
         self._next: BoundaryInput | None = None  # of the next tick, as the last commit's reply showed it
-        self._refused: set[str] = set()  # kinds of which the log has said that their effects could not be used
+        self._refused: set[str] = set()  # kinds whose refused effects the log already has
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
         self._closed = False
         self._left = False  # the ledger knows how this host left the run
@@ -126,7 +126,7 @@ class RunLoop:
         restored = restore(ledger, self.state)
         for one in self.state.left_out:
             log.warning("memory.unreadable", run=ledger.run, owner=one.owner, number=one.number, why=one.why)
-        self.tick = restored.tick  # the last tick that is committed
+        self.tick = restored.tick  # the last committed tick
         self.calls.present, self.calls.boundary = restored.tick + 1, restored.tick
         self.digest, self.chain = restored.digest, restored.chain
         self.restored = restored.checkpoint  # the world's last checkpoint, or None
@@ -164,8 +164,8 @@ class RunLoop:
             if steering.mode == "paused":
                 log.warning("run.paused", run=self.ledger.run, tick=self.tick)
                 self.collector.pause(self.tick + 1, lambda: self.stopping)
-                started, first = time.monotonic(), self.tick  # what was missed meanwhile is not made up for
-                self._next = None  # it does not show what operators requested meanwhile
+                started, first = time.monotonic(), self.tick  # do not catch up on missed ticks
+                self._next = None  # it lacks operators' requests since then
                 if self.stopping:
                     break
             if self._tick_rate is not None:
@@ -250,7 +250,7 @@ class RunLoop:
         except RedisError as error:
             if self.ledger.outage is None:
                 raise
-            self.ledger.outage.missed(error)  # what is due is done after a later tick
+            self.ledger.outage.missed(error)  # a later tick retries
 
     def _pace(self) -> HostPace:
         return HostPace(self._lag, round(1_000_000 * self.tick_seconds[-1]) if self.tick_seconds else 0)

@@ -53,7 +53,7 @@ class WorldCalls:
         self.routing = Routing()
         self.is_open = False  # the world has the turn
         self.boundary = 0  # the last tick whose boundary has been passed: memory is as of it
-        self.redelivering = False  # ticks are handed over again: what an older version accepted is accepted again
+        self.redelivering = False  # a resumed tick runs again: accept what an older version accepted
         self._state = state
         self._turn = WorldTurn()
         self._checkpoint: bytes | None = None
