@@ -75,7 +75,7 @@ def memory(
         print(json.dumps({"run": run, "owner": owner, "context": lines}) if as_json else visible(lines), flush=True)
         return 0
     found = view.recall(query or "", limit=top, profile=profile, about=named, types=wanted, since=since)
-    choice = kept.facts.retrieval if profile is None else profile
+    choice = kept.facts.profile if profile is None else profile
     salience = kept.salience(choice)
     entries = kept.entries(about=named, types=wanted, since=since)
     console = Terminal(stderr=as_json)

@@ -11,6 +11,7 @@ from memory.clock import DAY
 from memory.entry import MAX_TEXT
 from memory.errors import quoted
 from memory.profile import Location
+from memory.retrieval.retrieval import DEFAULT
 from scheduler.budget.briefs import Brief, checked_brief, checked_tier
 from scheduler.budget.budget import BudgetView, Guarantee
 from scheduler.config.controls import FULL
@@ -175,7 +176,7 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         start_minute=start_minute,
         morning=settings.morning,
         act_interval=settings.act_interval,
-        retrieval=settings.retrieval,
+        retrieval=None if settings.retrieval == DEFAULT.name else settings.retrieval,
         kind_retrieval=settings.kind_retrieval,
         models=settings.asked_models(),
     )

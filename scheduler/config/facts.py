@@ -7,6 +7,7 @@ import msgspec
 from memory.limits import MemoryLimits
 from memory.profile import Location
 from memory.retrieval.profiles import ProfileChoice
+from memory.retrieval.retrieval import DEFAULT
 from scheduler.config.endpoints import Model
 from tasks.kind import WorldFacts
 
@@ -21,9 +22,15 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     morning: int = 360
     act_interval: int = 0  # ticks; 0: agents choose no actions
     names: dict[str, str] = msgspec.field(default_factory=dict)
-    retrieval: ProfileChoice = "default"  # how memories are scored
+    # How memories are scored; None: the default profile. A string as default would be omitted or not by its identity.
+    retrieval: ProfileChoice | None = None
     kind_retrieval: dict[str, ProfileChoice] = msgspec.field(default_factory=dict)  # of a kind, where it differs
     models: tuple[Model, ...] = ()  # models that jobs may name; none: jobs use heuristics
+
+    @property
+    def profile(self) -> ProfileChoice:
+        """Return the retrieval profile of the run."""
+        return DEFAULT.name if self.retrieval is None else self.retrieval
 
     def model(self, name: str) -> Model | None:
         """Return the model of that name, or None."""
@@ -38,7 +45,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             morning=self.morning,
             act_interval=self.act_interval,
             names=self.names,
-            retrieval=self.retrieval,
+            retrieval=self.profile,
             kind_retrieval=self.kind_retrieval,
         )
 

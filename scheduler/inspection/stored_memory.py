@@ -43,7 +43,7 @@ class _StoredSource:
         return display_names(self.facts.world())
 
     def profile(self) -> ProfileChoice:
-        return self.facts.retrieval
+        return self.facts.profile
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,4 +42,4 @@ class LiveMemory:
 
     def profile(self) -> ProfileChoice:
         """Return the retrieval profile that the run keeps."""
-        return self.state.facts.retrieval
+        return self.state.facts.profile

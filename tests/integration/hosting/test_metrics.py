@@ -132,7 +132,7 @@ def test_prometheus_scrapes_a_live_run(tmp_path: Path, eventually: Eventually) -
         )
         sources = ask('sum by (source) (cogitate_attempts_total{job="cogitate-worker"})')
         assert [series["metric"]["source"] for series in sources] == ["llm"]
-        assert total(ask("cogitate_host_tick_seconds_count")) == 500
+        eventually(lambda: total(ask("cogitate_host_tick_seconds_count")) == 500, "Prometheus to know every tick")
         assert total(ask("cogitate_ledger_up")) == 1
 
 
