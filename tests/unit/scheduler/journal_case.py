@@ -31,8 +31,14 @@ def stream(owner: str, *texts: str) -> Stream:
 STREAMS = {owner: stream(owner, "A tree.") for owner in (ANN, BOB)}
 
 
-def checkpoint(tick: int, digest: str, chain: str, retired: Mapping[str, str] | None = None) -> JournalCheckpoint:
-    hashes = {owner: content_hash(dump(one)) for owner, one in STREAMS.items()}
+def checkpoint(
+    tick: int,
+    digest: str,
+    chain: str,
+    retired: Mapping[str, str] | None = None,
+    streams: Mapping[str, Stream] = STREAMS,
+) -> JournalCheckpoint:
+    hashes = {owner: content_hash(dump(one)) for owner, one in streams.items()}
     return JournalCheckpoint(
         v=SCHEMA,
         tick=tick,
@@ -47,7 +53,12 @@ def checkpoint(tick: int, digest: str, chain: str, retired: Mapping[str, str] | 
 class Journal:
     """A journal of twelve ticks with checkpoints behind some of them, as a ledger or as files hold it."""
 
-    def __init__(self, marked: Sequence[int] = (4, 8), retired: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        marked: Sequence[int] = (4, 8),
+        retired: Mapping[str, str] | None = None,
+        streams: Mapping[str, Stream] = STREAMS,
+    ) -> None:
         self.lines: list[bytes] = []
         self.checkpoints: dict[int, bytes] = {}
         self.chains: list[str] = []
@@ -56,7 +67,7 @@ class Journal:
             line, digest, chain = write_line(Core(tick=tick, minute=tick), TickNotes(epoch=1), digest, chain, SCHEMA)
             self.lines.append(line)
             if tick in marked:
-                self.checkpoints[tick], chain = write_checkpoint(checkpoint(tick, digest, chain, retired))
+                self.checkpoints[tick], chain = write_checkpoint(checkpoint(tick, digest, chain, retired, streams))
             self.chains.append(chain)
 
     def store(self, trimmed: int = 0) -> RunStore:

@@ -73,6 +73,11 @@ def test_a_window_holds_its_limit_and_overrun_and_no_account_is_negative(changed
     assert all(part in one for part, one in zip(said, found, strict=True)), found
 
 
+def test_what_admission_may_give_is_the_limit_without_what_retries_may_use() -> None:
+    assert (line(for_retries=3).room, line(limit=None).room) == (7, 0)
+    assert line(retried=2, held=5).counted == 13
+
+
 # -- reservations ------------------------------------------------------------------------------------
 
 ATTEMPT = {"job": KEY.text(), "tick": 7, "cells": FLAT, "reserved": [1, 500, 0]}

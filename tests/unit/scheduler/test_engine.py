@@ -22,6 +22,7 @@ from scheduler.engine.engine import RunEngine
 from scheduler.engine.remembering import Remembering
 from scheduler.engine.run_state import RunState
 from scheduler.engine.turn import FinishedTick, WorldTurn
+from scheduler.latency.due_ticks import Bounds
 from scheduler.ledger.answer_times import Timed
 from scheduler.ledger.answers import BoundaryInput, DueJob, LateAnswer
 from scheduler.ledger.claims import PromptCount, Result
@@ -254,6 +255,12 @@ def test_who_was_admitted_last_is_remembered_for_who_goes_first(run: Run) -> Non
     key = run.asked()
     assert run.state.last_served("think", ANN) == key.tick
     assert run.state.last_served("think", BOB) == -1
+
+
+@pytest.mark.parametrize(("bounds", "told"), [(Bounds(1, 9), [("times", "1")]), (None, [])])
+def test_workers_note_when_answers_come_if_due_ticks_follow_them(bounds: Bounds | None, told: Any) -> None:
+    run = Run(bounds_of=lambda kind: bounds)
+    assert [write.args for write in run.state.latencies.take_writes() if write.key == "state"] == told
 
 
 # -- observations ------------------------------------------------------------------------------------

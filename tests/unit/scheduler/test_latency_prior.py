@@ -45,3 +45,8 @@ def test_a_rate_limit_makes_a_queue() -> None:
 def test_without_a_clock_nothing_is_guessed() -> None:
     prior = prior_of(settings_of(tick_rate=None), {"default": 0.8})
     assert (prior.usual, prior.queue, prior.assumed) == ({}, {}, [])
+
+
+def test_a_host_that_chooses_its_own_pace_guesses_by_that() -> None:
+    assert prior_of(settings_of(tick_rate=20.0), {"default": 0.8}, 5.0).usual == {MODEL: 4.0}
+    assert prior_of(settings_of(tick_rate=None), {"default": 0.8}, 5.0).tick_rate == 5.0

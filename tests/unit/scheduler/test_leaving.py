@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -12,6 +13,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from cogitate import CogitateError, Fenced, LedgerError, Observation, Profile, Tick, TickLoop
 from scheduler.inspection.audit.audit import audit
+from scheduler.tick.loop import let_go
 
 Loops = Callable[..., TickLoop]
 
@@ -333,3 +335,23 @@ def test_a_last_tick_that_cannot_be_committed_leaves_the_run_to_whoever_resumes_
     with pytest.raises(CogitateError, match="database is gone"):
         leave_at_a_bad_moment(loop)
     assert status(loop)[0] == "stopped"
+
+
+def test_a_ledger_that_says_nothing_keeps_no_process_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler.tick.loop.SAID_SOON", 0.001)
+    said, answered = threading.Event(), threading.Event()
+
+    class Silent:
+        run = "town"
+
+        def let_go(self, status: str) -> None:
+            said.set()
+            answered.wait(30)
+
+    ledger: Any = Silent()
+    let_go(ledger, "stopped")
+    assert said.wait(30)
+    (saying,) = [thread for thread in threading.enumerate() if thread.name == "leaving"]
+    assert saying.daemon
+    answered.set()
+    saying.join(30)

@@ -1,0 +1,106 @@
+"""Readers of a whole run: a replay from its journal, and a snapshot of its accounts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+
+from scheduler.inspection.replay import replay
+from scheduler.inspection.snapshot import TRIES, take_snapshot
+from scheduler.journal.history import read_journal
+from scheduler.journal.lines import JournalError
+from scheduler.ledger.run_store import RunStore
+from tests.unit.scheduler.journal_case import LENGTH, Journal
+
+
+def run(journal: Journal, trimmed: int = 0) -> RunStore:
+    """A run whose state says where its journal ends."""
+    store = journal.store(trimmed)
+    *_, last = read_journal(journal.store(), 1, LENGTH)
+    store.client.hset(store.key("state"), mapping={"digest": last.digest, "chain": journal.chains[-1]})
+    return store
+
+
+@pytest.fixture
+def whole() -> Journal:
+    return Journal(marked=())
+
+
+def test_a_replay_comes_to_where_the_run_stands(whole: Journal) -> None:
+    store = run(whole)
+    found = replay(store.client, "town", FakeRedis())
+    assert (found.ticks, found.first, found.chain) == (LENGTH, 1, whole.chains[-1])
+    assert found.digest == (store.field("state", "digest") or b"").decode()
+
+
+def test_a_replay_needs_an_empty_database(whole: Journal) -> None:
+    full = FakeRedis()
+    full.set("x", 1)
+    with pytest.raises(ValueError, match="empty"):
+        replay(run(whole).client, "town", full)
+
+
+@pytest.mark.parametrize("field", ["digest", "chain"])
+def test_a_run_that_says_otherwise_does_not_agree(whole: Journal, field: str) -> None:
+    store = run(whole)
+    store.client.hset(store.key("state"), field, "0" * 32)
+    with pytest.raises(JournalError, match=f"tick {LENGTH}: the journal ends with digest"):
+        replay(store.client, "town", FakeRedis())
+
+
+def test_a_journal_that_is_longer_than_its_run_does_not_agree(whole: Journal) -> None:
+    store = run(whole)
+    store.client.rpush(store.key("journal"), whole.lines[0])
+    with pytest.raises(JournalError, match=f"has {LENGTH + 1} lines"):
+        replay(store.client, "town", FakeRedis())
+
+
+def test_files_that_lead_elsewhere_are_not_taken_for_what_was_removed(whole: Journal, tmp_path: Path) -> None:
+    checkpointed = Journal(marked=(4,), streams={})
+    exported = checkpointed.files(tmp_path / "own", (1, 4))
+    store = run(checkpointed, trimmed=4)
+    assert replay(store.client, "town", FakeRedis(), exported).first == 1
+    assert replay(store.client, "town", FakeRedis()).first == 5
+    assert replay(store.client, "town", FakeRedis(), whole.files(tmp_path / "part", (1, 3))).first == 5
+    with pytest.raises(JournalError, match="tick 4: the exported lines do not lead"):
+        replay(store.client, "town", FakeRedis(), whole.files(tmp_path / "other", (1, 4)))
+
+
+# -- a snapshot --------------------------------------------------------------------------------------
+
+
+def test_a_snapshot_knows_the_checkpoints_and_the_one_that_is_being_written() -> None:
+    store = run(Journal(), trimmed=4)
+    assert take_snapshot(store).checkpoints == {"4", "8"}
+    store.client.hset(store.key("state"), "checkpointing", 12)
+    found = take_snapshot(store)
+    assert (found.checkpoints, found.trimmed, found.tick, found.lines) == ({"4", "8", "12"}, 4, LENGTH, LENGTH - 4)
+
+
+class Advancing:
+    """A run's store that gets another open job between the first reads and each of the first transactions."""
+
+    def __init__(self, store: RunStore, times: int) -> None:
+        self._store, self.left = store, times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def pipeline(self, *, transaction: bool = False) -> Any:
+        if transaction and self.left:
+            self.left -= 1
+            self._store.client.sadd(self._store.key("jobs"), f"1/plan/agent:ann/{self.left}/0")
+        return self._store.pipeline(transaction=transaction)
+
+
+@pytest.mark.parametrize(("times", "whole"), [(0, True), (1, True), (TRIES - 1, True), (TRIES, False)])
+def test_a_run_that_goes_on_is_read_at_one_instant_or_not_at_all(times: int, whole: bool) -> None:
+    store: Any = Advancing(run(Journal(marked=())), times)
+    if whole:
+        assert len(take_snapshot(store).jobs) == times
+    else:
+        with pytest.raises(TimeoutError, match="pause it"):
+            take_snapshot(store)
