@@ -1,0 +1,83 @@
+"""The job that a decided request becomes: what it reads, what it may cost, and what its worker is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory.stream import Stream
+from scheduler.budget.admission import Decided, DecidedLine, Grant
+from scheduler.budget.budget import Cell
+from scheduler.budget.rules import Rules
+from scheduler.config.tiers import ModelOption
+from scheduler.engine.job_factory import open_job
+from scheduler.engine.open_jobs import OpenJob
+from scheduler.latency.due_ticks import TOO_SLOW
+from tasks.job import Cost, JobKey, Reads, Request
+from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker, seen
+
+KEY, RESERVED = JobKey(7, "think", ANN, 2, 0), Cost(calls=1, tokens=60)
+CELLS = (Cell("run:0", "run"),)
+
+
+def streams() -> dict[str, Stream]:
+    made = {ANN: Stream(ANN), BOB: Stream(BOB)}
+    for count, stream in ((3, made[ANN]), (5, made[BOB])):
+        for number in range(count):
+            stream.append(seen(f"Tree {number}."), 1)
+    made[ANN].head.summary, made[ANN].head.summary_version = "A summary.", 4
+    made[ANN].head.character = None
+    return made
+
+
+def opened(request: Request, *, refused: str = "", retired: tuple[str, ...] = (), **known: Any) -> OpenJob:
+    rules = Rules(
+        kinds=[Thinker("think", output_cap=12)], offers_of=lambda kind, tier: [], latency_of=lambda kind: 1,
+        brief=lambda owner: {},
+    )  # fmt: skip
+    line = DecidedLine(key=KEY, decision="heuristic" if refused else "admitted", due=9, refused=refused)
+    grant = None if refused else Grant(key=KEY, reserved=RESERVED, cells=CELLS)
+    decided = Decided(line, request, ModelOption("small", 48, RESERVED), grant, 3)
+    return open_job(
+        decided, run="r", minute=70, rules=rules, streams=known.get("streams") or streams(), retired=retired, facts=5,
+        correction=900,
+    )  # fmt: skip
+
+
+def test_a_job_is_what_was_asked_for_and_granted() -> None:
+    request = Request(kind="think", owner=ANN, priority=4, params={"about": "bees"}, at=30)
+    item = opened(request)
+    job = item.job
+    assert (job.run, job.key, job.minute, job.due) == ("r", KEY, 70, 9)
+    assert (job.params, job.priority, job.at) == ({"about": "bees"}, 4, 30)
+    assert (job.model, job.prompt_cap, job.output_cap) == ("small", 48, 12)
+    assert (job.facts, job.correction, job.ahead) == (5, 900, 3)
+    assert (job.summary, job.summary_version, job.character) == ("A summary.", 4, None)
+    assert (job.reserved, job.refused) == (RESERVED, "")
+    assert (item.admitted, item.cells) == (True, CELLS)
+
+
+@pytest.mark.parametrize(("refused", "told"), [("run:0 run calls", ""), (TOO_SLOW, TOO_SLOW)])
+def test_a_job_that_was_refused_holds_nothing_and_knows_of_a_model_that_is_too_slow(refused: str, told: str) -> None:
+    item = opened(Request(kind="think", owner=ANN), refused=refused)
+    assert (item.admitted, item.cells) == (False, ())
+    assert (item.job.reserved, item.job.refused) == (Cost(), told)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reads"),
+    [
+        ({}, [Reads(ANN, 3)]),
+        ({"numbers": (1, 2)}, [Reads(ANN, 3, (1, 2))]),
+        ({"reads": (Reads(BOB, 0), Reads("agent:nobody", 0))}, [Reads(ANN, 3), Reads(BOB, 5)]),
+        ({"reads": (Reads(BOB, 2), Reads(BOB, 9, (1,)))}, [Reads(ANN, 3), Reads(BOB, 2), Reads(BOB, 5, (1,))]),
+    ],
+)
+def test_it_reads_what_is_there_now_and_nothing_that_comes_later(asked: dict[str, Any], reads: list[Reads]) -> None:
+    assert [*opened(Request(kind="think", owner=ANN, **asked)).job.reads] == reads
+
+
+def test_it_reads_nobody_who_has_left() -> None:
+    item = opened(Request(kind="think", owner=ANN, reads=(Reads(BOB, 0),)), retired=(BOB,))
+    assert [*item.job.reads] == [Reads(ANN, 3)]
