@@ -306,3 +306,21 @@ def test_what_a_host_knew_before_the_run_is_known_after_a_resume() -> None:
     again.load(RunStore(client, "run:"), ())
     assert again.prior == prior
     assert again.take_writes() == []
+
+
+def test_a_late_job_counts_by_its_own_age_however_long_the_run_is() -> None:
+    known = Latencies()
+    known.overdue(key(1_000), MODEL, 3, 1_010)
+    (sample,) = known.samples("act", MODEL)
+    assert (sample.ticks, sample.ahead, sample.at, sample.awaited) == (20, 3, 1_010, key(1_000).text())
+    known.overdue(key(1_010), MODEL, 0, 1_010)
+    assert known.samples("act", MODEL)[-1].ticks == 2
+
+
+def test_tries_in_vain_are_those_in_turn_that_took_longer_than_the_most() -> None:
+    known = Latencies()
+    for ticks, at in ((9, 20), (3, 40), (9, 60), (9, 80), (9, 84)):
+        learn(known, ticks, at)
+    assert known.tries_in_vain("act", MODEL, 8) == 2, "the last two were under way together"
+    assert known.tries_in_vain("act", MODEL, 9) == 0, "just in time"
+    assert known.tries_in_vain("plan", MODEL, 1) == 0

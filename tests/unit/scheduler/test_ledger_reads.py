@@ -30,7 +30,7 @@ from scheduler.ledger.answers import (
     read_retries,
     read_rows,
 )
-from scheduler.ledger.claims import Result
+from scheduler.ledger.claims import Claims, Result
 from scheduler.ledger.connect import check
 from scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
 from scheduler.ledger.keys import RUNS, incarnation_key
@@ -256,6 +256,45 @@ def test_a_run_takes_so_many_requests_and_a_cancelled_one_none() -> None:
         ask(client, "over", [LIMIT], wait=0)
     with pytest.raises(RunMissing):
         ask(client, "nowhere", [LIMIT], wait=0)
+
+
+# -- a worker's claims -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("record", "asks"), [(b'{"model": "default"}', True), (b'{"model": ""}', False), (b"{", False), (None, False)]
+)
+def test_a_job_asks_a_model_if_its_record_names_one(record: bytes | None, asks: bool) -> None:
+    client = FakeRedis()
+    claims = Claims(client, worker="w")
+    assert not claims.asks_model(f"town/{ONE.text()}"), "there is no such run"
+    store = store_of(client)
+    if record is not None:
+        client.hset(store.job_key(ONE.text()), "job", record)
+    assert claims.asks_model(f"town/{ONE.text()}") is asks
+
+
+def test_a_claim_without_an_answer_is_given_back_before_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = FakeRedis()
+    store_of(client)
+    claims = Claims(client, worker="w")
+    given: list[tuple[str, str, JobKey, str]] = []
+    raises: list[RedisError] = [Away("away"), ResponseError("odd")]
+
+    def report(run: str, incarnation: str, key: JobKey, token: str, *rest: Any) -> None:
+        given.append((run, incarnation, key, token))
+        if raises:
+            raise raises.pop(0)
+
+    monkeypatch.setattr(claims, "_report", report)
+    claims._unanswered.extend([("town", ONE, "t1"), ("gone", OTHER, "t2"), ("town", OTHER, "t3")])
+    with pytest.raises(Away):
+        claims.claim(f"town/{ONE.text()}")
+    assert len(claims._unanswered) == 3, "none of them is forgotten"
+    assert claims.claim(f"town/{ONE.text()}") in ("closed", "gone")
+    assert not claims._unanswered
+    assert [token for _, _, _, token in given] == ["t1", "t3", "t1"]
+    assert {incarnation for _, incarnation, _, _ in given} == {"now"}
 
 
 # -- the real day ------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ import msgspec
 import pytest
 from fakeredis import FakeRedis
 
+from memory.effects import Append, SetCounter
+from memory.entry import Entry
 from memory.errors import InputError
 from memory.profile import Profile
 from scheduler.budget.admission import DecidedLine, Grant
@@ -23,9 +25,20 @@ from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.recent import recent_ticks
 from scheduler.inspection.steering_vitals import steering_of
 from scheduler.inspection.vitals import RunHead, open_kinds, run_heads
-from scheduler.journal.history import read_journal
-from scheduler.journal.lines import Core, Correction, Ended, EndNote, JournalError, Retried, TickNotes, write_line
+from scheduler.journal.history import changes_of, observed_again, read_journal
+from scheduler.journal.lines import (
+    Core,
+    Correction,
+    Ended,
+    EndNote,
+    JournalError,
+    Repeat,
+    Retried,
+    TickNotes,
+    write_line,
+)
 from scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
+from scheduler.ledger.answer_times import Timed
 from scheduler.ledger.keys import RUNS, incarnation_key
 from scheduler.ledger.presence import this_process
 from scheduler.ledger.run_store import RunStore
@@ -245,6 +258,47 @@ def test_the_newest_ticks_are_counted(store: RunStore, count: int, first: int, l
     assert [*found.owners.items()] == [(BOB, Cost(calls=2, tokens=12)), (ANN, USED)]
     (failed,) = found.failed
     assert (failed.id, failed.tick, failed.ended, failed.attempts) == (f"town/{LATE.text()}", 1, 3, 2)
+
+
+def test_an_answer_that_waits_for_its_due_tick_counts_as_what_it_used_until_its_end() -> None:
+    timed = Timed(LATE, "default", 0, 1, USED)
+    ticks = [TICKS[0], ({}, {"timed": (timed, timed._replace(key=OPEN), timed._replace(used=Cost()))}), *TICKS[2:]]
+    store = store_of(lines(ticks=ticks))
+    found = RunTotals()
+    tokens = []
+    for line in read_journal(store, 1, 6):
+        found.add(line)
+        tokens.append(found.view["run:0|run|tokens"])
+    assert tokens == [60, 37, 37, 67, 67, 44], "a job that ends without it counts in full again"
+
+
+def test_what_a_tick_handed_to_the_world_is_found_in_its_line() -> None:
+    effects = tuple(Append(owner=ANN, entry=Entry(type="reflection", text=text, minute=1)) for text in "ab")
+    ended = Ended(key=SOON, end="applied", effects=(effects[0], SetCounter(owner=ANN, name="n", value=1), effects[1]))
+    stale = Ended(key=LATE, end="stale", effects=effects)
+    notes = EndNote(key=SOON, source="llm", appended=(4, 6)), EndNote(key=LATE, source="llm")
+    store = store_of(lines(ticks=[({"ended": (ended, stale)}, {"ended": notes})]))
+    (line,) = read_journal(store, 1, 1)
+    found = [*changes_of(line)]
+    assert [(one.owner, one.kind, one.source, one.reason) for one in found] == [(ANN, "think", "llm", "none")] * 3
+    numbered = [None if one.entry is None else (one.entry.number, one.entry.text, one.entry.tick) for one in found]
+    assert numbered == [(4, "a", 1), None, (6, "b", 1)]
+    assert [one.effect for one in found] == [*ended.effects]
+
+
+def test_a_world_repeats_a_tick_if_it_observes_the_same_in_the_same_order() -> None:
+    first, second, third = (Entry(type="observation", text=text, minute=5) for text in "abc")
+    core = Core(tick=1, minute=5, observed=((ANN, first),), waiting=((BOB, second),), repeated=(Repeat(CY, 3, 5, 4),))
+    seen = [(ANN, first), (BOB, second), (CY, third)]
+    assert observed_again(seen, core)
+    assert observed_again([seen[2], seen[1], seen[0]], core), "each list has its own order"
+    for other in (
+        seen[:2], [*seen, (CY, third)], [seen[0], seen[1], (CY, msgspec.structs.replace(third, minute=6))],
+        [seen[0], (BOB, third), seen[2]], [(BOB, first), *seen[1:]], [seen[0], seen[2]],
+    ):  # fmt: skip
+        assert not observed_again(other, core)
+    assert observed_again([], Core(tick=1, minute=5))
+    assert not observed_again([(ANN, first)], Core(tick=1, minute=5))
 
 
 # -- open jobs, hosts and steering -------------------------------------------------------------------
