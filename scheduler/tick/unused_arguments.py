@@ -32,8 +32,9 @@ def unused_arguments(state: RunState, given: Arguments, described: Mapping[str, 
         described: the description that the run was created with.
     """
     profiles = state.profiles
+    has_begun = profiles or state.retired  # else the given owners join with the first tick
     found = [f"owners: {owner} (join it in the loop's body)" for owner in sorted(given.owners)
-             if owner not in profiles and owner not in state.retired]  # fmt: skip
+             if has_begun and owner not in profiles and owner not in state.retired]  # fmt: skip
     found += [f"owners: profile of {owner}" for owner, profile in sorted(given.owners.items())
               if owner in profiles and profiles[owner] != profile]  # fmt: skip
     if given.locations and given.locations != state.facts.locations:

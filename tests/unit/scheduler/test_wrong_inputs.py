@@ -307,6 +307,18 @@ def test_a_run_that_goes_on_says_what_it_does_not_use(tmp_path: Path) -> None:
     assert loop.state.profiles[ADA].name == "Ada Smith"
 
 
+def test_before_the_first_tick_the_given_owners_are_not_ignored(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with opened(tmp_path, client, ticks=2):
+        pass
+    ignored, _ = resumed(tmp_path, client)
+    assert ignored == []
+    with opened(tmp_path, client, ticks=2, resume=True) as loop:
+        for _ in loop:
+            pass
+    assert set(loop.state.profiles) == set(OWNERS)
+
+
 def test_owners_that_limits_name_and_nobody_is_called_are_told(tmp_path: Path) -> None:
     limits = {"day.owner:agent:adda.calls": 3, f"day.owner:{ADA}.calls": 3, "day.owner:*.calls": 9}
     settings = Settings(data_dir=tmp_path, limits=limits, policies={"npc:bbo": "cells", "npc": "tokens"})
