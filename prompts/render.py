@@ -43,9 +43,9 @@ VALUES: dict[str, frozenset[str]] = {
     "integrate": frozenset({
         "name", "occupation", "traits", "day", "time", "summary", "history", "memories", "events", "words",
     }),
-    "recount_location": frozenset({"name", "place", "day", "time", "lines", "words"}),
-    "recount_npc": frozenset({"name", "place", "day", "time", "lines", "words"}),
-    "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related", "words"}),
+    "recount_location": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
+    "recount_npc": frozenset({"name", "place", "day", "time", "lines", "words", "earlier"}),
+    "recount_world": frozenset({"name", "place", "day", "time", "lines", "events", "related", "words", "earlier"}),
     "repair": frozenset({"answer", "complaint"}),  # is added to the prompt of another kind
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ from prompts.answers import SummaryAnswer
 from prompts.render import Templates
 from tasks.job import Reads, Request
 from tasks.kind import Case, Moment, NoParams, OnDenied, Prompt
-from tasks.recall import display_names, replaced_entry
+from tasks.recall import display_names, replaced_entry, template_entry
 from tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
 IMPORTANCE = 5  # what no limit drops without a summary
@@ -54,14 +54,19 @@ class _Told(NamedTuple):
 
 
 def recount_request(
-    scope: str, span: Span, numbers: tuple[int, ...], begun: Mapping[str, Any] | None = None
+    scope: str,
+    span: Span,
+    numbers: tuple[int, ...],
+    begun: Mapping[str, Any] | None = None,
+    earlier: tuple[int, ...] = (),
 ) -> Request:
     """Return the request that has a scope recount these messages of the world's stream.
 
     Args:
         begun: the parameter that names how far the first of them was told already.
+        earlier: numbers of the scope's own memories that the prompt shows, so that none is told again.
     """
-    own = numbers if scope == WORLD else ()
+    own = (*earlier, *numbers) if scope == WORLD else earlier
     reads = () if scope == WORLD else (Reads(WORLD, span.end, numbers),)
     params: dict[str, Any] = {**msgspec.to_builtins(span), **(begun or {})}
     return Request(kind=Recount.name, owner=scope, priority=2, params=params, numbers=own, reads=reads)
@@ -108,6 +113,7 @@ class Recount:
                 for e, text, _ in pieces
             ],
             "words": SIZE.words,
+            "earlier": [template_entry(entry) for entry in _earlier(case)],
         }
         if template == "recount_world":
             values |= {"events": [event.replace("_", " ") for event in span.events], "related": span.tags}
@@ -166,9 +172,14 @@ def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
     return *moved, *progress(Recount.name, owner, shown)
 
 
+def _earlier(case: Case) -> list[Entry]:
+    """Return the scope's memories that the job may read, without the one that it repairs."""
+    return [entry for entry in case.entries if entry.type == "summary" and entry.number != replaced_entry(case.job)]
+
+
 def _told(case: Case) -> _Told:
     """Return the subject of the job; a request without parameters has no messages."""
-    messages = case.memories.get(WORLD, ())
+    messages = [entry for entry in case.memories.get(WORLD, ()) if entry.type != "summary"]
     given = {key: value for key, value in case.job.params.items() if key in Span.__struct_fields__}
     try:
         return _Told(msgspec.convert(given, Span), messages)

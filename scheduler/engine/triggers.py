@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from memory.profile import Profile
+from memory.routing.scope_context import latest
 from memory.routing.scopes import CURSOR, WORLD, around_mentions, location_owner, messages_since
 from memory.stream import Stream
 from tasks.job import Request
@@ -121,7 +122,8 @@ def recounts(
             taken.add(scope)
             numbers = tuple(e.number for e in messages)
             begun = begun_params(streams[scope], Recount.name, numbers)
-            requests.append(recount_request(scope, _span(trigger, start), numbers, begun))
+            earlier = tuple(entry.number for entry in latest(streams[scope].live("summary")))
+            requests.append(recount_request(scope, _span(trigger, start), numbers, begun, earlier))
             waiting.append(msgspec.structs.replace(trigger, asked=told))
     return requests, waiting
 

@@ -11,13 +11,19 @@ import msgspec
 import pytest
 
 from memory.entry import Character, Entry, PlanItem
-from memory.profile import Location
+from memory.profile import Location, Profile
+from memory.routing.scopes import WORLD
+from memory.stream import Stream
 from prompts.render import VALUES, Rendered, Templates, neutral
+from scheduler.engine.triggers import location_left, recounts, story_event
+from tasks.job import Job, JobKey, Reads
 from tasks.kind import Case, Kind
 from tasks.plan import Plan
 from tasks.rate import RateImportance
+from tasks.recount import Recount
 from tasks.reflect import Reflect
-from tests.unit.tasks.kind_cases import MARIA, PROFILE, case_of, message, moment_of, observation, stream_of
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, PROFILE, case_of, message, moment_of, observation, stream_of
+from tests.unit.tasks.kind_cases import WORLD as TOWN
 
 FULL = msgspec.structs.replace(PROFILE, background="Klaus grew up in Bremen.")
 CHARACTER = Character(objectives=("finish the paper",), relationships={"Maria Lopez": "a close friend"})
@@ -69,6 +75,59 @@ def prompted(name: str) -> tuple[str, str, Mapping[str, Any]]:
     kind = KINDS[name](templates)  # type: ignore[call-arg]
     prompt = kind.prompt(full_case(kind))
     return prompt.system, prompt.user, templates.given
+
+
+SCOPES = {"recount_location": "location:library", "recount_npc": MARIA.replace("agent", "npc"), "recount_world": WORLD}
+TOLD = (
+    Entry(type="summary", text="The hall was empty.", minute=300, importance=5),
+    Entry(type="summary", text="Klaus promised Maria his notes.", minute=900, importance=5),
+)
+TALK = (
+    Entry(type="message", text="Klaus Mueller: Here are my notes.", minute=1_200, location="library",
+          subjects=(KLAUS, MARIA)),
+    Entry(type="message", text="Maria Lopez: At last!", minute=1_205, location="library", subjects=(MARIA, KLAUS)),
+)  # fmt: skip
+
+
+def recounted(template: str) -> tuple[str, str, Mapping[str, Any]]:
+    """What a scope that has told before is asked to recount."""
+    scope, templates = SCOPES[template], Noting()
+    streams = {scope: Stream(scope), WORLD: Stream(WORLD)}
+    for entry in TOLD:
+        streams[scope].append(entry, 1)
+    for entry in TALK:
+        streams[WORLD].append(entry, 2)
+    if scope == WORLD:
+        triggers = [story_event("quest_completed", ["notes"], {"quest_id": "q7"}, NOW)]
+    else:
+        triggers = [t for t in location_left("library", [scope] if "npc" in scope else [], NOW) if t.scope == scope]
+    profiles = {scope: Profile(name="Maria"), WORLD: Profile(name="The town")}
+    ((request,), _) = recounts(triggers, streams, profiles, lambda kind, owner: False)
+    reads = (Reads(scope, 99, request.numbers), *request.reads)
+    job = Job(
+        run="r", key=JobKey(3, "recount", scope, 0, 0), minute=NOW, due=NOW, reads=reads, params=request.params,
+        model="m",
+    )  # fmt: skip
+    memories = {one.owner: [streams[one.owner].entries[n] for n in one.numbers or ()] for one in reads}
+    case = Case(job=job, profile=profiles[scope], world=TOWN, memories=memories)
+    prompt = Recount(templates).prompt(case)
+    return prompt.system, prompt.user, templates.given
+
+
+@pytest.mark.parametrize("template", SCOPES)
+def test_a_recount_sees_what_was_told_before(template: str) -> None:
+    system, user, given = recounted(template)
+    assert within(user, "earlier") == [
+        "- [day 1, 5:00 AM] The hall was empty.", "- [day 1, 3:00 PM] Klaus promised Maria his notes.",
+    ]  # fmt: skip
+    assert [line.rpartition(": ")[2] for line in within(user, "memories")] == ["Here are my notes.", "At last!"]
+    assert "between <earlier> and </earlier>: do not tell it again" in system
+    assert given.keys() == VALUES[template]
+    for key, value in given.items():
+        said = list(leaves(value))
+        assert said, f"the case is not full: there is no {key}"
+        if (template, key) != ("recount_location", "name"):  # the place goes before it
+            assert [text for text in said if text not in user] == [], key
 
 
 def leaves(value: Any) -> Iterator[str]:
