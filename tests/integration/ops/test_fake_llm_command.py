@@ -31,10 +31,8 @@ def test_the_stand_in_endpoint_serves_until_ctrl_c() -> None:
         port = url.rpartition(":")[2].removesuffix("/v1")
         second = subprocess.run(_fake_llm("--port", port), capture_output=True, text=True, timeout=60, check=False)
         assert second.returncode == 2
-        assert (
-            second.stderr
-            == f"cogitate: cannot listen on 127.0.0.1:{port}: Address already in use; choose another --port\n"
-        )
+        assert second.stderr.count("\n") == 1
+        assert all(word in second.stderr for word in (f"127.0.0.1:{port}", "already in use", "--port"))
         serving.send_signal(signal.SIGINT)
         _, err = serving.communicate(timeout=60)
     finally:

@@ -56,7 +56,9 @@ def test_fixed_due_ticks_are_late_and_cost_money() -> None:
 def test_of_an_endpoint_that_was_never_called_nothing_is_known() -> None:
     found = fits(settings_of(), None)
     assert {one.verdict for one in found.values()} == {"not known"}
-    assert found["act"].line() == "act: nothing is known of default yet (2 s assumed); due after 2 to 60 ticks"
+    said = found["act"].line()
+    assert said.startswith("act: ")
+    assert all(figure in said for figure in ("default", "2 s assumed", "2 to 60 ticks"))
 
 
 def test_a_crowd_of_planners_needs_longer_than_one() -> None:

@@ -80,12 +80,14 @@ def test_kinds_are_listed_in_their_order_and_with_what_follows_a_refusal() -> No
     said = " ".join(STATES.split())
     heuristic = {kind.name for kind in kinds() if kind.on_denied == "heuristic"}
     assert heuristic == {"plan", "reflect", "rate", "integrate", "summarise", "prune"}
-    assert "plan, reflect, rate, integrate, summarise and prune fall back to `heuristic`" in said
+    fall_back = re.search(r"([\w, ]+) and (\w+) fall back to `heuristic`", said)
+    assert fall_back is not None
+    assert {*fall_back[1].strip().split(", "), fall_back[2]} == heuristic
     assert {kind.name: kind.on_denied for kind in kinds() if kind.name not in heuristic} == {
         "recount": "defer", "act": "drop"
     }  # fmt: skip
     assert (DEFER_TICKS, MAX_TRIALS - 1) == (10, 2)
-    assert "recount is deferred by ten ticks, twice at most" in said
+    assert re.search(r"recount is deferred by ten ticks, twice", said)
 
 
 def test_the_newest_release_of_the_changelog_is_this_version() -> None:

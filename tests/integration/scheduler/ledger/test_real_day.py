@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -71,7 +72,7 @@ def test_steps_that_are_sent_again_count_once() -> None:
     day.settle(held, Cost(tokens=500))
     seen = day.spending()
     assert (seen.reserved.tokens, seen.spent.tokens, seen.overrun.tokens) == (0, 500, 100)
-    assert "500 tokens spent of 10,000 tokens; 100 tokens more than reserved" in real_day_line(seen)
+    assert re.findall(r"[\d,]+ tokens", real_day_line(seen)) == ["500 tokens", "10,000 tokens", "100 tokens"]
     assert real_day_json(seen)["spent"] == {"calls": 0, "tokens": 500, "usd_micros": 0}
 
 
@@ -132,9 +133,12 @@ def test_what_one_run_spent_another_does_not_find(tmp_path: Path, monkeypatch: p
         calls = endpoint.stats().requests
     spending = RealDay(client, Settings(real_day_tokens=4_000)).spending()
     assert first["llm", ""] >= 1
-    assert first + second == Counter({("llm", ""): calls, ("heuristic", "real_day_spent"): 12 - calls})
+    both = first + second
+    refused = both["heuristic", "real_day_spent"]
+    assert both == Counter({("llm", ""): 12 - refused, ("heuristic", "real_day_spent"): refused})
     assert second["heuristic", "real_day_spent"] >= 1
-    assert spending.refused == 12 - calls
+    assert spending.refused == refused
+    assert 12 - refused <= calls <= 2 * (12 - refused), "an unusable answer costs one more call"
     assert 0 < spending.spent.tokens <= 4_000
 
 
