@@ -26,12 +26,14 @@ _NOUN = re.compile(
 )
 # Whatever one is invited to or somebody holds is an appointment, though it has no name that we know.
 _OCCASION = re.compile(
-    r"\b(?:invit(?:ed?|ing)\s++[\w'’-]++(?:\s[\w'’-]++)?\s++to|"
-    r"(?:is|am|are) (?:holding|hosting|throwing|giving|organi[sz]ing))"
+    r"(?:\binvit(?:ed?|ing)\s++[\w'’-]++(?:\s[\w'’-]++)?\s++to|"
+    r"(?:(?:\bI['’]m|\bwe['’]re)|\b(?:is|am|are)) (?:holding|hosting|throwing|giving|organi[sz]ing))"
     r"\s++(?P<what>(?:an?|the|my|his|her|our|their)\s++[\w'’ -]{1,60}?)"
     r"(?=\s++(?:at|on|in|for|and|with)\b|\s*+[,.;!\x00]|$)",
     re.IGNORECASE,
 )
+#: Who remembers it holds it.
+_HOSTS = re.compile(r"\bI(?:['’]m| am) (?:holding|hosting|throwing|giving|organi[sz]ing)\b", re.IGNORECASE)
 _MEALS = frozenset({"dinner", "lunch", "breakfast", "brunch", "tea", "coffee"})
 _VERB = re.compile(
     r"\b(meet|join|visit|help|attend|come|arrive|pick up|bring|call|see|drop by|stop by|deliver|practi[cs]e|"
@@ -152,7 +154,7 @@ def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:
     bare = " ".join(_FRAME.sub(" ", _FRAME.sub("\x00", bare)).split()).replace(" ,", ",").rstrip(" .,!?;:")
     noun, verb, occasion = _NOUN.search(bare), _VERB.search(bare), _OCCASION.search(bare)
     if occasion:
-        what = "Attend " + re.sub(r"^(?:an?|my)\s", "the ", occasion["what"])
+        what = ("Host " if _HOSTS.search(bare) else "Attend ") + re.sub(r"^(?:an?|my)\s", "the ", occasion["what"])
     elif noun and not (verb and verb.start() < noun.start() and verb[0].lower() not in {"attend", "come", "join"}):
         what = _event(bare, noun)
     elif verb:

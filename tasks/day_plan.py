@@ -8,22 +8,24 @@ habits fill the largest gaps, until there are 5 to 8 items in ascending order wi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from memory.appointments import Appointment
 from memory.clock import DAY, day_of
 from memory.language.text import stems
 from memory.profile import Location, Profile
-from tasks.identity import Routine, pursuit_of, read_routine, role_of, work_of
+from tasks.identity import GOING_ON, Routine, pursuit_of, read_routine, role_of, work_of
+from tasks.whereabouts import eating_place, social_place
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design)
 LOW = 20  # status meters below this are a need (streams design, task 12)
 COLLIDES = (-45, 60)  # minutes around an appointment in which ordinary items give way
 STEP = 15  # minutes at least between items, where the time allows it
 _TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
+AGAIN = "Take up again: "  # opens an item that was left undone
 _AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
 
 
@@ -38,6 +40,14 @@ class Slot:
     rank: int
 
 
+class _Usual(NamedTuple):
+    """Where an agent eats and meets people on this day, and what occupies it."""
+
+    eat: str | None
+    meet: str | None
+    pursuit: str
+
+
 def build(
     *,
     profile: Profile,
@@ -47,22 +57,37 @@ def build(
     booked: Sequence[Appointment],
     unfinished: Sequence[Mapping[str, object]],
     status: Mapping[str, float],
+    visits: Mapping[str, int] | None = None,
+    done: Collection[str] = (),
+    owed: Sequence[str] = (),
 ) -> list[Slot]:
-    """5 to 8 slots with ascending times in [start, end), game minutes."""
+    """Return 5 to 8 slots with ascending times in [start, end), game minutes.
+
+    Args:
+        visits: how often the agent was at a place lately, by id.
+        done: what it wished to do once and has done.
+        owed: what it promised somebody to do, the oldest first.
+    """
     routine = read_routine(profile.routine, profile.name)
     midnight = day_of(start) * DAY
     bed = max([midnight + routine.bed, min(start + 5 * STEP, end - 1), *(a.minute + COLLIDES[1] for a in booked)])
-    slots = [s for s in _ordinary(profile, places, routine, midnight, start, bed) if start <= s.minute < end]
+    work, day = work_of(profile, places), day_of(start)
+    eat = eating_place(profile, places, visits or {}, day, work)
+    meet = social_place(profile, places, visits or {}, day, work)
+    pursuit = "" if pursuit_of(profile) in done else pursuit_of(profile)
+    usual = _Usual(eat, meet, pursuit)
+    slots = [s for s in _ordinary(profile, places, routine, midnight, start, bed, usual) if start <= s.minute < end]
     for appointment in booked[:MOST]:
         early, late = appointment.minute + COLLIDES[0], appointment.minute + COLLIDES[1]
         meal = re.search(r"\b(?:lunch|dinner|supper)\b", appointment.what, re.I)
         instead = {"lunch": "lunch", "supper": "dinner", "dinner": "dinner"}[meal[0].lower()] if meal else "\0"
         slots = [s for s in slots if s.rank <= 1 or (not early < s.minute < late and instead not in s.text)]
         slots.append(Slot(appointment.minute, appointment.what, appointment.location, 5, 0))
-    slots = _needs(profile, places, start, status) + slots
-    for minute, slot in zip(_TAKEN_UP, _taken_up(unfinished, slots, places), strict=False):
+    slots = _needs(profile, places, start, status, eat) + slots
+    promised = [Slot(0, text, None, 4, 2) for text in owed[:1]]
+    for minute, slot in zip(_TAKEN_UP, [*promised, *_taken_up(unfinished, slots, places)], strict=False):
         slots.append(_at(slot, _free(slots, midnight + minute, start, min(bed, end))))
-    for filler in _fillers(profile, places):
+    for filler in _fillers(profile, places, pursuit):
         if len(slots) >= FEWEST:
             break
         if all(filler.text != slot.text for slot in slots):
@@ -72,12 +97,18 @@ def build(
 
 
 def _ordinary(
-    profile: Profile, places: Sequence[Location], routine: Routine, midnight: int, start: int, bed: int
+    profile: Profile,
+    places: Sequence[Location],
+    routine: Routine,
+    midnight: int,
+    start: int,
+    bed: int,
+    usual: _Usual,
 ) -> list[Slot]:
     """Return the slots of the usual day; times are minutes after midnight until the last line adds the day."""
     home = profile.home or None
     work = work_of(profile, places) or home
-    eat = _eating_place(places, home)
+    eat = usual.eat
     up = max(routine.wake, start - midnight if 0 < start - midnight - routine.wake <= 90 else 0)
     begin, finish = routine.work or (max(540 if work != home else 480, routine.wake + 60), 1020)
     lunch = routine.lunch if begin < routine.lunch - 30 else begin - 60
@@ -95,14 +126,16 @@ def _ordinary(
     else:
         slots.append(Slot(routine.dinner, "Have dinner at home", home, 4, 3))
     slots += _free_time(
-        profile, places, after=finish + 30 if begin < finish else 1020, dinner=routine.dinner, bed=bed - midnight
+        profile, places, usual, after=finish + 30 if begin < finish else 1020, dinner=routine.dinner, bed=bed - midnight
     )
     return [*(_at(slot, midnight + slot.minute) for slot in slots), Slot(bed, "Go to bed", home, 4, 1)]
 
 
-def _free_time(profile: Profile, places: Sequence[Location], *, after: int, dinner: int, bed: int) -> list[Slot]:
+def _free_time(
+    profile: Profile, places: Sequence[Location], usual: _Usual, *, after: int, dinner: int, bed: int
+) -> list[Slot]:
     """Return the slots after work: the agent's current occupation, unless its work is on that, and company."""
-    meet, pursuit = _social_place(places), pursuit_of(profile)
+    meet, pursuit = usual.meet, usual.pursuit
     wanted = [Slot(0, _with_place("Relax and meet people", meet, places), meet, 3, 5)]
     place = _name(work_of(profile, places), places)  # an occupation that names it is the work itself
     if (
@@ -116,10 +149,11 @@ def _free_time(profile: Profile, places: Sequence[Location], *, after: int, dinn
     return [_at(slot, minute) for slot, minute in zip(wanted, minutes, strict=False)]
 
 
-def _needs(profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, float]) -> list[Slot]:
+def _needs(
+    profile: Profile, places: Sequence[Location], start: int, status: Mapping[str, float], eat: str | None
+) -> list[Slot]:
     home, slots = profile.home or None, []
     if status.get("hunger", 100) < LOW:
-        eat = _eating_place(places, home)
         slots.append(Slot(start, _with_place("Eat something, being very hungry,", eat, places), eat, 5, 0))
     if status.get("energy", 100) < LOW:
         slots.append(Slot(start + len(slots) * 30, "Rest at home to recover energy", home, 5, 0))
@@ -134,7 +168,7 @@ def _taken_up(
     seen = [set(stems(slot.text)) for slot in slots]
     found: list[Slot] = []
     for item in sorted(unfinished, key=lambda i: -_priority(i)):
-        text = str(item.get("description", "")).removeprefix("Take up again: ")
+        text = str(item.get("description", "")).removeprefix(AGAIN)
         words = set(stems(text))
         if not words or any(len(words & other) >= 0.6 * len(words) for other in seen):
             continue
@@ -142,7 +176,7 @@ def _taken_up(
             break
         seen.append(words)
         place = str(item.get("location") or "")
-        found.append(Slot(0, f"Take up again: {text}", place if place in known else None, _priority(item), 2))
+        found.append(Slot(0, f"{AGAIN}{text}", place if place in known else None, _priority(item), 2))
     return found
 
 
@@ -151,8 +185,8 @@ def _priority(item: Mapping[str, object]) -> int:
     return priority if isinstance(priority, int) else 3
 
 
-def _fillers(profile: Profile, places: Sequence[Location]) -> list[Slot]:
-    home, pursuit = profile.home or None, pursuit_of(profile)
+def _fillers(profile: Profile, places: Sequence[Location], pursuit: str) -> list[Slot]:
+    home = profile.home or None
     outdoors = min(
         (p.id for p in places if "outdoors" in p.tags or p.type in ("park", "plaza", "garden")), default=None
     )
@@ -184,7 +218,7 @@ def _continuing(profile: Profile, places: Sequence[Location]) -> str:
     """Return the afternoon's work. Who studies, or works at no place in particular, works on what occupies it."""
     pursuit, work = pursuit_of(profile), work_of(profile, places)
     own = not work or work == profile.home or "student" in role_of(profile).lower()
-    if own and pursuit.startswith("Spend time") and pursuit != _working(profile, places):
+    if own and pursuit.startswith(GOING_ON) and pursuit != _working(profile, places):
         return pursuit
     going_on = "Continue studying" if "student" in role_of(profile).lower() else "Continue working"
     return going_on + (f" at {_name(work, places)}" if work and work != profile.home else "")
@@ -210,25 +244,6 @@ def _name(place: str, places: Sequence[Location]) -> str:
 
 def _with_place(text: str, place: str | None, places: Sequence[Location]) -> str:
     return f"{text} at {_name(place, places)}" if place else text.rstrip(",")
-
-
-def _eating_place(places: Sequence[Location], home: str | None) -> str | None:
-    return min((p.id for p in places if _serves_food(p.type, p.name)), default=home)
-
-
-def _social_place(places: Sequence[Location]) -> str | None:
-    tagged = [p.id for p in places if "social" in p.tags]
-    return min(tagged or (p.id for p in places if _gathers(p.type, p.name)), default=None)
-
-
-@lru_cache(maxsize=4096)  # a big town's places are looked at once for each plan that its host has to make
-def _serves_food(kind: str, name: str) -> bool:
-    return re.search(r"restaurant|cafe|café|diner|canteen|pub|bakery", f"{kind} {name}", re.I) is not None
-
-
-@lru_cache(maxsize=4096)
-def _gathers(kind: str, name: str) -> bool:
-    return re.search(r"plaza|square|park|pub|bar|cafe", f"{kind} {name}", re.I) is not None
 
 
 def _at(slot: Slot, minute: int) -> Slot:

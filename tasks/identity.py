@@ -26,6 +26,7 @@ class Routine:
     habits: tuple[tuple[int, str], ...] = ()
 
 
+GOING_ON = "Spend time"  # opens an occupation that goes on, as against a wish that can be fulfilled
 _DOING = re.compile(
     r"\b(?:is|am|are|been)\s++(?:(?:also|currently|now|busy|always)\s++)?"
     r"((?!being|feeling|living|looking forward|saving|hoping|wishing|excited|planning|going)\w+ing\b.*)"
@@ -105,7 +106,7 @@ def pursuit_of(profile: Profile) -> str:
             while len(words) > 1 and words[-1].lower() in FUNCTION_WORDS:
                 words.pop()
             phrase = " ".join(words)
-            return f"Spend time {phrase}" if doing else phrase[:1].upper() + phrase[1:]
+            return f"{GOING_ON} {phrase}" if doing else phrase[:1].upper() + phrase[1:]
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
@@ -15,19 +16,21 @@ from memory.effects import Append, Effect
 from memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
 from memory.language.sentences import split_sentences
 from memory.language.times import parse_clock
-from memory.summaries.conversations import resolve_name
-from memory.summaries.units import MAX_SPEAKER
+from memory.summaries.conversations import first_person, resolve_name
 from prompts.answers import DailyPlan
 from prompts.render import Templates
 from tasks import timing
-from tasks.day_plan import FEWEST, MOST, Slot, build
+from tasks.day_plan import AGAIN, FEWEST, MOST, Slot, build
+from tasks.identity import GOING_ON, pursuit_of
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.places import place_meant, places_shown
+from tasks.promises import find_promises
 from tasks.recall import (
     LITTLE,
     access_marks,
     brief,
+    display_names,
     long_term_context,
     recall,
     replaced_entry,
@@ -167,7 +170,10 @@ class Plan:
         # What the agent says of itself counts as said this morning.
         said = Entry(type="observation", text=profile.currently, minute=start)
         # Reflections only say again what was said, and perhaps in another's words.
-        told = [_from_own_view(e, case) for e in (_dated(case), *case.entries) if e.type != "reflection"]
+        names = display_names(case.world)
+        told = [
+            first_person(e, case.job.key.owner, names) for e in (_dated(case), *case.entries) if e.type != "reflection"
+        ]
         booked = appointments([said, *told], case.world.locations, start, end)
         slots = build(
             profile=profile,
@@ -177,6 +183,9 @@ class Plan:
             booked=booked,
             unfinished=_unfinished(case),
             status=_status(case),
+            visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
+            done=_done(case),
+            owed=_owed(case, start, names),
         )
         used = {a.number for a in booked if a.number}
         return self._appended(case, slots, tuple(used))
@@ -205,6 +214,8 @@ class Plan:
             ]
             if ended := {item.id: item.status for item in items if item.status in ("completed", "cancelled")}:
                 params["ended"] = ended
+        if done := _fulfilled(moment):
+            params["done"] = done
         status = moment.brief.get("status")
         if isinstance(status, Mapping):
             meters = {str(k): v for k, v in sorted(status.items()) if isinstance(v, int | float)}
@@ -247,15 +258,6 @@ def _dated(case: Case) -> Entry:
     return Entry(type="summary", text=" ".join(dated), minute=case.job.minute)
 
 
-def _from_own_view(entry: Entry, case: Case) -> Entry:
-    """Return a line between two with the other's name for "you" and "me": "See you at 6" is "See Maria at 6"."""
-    others = [s for s in entry.subjects if s != case.job.key.owner]
-    if entry.type != "message" or len(others) != 1:
-        return entry
-    name = resolve_name(others[0], case.world.names)[:MAX_SPEAKER]
-    return msgspec.structs.replace(entry, text=re.sub(r"\b(?:you|me)\b", lambda _: name, entry.text))
-
-
 def _window(case: Case) -> tuple[int, int]:
     begins = case.job.params.get(FROM)
     start = max(case.job.minute, begins) if isinstance(begins, int) else case.job.minute
@@ -291,6 +293,34 @@ def _previous(case: Case) -> list[dict[str, str]]:
         }
         for item in plans[-1].items
     ]
+
+
+def _fulfilled(moment: Moment) -> list[str]:
+    """Return what occupies the agent, if it is something to be done once and a plan's item of it is completed."""
+    wish = pursuit_of(moment.profile)
+    if not wish or wish.startswith(GOING_ON):
+        return []
+    items = (item for plan in moment.stream.live("plan") for item in moment.stream.plan_items(plan))
+    done = any(i.status == "completed" and i.description.removeprefix(AGAIN) == wish for i in items)
+    return [wish] if done else []
+
+
+def _done(case: Case) -> list[str]:
+    done = case.job.params.get("done", [])
+    return [str(text) for text in done] if isinstance(done, list) else []
+
+
+def _owed(case: Case, start: int, names: Mapping[str, str]) -> list[str]:
+    """Return what the agent promised before today and has not done, as items of a plan."""
+    owner = case.job.key.owner
+    found = find_promises(owner, case.entries, names)
+    earlier = {item.description for plan in case.entries if plan.type == "plan" for item in plan.items}
+    owed = [
+        f"Keep the promise to {resolve_name(p.taker, names)}: {p.deed}"
+        for p in found
+        if p.giver == owner and p.taker and p.deed and p.outcome == "open" and day_of(p.minute) < day_of(start)
+    ]
+    return [text for text in owed if text not in earlier]
 
 
 def _status(case: Case) -> dict[str, float]:

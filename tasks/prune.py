@@ -81,7 +81,7 @@ class Prune:
         cut = _cut(case.job.params)
         if cut is None:
             cut = choose(owner, case.entries, limits, minute)
-        return carry_out(owner, cut, case.entries, limits, display_names(case.world))
+        return carry_out(owner, cut, case.entries, limits, display_names(case.world), minute)
 
     def _urgent(self, moment: Moment) -> bool:
         if moment.stream.observed() >= NEAR * moment.world.limits.max_observations:

@@ -12,6 +12,7 @@ How often an entry was repeated is not part of what a job reads, since it change
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Annotated, Any
@@ -21,7 +22,8 @@ from pydantic import BaseModel
 
 from memory.clock import DAY, clock_time, day_number, day_of
 from memory.effects import Append, Effect, SetCounter, Tell
-from memory.entry import Entry
+from memory.entry import Entry, PlanItem
+from memory.language.text import normal
 from memory.policies.compaction import rating
 from memory.routing.repeats import REPEATED
 from memory.stream import Stream
@@ -30,7 +32,7 @@ from memory.trigger import ReflectionTrigger
 from prompts.answers import ReflectionAnswer
 from prompts.render import Templates
 from tasks import timing
-from tasks.insight import QUIET, find_insight
+from tasks.insight import QUIET, PlanOutcome, Recalled, find_insight
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
 from tasks.recall import (
@@ -87,7 +89,7 @@ class Reflect:
         by_interval = trigger != "importance" and self._interval_over(moment, since)
         if not by_interval and not (trigger != "interval" and _enough_happened(moment)):
             return ()
-        params = _params(moment.stream, since) | _condition(moment)
+        params = _params(moment, since) | _condition(moment)
         return (Request(kind=self.name, owner=moment.owner, priority=3, params=params),)
 
     def wake(self, moment: Moment) -> int | None:
@@ -144,9 +146,14 @@ class Reflect:
         recent, since = self._recent(case), _since(case)
         if sum(_stands_for(e, since) for e in recent) < ENOUGH:
             return self._reflection(case, QUIET, MINIMAL, (), ())
-        first = min(e.number for e in recent)
-        before = [e for e in case.entries if e.number < first]
-        insight = find_insight(case.job.key.owner, recent, before, display_names(case.world), _repeats(case))
+        new = {e.number for e in recent}
+        before = [e for e in case.entries if e.number not in new]
+        recalled = Recalled(
+            owner=case.job.key.owner, recent=recent, before=before, names=display_names(case.world),
+            minute=result_minute(case.job), repeats=_repeats(case), places=case.world.locations, plan=_outcomes(case),
+            summary=case.job.summary,
+        )  # fmt: skip
+        insight = find_insight(recalled)
         importance = MINIMAL if insight.text == QUIET else BY_HEURISTIC
         shown_by = [e for e in recent if e.number in set(insight.evidence)]
         reflection = self._reflection(case, insight.text, importance, insight.evidence, shown_by)
@@ -269,8 +276,9 @@ def _enough_happened(moment: Moment) -> bool:
     return trigger.step((salience(moment.stream),))[1]
 
 
-def _params(stream: Stream, since: int) -> dict[str, Any]:
+def _params(moment: Moment, since: int) -> dict[str, Any]:
     """Return the values of head and marks that the reflection needs; a job cannot read these as of its tick."""
+    stream = moment.stream
     params: dict[str, Any] = {"since": since} if since else {}
     if REPEATED in stream.head.counters:
         params["repeated"] = stream.head.counters[REPEATED]
@@ -278,6 +286,8 @@ def _params(stream: Stream, since: int) -> dict[str, Any]:
         repeats = {e.number: stream.marks[e.number].repeats for e in newer if e.number in stream.marks}
         most = sorted((-times, number) for number, times in repeats.items() if times)[:MOST_REPEATED]
         params["repeats"] = {str(number): -times for times, number in sorted(most, key=lambda pair: pair[1])}
+    if ended := _ended_items(moment):
+        params["plan"] = ended
     return params
 
 
@@ -302,6 +312,41 @@ def _earlier(case: Case) -> list[Entry]:
     replaced = replaced_entry(case.job)
     written = [e for e in case.entries if e.type == "reflection" and e.text != QUIET and e.number != replaced]
     return written[-EARLIER:]
+
+
+def _ended_items(moment: Moment) -> dict[str, bool]:
+    """Return the items of the latest plan that ended since the last reflection, by id: whether they were done."""
+    plan, last = moment.stream.latest("plan"), moment.stream.head.counters.get(MINUTE, -1)
+    if plan is None or moment.minute - plan.valid_until >= DAY:
+        return {}
+    items = moment.stream.plan_items(plan)
+    return {
+        item.id: item.status == "completed"
+        for item, following in zip(items, (*items[1:], None), strict=True)
+        if item.status in ("completed", "cancelled") and last < _end_of(following, plan.valid_until) <= moment.minute
+    }
+
+
+def _end_of(following: PlanItem | None, valid_until: int) -> int:
+    """Return the game time at which an item of a plan makes room for the one that follows it."""
+    return valid_until if following is None else following.minute or 0
+
+
+def _outcomes(case: Case) -> list[PlanOutcome]:
+    """Return what came of the plan since the last reflection."""
+    named = case.job.params.get("plan", {})
+    if not isinstance(named, dict) or not named:
+        return []
+    plans = [e for e in case.entries if e.type == "plan"]
+    seen = Counter(normal(i.description) for plan in plans for i in plan.items)
+    return [
+        PlanOutcome(
+            description=i.description, done=bool(named[i.id]), usual=len(plans) < 2 or seen[normal(i.description)] > 1
+        )
+        for plan in plans
+        for i in plan.items
+        if i.id in named
+    ]
 
 
 def _repeats(case: Case) -> dict[int, int]:

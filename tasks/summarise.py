@@ -147,7 +147,7 @@ class Summarise:
         group = self._group(case)
         if not group:
             return ()
-        told = self._told(case, group, summarise_entries(group, display_names(case.world)))
+        told = self._told(case, group, summarise_entries(group, display_names(case.world), minute=case.job.minute))
         return told, *self._passed(case, everything(group))
 
     def _latest(self, moment: Moment) -> int:

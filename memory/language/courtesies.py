@@ -17,6 +17,7 @@ _GOOD = (
     "(?:awesome|amazing|great|cool|wonderful|fantastic|incredible|impressive|inspiring|beautiful|lovely|nice|sweet|"
     "brilliant|excellent|fabulous|perfect|gorgeous|stunning|adorable|cute|good|fun|rad|neat|epic|wild|exciting)"
 )
+_DEAR = "treasure|angel|star|gem|saint|life-?saver|hero|legend"
 _VERY = r"(?:(?:so|really|pretty|super|such|an?|truly|just|absolutely|quite)\s+)*"
 #: Acts by their verb, in the order in which they are told.
 _ACTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -32,7 +33,7 @@ _ACTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             rf"\bproud of you|\byou(?:'re| are) {_VERY}{_GOOD}|\b{_GOOD} (?:job|work|idea|going|stuff)\b|\bway to go|"
             rf"\bwell done|\b(?:that|it|this)(?:'s| is| sounds?| looks?) {_VERY}{_GOOD}|"
             rf"^(?:looks|sounds) {_VERY}{_GOOD}|\blov(?:e|ing) (?:your|that|the|how)\b|\bimpress(?:ed|ive)\b|"
-            rf"\byou(?:'re| are) {_VERY}(?:strong|talented|brave)",
+            rf"\byou(?:'re| are) {_VERY}(?:strong|talented|brave|{_DEAR})\b",
         ),
         (
             "encouraged",
@@ -55,6 +56,16 @@ _FORMULA = re.compile(
     r"to (?:meet|talk to|see) you"
     r"|how (?:are|have) you(?: been| doing)?"
     r"|(?:i|we) (?:had better|must|should|have to|need to) (?:get on|get going|get back|go|be going|be off|run)"
+    rf"|you(?:'re| are) (?:such )?an? (?:{_DEAR})"
+    r"|(?:and )?(?:you )?(?:mind your step|take care(?: of yourself)?|(?:give|send) (?:\w+ )?my regards)"
+    r"(?: at home| to your \w+)?"
+    r"|(?:i am|i'm) (?:fine|well|good|okay|ok|all right)(?:,? (?:thanks|thank you))?"
+    r"|(?:there is|there's) news|something (?:has )?happened(?: that you should know)?"
+    r"|you (?:will not|won't) believe (?:it|this|what happened)"
+    r"|(?:i have|i've got) a favou?r to ask(?: (?:of )?you)?"
+    r"|(?:hello,? )?(?:my name is|i am|i'm|this is|call me) you"
+    r"|(?:oh,? )?i (?:can (?:only |well )?imagine|see|know|understand|hope so|think so|suppose so|completely forgot|"
+    r"forgot|don't mind|do not mind)|(?:better late than never|never mind)"
     r"|i (?:will not|won't) keep you|so (?:am|was|do|did|have|had|can|will|would) i)"
     r"(?: (?:at last|again|too|all|both|here|now|soon|then|home|any longer|today|this (?:morning|evening)|on day \d+))*"
     r"[\s.!?…]*",
@@ -71,6 +82,7 @@ _EMPTY_WORDS = frozenset(
         "pic pics picture photo photos idea support help encouragement words kind cheers enjoy fun excited exciting "
         "best wish wishing always never cute perfect inspiring inspired worries worry think thinking thought guess "
         "bet right one guys pretty super interesting say said seem seems feel feels come came want wants catch chat "
+        "morning afternoon evening night "
         "bit miss missed year ready work hard worth believe tough rough must man dude buddy bunch ton million lots "
         "friend girl"
     )

@@ -106,6 +106,10 @@ def takes_object(word: str) -> bool:
 def has_verb(lowered: Sequence[str]) -> bool:
     """Return whether words (lower case) seem to hold a finite verb. The guess from forms can err both ways."""
     return any(
-        w in _FINITE or w in BASE_FORMS or w in STATES or (w.endswith("ed") and len(w) > 4) or w.endswith(_SHORT_VERBS)
+        w in _FINITE
+        or w in BASE_FORMS
+        or (w in STATES and not is_adverb(w))
+        or (w.endswith("ed") and len(w) > 4)
+        or w.endswith(_SHORT_VERBS)
         for w in lowered
     ) or any(w in {"i", "you", "we", "they", "he", "she", "it"} for w in lowered[:-1])

@@ -29,6 +29,7 @@ _EXPANSIONS = {
     "ya": "you",
     "ain't": "am not",
 }
+_SAYS = re.compile(r"\b(?:say|says|saying|said) thank $", re.IGNORECASE)
 _PARTICIPLES = {"been", "had", "done", "gone", "seen", "taken"}
 _ALWAYS_OF_SUBJECT = {"are", "were", "aren't", "weren't", "have", "haven't"}
 _WE = {"we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves"}
@@ -68,7 +69,9 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
             if token in ",;:" or (token == "-" and tokens[at - 1].isspace()):
                 agreement = None
             continue
-        if low == "you" and _next(tokens, at) == "both" and not takes_object(previous):
+        if low == "you" and previous == "thank" and _SAYS.search("".join(out)[-20:]):
+            out.append(token)
+        elif low == "you" and _next(tokens, at) == "both" and not takes_object(previous):
             out.append("they")
             agreement = PLURAL
         elif low == "i":

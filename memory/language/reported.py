@@ -7,7 +7,7 @@ a request, a proposal ("Jon suggested that they meet"), thanks, or a thing ("Jon
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from memory.language.grammar import IMPERSONAL, STATES, has_verb, is_adverb, word_set
 from memory.language.persons import replace_persons, tokens_of
@@ -64,9 +64,7 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     first = lowered[0]
     if first in {"let's", "lets"}:
         return f"{speaker} suggested that they {replace_persons(tokens[1:], speaker, listener, named=True)}"
-    asked = bool(listener) and (
-        (first in _REQUESTS and (first not in STATES or first in {"don't", "never"})) or lowered[:2] == ["feel", "free"]
-    )
+    asked = bool(listener) and is_request(lowered)
     lead = "" if asked else _left_out(lowered)
     if lead:
         tokens = [*tokens_of(lead), " ", _uncapital(tokens[0]), *tokens[1:]]
@@ -89,14 +87,24 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
     return f"{speaker} mentioned that {told}"
 
 
+def is_request(lowered: Sequence[str]) -> bool:
+    """Return whether a sentence, given as words in lower case, asks somebody to do something: "Keep going"."""
+    first = lowered[0] if lowered else ""
+    asks = first in _REQUESTS and (first not in STATES or first in {"don't", "never"})
+    return asks or list(lowered[:2]) == ["feel", "free"]
+
+
 def is_english(sentence: str) -> bool:
     """Return whether the rules here apply: the sentence is short, or holds an English function word.
 
-    One that opens with a foreign word, as with a name, must be full of them.
+    One that opens with a foreign word, as with a name, must be full of them, names apart.
     """
     found = words(sentence)
     common = sum(w in FUNCTION_WORDS for w in found)
-    return 3 * common >= len(found) if not all(w.isascii() for w in found[:1]) else len(found) < 4 or common > 0
+    if all(w.isascii() for w in found[:1]):
+        return len(found) < 4 or common > 0
+    plain = [w for token in tokens_of(sentence) if not token[0].isupper() for w in words(token)]
+    return 3 * sum(w in FUNCTION_WORDS for w in plain) > len(plain)
 
 
 def _is_name(tokens: list[str], names: Collection[str]) -> bool:

@@ -34,6 +34,9 @@ _CALL = r"(?:oh|ah|wow|whoa|woah|yeah|yes|yep|yup|yay|no|nah|nope|ok|okay|well|h
 _POLITE = (
     r"(?:thanks|thank you|thx|congrats|congratulations|sorry|good morning|good night|cool|great|nice|awesome|sure)"
 )
+_TITLE = r"(?:captain|doctor|sir|madam|ma'am|boss|mum|mom|dad|officer|professor|dear|darling|my friend|old friend)"
+_TITLE_AT_START = re.compile(rf"^{_TITLE}[,!] ", re.IGNORECASE)
+_TITLE_AT_END = re.compile(rf", {_TITLE}(?=[.!?…]*+$)", re.IGNORECASE)
 _OPENING = re.compile(
     rf"^(?:{_CALL}\b[,.!\s]*|(?:and|but|plus|also|anyway|by the way|btw|guess what|tell me)\b[,.!\s]+|"
     rf"(?:{_POLITE}|man|totally|definitely|absolutely|exactly|right|so|actually|honestly|of course|for sure|"
@@ -107,6 +110,7 @@ def clean(sentence: str, addressed: Iterable[str] = ()) -> str:
             text = address.at_start.sub(r"\1", text)
             text = address.after_call.sub(r"\1,", text)
             text = address.amid.sub(", ", text)
+    text = _TITLE_AT_END.sub("", _TITLE_AT_START.sub("", text))
     shorter = _CLOSING.sub("", _OPENING.sub("", text, count=1)).strip()
     return shorter if re.search(r"\w", shorter) else text
 

@@ -18,6 +18,7 @@ class Speakers:
     def __init__(self, names: Iterable[str]) -> None:
         self.names = tuple(dict.fromkeys(names))
         self._known = frozenset(self.names)
+        self.written = frozenset(word for name in self.names for word in name.split() if word[:1].isupper())
         self.words = frozenset(word for name in self.names for word in words(name))
         self._beginnings = {word[:end] for word in self.words for end in range(_SHORTEST, len(word) + 1)}
         self._by_start: dict[str, list[int]] = {}

@@ -81,9 +81,17 @@ def choose(owner: str, entries: Sequence[Entry], limits: MemoryLimits, minute: i
 
 
 def carry_out(
-    owner: str, cut: Cut, entries: Iterable[Entry], limits: MemoryLimits, names: Mapping[str, str]
+    owner: str,
+    cut: Cut,
+    entries: Iterable[Entry],
+    limits: MemoryLimits,
+    names: Mapping[str, str],
+    minute: int | None = None,
 ) -> tuple[Effect, ...]:
-    """Return the effects of a cut, without numbers that are no longer among `entries`."""
+    """Return the effects of a cut, without numbers that are no longer among `entries`.
+
+    What is over at game time `minute`, if that is given, is told in the past.
+    """
     by_number = {e.number: e for e in entries}
 
     def present(numbers: Iterable[int]) -> list[Entry]:
@@ -92,7 +100,7 @@ def carry_out(
     effects: list[Effect] = []
     for talk in cut.talks:
         if group := present(talk):
-            effects += _replace(owner, group, summarise_entries(group, names), max(map(rating, group)))
+            effects += _replace(owner, group, summarise_entries(group, names, minute=minute), max(map(rating, group)))
     if routine := present(cut.routine):
         effects += _replace(owner, routine, by_place(routine, names), MUNDANE)
     effects += _cut_reflections(owner, present(cut.reflections), limits, names)
@@ -192,7 +200,8 @@ def _cut_observed(
         important = [e for e in live if rating(e) >= limits.importance_threshold]
         important.sort(key=lambda e: (e.minute, e.number))
         oldest = important[: left + 1]  # one more, for the summary itself
-        effects += _replace(owner, oldest, summarise_entries(oldest, names), max(map(rating, oldest)))
+        text = summarise_entries(oldest, names, minute=minute)
+        effects += _replace(owner, oldest, text, max(map(rating, oldest)))
     return effects
 
 

@@ -10,8 +10,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from memory.clock import DAY, day_and_time
 from memory.entry import MAX_TEXT, Entry
+from memory.language.own_view import in_own_words
 from memory.language.times import anchor_days
 from memory.summaries.summary import Style, Utterance, summarise
 from memory.summaries.units import MAX_SPEAKER
@@ -83,9 +86,34 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     known = {resolve_name(s, names) for s in entry.subjects}
     found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
     if found and (found[1] in known or found[1] in names.values()):
-        return Utterance(found[1], entry.text[found.end() :], entry.minute)
+        others = [name for s in entry.subjects if (name := resolve_name(s, names)) != found[1]]
+        listener = others[0] if len(others) == 1 else ""
+        return Utterance(found[1], entry.text[found.end() :], entry.minute, listener)
     speaker = resolve_name(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
-    return Utterance(speaker, entry.text, entry.minute)
+    listener = resolve_name(entry.subjects[1], names) if speaker and len(entry.subjects) == 2 else ""
+    return Utterance(speaker, entry.text, entry.minute, listener)
+
+
+def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:
+    """Return an entry in which "I" is its owner: others' lines with their names for "I", the owner's for "you"."""
+    told, me = parse_line(entry, names), resolve_name(owner, names)
+    speaker, listener = told.speaker[:MAX_SPEAKER], told.listener[:MAX_SPEAKER]
+    if not speaker:
+        text = in_own_words(entry.text, me)
+    elif told.speaker == me:
+        text = _YOU.sub(lambda _: listener, told.text) if listener else told.text
+    else:
+        text = _I_AM.sub(lambda _: f"{speaker} is", told.text)
+        text = _I_WILL.sub(lambda _: f"{speaker} will", text)
+        text = _MY.sub(lambda _: f"{speaker}'s", text)
+        text = _ME.sub(lambda _: speaker, text)
+        text = _YOU.sub(lambda _: speaker, text) if listener else text  # "I will see you" is to see the speaker
+    return msgspec.structs.replace(entry, text=text[:MAX_TEXT])
+
+
+_YOU, _MY = re.compile(r"\b(?:you|yourself)\b", re.I), re.compile(r"\bmy\b", re.I)
+_I_AM, _I_WILL = re.compile(r"\bI(?:['’]m| am)\b"), re.compile(r"\bI(?:['’]ll| will)\b")
+_ME = re.compile(r"\bme\b", re.I)
 
 
 def format_list(parts: Sequence[str]) -> str:
@@ -93,10 +121,13 @@ def format_list(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def summarise_entries(entries: Sequence[Entry], names: Mapping[str, str], *, style: Style = "facts") -> str:
+def summarise_entries(
+    entries: Sequence[Entry], names: Mapping[str, str], *, style: Style = "facts", minute: int | None = None
+) -> str:
     """Return a summary of entries in about a third of their words (30 to 90), without a model. It is never empty.
 
-    It follows the order of time; a summary of dialogue begins with the speakers, place and time.
+    It follows the order of time; a summary of dialogue begins with the speakers, place and time. `minute` is the game
+    time at which it is written, if that is known: what is over by then is told in the past.
     """
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
     lines = [
@@ -104,9 +135,10 @@ def summarise_entries(entries: Sequence[Entry], names: Mapping[str, str], *, sty
     ]
     words = sum(len(item.text.split()) for item in lines)
     header = _header(ordered, names)
-    text = summarise(lines, max_words=max(30, min(90, words // 3)) + len(header.split()), style=style, header=header)
-    if not text or text == header:
-        text = f"{header} {lines[0].text}".strip() if lines else header
+    room = max(30, min(90, words // 3)) + len(header.split())
+    text = summarise(lines, max_words=room, style=style, header=header, minute=minute)
+    if not text:
+        text = lines[0].text if lines else ""
     return text[:MAX_TEXT] or "Nothing worth keeping was said."
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from memory.entry import Entry
+from memory.language.references import resolved
 from memory.language.sentences import split_sentences
 from memory.language.times import anchor_days
 from memory.summaries.conversations import parse_line
@@ -81,12 +82,14 @@ def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room:
     "" where there is nothing to tell, or not one sentence fits. The same input gives the same text.
     """
     lines = [Utterance("", sentence, 0) for sentence in split_sentences(summary)]
-    for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
+    ordered = sorted(entries, key=lambda e: (e.minute, e.number))
+    for entry in ordered:
         said = parse_line(entry, names)
         sentences = split_sentences(said.text)[:MOST_SENTENCES]
-        lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in sentences]
+        told = [resolved(sentence, before) for before, sentence in zip(("", *sentences), sentences, strict=False)]
+        lines += [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in told]
     brevity = WEIGHTINGS["facts"].brevity
-    candidates = [_weighed(unit, brevity) for unit in units(lines, "facts")]
+    candidates = [_weighed(unit, brevity) for unit in units(lines, "facts", ordered[-1].minute if ordered else None)]
     words = words_of_tokens(max(0, room))
     while lines and words > 0:
         text = " ".join(unit.text for unit in choose_units(candidates, words, brevity))

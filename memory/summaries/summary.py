@@ -22,18 +22,26 @@ _SAME_LINE = 0.75  # each further clause of a line already told counts this much
 _CLOSING = 4  # the closing sentence takes at most a fourth of the room
 
 
-def summarise(lines: Sequence[Utterance], *, max_words: int, style: Style = "facts", header: str = "") -> str:
+def summarise(
+    lines: Sequence[Utterance],
+    *,
+    max_words: int,
+    style: Style = "facts",
+    header: str = "",
+    minute: int | None = None,
+) -> str:
     """Return a summary of `lines` in at most `max_words` words (separated by spaces), in sentences and in their order.
 
     Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
-    if there is room for it. The same lines give the same summary; no lines, or no room, give "".
+    if there is room for it. What is over at game time `minute` is told in the past. The same lines give the same
+    summary; no lines, or no room, give "".
     """
     head = header.strip() if len(header.split()) <= max_words else ""
     room = max_words - len(head.split())
     closing = _closing(lines)
     if len(closing.split()) > room / _CLOSING:
         closing = ""
-    chosen = choose_units(units(lines, style), room - len(closing.split()), WEIGHTINGS[style].brevity)
+    chosen = choose_units(units(lines, style, minute), room - len(closing.split()), WEIGHTINGS[style].brevity)
     return " ".join(part for part in (head, *(unit.text for unit in chosen), closing) if part)
 
 

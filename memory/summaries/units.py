@@ -12,9 +12,11 @@ from typing import Literal, NamedTuple
 from memory.language.courtesies import is_small_talk
 from memory.language.entities import is_number, is_time, name_words
 from memory.language.grammar import has_verb
+from memory.language.references import leans_on_others, resolved
 from memory.language.reported import third_person
 from memory.language.sentences import clean, split_clauses, split_sentences
 from memory.language.speakers import Speakers
+from memory.language.tense import told_after
 from memory.language.text import FUNCTION_WORDS, WHITE_SPACE, stem, words
 
 Style = Literal["facts", "gist"]
@@ -31,6 +33,9 @@ _PROMISE = re.compile(
     r"scheduled|deadline|owes?|обеща\w+)\b",
     re.IGNORECASE,
 )
+_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+#: "They say at the mill that it burned": nobody in particular says so.
+_HEARSAY = re.compile(r"^(?:they|people) say (?P<where>(?:at|in|on|around) [^,;.]{2,60}? )?that ", re.IGNORECASE)
 _VOW = re.compile(r"^I promise[,:]? (?:that )?I(?:'ll| will) ", re.IGNORECASE)
 #: A clause that opens so cannot stand alone, unless a comma brings its main clause.
 _SUBORDINATE = frozenset(
@@ -48,6 +53,7 @@ class Utterance(NamedTuple):
     speaker: str
     text: str
     minute: int
+    listener: str = ""  # the only one spoken to, if that is known
 
 
 class Weighting(NamedTuple):
@@ -73,25 +79,29 @@ class Unit(NamedTuple):
     line: int  # index of the line it is from
 
 
-def units(lines: Sequence[Utterance], style: Style) -> list[Unit]:
+def units(lines: Sequence[Utterance], style: Style, minute: int | None = None) -> list[Unit]:
     """Return the units of `lines` in order, without courtesies and without questions that hold no name.
 
+    Of what is said, clauses with a pronoun that nothing in them explains are left out, unless the sentence before does.
+    What is over at game time `minute`, if that is given, is told in the past.
     A word weighs the square root of the number of lines it occurs in: what is talked about again matters more.
     """
-    lines = [line._replace(speaker=line.speaker[:MAX_SPEAKER]) for line in lines]
+    lines = [line._replace(speaker=line.speaker[:MAX_SPEAKER], listener=line.listener[:MAX_SPEAKER]) for line in lines]
     sentences = [split_sentences(line.text)[:MOST_SENTENCES] for line in lines]
-    speakers = Speakers(line.speaker for line in lines if line.speaker)
-    names = name_words(s for said in sentences for s in said)
+    speakers = Speakers(name for line in lines if line.speaker for name in (line.speaker, line.listener) if name)
+    names = name_words(s for said in sentences for s in said) | speakers.written
     lines_with: Counter[str] = Counter()
     for line in lines:
         lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
     found: list[Unit] = []
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
-        clauses = (clause for sentence in said for clause in split_clauses(sentence))
-        for clause in islice(clauses, MOST_SENTENCES):
-            text = _report(clause, line.speaker, speakers, names) if line.speaker else clause
+        clauses = list(islice((clause for sentence in said for clause in split_clauses(sentence)), MOST_SENTENCES))
+        for before, clause in zip(("", *clauses), clauses, strict=False):
+            text = _told(resolved(clause, before), line, speakers, names) if line.speaker else clause
             if not text:
                 continue
+            if minute is not None:
+                text = told_after(text, minute)
             if not text.endswith(('?"', "。", "！", "？")):
                 text = _ended(text[0].upper() + text[1:])
             weights = _weights(text, lines_with, names, speakers.words, WEIGHTINGS[style])
@@ -110,9 +120,12 @@ def _ended(text: str) -> str:
     return f"{bare[:-1].rstrip(_MARKS)}{bare[-1]}."
 
 
-def _report(clause: str, speaker: str, speakers: Speakers, names: Collection[str]) -> str:
-    """Return the clause as reported speech, "" if it is not worth reporting."""
+def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[str]) -> str:
+    """Return the clause as reported speech, "" if it is not worth reporting or leaves to others what it means."""
+    speaker = line.speaker
     text = _VOW.sub("I promised to ", clean(clause, (n for n in speakers.perhaps_in(clause) if n != speaker)))
+    text = _introduction(text, speaker)
+    text = _HEARSAY.sub(r"I heard \g<where>that ", text)
     if is_small_talk(text, speakers):
         return ""
     said = _WORD.findall(text)
@@ -122,9 +135,22 @@ def _report(clause: str, speaker: str, speakers: Speakers, names: Collection[str
     verbal = has_verb([w.lower() for w in _TOKEN.findall(text)])
     if said[0].lower() in _SUBORDINATE and "," not in text:
         return ""
-    if not verbal and (not named or len(said) < 2):
+    if (not verbal and (not named or len(said) < 2)) or leans_on_others(text):
         return ""
-    return third_person(text, speaker, speakers.other_than(speaker), names)
+    listener = line.listener or speakers.other_than(speaker)
+    told = third_person(text, speaker, listener, names)
+    return "" if not listener and _YOU.search(told) else told
+
+
+def _introduction(text: str, speaker: str) -> str:
+    """Return a sentence in which somebody says their own name without it: "I am Ada, I bake" says "I bake"."""
+    for opening in (f"I am {speaker}, ", f"I'm {speaker}, ", f"My name is {speaker}, "):
+        if text.startswith((f"{opening}I ", f"{opening}and I ")):
+            return text[len(opening) :].removeprefix("and ")
+        if text.startswith(opening):
+            return f"I am {text[len(opening) :]}"
+    own = text.removeprefix(f"{speaker}, ")
+    return f"I am {own}" if own != text and own.startswith(("a ", "an ", "the ")) else text
 
 
 def _weights(

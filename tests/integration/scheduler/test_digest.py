@@ -20,7 +20,7 @@ from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "f08cb08875a4af16f48a7e970f97dc67"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "47c4d539b35c86c62f900912a64e914a"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 

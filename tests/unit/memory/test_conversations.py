@@ -15,6 +15,7 @@ from memory.summaries.conversations import (
     GAP,
     LONGEST,
     conversations,
+    first_person,
     format_list,
     is_dialogue,
     parse_line,
@@ -180,7 +181,28 @@ def test_parts_are_listed_as_in_a_sentence() -> None:
     ],
 )
 def test_a_line_has_a_speaker_a_text_and_a_time(entry: Entry, speaker: str, text: str) -> None:
-    assert parse_line(entry, WORLD.names) == (speaker, text, 1)
+    assert parse_line(entry, WORLD.names)[:3] == (speaker, text, 1)
+
+
+def test_the_only_other_one_is_spoken_to() -> None:
+    assert parse_line(message("Hi.", 1), WORLD.names).listener == "Klaus Mueller"
+    assert parse_line(message("Klaus Mueller: Hi.", 1), WORLD.names).listener == "Maria Lopez"
+    assert parse_line(message("Hi.", 1, subjects=(MARIA, KLAUS, ISABELLA)), WORLD.names).listener == ""
+    assert parse_line(observation("Hi.", 1, subjects=(KLAUS, MARIA)), WORLD.names).listener == ""
+
+
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (message("I am holding a party for my son.", 1), "Maria Lopez is holding a party for Maria Lopez's son."),
+        (message("I'll see you at six.", 1), "Maria Lopez will see Maria Lopez at six."),
+        (message("Will you meet me?", 1, subjects=(MARIA, KLAUS, ISABELLA)), "Will you meet Maria Lopez?"),
+        (message("I will see you at six.", 1, speaker=KLAUS, hearer=MARIA), "I will see Maria Lopez at six."),
+        (observation("Klaus Mueller is holding a party.", 1), "I am holding a party."),
+    ],
+)
+def test_an_entry_is_read_as_its_owners(entry: Entry, text: str) -> None:
+    assert first_person(entry, KLAUS, WORLD.names).text == text
 
 
 @pytest.mark.parametrize(
@@ -203,9 +225,9 @@ def test_a_line_has_a_speaker_a_text_and_a_time(entry: Entry, speaker: str, text
         ([message("I will bring 20 chairs.", 9), observation("A tree fell.", 8)],
          "A tree fell. Maria Lopez will bring 20 chairs."),
         ([message("4 ducks.", 600, subjects=())], "4 ducks."),
-        ([message("Hm?", 600)], "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. Hm?"),
+        ([message("Hm?", 600)], "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM."),
         ([message("Oh?", 601), message("Hm?", 600)],
-         "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM. Hm?"),
+         "Maria Lopez and Klaus Mueller talked at cafe on day 1, 10:00 AM."),
         ([observation("?", 600)], "?"),
         ([], "Nothing worth keeping was said."),
     ],

@@ -59,9 +59,42 @@ def test_speech_is_reported_where_it_says_something(said: str, reported: list[st
     assert texts(("Jon", said), ("Gina", "Thanks!"), ("", "We saw the Louvre.")) == [*reported, "We saw the Louvre."]
 
 
-def test_you_is_the_other_one_of_two_and_stays_among_three() -> None:
+def test_you_is_the_other_one_of_two_and_left_out_among_three() -> None:
     assert texts(("Jon", "I trust you."), ("Gina", "Thanks!"))[0] == "Jon trusts Gina."
-    assert texts(("Jon", "I trust you."), ("Gina", "Thanks!"), ("Ann", "Thanks!"))[0] == "Jon trusts you."
+    assert texts(("Jon", "I trust you. The mill is old."), ("Gina", "Thanks!"), ("Ann", "Thanks!")) == [
+        "Jon mentioned that the mill is old."
+    ]
+    (alone,) = units([Utterance("Jon", "I trust you.", 1, "Gina")], "facts")
+    assert alone.text == "Jon trusts Gina.", "the one spoken to need not answer"
+
+
+@pytest.mark.parametrize(
+    ("said", "reported"),
+    [
+        (
+            "My sister sang. She bought a piano.",
+            ["Jon's sister sang.", "Jon's sister bought a piano."],
+        ),
+        ("She bought a piano.", []),
+        ("Perhaps they will try that.", []),
+        ("They say at the mill that the wheel broke.", ["Jon heard at the mill that the wheel broke."]),
+        ("I am Jon, I sell boats.", ["Jon sells boats."]),
+        ("My name is Jon.", []),
+        ("I can imagine.", []),
+        ("Captain, the winch is broken.", ["Jon mentioned that the winch is broken."]),
+    ],
+)
+def test_what_is_left_to_others_is_explained_or_left_out(said: str, reported: list[str]) -> None:
+    assert texts(("Jon", said), ("Gina", "Thanks!")) == reported
+
+
+def test_what_is_over_when_it_is_told_is_in_the_past() -> None:
+    said = [Utterance("Jon", "I will sing at the mill on day 2 at 5:00 PM.", 10, "Gina")]
+    over, ahead = 1440 + 1021, 1440 + 1019
+    assert [unit.text for unit in units(said, "facts", over)] == [
+        "Jon was going to sing at the mill on day 2 at 5:00 PM."
+    ]
+    assert [unit.text for unit in units(said, "facts", ahead)] == ["Jon will sing at the mill on day 2 at 5:00 PM."]
 
 
 def test_a_unit_knows_its_line_and_how_many_words_it_has() -> None:
@@ -88,8 +121,8 @@ def test_speakers_and_words_of_reporting_weigh_nothing() -> None:
 
 
 def test_a_word_that_only_the_telling_has_weighs_half() -> None:
-    (unit,) = told(("Jon", "I promise I will bring it."))
-    assert unit.weights == {"promis": 1.0, "bring": 1.0, "promise 0": 3.0}
+    (unit,) = told(("Jon", "I promise I will bring tea."))
+    assert unit.weights == {"promis": 1.0, "bring": 1.0, "tea": 1.0, "promise 0": 3.0}
     (unit,) = told(("Jon", "Congrats on 9 cats."))
     assert unit.text == "Jon congratulated on 9 cats."
     assert unit.weights == {"congratul": 0.5, "9": 9.0, "cat": 1.0}

@@ -20,10 +20,13 @@ from memory.entry import Character
 from memory.importance import Ratings, rate_by_rule
 from memory.language.courtesies import acts, is_small_talk
 from memory.language.entities import name_words
+from memory.language.own_view import deed_in_own_words, in_own_words, told_to
 from memory.language.persons import replace_persons, tokens_of
+from memory.language.references import leans_on_others, names_person, resolved
 from memory.language.reported import is_english, third_person
 from memory.language.sentences import clean, split_clauses, split_sentences
 from memory.language.speakers import Speakers
+from memory.language.tense import told_after
 from memory.language.text import extract_keywords, normal, stems, words
 from memory.language.times import anchor_days, find_times, parse_clock
 from memory.language.truncation import shorten
@@ -39,7 +42,7 @@ from memory.routing.repeats import repeat_key
 from memory.routing.routing import Event, route
 from memory.routing.scope_context import memory_line
 from memory.routing.scopes import mentions
-from memory.summaries.conversations import parse_line, summarise_entries
+from memory.summaries.conversations import first_person, parse_line, summarise_entries
 from memory.summaries.long_term import cut_oldest, estimate_tokens, fold
 from memory.summaries.summary import Utterance, summarise
 from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
@@ -52,9 +55,10 @@ from simulation.recorded.nodes import read_nodes, sound_text
 from simulation.town.action import MEAL_WORDS, SLEEP_WORDS
 from tasks.day_plan import build
 from tasks.identity import pursuit_of, read_routine, role_of
-from tasks.insight import find_insight
+from tasks.insight import PlanOutcome, Recalled, find_insight
 from tasks.kind import Case, Kind, Prompt, WorldFacts
 from tasks.plan import Plan
+from tasks.promises import find_promises
 from tasks.recall import brief
 from tasks.recount import Recount
 from tasks.reflect import Reflect, person_meant
@@ -158,7 +162,12 @@ def _refused(text: str) -> Any:
 
 def _noticed(text: str) -> Any:
     recent = [_seen(f"I will {text}"), _said(text), _said(f"Ann {text}")]
-    return find_insight(KLAUS, [msgspec.structs.replace(entry, importance=8) for entry in recent], [], NAMES)
+    striking = [msgspec.structs.replace(entry, importance=8) for entry in recent]
+    recalled = Recalled(
+        owner=KLAUS, recent=striking, before=recent, names=NAMES, minute=900, repeats={}, places=PLACES,
+        plan=[PlanOutcome(description=text, done=False)], summary=text,
+    )  # fmt: skip
+    return find_insight(recalled)
 
 
 def _event(text: str) -> Any:
@@ -176,6 +185,19 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "persons.replace_persons": lambda text: replace_persons(tokens_of(text), "Jon", "Gina", named=False),
     "reported.third_person": lambda text: third_person(text, "Jon", "Gina", {"Gina"}),
     "reported.is_english": is_english,
+    "own_view.in_own_words": lambda text: in_own_words(text, "Klaus"),
+    "own_view.in_own_words by a name": lambda text: in_own_words(f"{text} b {text}", text[:60]),
+    "own_view.deed_in_own_words": lambda text: deed_in_own_words(text, mine=True, other="Maria"),
+    "own_view.told_to": lambda text: told_to(text, "Jon", "Gina", "Gina", {"Gina"}),
+    "own_view.told_to by oneself": lambda text: told_to(text, "Jon", "Gina", "Jon"),
+    "references.leans_on_others": leans_on_others,
+    "references.resolved": lambda text: resolved("He sang.", text),
+    "references.names_person": names_person,
+    "tense.told_after": lambda text: told_after(f"{text} on day 1", 5000),
+    "conversations.first_person": lambda text: first_person(_said(f"Maria: {text}"), KLAUS, NAMES),
+    "promises.find_promises": lambda text: find_promises(
+        KLAUS, [_said(f"I promise to {text}"), _said(text), _seen(text)], NAMES
+    ),
     "entities.name_words": lambda text: name_words([text]),
     "text.words": words,
     "text.normal": normal,

@@ -268,7 +268,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         9:00 Go to work at Rose Bar as a barkeeper | bar 5 1
         12:00 Have lunch at Hobbs Cafe | cafe 4 3
         13:00 Continue working at Rose Bar | bar 5 2
-        17:30 Relax and meet people at Rose Bar | bar 3 5
+        17:30 Relax and meet people at Hobbs Cafe | cafe 3 5
         19:00 Have dinner at home | dorm 4 3
         22:00 Go to bed | dorm 4 1
         """,

@@ -6,18 +6,33 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from memory.clock import DAY
 from memory.entry import Entry
-from tasks.insight import EVIDENCE, LONGEST, QUIET, Insight, find_insight
-from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, WORLD, message, observation, stream_of
+from tasks.insight import EVIDENCE, LONGEST, QUIET, Insight, PlanOutcome, Recalled, find_insight
+from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
 
-BEFORE = [observation("Tea.", 1, subjects=(KLAUS, MARIA))]
+KNOWN = [observation("Tea.", 1, subjects=(KLAUS, MARIA, ISABELLA))]
 
 
 def noticed(
-    *recent: Entry, before: Sequence[Entry] = (), repeats: Mapping[int, int] | None = None, owner: str = KLAUS
+    *recent: Entry,
+    before: Sequence[Entry] = KNOWN,
+    repeats: Mapping[int, int] | None = None,
+    minute: int = 1200,
+    plan: Sequence[PlanOutcome] = (),
+    summary: str = "",
 ) -> Insight:
     by_importance = sorted(stream_of(*recent).live(), key=lambda e: (-e.importance, e.number))
-    return find_insight(owner, by_importance, before, WORLD.names, repeats)
+    return find_insight(
+        Recalled(
+            owner=KLAUS, recent=by_importance, before=before, names=WORLD.names, minute=minute, repeats=repeats or {},
+            places=PLACES, plan=plan, summary=summary,
+        )
+    )  # fmt: skip
+
+
+def mine(text: str, minute: int, **fields: object) -> Entry:
+    return message(text, minute, speaker=KLAUS, hearer=MARIA, **fields)
 
 
 def test_where_nothing_is_notable_it_says_where_and_with_whom() -> None:
@@ -27,130 +42,162 @@ def test_where_nothing_is_notable_it_says_where_and_with_whom() -> None:
     )  # fmt: skip
     assert noticed(observation("Tea.", 1, location="", subjects=(MARIA,))) == ("I interacted with Maria Lopez.", (1,))
     assert noticed(observation("Tea.", 1, location="", subjects=())) == (QUIET, ())
-    four = [observation(f"x{n} y{n} z{n}.", n, location=f"p{n}", subjects=(f"s:{n}",)) for n in range(4)]
-    assert noticed(*four).text == "Today I spent time at p0, p1 and p2. I interacted with 0, 1 and 2."
 
 
 def test_who_is_new_is_met_where_others_were_known() -> None:
-    met = observation("Met.", 1, subjects=(KLAUS, ISABELLA, "agent:zoe", "npc:x"))
-    assert noticed(met, before=BEFORE) == ("I met Isabella Rodriguez and zoe for the first time.", (1,))
-    assert "first time" not in noticed(met).text, "nobody was known before"
+    met = observation("Tea.", 1, subjects=(KLAUS, ISABELLA, "agent:zoe", "npc:x"))
+    before = [observation("Tea.", 1, subjects=(KLAUS, MARIA))]
+    assert noticed(met, before=before) == ("I met Isabella Rodriguez and zoe for the first time.", (1,))
+    assert "first time" not in noticed(met, before=()).text, "nobody was known before"
     plan = Entry(type="plan", text="Meet.", minute=1, subjects=(KLAUS, ISABELLA))
-    assert noticed(met, before=[*BEFORE, plan]).text == "I met Isabella Rodriguez and zoe for the first time."
-    many = [observation(f"x{n} y{n} z{n}.", n, subjects=(f"agent:{n}",)) for n in range(5)]
-    assert noticed(*many, before=BEFORE) == ("I met 0, 1, 2 and 3 for the first time.", (1, 2, 3, 4))
+    assert "Isabella" in noticed(met, before=[*before, plan]).text, "who is only planned to be met is not known"
+    told = noticed(met, before=before, summary="Isabella Rodriguez runs a café.")
+    assert told.text == "I met zoe for the first time.", "who stands in the long-term summary is known"
 
 
-def test_who_was_there_three_times_was_much_of_the_time() -> None:
-    seen = [observation(f"Tea {n}.", n, subjects=(KLAUS, MARIA)) for n in range(4)]
-    assert noticed(*seen, before=BEFORE) == ("I spent much of my time with Maria Lopez.", (1, 2, 3))
-    assert "much of my time" not in noticed(*seen[:2], before=BEFORE).text
-    summary = Entry(type="summary", text="Tea.", minute=1, subjects=(KLAUS, MARIA), evidence=(1, 2, 3))
-    assert noticed(summary, before=BEFORE).text == "I spent much of my time with Maria Lopez."
-    assert "much" not in noticed(Entry(type="summary", text="Tea.", minute=1, subjects=(MARIA,)), before=BEFORE).text
-
-
-def test_the_two_most_important_events_stand_out() -> None:
+def test_the_most_important_event_is_told_in_the_first_person() -> None:
     mill = observation("The old mill burned down.", 5, importance=7)
-    ship = observation("A ship sank at sea today.", 1_445, importance=8)
-    king = observation("Third thing of note here.", 7, importance=9)
-    assert noticed(mill, ship, king) == (
-        "What stays with me: Third thing of note here. And also: A ship sank at sea on day 2.", (2, 3),
-    )  # fmt: skip
-    assert noticed(mill).text == "What stays with me: The old mill burned down."
-    assert "stays" not in noticed(observation("The old mill burned down.", 5, importance=6)).text
-    again = observation("The old mill burned down again.", 6, importance=7)
-    assert noticed(mill, again).text == "What stays with me: The old mill burned down."
-
-
-def test_what_others_say_stays_without_their_questions_and_ones_own_words_do_not() -> None:
-    sold = message("I sold the old mill. Where?", 5, importance=8)
-    own = message("My own words here.", 6, speaker=KLAUS, hearer=MARIA, importance=9)
-    assert noticed(sold, own) == ("What Maria Lopez said stays with me: “I sold the old mill.”", (1,))
-    other = message("We found gold yesterday!", 1_450, speaker=ISABELLA, importance=7)
-    assert noticed(sold, other).text == (
-        "What Maria Lopez said stays with me: “I sold the old mill.” "
-        "What Isabella Rodriguez said also stays with me: “We found gold on day 1!”"
-    )
-    assert "stays" not in noticed(message("Where is the mill?", 5, importance=8)).text
-
-
-def test_promises_are_kept_in_mind_unless_they_are_refused_or_short() -> None:
-    tools = observation("Klaus promised Maria to bring the tools.", 5)
-    ladder = message("I will bring you the ladder tomorrow.", 5)
-    for nothing in (
-        "I will never bring you the ladder.",
-        "I will bring the ladder.",
-        "Will you promise me the old ladder?",
-    ):
-        assert "mind" not in noticed(message(nothing, 5)).text
-    assert noticed(tools, ladder) == (
-        "I should keep in mind what Maria Lopez said: “I will bring you the ladder on day 2.” "
-        "Nor should I forget: Klaus promised Maria to bring the tools.", (1, 2),
-    )  # fmt: skip
-    assert noticed(message("I will bring the old ladder.", 5)).text.startswith("I should keep in mind")
-
-
-def test_what_happens_again_and_again_is_told_once() -> None:
-    ducks = [observation(text, n) for n, text in enumerate(("Saw Maria feeding ducks.", "saw  maria feeding ducks."))]
-    assert noticed(*ducks, repeats={1: 1}) == ("Again and again (3 times) I saw Maria feeding ducks.", (1, 2))
-    assert "Again" not in noticed(*ducks).text
-    reading = observation("Klaus Mueller is reading his book.", 5)
-    assert noticed(reading, repeats={1: 2}) == ("Again and again (3 times) I was reading my book.", (1,))
-    assert "Again" not in noticed(reading, repeats={1: 1}).text
-    assert noticed(observation("Tea was cold.", 5, importance=2), repeats={1: 9}).text == (
-        "Again and again (10 times): Tea was cold."
-    )
-    assert "Again" not in noticed(observation("Tea was cold.", 5, importance=1), repeats={1: 9}).text
-    assert "Again" not in noticed(message("Tea was cold.", 5), repeats={1: 9}).text
-
-
-def test_of_what_is_repeated_the_most_important_then_the_most_frequent_is_told() -> None:
-    tea, cake = observation("Tea was cold.", 5), observation("Cake got burned.", 6)
-    assert "cold" in noticed(tea, cake, repeats={1: 3, 2: 2}).text
-    assert "burned" in noticed(tea, cake, repeats={1: 2, 2: 3}).text
-    assert "cold" in noticed(tea, cake, repeats={1: 2, 2: 2}).text, "the older"
-    dear = observation("Cake got burned.", 6, importance=4)
-    assert "burned" in noticed(tea, dear, repeats={1: 9, 2: 2}).text
-    six = [observation("Tea was cold.", n) for n in range(6)]
-    assert noticed(*six).evidence == (1, 2, 3, 4, 5)
-
-
-def test_places_out_of_the_routine_are_told_in_the_order_of_the_visits() -> None:
-    seen = [observation(f"x{n} y{n} z{n}.", n, location=place)
-            for n, place in enumerate(("dorm", "cafe", "library", "p1", "p2", "cafe"))]  # fmt: skip
-    assert noticed(*seen, before=BEFORE) == ("It was out of my routine to be at dorm, cafe and p1.", (1, 2, 4))
-    assert "routine" not in noticed(*seen).text, "no place was usual"
-    assert "routine" not in noticed(seen[2], before=BEFORE).text
+    ship = observation("A ship sank today at sea.", 1_000, importance=8)
+    assert noticed(mill, ship) == ("A ship sank on day 1 at sea.", (2,))
+    assert noticed(mill).text == "The old mill burned down."
+    trivial = observation("The old mill burned down.", 5, importance=3)
+    assert "mill" not in noticed(trivial).text
+    assert "mill" not in noticed(mill, before=[*KNOWN, mill]).text, "it was known"
 
 
 @pytest.mark.parametrize(
     ("seen", "told"),
     [
-        ("Klaus Mueller is talking to himself", "I was talking to myself."),
-        ("Klaus Mueller was giving him her hat", "I was giving me my hat."),
-        ("Klaus Mueller is giving Ann her hat", "I was giving Ann her hat."),
-        ("Klaus Mueller is conversing about tea", "I talked about tea."),
-        ("Ann is conversing about conversing about tea", "Ann talked about tea."),
-        ("Ann engaged in an activity: tea,", "Ann tea."),
-        ("What a day…", "What a day…"),
+        ("Klaus Mueller is talking to himself, for want of company", "I was talking to myself, for want of company."),
+        ("Klaus Mueller asked the neighbours for help", "I asked the neighbours for help."),
+        ("Maria Lopez gave Klaus Mueller her hat", "Maria Lopez gave me her hat."),
+        ("Klaus Mueller's lamp went out", "My lamp went out."),
+        ("Waited for the ferry in vain", "I waited for the ferry in vain."),
+        ("A guest was here; here are Klaus Mueller, Maria Lopez", "A guest was here; here are Maria Lopez."),
     ],
 )
 def test_what_was_seen_is_told_as_the_owner_would(seen: str, told: str) -> None:
-    assert noticed(observation(seen, 5, importance=8)).text == f"What stays with me: {told}"
+    assert noticed(observation(seen, 5, importance=8)).text == told
 
 
-def test_a_long_event_is_cut_at_a_word() -> None:
-    told = noticed(observation("mill " * 60, 5, importance=8)).text
-    assert told == "What stays with me: " + "mill " * 47 + "mill…"
-    assert noticed(observation("x" * 240, 5, importance=8)).text == f"What stays with me: {'x' * 240}."
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I sold the old mill. Where is it?", "Maria Lopez sold the old mill."),
+        ("The baker sold your bicycle.", "Maria Lopez mentioned that the baker sold my bicycle."),
+        ("You sing like a bird in spring.", "Maria Lopez mentioned that I sing like a bird in spring."),
+        ("Keep the key of the garden.", "Maria Lopez told me to keep the key of the garden."),
+    ],
+)
+def test_what_others_say_is_reported(said: str, told: str) -> None:
+    assert noticed(message(said, 5, importance=8)) == (told, (1,))
+
+
+def test_ones_own_words_are_told_with_whom_they_were_said_to() -> None:
+    said = mine("My brother and I argued about your money.", 5, importance=8)
+    assert noticed(said).text == "I told Maria Lopez that my brother and I argued about her money."
+
+
+@pytest.mark.parametrize(
+    "said", ["Perhaps they will try that.", "I can imagine.", "Is the mill on fire?", "He did it again.", "Hm, well."]
+)
+def test_what_others_must_explain_is_not_told(said: str) -> None:
+    told = noticed(message(said, 5, importance=8)).text
+    assert told == "Today I spent time at cafe. I interacted with Maria Lopez."
+
+
+def test_a_promise_is_told_with_whom_it_was_made_to_and_when() -> None:
+    given = mine("Of course, I promise: I will mend your gate.", 600)
+    assert noticed(given) == ("I still owe Maria Lopez what I promised on day 1: to mend her gate.", (1,))
+    taken = message("I'll lend you my ladder while you are away.", 600)
+    assert noticed(taken).text == (
+        "Maria Lopez has not yet kept the promise made to me on day 1: to lend me her ladder while I am away."
+    )
+    assert "owe" not in noticed(mine("If it rains, I will mend your gate.", 600)).text
+    assert "owe" not in noticed(mine("I will be there for you.", 600)).text
+
+
+def test_a_promise_kept_is_told_once_and_is_owed_no_more() -> None:
+    given = mine("I promise: I will mend your gate.", 600)
+    kept = mine("And I kept my word: I mended your gate.", 900)
+    told = noticed(given, kept)
+    assert told == ("I kept the promise that I had given Maria Lopez: to mend her gate.", (1, 2))
+    earlier = Entry(type="reflection", text=told.text, minute=1000)
+    assert "promise" not in noticed(given, kept, before=[*KNOWN, earlier]).text
+
+
+def test_a_promise_broken_comes_between_two() -> None:
+    given = message("I promise to bring you the book.", 600)
+    forgot = message("Oh no, I forgot. I am so sorry!", 900)
+    assert noticed(given, forgot) == (
+        "Maria Lopez broke the promise to bring me the book, which has come between us.", (1, 2),
+    )  # fmt: skip
+    own = noticed(mine("I promise to bring you the book.", 600), message("Did you not promise to bring it?", 900))
+    assert own.text.startswith("I let Maria Lopez down: I had promised to bring her the book, and did not.")
+
+
+def test_with_whom_things_got_better_or_worse_is_told_with_what_shows_it() -> None:
+    helped = observation("Maria Lopez helped Klaus Mueller with the boat.", 700, subjects=(KLAUS, MARIA), importance=3)
+    told = noticed(helped)
+    assert told.text.endswith(": Maria Lopez helped me with the boat.")
+    assert "Maria Lopez" in told.text.split(":")[0]
+    waited = observation("Waited for Maria Lopez at the mill in vain.", 700, subjects=(KLAUS, MARIA), importance=3)
+    assert (
+        noticed(waited).text
+        == "Things are worse between Maria Lopez and me: I waited for Maria Lopez at the mill in vain."
+    )
+    looked = observation("Saw Maria Lopez engaged in an activity: reading.", 700, subjects=(KLAUS, MARIA))
+    assert "between" not in noticed(looked).text
+
+
+def test_what_is_coming_is_told_until_it_is_over() -> None:
+    party = message("I am holding a party at Hobbs Cafe tomorrow at 5:00 PM.", 600, importance=7)
+    at = "on day 2 at 5:00 PM, as Maria Lopez told me."
+    assert noticed(party, minute=1200) == (f"I am to attend the party at Hobbs Cafe {at}", (1,))
+    assert "party" in noticed(party, minute=DAY + 17 * 60 - 1).text
+    assert "party" not in noticed(party, minute=DAY + 17 * 60).text, "it has begun"
+    declined = mine("What a pity, I cannot come.", 601)
+    assert "party" not in noticed(party, declined).text
+
+
+def test_who_holds_something_hosts_it() -> None:
+    own = observation("I am holding a party at Hobbs Cafe tomorrow at 5:00 PM.", 600, importance=8)
+    assert noticed(own).text == "I am to host the party at Hobbs Cafe on day 2 at 5:00 PM."
+
+
+def test_what_came_of_the_plan_is_told() -> None:
+    door = "Repaint the front door"
+    assert noticed(plan=[PlanOutcome(description=door, done=False)]).text == (
+        "I did not get to what I had planned: to repaint the front door."
+    )
+    assert noticed(plan=[PlanOutcome(description=f"Take up again: {door}", done=True)]).text == (
+        "I found the time for what I had planned: to repaint the front door."
+    )
+    assert noticed(plan=[PlanOutcome(description=door, done=True, usual=True)]).text == QUIET
+
+
+def test_what_happens_again_and_again_is_told_by_its_number() -> None:
+    rattles = observation("The centrifuge rattles.", 5, importance=2)
+    assert noticed(rattles, repeats={1: 2}) == ("I noticed it 3 times: the centrifuge rattles.", (1,))
+    ducks = observation("Saw Maria feeding ducks.", 5, importance=2)
+    assert noticed(ducks, repeats={1: 4}).text == "5 times I saw Maria feeding ducks."
+    assert "times" not in noticed(rattles, repeats={1: 1}).text
+    assert "times" not in noticed(observation("The centrifuge rattles.", 5, importance=1), repeats={1: 9}).text
+
+
+def test_it_is_one_sentence_of_what_changed_and_one_of_what_is_ahead() -> None:
+    mill = observation("The old mill burned down.", 5, importance=9)
+    door = PlanOutcome(description="Repaint the door", done=False)
+    given = mine("I promise: I will mend your gate.", 600)
+    assert noticed(mill, given, plan=[door]).text == (
+        "The old mill burned down. I still owe Maria Lopez what I promised on day 1: to mend her gate."
+    )
 
 
 def test_an_insight_is_bounded_in_length_and_evidence() -> None:
-    seen = [observation("Tea.", n, location="", subjects=(MARIA,), importance=1) for n in range(1, 26)]
-    spent = noticed(*seen[:2])
-    assert spent.evidence == (1, 2)
     assert len(noticed(*[observation("Tea.", n, location="x", importance=1) for n in range(25)]).evidence) == EVIDENCE
-    assert noticed(*[observation("Tea.", n, location="x", importance=1) for n in range(25)]).evidence[0] == 6
     people = [observation("Tea.", n, subjects=(f"agent:{'x' * 300}{n}",)) for n in range(4)]
-    assert len(noticed(*people, before=BEFORE).text) <= LONGEST
+    assert len(noticed(*people).text) <= LONGEST + 1
+    told = noticed(observation("The mill " * 60, 5, importance=8)).text
+    assert len(told) <= LONGEST + 1
+    assert told.endswith("…")

@@ -125,7 +125,11 @@ def test_the_size_of_batches_doubles_up_to_twenty(size: Any, doubled: int | None
     ("entry", "kept"),
     [
         (message("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600), "Meet Maria Lopez"),
-        (message("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600, subjects=(MARIA, KLAUS, ISABELLA)), "Meet me"),
+        (
+            message("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600, subjects=(MARIA, KLAUS, ISABELLA)),
+            "Meet Maria Lopez",
+        ),
+        (message("I will meet you at Hobbs Cafe tomorrow at 4 pm.", 600), "Meet Maria Lopez"),
         (observation("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600, subjects=(MARIA, KLAUS)), "Meet me"),
     ],
 )

@@ -124,7 +124,7 @@ def test_repeats_count_for_the_trigger_and_are_told() -> None:
     assert request.params["repeats"] == {"2": 6, "4": 1}
     count_repeat(stream, 2, 618, importance=3)  # after the request: for the next
     effects = KIND.heuristic(case_of(KIND, stream, 620, request=request))
-    assert "Again and again (7 times): Read page 1." in appended(effects)[0].text
+    assert "I noticed it 7 times: Read page 1." in appended(effects)[0].text
     apply({KLAUS: stream}, effects, 627)
     assert stream.head.counters["repeated"] - stream.head.counters["reflect.repeated"] == 3
     assert not list(KIND.due(moment_of(stream, 628, world=world)))
@@ -217,12 +217,11 @@ def test_the_heuristic_names_what_changed_with_its_evidence() -> None:
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200, params={"since": 5})))
     assert entry.importance == 6
-    assert "I met Maria Lopez for the first time." in entry.text
-    assert "The bridge collapsed in the storm." in entry.text
-    assert "3 books" in entry.text
-    assert "4 times" in entry.text
-    assert "out of my routine to be at Hobbs Cafe and bridge" in entry.text
-    assert entry.evidence == (6, 7, 8, 9, 10, 11)
+    assert entry.text == (
+        "The bridge collapsed in the storm. "
+        "Maria Lopez has not yet kept the promise made to me on day 1: to lend me 3 books on Friday."
+    )
+    assert entry.evidence == (6, 11)
 
 
 def test_who_remembers_nothing_earlier_does_not_claim_to_meet_friends_for_the_first_time() -> None:
@@ -232,7 +231,7 @@ def test_who_remembers_nothing_earlier_does_not_claim_to_meet_friends_for_the_fi
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
     assert "first time" not in entry.text
-    assert "I spent much of my time with Maria Lopez." in entry.text
+    assert "Maria Lopez" in entry.text
 
 
 def test_what_is_quoted_still_means_the_same_day_later() -> None:
@@ -241,7 +240,7 @@ def test_what_is_quoted_still_means_the_same_day_later() -> None:
         *(observation(f"Read page {i}.", 700 + i) for i in range(3)),
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
-    assert "What Maria Lopez said stays with me: “Come to my party on day 2 at 5 pm!”" in entry.text
+    assert entry.text == "I am to attend Maria Lopez's party on day 2 at 5:00 PM, as Maria Lopez told me."
 
 
 def test_an_insight_is_told_in_the_first_person() -> None:
@@ -252,12 +251,7 @@ def test_an_insight_is_told_in_the_first_person() -> None:
         observation("Klaus Mueller is asking his neighbours to join him at his stall.", 710, importance=8),
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
-    assert entry.text == (
-        "What Maria Lopez said stays with me: “The mayor is ill and the party is off.” "
-        "And also: I was asking my neighbours to join me at my stall. "
-        "I should keep in mind what I said: “I will bring the red chairs to the party.” "
-        "Again and again (3 times) I saw Maria Lopez reading."
-    )
+    assert entry.text == ("Maria Lopez mentioned that the mayor is ill and the party is off.")
 
 
 def test_an_uneventful_time_is_told_by_place_and_company() -> None:
@@ -321,4 +315,3 @@ def test_who_is_met_in_a_summary_is_met() -> None:
     (request,) = KIND.due(moment_of(stream, 6000))
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 6000, request=request)))
     assert "I met Maria Lopez for the first time." in entry.text
-    assert "I spent much of my time with Maria Lopez." in entry.text

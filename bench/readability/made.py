@@ -1,0 +1,77 @@
+"""Everything that heuristics wrote while a world lived, with what is needed to judge it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fakeredis import FakeRedis
+
+from hosting.tick_loop import TickLoop
+from memory.clock import day_and_time
+from memory.effects import Append, ReplaceSummary
+from ops.world_driver import drive
+from scheduler.config.settings import PinnedSettings
+from scheduler.journal.history import Change
+from simulation.town.town import Town
+from simulation.world import World
+
+Type = Literal["reflection", "summary", "long-term summary", "plan item"]
+
+
+@dataclass(frozen=True)
+class Made:
+    """One text that a heuristic wrote, or one item of a plan."""
+
+    owner: str
+    name: str  # of the owner
+    type: Type
+    minute: int  # game time at which it took effect
+    text: str
+    others: tuple[str, ...]  # the names of everybody else in the world
+
+    @property
+    def when(self) -> str:
+        """Return the game time in words."""
+        return day_and_time(self.minute)
+
+
+def of_town(agents: int, days: int, minutes_per_tick: int = 1, seed: int = 0) -> list[Made]:
+    """Return the texts of a town that lives without a model."""
+    return lived(Town(agents, seed, minutes_per_tick), days)
+
+
+def lived(world: World, days: int, policies: Mapping[str, str] | None = None) -> list[Made]:
+    """Return the texts of a world that lives without a model, in this process, in the order in which they appear."""
+    owners = world.owners()
+    names = {owner: profile.name for owner, profile in owners.items()}
+    found: list[Made] = []
+    with tempfile.TemporaryDirectory() as folder:
+        settings = PinnedSettings(
+            data_dir=Path(folder), minutes_per_tick=world.minutes_per_tick, policies=dict(policies or {})
+        )
+        with TickLoop(
+            run="readability", owners=owners, settings=settings, locations=world.locations, brief=world.brief,
+            ticks=days * world.ticks_per_day, inline=True, client=FakeRedis(),
+        ) as loop:  # fmt: skip
+            drive(loop, world, on_tick=lambda tick: found.extend(_texts(tick.applied, tick.minute, names)))
+    return found
+
+
+def _texts(applied: Iterable[Change], minute: int, names: Mapping[str, str]) -> Iterator[Made]:
+    for change in applied:
+        owner, name = change.owner, names[change.owner]
+        others = tuple(other for who, other in names.items() if who != owner)
+        match change.effect:
+            case Append(entry=entry) if entry.type in ("reflection", "summary"):
+                yield Made(owner, name, entry.type, minute, entry.text, others)
+            case Append(entry=entry) if entry.type == "plan":
+                for item in entry.items:
+                    yield Made(owner, name, "plan item", minute, f"{item.description}.", others)
+            case ReplaceSummary(text=text):
+                yield Made(owner, name, "long-term summary", minute, text, others)
+            case _:
+                pass

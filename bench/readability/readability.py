@@ -1,0 +1,65 @@
+"""`python -m bench readability`: what heuristics wrote, through the checks, in counts per thousand sentences."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from bench.readability.checks import CHECKS, QUOTED, Sentence, sentences_of
+from bench.readability.made import Made, lived, of_town
+from bench.readability.ship import POLICIES, Ship
+from bench.table import Row, Table
+from memory.language.text import normal
+
+AGENTS, DAYS, MINUTES_PER_TICK = 25, 7, 5
+SHIP_DAYS = 5
+TYPES = ("reflection", "summary", "long-term summary", "plan item")
+_SHARED = 3  # owners: both sides of a talk may summarise it in the same words
+
+
+def tables(agents: int = AGENTS, days: int = DAYS) -> Iterable[Table]:
+    """Return a table for each world, as it is ready."""
+    yield table(f"A town of {agents} for {days} days", of_town(agents, days, MINUTES_PER_TICK))
+    yield table(f"An ice ship for {SHIP_DAYS} days", lived(Ship(), SHIP_DAYS, POLICIES))
+
+
+def table(title: str, made: Sequence[Made]) -> Table:
+    """Return how many sentences of a thousand each check finds, by type of text."""
+    by_type = {kind: [s for m in made if m.type == kind for s in sentences_of(m)] for kind in TYPES}
+    columns = [kind for kind in TYPES if by_type[kind]]
+    rows = [Row("sentences", tuple(len(by_type[kind]) for kind in columns))]
+    for name, check in CHECKS.items():
+        rows.append(Row(name, tuple(_per_thousand(sum(map(check, by_type[k])), len(by_type[k])) for k in columns)))
+    rows.append(Row(
+        f"the same of {_SHARED} owners or more",
+        tuple(_per_thousand(_shared(by_type[k]), len(by_type[k])) for k in columns),
+    ))  # fmt: skip
+    rows.append(Row("words in quotes", tuple(_quoted(by_type[k]) for k in columns)))
+    return Table(f"{title}: of a thousand sentences", tuple(columns), tuple(rows))
+
+
+def examples(made: Sequence[Made], most: int = 5) -> Iterable[str]:
+    """Yield some of the sentences that each check finds."""
+    found = [s for m in made for s in sentences_of(m)]
+    for name, check in CHECKS.items():
+        hits = dict.fromkeys(f"{s.of.type}: {s.text}" for s in found if check(s))
+        for text in list(hits)[:most]:
+            yield f"{name}: {text}"
+
+
+def _per_thousand(count: int, of: int) -> float:
+    return 1000 * count / of
+
+
+def _shared(sentences: Sequence[Sentence]) -> int:
+    owners: defaultdict[str, set[str]] = defaultdict(set)
+    for sentence in sentences:
+        owners[normal(sentence.text)].add(sentence.of.owner)
+    counted = Counter(normal(sentence.text) for sentence in sentences)
+    return sum(times for text, times in counted.items() if len(owners[text]) >= _SHARED)
+
+
+def _quoted(sentences: Sequence[Sentence]) -> float:
+    words = sum(len(s.text.split()) for s in sentences)
+    quoted = sum(len(quote.split()) for s in sentences for quote in QUOTED.findall(s.text))
+    return _per_thousand(quoted, words)

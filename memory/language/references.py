@@ -1,0 +1,110 @@
+"""Whether a sentence can stand alone: nobody and nothing in it is left to what was said before.
+
+Rules for English, by the looks of words. A name, a kinship or a trade explains "she" and "they", a plural explains
+"they", a noun with an article explains "it". What nobody can tell counts as explained.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory.language.grammar import is_adverb, is_inflected, word_set
+from memory.language.irregular import BASE_FORMS
+from memory.language.text import FUNCTION_WORDS
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_PERSON = word_set("he she him her his hers himself herself")
+_SEVERAL = word_set("they them their theirs themselves")
+_KIN = word_set(
+    "mother father mom dad brother sister wife husband son daughter friend friends boss aunt uncle neighbour neighbor "
+    "child children woman women man men girl boy captain doctor nurse teacher somebody someone everybody everyone "
+    "nobody host people parents couple guest guests cousin grandmother grandfather colleague"
+)
+#: Words in -s that are no plurals.
+_NO_PLURALS = word_set(
+    "this is was has does as us his its yes always perhaps sometimes afterwards towards thus unless besides news "
+    "it's that's there's he's she's what's who's let's"
+)
+#: Capitalised at the start of a sentence, these are no names.
+_OPENERS = word_set(
+    "yes no yeah well maybe perhaps please thanks thank hi hello hey today tomorrow yesterday tonight good great nice "
+    "lucky let let's remember look tell ask give take keep try one two many most glad happy sorry even once last next "
+    "every another later soon here's what's that's it's there's"
+)
+_BE = r"(?:is|was|are|were|will|would|sounds?|means?|makes?|made|helps?|helped)"
+#: "this" and the like without a noun
+_BARE = re.compile(
+    r"\b(?:this|that|these|those)(?=[.!?,;:”\"]|$)|"
+    rf"(?:^|[,;] |\bthat )(?:this|these|those|that|that['’]s) {_BE}\b|"
+    r"\b(?:of|about|with|for|to|on|like|do|did|does|done|try|know|knew|said|say|hear|heard|believe) (?:this|that)"
+    r"(?= (?:yet|too|again|soon|now|then|at|one|tonight|before|together|and|but|some)\b)",
+    re.IGNORECASE,
+)
+_OPENS_BARE = re.compile(
+    rf"(?:this|these|those|that|such) {_BE}\b|that['’]s\b|"
+    r"(?:and|but|or|so|then|either|neither|also|too|because)\b",
+    re.IGNORECASE,
+)
+_ELLIPSIS = re.compile(
+    r"\b(?:I|you|we|they|he|she|it) "
+    r"(?:can|could|will|would|should|must|may|might|do|did|does|is|are|was|were|am|have|has|had)"
+    r"(?:n['’]t| not)?(?=[,.;!]|$)|\bcan(?:no|['’])t(?=[,.;!]|$)|\b(?:by|until|since) then\b|\beither\.?$",
+    re.IGNORECASE,
+)
+_IT = re.compile(r"\bit\b(?:['’]s\b)?", re.IGNORECASE)
+#: "It" that stands for nothing: of the weather, the time, or what comes later in the sentence.
+_EMPTY_IT = re.compile(
+    r"it(?:['’]s| is| was| has been| will be| seems?| seemed| turned| looks?| looked| takes?| took| got| gets) "
+    r"(?!perfect|lovely|mine|yours|broken|down|over|gone)|it (?:rain|snow|hail)|it turns",
+    re.IGNORECASE,
+)
+_THING = re.compile(r"\b(?:the|an?|my|your|his|her|our|their|this|some|any|no) (?:\w+ )?\w{3,}", re.IGNORECASE)
+_OPENS_WITH_PRONOUN = re.compile(r"(he|she|they)(?= \w)", re.IGNORECASE)
+#: "My brother", "The old captain", "Ada Smith": the subject of a sentence, if it is somebody.
+_SUBJECT = re.compile(
+    r"(?:(?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Tt]he|[Aa]n?) (?:[a-z]+ ){0,2}(?:"
+    + "|".join(sorted(_KIN))
+    + r")|(?!(?:I|We|You|It|He|She|They|The|My|Our|This|That|There)\b)[A-Z][\w'’-]+ [A-Z][\w'’-]+)(?= [a-z])"
+)
+
+
+def resolved(sentence: str, before: str) -> str:
+    """Return a sentence whose opening "he", "she" or "they" is replaced by the subject of the sentence `before` it."""
+    opening = _OPENS_WITH_PRONOUN.match(sentence)
+    subject = _SUBJECT.match(before) if opening and before else None
+    if opening is None or subject is None:
+        return sentence
+    return f"{subject[0]}{sentence[opening.end(1) :]}"
+
+
+def names_person(text: str) -> bool:
+    """Return whether a text names somebody by what they are: "my brother", "the captain"."""
+    return any(word.lower() in _KIN for word in _WORD.findall(text))
+
+
+def leans_on_others(sentence: str) -> bool:
+    """Return whether a sentence has a pronoun that stands for nobody and nothing named in it before."""
+    if _OPENS_BARE.match(sentence) or _BARE.search(sentence) or _ELLIPSIS.search(sentence):
+        return True
+    person = several = False
+    for at, word in enumerate(_WORD.findall(sentence)):
+        low = word.lower().replace("’", "'").removesuffix("'s")
+        if (low in _PERSON and not person) or (low in _SEVERAL and not several):
+            return True
+        if low in _KIN or _looks_like_name(word, first=at == 0):
+            person = several = True
+        several = several or _is_plural(low)
+    it = _IT.search(sentence)
+    return it is not None and not _EMPTY_IT.match(sentence, it.start()) and not _THING.search(sentence, 0, it.start())
+
+
+def _looks_like_name(word: str, *, first: bool) -> bool:
+    """Return whether a word, the `first` of a sentence or a later one, seems to be a name."""
+    low = word.lower().replace("’", "'")
+    if not word[0].isupper() or low in FUNCTION_WORDS or low.split("'")[0] in ("i", "am", "pm", "day", "ok", "tv"):
+        return False
+    return not first or not (low in BASE_FORMS or low in _OPENERS or is_adverb(low) or is_inflected(low))
+
+
+def _is_plural(word: str) -> bool:
+    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us")) and word not in _NO_PLURALS

@@ -1,0 +1,48 @@
+"""What was to come when it was said, and is over when it is told: "Ada will sing" becomes "Ada was going to sing"."""
+
+from __future__ import annotations
+
+import re
+
+from memory.clock import DAY
+from memory.language.times import find_times
+
+_DAY = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
+_QUOTED = re.compile(r"([“\"«][^“”\"«»]*+[”\"»])")
+_SEVERAL = re.compile(r"(?:\b(?:they|we|you|both|all)|\b[^\W\d]\w* and [^\W\d][\w ]{0,60})$", re.IGNORECASE)
+_WILL = re.compile(r"(?:(?<=\w)['’]ll\b|\s(?:will|shall)\b)(?P<not> not\b)?(?P<be> be \w+ing\b)?")
+_WONT = re.compile(r"\swon['’]t\b")
+_PRESENT = re.compile(r"\b(is|are|am)(?= (?:\w+ing|to)\b)")
+_OVER = {"is": "was", "are": "were", "am": "was"}
+
+
+def is_over(sentence: str, minute: int) -> bool:
+    """Return whether a sentence names days, and the last of them, with its hour if it names one, is before `minute`."""
+    days = [int(day) for day in _DAY.findall(sentence)]
+    if not days:
+        return False
+    times = find_times(sentence)
+    return (max(days) - 1) * DAY + (max(time.minute for time in times) if times else DAY - 1) < minute
+
+
+def told_after(sentence: str, minute: int) -> str:
+    """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
+    if not is_over(sentence, minute):
+        return sentence
+    parts = _QUOTED.split(sentence)
+    return "".join(part if index % 2 else _in_past(part) for index, part in enumerate(parts))
+
+
+def _in_past(text: str) -> str:
+    text = _WILL.sub(_was_going, text)
+    text = _WONT.sub(lambda found: f" {_be(found)} not going to", text)
+    return _PRESENT.sub(lambda found: _OVER[found[1]], text)
+
+
+def _be(found: re.Match[str]) -> str:
+    before = found.string[max(0, found.start() - 120) : found.start()]
+    return "were" if _SEVERAL.search(before) else "was"
+
+
+def _was_going(found: re.Match[str]) -> str:
+    return f" {_be(found)}{' not' if found['not'] else ''} going to{found['be'] or ''}"
