@@ -1,8 +1,8 @@
 """An insight without a model: one or two sentences on what the last hours or days show, with the entries that show it.
 
 The first says what changed: a promise kept or broken, what happened or was heard, with whom things got better or
-worse, who is new, what of the plan came true. The second says what is coming, or what is still owed. Each is told in
-the first person, at most one of them once, and nothing is told again that the latest reflections told already.
+worse, who is new, what of the plan came true. The second says what is coming, or what is still owed; where there is
+neither, what else changed. Both are told in the first person, and nothing that the latest reflections told already.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from tasks.promises import Promise, find_promises, is_vow
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 NOTABLE = 4  # importance from which an event may be told
+WORTH_A_SECOND = 5.0  # of what changed, from which it is told beside something else that did
 TRIVIAL = 1  # importance of what is not worth telling however often it happens
 EVIDENCE = 20  # entries at most (streams design)
 LONGEST = 240  # characters of one sentence
@@ -141,6 +142,9 @@ def find_insight(recalled: Recalled) -> Insight:
     for finding in found:
         if len(chosen) < 2 and all(finding.kind != c.kind for c in chosen) and fresh(finding.text):
             chosen.append(finding)
+    if chosen and all(f.kind == "changed" for f in chosen):
+        more = (f for f in found if f.kind == "changed" and f.worth >= WORTH_A_SECOND and fresh(f.text))
+        chosen += islice(more, 1)
     if not chosen:
         chosen = _whereabouts(recalled)
     chosen.sort(key=lambda f: f.kind == "ahead")

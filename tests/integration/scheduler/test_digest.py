@@ -20,7 +20,7 @@ from workers.processes.embedded import EmbeddedServer
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "47c4d539b35c86c62f900912a64e914a"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "c0f293337acabb559d602f58d20c8556"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 

@@ -58,7 +58,7 @@ def test_who_is_new_is_met_where_others_were_known() -> None:
 def test_the_most_important_event_is_told_in_the_first_person() -> None:
     mill = observation("The old mill burned down.", 5, importance=7)
     ship = observation("A ship sank today at sea.", 1_000, importance=8)
-    assert noticed(mill, ship) == ("A ship sank on day 1 at sea.", (2,))
+    assert noticed(mill, ship) == ("A ship sank on day 1 at sea. The old mill burned down.", (1, 2))
     assert noticed(mill).text == "The old mill burned down."
     trivial = observation("The old mill burned down.", 5, importance=3)
     assert "mill" not in noticed(trivial).text
