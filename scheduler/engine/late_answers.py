@@ -51,7 +51,7 @@ class Awaited(msgspec.Struct, frozen=True, omit_defaults=True):
 
     minute: int  # game time of the job's end, total minutes
     made: tuple[ProvisionalEntry, ...]
-    told: bool = False  # the job's heuristic has told the world something
+    message_sent: bool = msgspec.field(name="told", default=False)  # by its heuristic, to the world
 
     def stands(self, streams: Mapping[str, Stream]) -> bool:
         """Whether all of it may still be replaced."""
@@ -108,7 +108,7 @@ class LateAnswers:
             if awaited is None or offer.result is None:
                 continue
             made = [(one.owner, streams[one.owner].entries[one.number]) for one in awaited.made]
-            effects = as_repair(offer.key, offer.result.effects, made, told=awaited.told, minute=minute)
+            effects = as_repair(offer.key, offer.result.effects, made, message_sent=awaited.message_sent, minute=minute)
             taken.append(apply_late(offer.key, offer.result, effects, streams, tick))
         return taken
 
@@ -165,7 +165,7 @@ class LateAnswers:
 
 
 def as_repair(
-    key: JobKey, effects: Iterable[Effect], made: Iterable[tuple[str, Entry]], *, told: bool, minute: int
+    key: JobKey, effects: Iterable[Effect], made: Iterable[tuple[str, Entry]], *, message_sent: bool, minute: int
 ) -> tuple[Effect, ...]:
     """Return the effects that a late answer still has: those of a repair of the entries that the heuristic appended.
 
@@ -178,7 +178,7 @@ def as_repair(
     Args:
         key: key of the job.
         made: owners and entries that the heuristic appended.
-        told: whether the heuristic has sent a message to the world.
+        message_sent: whether the heuristic has sent a message to the world.
         minute: game time of the boundary, total minutes.
     """
     left = list(made)
@@ -195,7 +195,7 @@ def as_repair(
                     left.remove(stands)
                     entry = msgspec.structs.replace(entry, items=_coming(key, entry.items, minute))
                     kept.append(msgspec.structs.replace(effect, entry=entry, replaces=stands[1].number))
-            case Tell() if told:
+            case Tell() if message_sent:
                 pass
             case MarkAccessed() | Tell():
                 kept.append(effect)

@@ -89,7 +89,7 @@ def test_it_changes_what_the_kinds_repair_would(kind: Kind, case: Any, answer: B
     asked = case(stream)
     streams, made = after_heuristic(kind, asked, stream)
     prompt = kind.prompt(asked)
-    late = as_repair(asked.job.key, effects_of(kind, asked, answer, prompt), made, told=False, minute=NOON)
+    late = as_repair(asked.job.key, effects_of(kind, asked, answer, prompt), made, message_sent=False, minute=NOON)
     repair = as_the_repair(asked, made)
     assert late == effects_of(kind, repair, answer, kind.prompt(repair))
     assert unmet(streams, late) is None
@@ -105,7 +105,7 @@ def plan_at(minute: int, effects: Sequence[Effect] | None = None) -> tuple[Effec
     case = planning(stream)
     _, made = after_heuristic(Plan(TEMPLATES), case, stream)
     answered = effects if effects is not None else Plan(TEMPLATES).effects(case, PLAN_ANSWER, (1,))
-    return as_repair(case.job.key, answered, made, told=False, minute=minute)
+    return as_repair(case.job.key, answered, made, message_sent=False, minute=minute)
 
 
 def test_a_plan_begins_with_what_is_to_be_done_now() -> None:
@@ -149,7 +149,7 @@ STOOD = [(KLAUS, Entry(type="reflection", text="Quiet.", minute=300, number=n, p
 def test_entries_are_paired_in_their_order_and_the_rest_is_left_out() -> None:
     summary = Append(owner=KLAUS, entry=Entry(type="summary", text="They met.", minute=300))
     answer = (thought("One."), summary, thought("Of hers.", MARIA), thought("Two."), thought("Three."))
-    late = as_repair(KEY, answer, STOOD, told=False, minute=NOON)
+    late = as_repair(KEY, answer, STOOD, message_sent=False, minute=NOON)
     assert [(e.entry.text, e.replaces) for e in late if isinstance(e, Append)] == [("One.", 4), ("Two.", 7)]
     assert len(late) == 2
 
@@ -159,7 +159,7 @@ def test_what_the_heuristic_has_moved_is_not_moved_again() -> None:
         Archive(KLAUS, (1,), into_appended=True), SetCounter(KLAUS, "reflect.minute", 3),
         AdvanceCursor(KLAUS, "recount", 0, 3),
     )  # fmt: skip
-    assert as_repair(KEY, (thought("One."), *moved), STOOD, told=False, minute=NOON) == (
+    assert as_repair(KEY, (thought("One."), *moved), STOOD, message_sent=False, minute=NOON) == (
         msgspec.structs.replace(thought("One."), replaces=4),
     )
 
@@ -167,10 +167,10 @@ def test_what_the_heuristic_has_moved_is_not_moved_again() -> None:
 @pytest.mark.parametrize("told", [False, True])
 def test_the_world_is_told_unless_the_heuristic_has(told: bool) -> None:
     tell = Tell(KLAUS, "action", {"go": "home"})
-    late = as_repair(KEY, (thought("One."), tell), STOOD, told=told, minute=NOON)
+    late = as_repair(KEY, (thought("One."), tell), STOOD, message_sent=told, minute=NOON)
     assert (tell in late) == (not told)
 
 
 def test_an_answer_that_replaces_nothing_changes_nothing() -> None:
     other = Append(owner=KLAUS, entry=Entry(type="summary", text="They met.", minute=300))
-    assert as_repair(KEY, (other, MarkAccessed(KLAUS, (1,), 300)), STOOD, told=False, minute=NOON) == ()
+    assert as_repair(KEY, (other, MarkAccessed(KLAUS, (1,), 300)), STOOD, message_sent=False, minute=NOON) == ()
