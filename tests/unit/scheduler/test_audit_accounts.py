@@ -11,7 +11,8 @@ import pytest
 
 from scheduler.budget.admission import Grant
 from scheduler.budget.budget import Cell
-from scheduler.budget.budget_lines import BudgetLine
+from scheduler.budget.budget_lines import BudgetLine, Pools, lines_of
+from scheduler.config.limits import LimitTable
 from scheduler.engine.corrections import Charged
 from scheduler.engine.late_answers import MOST, Awaited, ProvisionalEntry
 from scheduler.inspection.audit.accounts import over_limit, wrong_reservations, wrong_spending, wrong_view
@@ -76,6 +77,21 @@ def test_a_window_holds_its_limit_and_overrun_and_no_account_is_negative(changed
 def test_what_admission_may_give_is_the_limit_without_what_retries_may_use() -> None:
     assert (line(for_retries=3).room, line(limit=None).room) == (7, 0)
     assert line(retried=2, held=5).counted == 13
+
+
+def test_what_is_held_is_what_admission_counts_beyond_the_accounts() -> None:
+    limits = LimitTable({"day.run.calls": 10})
+    accounts = {("day:0", "run", "calls"): {"reserved": 2, "spent": 5, "pool": 1, "overrun": 3}}
+
+    class InForce:
+        def limit_of(self, window: str, scope: str, unit: Any) -> int | None:
+            return limits.limit_of(window, scope, unit)
+
+    for counted, held in ((9, 3), (6, 0), (0, 0)):
+        (found,) = lines_of(accounts, InForce(), Pools(0.2), {"day:0|run|calls": counted})
+        assert (found.limit, found.reserved, found.spent, found.overrun, found.retried) == (10, 2, 5, 3, 1)
+        assert (found.for_retries, found.held) == (2, held)
+    assert lines_of(accounts, InForce())[0].held == 0, "nobody knows what admission counts"
 
 
 # -- reservations ------------------------------------------------------------------------------------

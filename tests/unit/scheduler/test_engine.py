@@ -13,7 +13,7 @@ from memory.entry import Entry
 from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.budget.budget import BudgetView, Cell
-from scheduler.budget.rules import Rules
+from scheduler.budget.rules import Rules, ThrottleRules
 from scheduler.config.controls import ControlRequest, SetLimit, SetMode
 from scheduler.config.facts import Facts
 from scheduler.config.limits import LimitTable
@@ -261,6 +261,16 @@ def test_who_was_admitted_last_is_remembered_for_who_goes_first(run: Run) -> Non
 def test_workers_note_when_answers_come_if_due_ticks_follow_them(bounds: Bounds | None, told: Any) -> None:
     run = Run(bounds_of=lambda kind: bounds)
     assert [write.args for write in run.state.latencies.take_writes() if write.key == "state"] == told
+
+
+def test_the_controller_takes_its_step_with_the_first_tick_of_an_interval() -> None:
+    run = Run(throttle=ThrottleRules(interval=4))
+    rows = [row(run.asked(owner=owner), "open") for owner in (ANN, BOB)]
+    assert run.tick == 3
+    stepped = run.turn(rows=rows).core.stepped
+    assert stepped is not None
+    assert (stepped.ended, stepped.late, stepped.factor) == (2, 2, 500)
+    assert [run.turn().core.stepped for _ in range(3)] == [None] * 3
 
 
 # -- observations ------------------------------------------------------------------------------------

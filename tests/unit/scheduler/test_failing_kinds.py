@@ -28,7 +28,7 @@ from tasks.kind import Case, Prompt
 from tasks.registry import register
 from tests.unit.tasks.own_kind_case import Own, Said, remembered
 from workers.llm.answer import ModelAnswer
-from workers.llm.prompt_check import check_prompt
+from workers.llm.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
 
 ADA = {"agent:ada": Profile(name="Ada Smith")}
 TICKS = 5
@@ -373,6 +373,17 @@ def test_a_prompt_that_fails_costs_nothing_and_the_heuristic_takes_its_place(
     assert all(entry.get("why", "").startswith(why) if why else "why" not in entry for entry in told)
     assert "Ada remembers" not in repr(logs)
     readable(client, loop)
+
+
+def test_a_prompt_may_name_so_many_entries_and_numbers_that_every_reader_of_json_holds() -> None:
+    assert check_prompt(made(used=(MAX_NUMBER, 1))()).used == (2**53 - 1, 1)
+    assert len(check_prompt(made(used=(1,) * MAX_USED)()).used) == MAX_USED
+    for used in ((2**53,), (1,) * (MAX_USED + 1), (True,), (1.0,)):
+        with pytest.raises(WrongPrompt, match="used names"):
+            check_prompt(made(used=used)())
+    assert check_prompt(made(version="x" * MAX_VERSION)()).version == "x" * MAX_VERSION
+    with pytest.raises(WrongPrompt, match="version has"):
+        check_prompt(made(version="x" * (MAX_VERSION + 1))())
 
 
 def test_text_of_another_class_of_strings_is_sent_as_the_string_that_it_is() -> None:

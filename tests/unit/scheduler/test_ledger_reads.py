@@ -14,6 +14,8 @@ from redis.exceptions import ConnectionError as Away
 from redis.exceptions import TimeoutError as Slow
 from structlog.testing import capture_logs
 
+from memory.errors import InputError
+from memory.stream import Stream
 from scheduler.config.controls import ControlAnswer, ControlRequest, SetLimit, SetMode
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.config.versions import SCHEMA
@@ -32,11 +34,13 @@ from scheduler.ledger.answers import (
 )
 from scheduler.ledger.claims import Claims, Result
 from scheduler.ledger.connect import check
-from scheduler.ledger.errors import NewerSchema, RunMissing, RunUnreadable
+from scheduler.ledger.errors import NewerSchema, RunHeld, RunMissing, RunUnreadable
 from scheduler.ledger.keys import RUNS, incarnation_key
+from scheduler.ledger.presence import GIVES_SIGNS, check_unheld, host_of, this_process
 from scheduler.ledger.real_day import DaySpending, RealDay
 from scheduler.ledger.run_store import RunStore, run_names
 from scheduler.steering.operators import MOST_WAITING, RunCancelled, TooManyRequests, ask
+from scheduler.tick.live_memory import LiveMemory
 from tasks.job import Cost, JobKey
 
 ONE, OTHER = JobKey(3, "plan", "agent:ann", 0, 0), JobKey(4, "act", "agent:bob", 1, 0)
@@ -256,6 +260,54 @@ def test_a_run_takes_so_many_requests_and_a_cancelled_one_none() -> None:
         ask(client, "over", [LIMIT], wait=0)
     with pytest.raises(RunMissing):
         ask(client, "nowhere", [LIMIT], wait=0)
+
+
+@pytest.mark.parametrize(
+    ("state", "moves", "held"),
+    [
+        ({}, True, True), ({}, False, False), ({"schema": "odd"}, True, True),
+        ({"schema": GIVES_SIGNS - 1}, True, True),
+        ({"schema": GIVES_SIGNS}, True, False), ({"status": "stopped"}, True, False),
+    ],
+)  # fmt: skip
+def test_a_host_that_gives_no_signs_is_known_by_its_steps(
+    monkeypatch: pytest.MonkeyPatch, state: dict[str, Any], moves: bool, held: bool
+) -> None:
+    store = store_of(FakeRedis(), **state)
+    if "schema" not in state:
+        store.client.hdel(store.key("state"), "schema")  # as version 0.1.0 wrote it
+
+    def sleep(seconds: float) -> None:
+        if moves:
+            store.client.hincrby(store.key("state"), "seq", 1)
+
+    monkeypatch.setattr("scheduler.ledger.presence.time", clock(sleep))
+    if held:
+        with pytest.raises(RunHeld, match="older version"):
+            check_unheld(store, "town", "wait")
+    else:
+        check_unheld(store, "town", "wait")
+
+
+@pytest.mark.parametrize(("sign", "held"), [(None, False), (b"{", False), (b"own", True)])
+def test_a_run_is_held_by_a_host_whose_sign_has_not_run_out(sign: bytes | None, held: bool) -> None:
+    store = store_of(FakeRedis(), schema=SCHEMA)
+    if sign is not None:
+        store.client.set(store.key("host"), msgspec.json.encode(this_process()) if sign == b"own" else sign)
+    assert (host_of(store) is not None) is held
+    if held:
+        with pytest.raises(RunHeld, match="this process"):
+            check_unheld(store, "town", "wait")
+        store.client.hset(store.key("state"), "status", "finished")
+    assert host_of(store) is None
+
+
+def test_an_owner_that_has_left_is_remembered_by_the_ledger_alone() -> None:
+    state: Any = SimpleNamespace(retired={"agent:bob"}, streams={"agent:ann": Stream("agent:ann")})
+    assert LiveMemory(state, "agent:ann", lambda: 1).stream() is state.streams["agent:ann"]
+    assert LiveMemory(state, "agent:new", lambda: 1).stream().entries == {}
+    with pytest.raises(InputError, match="has left"):
+        LiveMemory(state, "agent:bob", lambda: 1).stream()
 
 
 # -- a worker's claims -------------------------------------------------------------------------------

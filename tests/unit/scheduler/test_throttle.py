@@ -115,6 +115,31 @@ def test_the_budget_presses_once_half_of_its_room_is_gone_too_early(minute: int,
     assert verdict.easing == (expected <= 110)
 
 
+@pytest.mark.parametrize(
+    ("seen", "pace", "pressing", "easing"),
+    [
+        (Seen(ended=20, late=2), 0, ("late",), False), (Seen(ended=21, late=2), 0, (), False),
+        (Seen(ended=5, late=1), 0, (), False), (Seen(ended=100, late=2), 0, (), True),
+        (Seen(ended=100, late=3), 0, (), False), (Seen(ended=8, failed=2), 0, ("failed",), False),
+        (Seen(ended=100, failed=24), 0, (), False), (Seen(ended=2, failed=1), 0, (), False),
+        (Seen(ended=100, failed=5), 0, (), True), (Seen(ended=100, failed=6), 0, (), False),
+        (Seen(ended=9), 149, (), False), (Seen(ended=9), 150, ("budget",), False),
+        (Seen(ended=9), 110, (), True), (Seen(ended=9), 111, (), False),
+        (Seen(ended=4, late=2, failed=2), 150, ("late", "failed", "budget"), False), (Seen(), 0, (), True),
+    ],
+)  # fmt: skip
+def test_pressure_begins_and_ends_exactly_at_its_thresholds(
+    seen: Seen, pace: int, pressing: tuple[str, ...], easing: bool
+) -> None:
+    verdict = judge(seen, pace)
+    assert (verdict.pressing, verdict.easing) == (pressing, easing)
+
+
+def test_causes_are_told_in_percent_of_what_ended() -> None:
+    assert judge(Seen(ended=1, late=1), 0).causes == {"late": 100}
+    assert judge(Seen(ended=8, late=1, failed=2), 40).causes == {"late": 12, "failed": 25, "budget": 40}
+
+
 def sift(
     postponing: Postponing,
     due: list[str],

@@ -219,6 +219,7 @@ def test_an_answer_that_cannot_be_used_is_shown_to_the_model_once(kind: FailureK
     asked, again = trying.calls.prompts
     assert "zither" not in asked.user
     assert "zither" in again.user
+    assert "…" not in again.user, "a short answer is shown whole"
     assert second.result is not None
     assert (second.result.source, second.result.failure, second.result.usage) == ("heuristic", kind, USED)
 

@@ -65,6 +65,7 @@ def test_of_as_many_claims_as_a_job_may_have_the_last_is_shown_too(client: FakeR
     for number in (1, MOST_ATTEMPTS):
         capture.keep(claim(number), PROMPT, said("grey"), "")
     assert [one.attempt for one in kept(client)] == [1, MOST_ATTEMPTS]
+    assert Settings(claim_cap=MOST_ATTEMPTS).claim_cap == MOST_ATTEMPTS
     with pytest.raises(ValueError, match="claim_cap"):
         Settings(claim_cap=MOST_ATTEMPTS + 1)
 

@@ -81,6 +81,24 @@ def test_a_job_that_asks_no_model_finds_a_slot_however_many_wait_for_one(slots: 
     later.result(30)
 
 
+def test_a_place_that_was_left_is_one_place_again(slots: Slots) -> None:
+    for job in ("m1", "m2"):
+        running = slots.hint(job)
+        slots.wait_for(*("m1", "m2")[: int(job[1])])
+        slots.end(job)
+        running.result(30)
+    held = [slots.hint(job) for job in ("m3", "m4")]
+    slots.wait_for("m1", "m2", "m3", "m4")
+    slots.hint("m5").result(30)  # put aside: the two places are taken
+    assert "m5" not in slots.began
+    for job in ("m3", "m4"):
+        slots.end(job)
+    slots.wait_for("m1", "m2", "m3", "m4", "m5")
+    slots.end("m5")
+    for one in held:
+        one.result(30)
+
+
 def test_a_job_that_fails_leaves_its_place(slots: Slots) -> None:
     other, failing = slots.hint("m1"), slots.hint("m2!")
     slots.wait_for("m1", "m2!")
