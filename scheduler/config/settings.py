@@ -8,20 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    PlainValidator,
-    SecretStr,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from memory.entry import MAX_TEXT
@@ -29,12 +19,12 @@ from memory.errors import InputError as InputError
 from memory.errors import quoted
 from memory.language.truncation import LEAST, Truncation
 from memory.limits import Cause, MemoryLimits, Policy
-from memory.retrieval.profiles import ProfileChoice, check_choice, check_choices
 from memory.routing.routing import Routing, Style
 from memory.trigger import DEFAULT_TRIGGER
 from scheduler.config.endpoints import DEFAULT, Endpoint, Model, ModelSettings, check_name
 from scheduler.config.limits import MAX_LIMIT, LimitName, LimitTable
 from scheduler.config.redis_urls import check_redis_url, embedded_url, next_database
+from scheduler.config.retrieval_settings import KindRetrieval, Retrieval
 from scheduler.config.settings_faults import UNREADABLE, check_file, refusal
 from scheduler.config.settings_faults import ConfigurationError as ConfigurationError
 from scheduler.config.tiers import Tier
@@ -193,8 +183,8 @@ class Settings(BaseSettings):
     recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # the same for memories of scopes
 
     # Retrieval: a profile by name, or a table of weights by component (`memory.retrieval.profiles`)
-    retrieval: Annotated[ProfileChoice, PlainValidator(partial(check_choice, "the profile"))] = "default"
-    kind_retrieval: Annotated[dict[str, ProfileChoice], PlainValidator(check_choices)] = Field(default_factory=dict)
+    retrieval: Retrieval = "default"
+    kind_retrieval: KindRetrieval = Field(default_factory=dict)  # of a kind, where it differs
 
     # Events (routing design)
     guidance_style: Style = "narrative"

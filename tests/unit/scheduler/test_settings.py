@@ -45,6 +45,25 @@ def test_limits_can_be_set_as_json_in_a_variable(monkeypatch: pytest.MonkeyPatch
     assert Settings().limit_table().of("day", "run", "calls") == 7
 
 
+def test_a_retrieval_profile_can_be_set_in_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("cogitate.toml").write_text('[retrieval]\nrelevance = 1\n[kind_retrieval]\nact = "dialogue"\n')
+    assert (Settings().retrieval, Settings().kind_retrieval) == ({"relevance": 1.0}, {"act": "dialogue"})
+    monkeypatch.setenv("COGITATE_RETRIEVAL", "spec")
+    assert Settings().retrieval == "spec"
+    Path("cogitate.toml").unlink()
+    monkeypatch.setenv("COGITATE_RETRIEVAL", '{"recency": 2, "importance": 0.5}')
+    assert Settings().retrieval == {"recency": 2.0, "importance": 0.5}
+    monkeypatch.setenv("COGITATE_KIND_RETRIEVAL__ACT", "spec")
+    assert Settings().kind_retrieval == {"act": "spec"}
+    assert Settings(retrieval="dialogue").retrieval == "dialogue"
+    monkeypatch.delenv("COGITATE_RETRIEVAL")
+    monkeypatch.setenv("COGITATE_RETRIEVAL__RECENCY", "0.5")
+    assert Settings().retrieval == {"recency": 0.5}
+    monkeypatch.setenv("COGITATE_RETRIEVAL__RECENCY", "often")
+    with pytest.raises(ConfigurationError, match="recency is 'often': give a number from 0 to 1,000"):
+        Settings()
+
+
 def test_a_run_limit_in_dollars_is_kept_in_micro_dollars() -> None:
     assert Settings(limit_usd=0.25).limit_table().of("run", "run", "usd_micros") == 250_000
 
