@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedis
 
-from cogitate import Character, Event, InputError, MemoryView, Profile, SetCharacter, TickLoop
+from cogitate import Character, Event, InputError, MemoryView, Profile, SetCharacter, TickLoop, UsageError
 from memory.effects import Append
 from memory.entry import Entry
 from memory.retrieval.profiles import ProfileChoice
@@ -143,6 +143,17 @@ READINGS: tuple[Callable[[MemoryView], object], ...] = (
     lambda view: view.reflections(), lambda view: view.conversations(), lambda view: view.relationships(),
     lambda view: view.context("sheep"), lambda view: view.about("Ben Cole"), lambda view: view.between(500, 700),
 )  # fmt: skip
+
+
+def test_a_fork_of_the_host_reads_nothing(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = cogitate_loop(owners=OWNERS, ticks=1)
+    view = loop.memory(ADA)
+    monkeypatch.setattr("scheduler.tick.world_calls.os.getpid", lambda: -1)
+    for read in (lambda: loop.memory(ADA), view.recent, lambda: view.minute, lambda: len(view), view.plan):
+        with pytest.raises(UsageError, match="is a fork of it"):
+            read()
+    monkeypatch.undo()
+    assert view.recent() == ()
 
 
 # -- the setting -------------------------------------------------------------------------------------
