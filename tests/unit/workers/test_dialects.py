@@ -207,4 +207,6 @@ def test_without_redis_nothing_is_known_and_nothing_raises() -> None:
 
 
 def test_an_empty_server_knows_no_dialects() -> None:
-    assert known_dialects(FakeRedis()) == []
+    client = FakeRedis()
+    client.set("cogitate:endpoints", "something else")
+    assert known_dialects(client) == []
