@@ -62,6 +62,14 @@ def test_a_reflection_is_repaired_from_what_it_was_made_of() -> None:
     assert request.priority < 0
 
 
+def test_what_is_deleted_of_it_leaves_the_rest() -> None:
+    stream = stream_of(*(observation(f"Saw {i}.", 600 + i) for i in range(5)), reflection(1100), owner=KLAUS)
+    stream.archive(3, 2)
+    stream.delete([3])
+    (request,) = wanted(stream)
+    assert request.numbers == (1, 2, 4, 5)
+
+
 def test_the_most_important_goes_first_then_the_oldest_then_by_owner() -> None:
     streams = [day("agent:b", 6), day("agent:a", 6), day("agent:c", 8)]
     streams[0].append(reflection(1000, 6), 3)  # too little to reflect on: stays as it is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from memory.effects import Append, SetCounter
 from memory.entry import Entry
 from memory.errors import InputError
 from memory.profile import Profile
+from memory.stream import Stream
 from scheduler.budget.admission import DecidedLine, Grant
 from scheduler.budget.budget import Cell
 from scheduler.config.controls import FULL
@@ -25,7 +27,8 @@ from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.recent import recent_ticks
 from scheduler.inspection.steering_vitals import steering_of
 from scheduler.inspection.vitals import RunHead, open_kinds, run_heads
-from scheduler.journal.history import changes_of, observed_again, read_journal
+from scheduler.journal.history import changes_of, observed_again, read_journal, redo
+from scheduler.journal.left_out import check_kind_wrote
 from scheduler.journal.lines import (
     Core,
     Correction,
@@ -39,12 +42,14 @@ from scheduler.journal.lines import (
 )
 from scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
 from scheduler.ledger.answer_times import Timed
+from scheduler.ledger.errors import RunAltered
 from scheduler.ledger.keys import RUNS, incarnation_key
 from scheduler.ledger.presence import this_process
 from scheduler.ledger.run_store import RunStore
 from scheduler.steering.postponing import Postponing
 from scheduler.steering.steering import SteeringState
 from scheduler.steering.throttle import ThrottleState
+from scheduler.tick.seals import Seals
 from tasks.job import Cost, Job, JobKey
 
 RESERVED, USED, MORE = Cost(calls=1, tokens=30), Cost(calls=1, tokens=7), Cost(calls=1, tokens=5)
@@ -176,6 +181,52 @@ def test_until_its_cost_is_known_a_job_is_not_settled() -> None:
 def test_a_job_that_never_was_is_named(store: RunStore) -> None:
     with pytest.raises(InputError, match="has no job 'town/2/think/agent:ann/0/0'"):
         JobHistory(store.client, "town").find(JobKey(2, "think", ANN, 0, 0))
+
+
+def test_a_job_that_ended_while_the_open_ones_were_read_is_none_of_them(store: RunStore) -> None:
+    store.client.sadd(store.key("jobs"), JobKey(4, "think", ANN, 7, 0).text())
+    assert names(JobHistory(store.client, "town").newest(1)) == [OPEN.text()]
+
+
+# -- what a resuming host holds against the journal --------------------------------------------------
+
+
+def written(number: int, text: str, **fields: Any) -> Entry:
+    return Entry(type="reflection", text=text, minute=1, number=number, tick=1, **fields)
+
+
+def test_what_cannot_be_read_is_left_out_if_its_kind_wrote_it_so() -> None:
+    effects = tuple(Append(owner=ANN, entry=Entry(type="reflection", text=text, minute=1)) for text in "ab")
+    ended = Ended(key=SOON, end="applied", effects=effects)
+    note = EndNote(key=SOON, source="llm", appended=(4, 6))
+    store = store_of(lines(ticks=[({"ended": (ended,)}, {"ended": (note,)})]))
+    check_kind_wrote(store, ANN, written(6, "b"))
+    check_kind_wrote(store, ANN, written(6, "b", importance=4, rated=3))
+    for owner, entry in ((ANN, written(6, "a")), (ANN, written(5, "b")), (BOB, written(6, "b"))):
+        with pytest.raises(ValueError, match=f"entry {entry.number} of {owner} is not what the journal says"):
+            check_kind_wrote(store, owner, entry)
+
+
+def test_without_seals_a_run_is_held_against_its_journal() -> None:
+    store = store_of(lines())
+    streams: dict[str, Stream] = {}
+    for line in read_journal(store, 1, 6):
+        redo(line, streams)
+    whole: dict[str, Any] = {
+        "run": "town",
+        "facts_at": {1: Facts()},
+        "profiles": {o: Profile(name=o) for o in (ANN, BOB, CY)},
+    }
+    sound: Any = SimpleNamespace(**whole, streams=streams, retired=set())
+    Seals().check(store, sound, 6)
+    streams[BOB].append(Entry(type="observation", text="A cow.", minute=1), 6)
+    changes: tuple[tuple[dict[str, Any], str], ...] = (
+        ({}, BOB), ({"facts_at": {1: Facts(morning=1)}}, "facts"), ({"profiles": {}}, "owners"),
+    )  # fmt: skip
+    for changed, told in changes:
+        state: Any = SimpleNamespace(**whole | changed, streams=streams, retired=set())
+        with pytest.raises(RunAltered, match=told):
+            Seals().check(store, state, 6)
 
 
 # -- in figures --------------------------------------------------------------------------------------
