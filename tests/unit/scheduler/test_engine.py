@@ -11,6 +11,7 @@ import pytest
 from memory.effects import Append, Archive, Rate
 from memory.entry import Entry
 from memory.profile import Profile
+from memory.routing.scopes import WORLD, location_owner
 from memory.stream import Stream
 from scheduler.budget.budget import BudgetView, Cell
 from scheduler.budget.rules import Rules, ThrottleRules
@@ -21,6 +22,7 @@ from scheduler.config.tiers import ModelOption
 from scheduler.engine.engine import RunEngine
 from scheduler.engine.remembering import Remembering
 from scheduler.engine.run_state import RunState
+from scheduler.engine.triggers import location_left
 from scheduler.engine.turn import FinishedTick, WorldTurn
 from scheduler.latency.due_ticks import Bounds
 from scheduler.ledger.answer_times import Timed
@@ -37,7 +39,7 @@ class Run:
     """A run of two owners and a kind that a host asks for, whose heuristic guesses."""
 
     def __init__(self, *, limits: dict[str, int] | None = None, model: str = "default", **rules: Any) -> None:
-        kinds = [Thinker("think"), Thinker("muse", 20, on_denied="defer")]
+        kinds = [Thinker("think"), Thinker("muse", 20, on_denied="defer"), Thinker("recount", 35)]
         chosen = Rules(
             kinds=kinds, offers_of=lambda kind, tier: [ModelOption(model, 100, RESERVED)], latency_of=lambda kind: 2,
             brief=lambda owner: {}, **rules,
@@ -271,6 +273,20 @@ def test_the_controller_takes_its_step_with_the_first_tick_of_an_interval() -> N
     assert stepped is not None
     assert (stepped.ended, stepped.late, stepped.factor) == (2, 2, 500)
     assert [run.turn().core.stepped for _ in range(3)] == [None] * 3
+
+
+@pytest.mark.parametrize("disabled", [False, True])
+def test_a_scope_recounts_in_the_tick_of_its_trigger_unless_that_is_switched_off(disabled: bool) -> None:
+    run = Run(disabled=frozenset({"recount"} if disabled else ()))
+    inn = location_owner("inn")
+    run.turn(joins={owner: Profile(name=owner) for owner in (WORLD, inn)})
+    message = Entry(type="message", text="The ale!", minute=3, importance=3, location="inn")
+    run.turn(observed=[(WORLD, message)])
+    left = location_left("inn", [], run.tick + 1)
+    done = run.turn(triggers=left)
+    assert [line.key for line in done.core.decided] == ([] if disabled else [JobKey(run.tick, "recount", inn, 0, 0)])
+    assert len(run.state.triggers) == (0 if disabled else 1), "it is seen through"
+    assert run.turn(triggers=left).core.decided == (), "its job is open"
 
 
 # -- observations ------------------------------------------------------------------------------------

@@ -1,0 +1,111 @@
+"""What a run learns of how important texts are, and that a resumed run goes on from the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+
+from memory import importance
+from memory.effects import Rate
+from memory.entry import Entry
+from memory.stream import Stream
+from scheduler.engine.rating import Rater
+from scheduler.ledger.ledger import Write
+from scheduler.ledger.run_store import RunStore
+from tests.unit.scheduler.scheduler_case import ANN
+
+TEXTS = ("A fire in the barn.", "The bell rang.", "A cow.", "Rain on the quay.", "Ale is dear.", "The mill stands.")
+
+
+def said(text: str, **fields: Any) -> Entry:
+    return Entry(type="observation", text=text, minute=1, **fields)
+
+
+class Run:
+    """A rater, its owner's stream, and the ledger that it writes to."""
+
+    def __init__(self, store: RunStore | None = None) -> None:
+        self.rater, self.streams = Rater(share=0.0), {ANN: Stream(ANN)}
+        self.store = store or RunStore.of(FakeRedis(), "town", "now")
+        if store is not None:
+            self.rater.load(store)
+
+    def learn(self, *ratings: tuple[str, int], paid: bool = True) -> None:
+        numbers = [self.streams[ANN].append(said(text), 1).number for text, _ in ratings]
+        rate = Rate(owner=ANN, numbers=tuple(numbers), ratings=tuple(rating for _, rating in ratings), paid=paid)
+        self.rater.learn(self.streams, [rate])
+
+    def write(self) -> list[Write]:
+        writes = self.rater.take_writes()
+        for write in writes:
+            self.store.client.execute_command(write.command, self.store.prefix + write.key, *write.args)
+        return writes
+
+    def known(self) -> list[int]:
+        return [self.rater.estimate(ANN, said(text)) for text in TEXTS]
+
+
+def test_only_what_a_model_rated_is_learned() -> None:
+    run, other = Run(), Run()
+    run.learn((TEXTS[0], 9), (TEXTS[1], 2))
+    other.learn((TEXTS[0], 9), (TEXTS[1], 2), paid=False)
+    assert run.known()[:2] == [9, 2]
+    assert other.known() == Run().known()
+
+
+def test_what_is_rated_already_needs_no_call_and_is_journalled() -> None:
+    run = Run()
+    run.learn((TEXTS[0], 9))
+    stream = run.streams[ANN]
+    stream.take_changes()
+    number = stream.append(said(TEXTS[0]), 2).number
+    stream.append(said(TEXTS[1], importance=4), 2)
+    (rated,) = run.rater.rate(run.streams, [ANN], 2)
+    assert (rated.owner, rated.number, rated.importance) == (ANN, number, 9)
+    assert not stream.is_unrated(number)
+    assert run.rater.rate(run.streams, [ANN], 3) == ()
+
+
+def test_a_resumed_run_knows_the_same_and_forgets_the_same_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importance, "_MAX_TEXTS", 3)
+    run = Run()
+    for number, text in enumerate(TEXTS[:3]):
+        run.learn((text, number + 3))
+        run.write()
+    run.learn((TEXTS[0], 3))  # the one that was learned first is the newest now
+    run.write()
+    resumed = Run(run.store)
+    assert resumed.known() == run.known()
+    assert resumed.write() == [], "nothing has changed"
+    for one in (run, resumed):
+        one.learn((TEXTS[3], 8))
+    assert resumed.known() == run.known()
+    assert run.write() == resumed.write()
+    again = Run(run.store)
+    assert again.known() == run.known()
+    assert run.store.client.hlen(run.store.key("ratings")) == 3
+
+
+def test_what_is_forgotten_leaves_the_ledger_in_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importance, "_MAX_TEXTS", 6)
+    run = Run()
+    run.learn(*((text, 5) for text in TEXTS))
+    run.write()
+    run.learn(*((f"{text} Again.", 5) for text in TEXTS))
+    (gone,) = [write for write in run.write() if write.command == "HDEL"]
+    assert [*gone.args] == sorted(gone.args, key=str)
+    assert len(gone.args) == 6
+    assert run.store.client.hlen(run.store.key("ratings")) == 6
+
+
+def test_a_text_that_came_and_went_between_two_writes_never_comes_to_the_ledger(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(importance, "_MAX_TEXTS", 1)
+    run = Run()
+    run.learn((TEXTS[0], 5), (TEXTS[1], 6))
+    run.write()
+    assert run.store.client.hlen(run.store.key("ratings")) == 1
+    assert Run(run.store).known()[1] == 6
