@@ -16,7 +16,7 @@ from memory.effects import Archive
 from scheduler.config.versions import SCHEMA
 from scheduler.inspection.audit.audit import audit
 from scheduler.journal.history import read_journal
-from scheduler.journal.lines import Core, Ended, TickNotes, write_line
+from scheduler.journal.lines import Core, Correction, Ended, TickNotes, write_line
 from scheduler.ledger.run_store import RunStore
 from tasks.job import JobKey
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
@@ -209,6 +209,16 @@ def test_the_auditor_finds_in_a_forged_journal(
     assert audit(client, "r") == []
     forged(client, "r", tick, lambda core, notes: (replace(core, **changes(core)), notes))
     must_find(client, "r", finding)
+
+
+def test_the_auditor_finds_a_correction_of_a_job_that_did_not_count_in_full(client: FakeRedis) -> None:
+    host = Host(client, limits={"day.run.calls": 1})
+    host.turn(("think", OWNER))
+    host.until(6)
+    assert audit(client, "r") == []
+    correction = Correction(key=KEY._replace(ordinal=7), at=4)
+    forged(client, "r", 5, lambda core, notes: (core, replace(notes, corrected=(*notes.corrected, correction))))
+    must_find(client, "r", "was corrected and did not count in full")
 
 
 def each(core: Core, change: Callable[[Ended], Ended]) -> dict[str, Any]:
