@@ -53,6 +53,11 @@ def main() -> int:
     paced.add_argument("--latencies", type=float, nargs="+", default=(0.2, 1.0, 5.0), help="seconds, medians")
     paced.add_argument("--seconds", type=float, default=360.0, help="of one run, at most")
     paced.add_argument("--before", action="store_true", help="each run with fixed due ticks as well")
+    read = commands.add_parser("readability", help="what heuristics write, through mechanical checks of each sentence")
+    read.add_argument("--agents", type=int, default=25, help="of the built-in town")
+    read.add_argument("--days", type=int, default=7)
+    read.add_argument("--examples", action="store_true", help="print sentences that the checks find")
+    commands.add_parser("week", help="reflections and summaries of a week of the town, sampled by a fixed seed")
     arguments = parser.parse_args()
     logs.quiet()
     if arguments.command == "enqueue":
@@ -93,6 +98,17 @@ def main() -> int:
         )  # fmt: skip
         print("\n".join(wrong) or "nothing is wrong")
         return 1 if wrong else 0
+    if arguments.command == "readability":
+        from bench.readability import readability
+
+        for table in readability.tables(arguments.agents, arguments.days, examples=arguments.examples):
+            print(table, end="\n\n", flush=True)
+        return 0
+    if arguments.command == "week":
+        from bench.readability import week
+
+        print(week.markdown())
+        return 0
     if arguments.command == "digests":
         from bench import digests
 

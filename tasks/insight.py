@@ -315,7 +315,7 @@ def _is_person(subject: str, recalled: Recalled) -> bool:
 def _plan(recalled: Recalled) -> Iterable[_Finding]:
     """Yield what of the plan came true, and what did not."""
     for item in recalled.plan:
-        words = item.description.strip(" .").removeprefix(AGAIN)
+        words = item.description.removeprefix(AGAIN).partition(": ")[0].strip(" .")
         if not words:
             continue
         deed = words if words[:2].isupper() else words[:1].lower() + words[1:]

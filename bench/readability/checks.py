@@ -107,10 +107,11 @@ def _dangling(sentence: Sentence) -> bool:
 
 def _past_as_coming(sentence: Sentence) -> bool:
     """Return whether a moment that is over when the text is written is told as one that comes."""
-    days = [int(day) for day in _DAY.findall(sentence.bare)]
-    if not days or not _COMING.search(sentence.bare):
+    told = sentence.text if sentence.of.type == "reflection" else sentence.bare  # what is quoted there is kept in mind
+    days = [int(day) for day in _DAY.findall(told)]
+    if not days or not _COMING.search(told):
         return False
-    times = find_times(sentence.text)
+    times = find_times(told)
     latest = (max(days) - 1) * 1440 + (max(time.minute for time in times) if times else 1439)
     return latest < sentence.of.minute
 

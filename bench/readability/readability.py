@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bench.readability.checks import CHECKS, QUOTED, Sentence, sentences_of
 from bench.readability.made import Made, lived, of_town
@@ -17,10 +17,17 @@ TYPES = ("reflection", "summary", "long-term summary", "plan item")
 _SHARED = 3  # owners: both sides of a talk may summarise it in the same words
 
 
-def tables(agents: int = AGENTS, days: int = DAYS) -> Iterable[Table]:
-    """Return a table for each world, as it is ready."""
-    yield table(f"A town of {agents} for {days} days", of_town(agents, days, MINUTES_PER_TICK))
-    yield table(f"An ice ship for {SHIP_DAYS} days", lived(Ship(), SHIP_DAYS, POLICIES))
+def tables(agents: int = AGENTS, days: int = DAYS, *, examples: bool = False) -> Iterator[Table | str]:
+    """Yield a table for each world as it is ready, and after it, if wanted, sentences that the checks find."""
+    worlds: tuple[tuple[str, Callable[[], list[Made]]], ...] = (
+        (f"A town of {agents} for {days} days", lambda: of_town(agents, days, MINUTES_PER_TICK)),
+        (f"An ice ship for {SHIP_DAYS} days", lambda: lived(Ship(), SHIP_DAYS, POLICIES)),
+    )
+    for title, live in worlds:
+        made = live()
+        yield table(title, made)
+        if examples:
+            yield "\n".join(found(made))
 
 
 def table(title: str, made: Sequence[Made]) -> Table:
@@ -35,14 +42,14 @@ def table(title: str, made: Sequence[Made]) -> Table:
         tuple(_per_thousand(_shared(by_type[k]), len(by_type[k])) for k in columns),
     ))  # fmt: skip
     rows.append(Row("words in quotes", tuple(_quoted(by_type[k]) for k in columns)))
-    return Table(f"{title}: of a thousand sentences", tuple(columns), tuple(rows))
+    return Table(f"{title}: of a thousand sentences", tuple(columns), tuple(rows), decimals=1)
 
 
-def examples(made: Sequence[Made], most: int = 5) -> Iterable[str]:
+def found(made: Sequence[Made], most: int = 5) -> Iterable[str]:
     """Yield some of the sentences that each check finds."""
-    found = [s for m in made for s in sentences_of(m)]
+    sentences = [s for m in made for s in sentences_of(m)]
     for name, check in CHECKS.items():
-        hits = dict.fromkeys(f"{s.of.type}: {s.text}" for s in found if check(s))
+        hits = dict.fromkeys(f"{s.of.type}: {s.text}" for s in sentences if check(s))
         for text in list(hits)[:most]:
             yield f"{name}: {text}"
 
