@@ -174,3 +174,18 @@ def test_the_world_is_told_unless_the_heuristic_has(told: bool) -> None:
 def test_an_answer_that_replaces_nothing_changes_nothing() -> None:
     other = Append(owner=KLAUS, entry=Entry(type="summary", text="They met.", minute=300))
     assert as_repair(KEY, (other, MarkAccessed(KLAUS, (1,), 300)), STOOD, message_sent=False, minute=NOON) == ()
+
+
+@pytest.mark.parametrize("share", [0.7, 0.01], ids=["some lines", "a part of a line"])
+@pytest.mark.parametrize(
+    ("kind", "case"), [(Summarise(TEMPLATES), summarising), (Recount(TEMPLATES), recounting)],
+    ids=lambda value: getattr(value, "name", None),
+)  # fmt: skip
+def test_a_late_summary_of_a_part_does_not_replace_one_of_the_whole(kind: Kind, case: Any, share: float) -> None:
+    lines = [f"The bridge will not hold for {i} more days. " * 9 for i in range(1, 4)]
+    stream = stream_of(*(message(line, 300 + 10 * i) for i, line in enumerate(lines)))
+    asked = case(stream)
+    _, made = after_heuristic(kind, asked, stream)
+    answered = effects_of(kind, asked, SummaryAnswer(summary="They spoke."), kind.prompt(asked, share))
+    assert isinstance(answered[0], Append)
+    assert as_repair(asked.job.key, answered, made, message_sent=False, minute=NOON) == ()

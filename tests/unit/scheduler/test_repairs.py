@@ -14,6 +14,7 @@ from scheduler.budget.budget import BudgetView
 from scheduler.budget.repairs import (
     FAILED,
     MOST,
+    MOST_TOLD,
     RepairRefused,
     admit_repairs,
     admit_retry,
@@ -94,6 +95,16 @@ def test_a_summary_is_repaired_while_its_lines_are_kept() -> None:
     assert (request.kind, request.numbers, request.params["replaces"]) == ("summarise", (1, 2), 3)
     stream.delete([1])
     assert wanted(stream) == []
+
+
+@pytest.mark.parametrize(("size", "count"), [(MOST_TOLD // 2, 1), (MOST_TOLD // 2 + 1, 0)])
+def test_a_summary_is_repaired_where_all_its_lines_fit_into_one_prompt(size: int, count: int) -> None:
+    stream = stream_of(message("x" * size, 600), message("x" * (MOST_TOLD // 2), 601))
+    summary = Entry(
+        type="summary", text="They met.", minute=601, importance=4, source="dialogue", evidence=(1, 2), provisional=True
+    )
+    stream.append(summary, 9)
+    assert len(wanted(stream)) == count
 
 
 @pytest.mark.parametrize(("minute", "count"), [(360 + 12 * 60, 1), (361 + 12 * 60, 0), (EVENING, 0)])
