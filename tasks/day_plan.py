@@ -108,18 +108,18 @@ def _ordinary(
     """Return the slots of the usual day; times are minutes after midnight until the last line adds the day."""
     home = profile.home or None
     work = work_of(profile, places) or home
-    eat = usual.eat
+    eat, pursuit = usual.eat, usual.pursuit
     up = max(routine.wake, start - midnight if 0 < start - midnight - routine.wake <= 90 else 0)
     begin, finish = routine.work or (max(540 if work != home else 480, routine.wake + 60), 1020)
     lunch = routine.lunch if begin < routine.lunch - 30 else begin - 60
     breakfast = up if routine.breakfast is None else routine.breakfast
     slots = [Slot(breakfast, "Get up and have breakfast at home", home, 4, 3)]
-    slots.append(Slot(begin, _working(profile, places), work, 5, 1))
+    slots.append(Slot(begin, _working(profile, places, pursuit), work, 5, 1))
     slots.append(Slot(lunch, _with_place("Have lunch", eat, places), eat, 4, 3))
     if max(begin, lunch) + 60 < finish or finish < begin:
-        slots.append(Slot(max(begin, lunch) + 60, _continuing(profile, places), work, 5, 2))
+        slots.append(Slot(max(begin, lunch) + 60, _continuing(profile, places, pursuit), work, 5, 2))
     if max(begin, lunch) + 60 < start - midnight < finish - 60:  # who joins during working hours begins at once
-        slots.append(Slot(start - midnight, _continuing(profile, places), work, 5, 2))
+        slots.append(Slot(start - midnight, _continuing(profile, places, pursuit), work, 5, 2))
     slots += [Slot(minute, _sentence(text), None, 3, 2) for minute, text in routine.habits]
     if begin < routine.dinner < finish:
         slots.append(Slot(routine.dinner, "Take a break for dinner", work, 4, 3))
@@ -140,7 +140,7 @@ def _free_time(
     place = _name(work_of(profile, places), places)  # an occupation that names it is the work itself
     if (
         pursuit
-        and pursuit not in (_working(profile, places), _continuing(profile, places))
+        and pursuit not in (_working(profile, places, pursuit), _continuing(profile, places, pursuit))
         and not (place and place in pursuit)
     ):
         wanted.insert(0, Slot(0, pursuit, None, 3, 4))
@@ -201,7 +201,7 @@ def _fillers(profile: Profile, places: Sequence[Location], pursuit: str) -> list
     ]
 
 
-def _working(profile: Profile, places: Sequence[Location]) -> str:
+def _working(profile: Profile, places: Sequence[Location], pursuit: str) -> str:
     role, work = role_of(profile), work_of(profile, places)
     place = "home" if work and work == profile.home else _name(work, places)
     if place and place in role:
@@ -211,14 +211,14 @@ def _working(profile: Profile, places: Sequence[Location]) -> str:
     if work:
         text = f"Work at {place}" if place == "home" else f"Go to work at {place}"
         return f"{text} as {_article(role)}" if role else text
-    return pursuit_of(profile) or (f"Work as {_article(role)}" if role else "See to the day's errands")
+    return pursuit or (f"Work as {_article(role)}" if role else "See to the day's errands")
 
 
-def _continuing(profile: Profile, places: Sequence[Location]) -> str:
+def _continuing(profile: Profile, places: Sequence[Location], pursuit: str) -> str:
     """Return the afternoon's work. Who studies, or works at no place in particular, works on what occupies it."""
-    pursuit, work = pursuit_of(profile), work_of(profile, places)
+    work = work_of(profile, places)
     own = not work or work == profile.home or "student" in role_of(profile).lower()
-    if own and pursuit.startswith(GOING_ON) and pursuit != _working(profile, places):
+    if own and pursuit.startswith(GOING_ON) and pursuit != _working(profile, places, pursuit):
         return pursuit
     going_on = "Continue studying" if "student" in role_of(profile).lower() else "Continue working"
     return going_on + (f" at {_name(work, places)}" if work and work != profile.home else "")

@@ -163,7 +163,11 @@ def _for_several(verb: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _is_past(word: str) -> bool:
-    return (word in BASE_FORMS and word.islower()) or (word.endswith("ed") and is_inflected(word) and len(word) > 4)
+    return (
+        word == "had"
+        or (word in BASE_FORMS and word.islower())
+        or (word.endswith("ed") and is_inflected(word) and len(word) > 4)
+    )
 
 
 def _has_no_subject(first: str, rest: str) -> bool:

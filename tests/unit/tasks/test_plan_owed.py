@@ -1,0 +1,59 @@
+"""Plans know what is done, what is owed and who hosts."""
+
+from __future__ import annotations
+
+from memory.effects import Append
+from memory.entry import Entry, PlanItem
+from memory.profile import Profile
+from memory.stream import Stream
+from prompts.render import Templates
+from tasks.plan import Plan
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, PROFILE, case_of, message, moment_of, observation, stream_of
+
+KIND = Plan(Templates())
+MORNING = 1440 + 360
+PAINTER = Profile(name="Klaus Mueller", currently="Klaus Mueller hopes to repaint the front door.", home="dorm")
+
+
+def planned(stream: Stream, profile: Profile = PROFILE, **params: object) -> list[str]:
+    (append, *_) = KIND.heuristic(case_of(KIND, stream, MORNING, profile=profile, params=params))
+    assert isinstance(append, Append)
+    assert append.entry is not None
+    return [item.description for item in append.entry.items]
+
+
+def test_a_wish_that_was_fulfilled_is_not_planned_again() -> None:
+    assert "Repaint the front door" in planned(stream_of(), PAINTER)
+    assert "Repaint the front door" not in planned(stream_of(), PAINTER, done=["Repaint the front door"])
+
+
+def test_what_a_plan_completed_is_done() -> None:
+    item = PlanItem(id="1-0", description="Take up again: Repaint the front door", minute=960)
+    plan = Entry(type="plan", text="Plan.", minute=360, items=(item,), valid_until=MORNING)
+    stream = stream_of(plan)
+    moment = moment_of(stream, MORNING)
+    object.__setattr__(moment, "profile", PAINTER)
+    (request,) = KIND.due(moment)
+    assert "done" not in request.params
+    stream.head.plan_status[item.id] = "completed"
+    (request,) = KIND.due(moment)
+    assert request.params["done"] == ["Repaint the front door"]
+
+
+def test_a_promise_of_the_day_before_is_planned_once() -> None:
+    given = message("I promise: I will mend your gate.", 900, speaker=KLAUS, hearer=MARIA)
+    owed = "Keep the promise to Maria Lopez: mend her gate"
+    assert owed in planned(stream_of(given))
+    kept = message("I kept my word: I mended your gate.", 1200, speaker=KLAUS, hearer=MARIA)
+    assert owed not in planned(stream_of(given, kept))
+    today = message("I promise: I will mend your gate.", 1441, speaker=KLAUS, hearer=MARIA)
+    assert owed not in planned(stream_of(today)), "it may still be kept without a plan"
+    earlier = Entry(type="plan", text="Plan.", minute=360, items=(PlanItem(id="1-0", description=owed, minute=700),))
+    assert owed not in planned(stream_of(given, earlier))
+
+
+def test_who_holds_a_party_hosts_it() -> None:
+    own = observation("I am holding a party at Hobbs Cafe tomorrow at 5:00 PM.", 600)
+    assert "Host the party at Hobbs Cafe" in planned(stream_of(own))
+    heard = message("I am holding a party at Hobbs Cafe tomorrow at 5:00 PM.", 600)
+    assert "Attend the party at Hobbs Cafe" in planned(stream_of(heard))
