@@ -115,3 +115,20 @@ def description_of(client: Redis, run: str) -> dict[str, str]:
     """
     kept = RunStore.open(client, run).field("state", "describe")
     return dict(json.loads(kept or "{}"))
+
+
+def check_model(settings: Settings) -> None:
+    """Check that keys and endpoints of the run's models are usable, before anything is started.
+
+    Raises:
+        ConfigurationError: saying what is missing.
+    """
+    if settings.llm != "openai":
+        return
+    from workers.llm.address import address_of
+
+    endpoints = settings.endpoint_table()
+    for name in sorted({model.endpoint for model in settings.asked_models()}):
+        if name not in endpoints:
+            raise ConfigurationError(f"the run asks models at the endpoint {name!r}, which is not configured any more")
+        address_of(endpoints[name])

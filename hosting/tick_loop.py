@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from redis import Redis
 
 from hosting import logs
-from hosting.opening import Exist, RunOpening, check_opening, description_of, open_run, prior_now
+from hosting.opening import Exist, RunOpening, check_model, check_opening, description_of, open_run, prior_now
 from memory.effects import Effect
 from memory.entry import Entry
 from memory.errors import UsageError
@@ -32,7 +32,7 @@ from scheduler.budget.rules import (
 )
 from scheduler.config.kept_settings import kept_settings
 from scheduler.config.kind_modules import load_kinds
-from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.config.settings import Settings
 from scheduler.config.tiers import TierRule
 from scheduler.engine.run_state import RunState
 from scheduler.inspection.endpoint_vitals import unreachable_endpoints
@@ -126,7 +126,7 @@ class TickLoop:
         check_models(settings, kinds())
         asks_here = inline or settings.workers > 0  # otherwise the key and the endpoint are other machines' matter
         if asks_here:
-            _check_model(settings)
+            check_model(settings)
         self._resources = ExitStack()
         publish: Publish
         with self._resources:
@@ -161,7 +161,7 @@ class TickLoop:
                 unused = unused_settings(kept, settings)
                 settings = kept_settings(kept, settings)
                 if asks_here:
-                    _check_model(settings)
+                    check_model(settings)
             doubtful = unreachable_endpoints(client, {model.endpoint for model in settings.asked_models()})
             readiness = None
             if doubtful or not inline:
@@ -477,23 +477,6 @@ class TickLoop:
 
         if self.tells:
             watch.tell_shortfalls(servers_of(self.settings))
-
-
-def _check_model(settings: Settings) -> None:
-    """Check that keys and endpoints of the run's models are usable, before anything is started.
-
-    Raises:
-        ConfigurationError: saying what is missing.
-    """
-    if settings.llm != "openai":
-        return
-    from workers.llm.address import address_of
-
-    endpoints = settings.endpoint_table()
-    for name in sorted({model.endpoint for model in settings.asked_models()}):
-        if name not in endpoints:
-            raise ConfigurationError(f"the run asks models at the endpoint {name!r}, which is not configured any more")
-        address_of(endpoints[name])
 
 
 def _exported(settings: Settings, ledger: HostLedger) -> ExportedJournal | None:

@@ -120,7 +120,7 @@ def simulating() -> Iterator[Server]:
         undo.enter_context(patch.object(workers.jobs.calls, "SharedCalls", _Alone))
         undo.enter_context(patch.object(workers.jobs.inline, "Heartbeat", _Still))
         undo.enter_context(patch.object(workers.jobs.inline, "InlinePublisher", _publisher))
-        undo.enter_context(patch.object(hosting.tick_loop, "_check_model", lambda settings: None))
+        undo.enter_context(patch.object(hosting.tick_loop, "check_model", lambda settings: None))
         # Reading the environment is slow, and so is reading a script anew for each worker.
         undo.enter_context(patch.object(scheduler.config.kept_settings, "Settings", cache(Settings)))
         for module in (workers.gate.gate, workers.jobs.kept_texts):
