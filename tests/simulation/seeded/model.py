@@ -25,7 +25,6 @@ from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
 
 OVERFLOWS = 17  # of so many prompts one is too long for the model
-OVERFLOWS_OF_SUMMARIES = 4  # often: what such a prompt leaves out waits for the next job
 
 
 class Outcome(NamedTuple):
@@ -65,7 +64,7 @@ class SimulatedModel:
         usage = outcome.usage if outcome.usage is not None else _usage(key)
         if outcome.failure is not None:
             return ModelAnswer(usage=usage, failure=Failure(kind=outcome.failure))
-        if key % (OVERFLOWS_OF_SUMMARIES if prompt.answer is SummaryAnswer else OVERFLOWS) == 0:
+        if key % OVERFLOWS == 0:
             return ModelAnswer(usage=usage, failure=Failure(kind="context_overflow"))
         return ModelAnswer(usage=usage, value=_answer(prompt.answer, key % 5, prompt.used))
 

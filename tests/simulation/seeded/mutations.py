@@ -24,6 +24,7 @@ import scheduler.tick.commit
 import scheduler.tick.restore
 import tasks.long_term
 import tasks.recount
+import tests.simulation.seeded.model
 from memory.policies.window import buffer
 from memory.seal import Seal
 from scheduler.engine.boundary import Closing
@@ -264,6 +265,7 @@ def unseen_entries_archived() -> Iterator[None]:
     """A summary's job archives all that it may read, whatever part of it the prompt showed."""
     talk, context = Summarise._passed, tasks.long_term._passed
     with (
+        patch.object(tests.simulation.seeded.model, "OVERFLOWS", 4),  # or few prompts of these jobs leave anything out
         patch.object(Summarise, "_passed", lambda self, case, shown: talk(self, case, everything(self._group(case)))),
         patch.object(tasks.long_term, "_passed", lambda case, shown: context(case, everything(buffer(case.entries)))),
     ):
