@@ -84,8 +84,11 @@ def names_person(text: str) -> bool:
 
 def leans_on_others(sentence: str) -> bool:
     """Return whether a sentence has a pronoun that stands for nobody and nothing named in it before."""
-    if _OPENS_BARE.match(sentence) or _BARE.search(sentence) or _ELLIPSIS.search(sentence):
-        return True
+    return leans_on_somebody(sentence) or leans_on_something(sentence)
+
+
+def leans_on_somebody(sentence: str) -> bool:
+    """Return whether a sentence has a "she", "they" or the like that stands for nobody named in it before."""
     person = several = False
     for at, word in enumerate(_WORD.findall(sentence)):
         low = word.lower().replace("’", "'").removesuffix("'s")
@@ -94,6 +97,13 @@ def leans_on_others(sentence: str) -> bool:
         if low in _KIN or _looks_like_name(word, first=at == 0):
             person = several = True
         several = several or _is_plural(low)
+    return False
+
+
+def leans_on_something(sentence: str) -> bool:
+    """Return whether a sentence has an "it", a "this" or half a reply that stands for nothing named in it before."""
+    if _OPENS_BARE.match(sentence) or _BARE.search(sentence) or _ELLIPSIS.search(sentence):
+        return True
     it = _IT.search(sentence)
     return it is not None and not _EMPTY_IT.match(sentence, it.start()) and not _THING.search(sentence, 0, it.start())
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from memory.language.courtesies import is_small_talk
 from memory.language.entities import is_number, is_time, name_words
 from memory.language.grammar import has_verb
-from memory.language.references import leans_on_others, resolved
+from memory.language.references import leans_on_somebody, leans_on_something, resolved
 from memory.language.reported import third_person
 from memory.language.sentences import clean, split_clauses, split_sentences
 from memory.language.speakers import Speakers
@@ -135,7 +135,10 @@ def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[st
     verbal = has_verb([w.lower() for w in _TOKEN.findall(text)])
     if said[0].lower() in _SUBORDINATE and "," not in text:
         return ""
-    if (not verbal and (not named or len(said) < 2)) or leans_on_others(text):
+    # A name or a figure is worth more than an "it" that is left open; who is meant must be clear in any case.
+    if (not verbal and (not named or len(said) < 2)) or leans_on_somebody(text):
+        return ""
+    if leans_on_something(text) and not named:
         return ""
     listener = line.listener or speakers.other_than(speaker)
     told = third_person(text, speaker, listener, names)
