@@ -15,7 +15,7 @@ from scheduler.ledger.errors import RunMissing
 from scheduler.ledger.run_store import RunStore
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import FAULTS, JOB_STATES, PAIRS, Coverage, empty_pairs
-from tests.simulation.seeded.mutations import FOCUS, MUTATIONS
+from tests.simulation.seeded.mutations import FOCUS, MUTATIONS, OF_LATENCIES
 from tests.simulation.seeded.processes import Broken
 from tests.simulation.seeded.scene import RUN
 from tests.simulation.seeded.server import Server, be_silent, simulating
@@ -100,7 +100,9 @@ def test_a_planted_bug_is_found(server: Server, name: str) -> None:
     try:
         with MUTATIONS[name]():
             server.name_verbs()
-            trials = Trials(server, FOCUS.get(name, ()))
+            trials = Trials(
+                server, FOCUS.get(name, ()), lambda scene: scene.settings.adapts() or name not in OF_LATENCIES
+            )
             for seed in range(MOST):
                 try:
                     trials.run(seed)

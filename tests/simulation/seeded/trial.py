@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,7 +21,7 @@ from tasks.job import JobKey
 from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import Coverage
 from tests.simulation.seeded.processes import Broken
-from tests.simulation.seeded.scene import RUN
+from tests.simulation.seeded.scene import RUN, Scene
 from tests.simulation.seeded.server import Server
 from tests.simulation.seeded.undisturbed import FORCED, Ends, Times, forced_ends, times_of, undisturbed_digest
 
@@ -46,9 +46,13 @@ class Trial(NamedTuple):
 class Trials:
     """Tries seeds on one server. What undisturbed runs came to is remembered: it depends on nothing but its inputs."""
 
-    def __init__(self, server: Server, focus: Sequence[str] = ()) -> None:
+    def __init__(
+        self, server: Server, focus: Sequence[str] = (), wanted: Callable[[Scene], bool] = lambda scene: True
+    ) -> None:
+        """Prepare; seeds whose scene is not `wanted` are too little."""
         self._server = server
         self._focus = focus
+        self._wanted = wanted
         self._digests: dict[tuple[int, Ends, Times], str] = {}
 
     def run(self, seed: int) -> Trial:
@@ -60,6 +64,8 @@ class Trials:
         """
         self._server.clear()
         cluster = Cluster(seed, self._server, self._focus)
+        if not self._wanted(cluster.scene):
+            raise TooLittle("its scene cannot show what is looked for")
         cluster.live()
         plain = self._server.plain
         store = RunStore.open(plain, RUN)
