@@ -30,7 +30,8 @@ _RUN = 6  # words in a row that nobody writes twice by chance
 _COPIED = 0.5  # share of a text's words within such runs of the instructions
 _LONG = 20  # words from which on a text is looked at for loops
 _VARIED = 0.5  # share of different groups of three words among all: prose is above 0.9
-_FEW = 3  # items from which on a list is looked at for repeats
+_FEW = 4  # equal items that a day may have: "Work" before lunch, after it, after tea, …
+_SAME = 0.75  # share of equal items that a day may have
 _TOPICAL = 12  # words of content from which on at least one must be among what was shown
 _STEM = 5  # letters by which words are compared
 
@@ -51,7 +52,7 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
             return "it says the same words over and over"
     for items in _lists(value):
         most = max(Counter(items).values())
-        if len(items) >= _FEW and most > len(items) / 2:
+        if most >= _FEW and most > _SAME * len(items):
             return f"{most} of {len(items)} items are the same"
     if not _relates(texts, prompt):
         return "nothing in it is about what you were shown"
