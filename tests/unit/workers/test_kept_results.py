@@ -130,12 +130,14 @@ def test_the_oldest_go_first_and_one_that_is_kept_again_is_new(
 def test_its_own_thread_looks_after_each_interval_also_when_the_ledger_was_away(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go, looked, away = threading.Semaphore(0), threading.Semaphore(0), [Away("away")]
+    asleep, go, looked = threading.Semaphore(0), threading.Semaphore(0), threading.Semaphore(0)
+    away = [Away("away")]
     slept: list[float] = []
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
-        go.acquire()  # after the test for ever: it is a daemon's
+        asleep.release()
+        go.acquire()
 
     def meanwhile() -> None:
         looked.release()
@@ -146,8 +148,10 @@ def test_its_own_thread_looks_after_each_interval_also_when_the_ledger_was_away(
     ledger.stands, ledger.meanwhile = {"a": "open"}, meanwhile
     claims: Any = ledger
     KeptResults(claims, 3.0).keep(claim("a"), result(1), FIRST)
-    for _ in range(2):
+    for stands in ("open", "open", ""):  # the end leaves nothing to keep: its thread sleeps no more
+        assert asleep.acquire(timeout=30)
+        ledger.stands["a"] = stands
         go.release()
         assert looked.acquire(timeout=30)
-    assert ledger.looked_at == [["a"], ["a"]]
+    assert ledger.looked_at == [["a"]] * 3
     assert {*slept} == {3.0}
