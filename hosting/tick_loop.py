@@ -385,7 +385,7 @@ class TickLoop:
 
     @property
     def stopping(self) -> bool:
-        """Whether the present tick is the last one of this host."""
+        """Return whether the present tick is the last one of this host."""
         return self._loop.stopping
 
     @property

@@ -34,7 +34,7 @@ _TOLD: tuple[EntryType, ...] = tuple(name for name in ENTRY_TYPES if name != "pl
 
 
 class Source(Protocol):
-    """Where a view reads."""
+    """The source from which a view reads."""
 
     def stream(self) -> Stream:
         """Return the owner's stream as it is now."""
@@ -62,7 +62,7 @@ class CurrentPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Relationship:
-    """What an owner remembers of another: the facts that the host stated, and how often and when they had to do."""
+    """An owner's relationship with another: the facts that the host stated, and the memories that involve it."""
 
     who: str  # the subject as entries name it: an owner, or a name
     name: str  # its display name
@@ -72,7 +72,7 @@ class Relationship:
 
 
 class MemoryView:
-    """What one owner remembers, as of the last boundary; read only.
+    """A read-only view of one owner's memory, as of the last boundary.
 
     Lists are in the order in which the memories were formed, the newest last; `limit` keeps the newest. They hold live
     memories: archived ones are no longer remembered. A view may be kept: it always reads the present memory.

@@ -75,7 +75,7 @@ Change = Annotated[int, BeforeValidator(_clamped(-2, 2))]
 
 
 class Answer(BaseModel):
-    """What all answers have in common.
+    """The base class of all answers.
 
     The schema that is sent requires every field and forbids others. What comes back is taken as far as it is usable:
     keys that nobody asked for are ignored, and fields with a default (streams design) may be missing.

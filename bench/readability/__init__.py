@@ -1,1 +1,1 @@
-"""What heuristics write, read by machine: texts of two worlds, checks of each sentence, and a page of samples."""
+"""A reader of what heuristics write: texts of two worlds, checks of each sentence, and a page of samples."""

@@ -1,4 +1,4 @@
-"""What happened and was said, as the one who remembers it would tell it: "Saw Maria" becomes "I saw Maria".
+"""Observations and talk as the one who remembers them would tell them: "Saw Maria" becomes "I saw Maria".
 
 Rules for English; text in another language stays as it is.
 """

@@ -1,4 +1,4 @@
-"""Whether a sentence can stand alone: nobody and nothing in it is left to what was said before.
+"""References within a sentence: it stands alone if nobody and nothing in it is left to what was said before.
 
 Rules for English, by the looks of words. A name, a kinship or a trade explains "she" and "they", a plural explains
 "they", a noun with an article explains "it". What nobody can tell counts as explained.

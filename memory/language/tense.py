@@ -1,4 +1,4 @@
-"""What was to come when it was said, and is over when it is told: "Ada will sing" becomes "Ada was going to sing"."""
+"""The tense of plans that are over when they are told: "Ada will sing" becomes "Ada was going to sing"."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class OpenJob(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def admitted(self) -> bool:
-        """Whether the job holds a reservation."""
+        """Return whether the job holds a reservation."""
         return self.grant is not None
 
     @property

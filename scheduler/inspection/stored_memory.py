@@ -27,7 +27,7 @@ _FACTS = msgspec.json.Decoder(Facts)
 
 @dataclass(frozen=True)
 class _StoredSource:
-    """What a view of a stored memory reads."""
+    """The source of a view of a stored memory."""
 
     kept: Stream
     at: int  # game time, total minutes
@@ -64,7 +64,7 @@ class StoredMemory:
 
     @cached_property
     def view(self) -> MemoryView:
-        """What the owner remembers: the same view that a host has."""
+        """Return the same view of the owner's memory that a host has."""
         return MemoryView(self.owner, _StoredSource(self.stream, self.minute, self.facts))
 
     def entries(

@@ -100,7 +100,7 @@ def _takes_steps(store: RunStore) -> bool:
         return False
     deadline = time.monotonic() + WATCHED
     while (left := deadline - time.monotonic()) > 0:
-        time.sleep(min(LOOK_EVERY, left))
+        time.sleep(min(LOOK_EVERY, left))  # between two looks: hosts of version 0.1.0 announce nothing
         now, then = store.state("status", "seq")
         if then != seq:
             return now == b"running"

@@ -126,40 +126,42 @@ def test_an_answer_that_came_with_the_one_before_is_not_read(served: Callable[..
     assert (server.received, server.connections) == (2, 2)
 
 
-def test_an_answer_that_comes_on_an_idle_connection_is_not_read(served: Callable[..., Scripted]) -> None:
-    first_is_read, stale_is_sent = threading.Event(), threading.Event()
+class Twice:
+    """A script that answers once, and a second time when the test says so."""
 
-    def twice(exchange: Exchange) -> None:
+    def __init__(self) -> None:
+        self._first_is_read, self._stale_is_sent = threading.Event(), threading.Event()
+
+    def __call__(self, exchange: Exchange) -> None:
         exchange.answer("first", completion_id="a")
-        first_is_read.wait(20)
+        self._first_is_read.wait(20)
         exchange.answer("stale", completion_id="b")
-        stale_is_sent.set()
+        self._stale_is_sent.set()
 
+    def send_stale(self) -> bool:
+        """Have the second answer sent; return whether it was."""
+        self._first_is_read.set()
+        return self._stale_is_sent.wait(20)
+
+
+def test_an_answer_that_comes_on_an_idle_connection_is_not_read(served: Callable[..., Scripted]) -> None:
+    twice = Twice()
     server = served(twice, plain("second", "c"))
     with client_of(server.url, 1) as client:
         assert mood(client, "one") == "first"
-        first_is_read.set()
-        assert stale_is_sent.wait(20)
+        assert twice.send_stale()
         assert mood(client, "two") == "second"
 
 
 def test_an_answer_that_comes_while_the_client_is_busy_is_not_read(served: Callable[..., Scripted]) -> None:
     """The bytes lie in the socket: the event loop has not looked at it since they came."""
-    first_is_read, stale_is_sent = threading.Event(), threading.Event()
-
-    def twice(exchange: Exchange) -> None:
-        exchange.answer("first", completion_id="a")
-        first_is_read.wait(20)
-        exchange.answer("stale", completion_id="b")
-        stale_is_sent.set()
-
+    twice = Twice()
     server = served(twice, plain("second", "c"))
     with client_of(server.url, 1) as client:
         assert mood(client, "one") == "first"
 
         async def keep_the_loop_busy() -> None:
-            first_is_read.set()
-            stale_is_sent.wait(20)
+            twice.send_stale()
 
         asking = threading.Thread(target=client._loop.run, args=(keep_the_loop_busy(),))
         asking.start()
