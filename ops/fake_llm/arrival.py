@@ -19,9 +19,12 @@ _ANCILLARY = socket.CMSG_SPACE(_TIMESPEC.size)
 
 
 class StampedSocket(socket.socket):
-    """A TCP socket that knows when the kernel received the last data; so do the connections that it accepts."""
+    """A TCP socket that knows when the kernel received the last data; so do the connections that it accepts.
 
-    arrived: float | None = None  # wall clock; None where the system does not tell it
+    Linux stamps nothing before the first socket asks for it, and begins some milliseconds after that.
+    """
+
+    arrived: float | None = None  # wall clock; None where the system does not tell it, or not yet
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection with timestamps."""
@@ -31,6 +34,7 @@ class StampedSocket(socket.socket):
     def recv(self, size: int, flags: int = 0, /) -> bytes:
         """Receive data and its arrival time."""
         data, ancillary, _, _ = self.recvmsg(size, _ANCILLARY, flags)
+        self.arrived = None
         for level, kind, value in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS) and len(value) == _TIMESPEC.size:
                 seconds, nanoseconds = _TIMESPEC.unpack(value)
