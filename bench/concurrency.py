@@ -35,7 +35,6 @@ from scheduler.engine.open_jobs import OpenJob
 from scheduler.intake.observations import Observation
 from tasks.registry import kind_of
 from workers.llm.dialect import Dialect
-from workers.llm.schema import plain_schema
 from workers.processes.embedded import EmbeddedServer
 from workers.processes.supervisor import worker_command, worker_environment
 from workers.publish import Publisher
@@ -166,9 +165,7 @@ class _Bench:
         """Keep the request for the plain ways: the one that the product sends for one of its jobs."""
         case = loop.state.case_of(item)
         prompt = kind_of(KIND).prompt(case)
-        body = Dialect().parameters(
-            prompt.system, prompt.user, prompt.answer.__name__, plain_schema(prompt.answer), item.job.output_cap
-        )
+        body = Dialect().parameters(prompt, item.job.output_cap)
         self._request.write_text(json.dumps({"model": MODEL, **body}))
 
     @contextmanager

@@ -29,6 +29,7 @@ from memory.retrieval.retrieval import Scored, ScorePart
 from memory.routing.routing import Event, EventRule
 from memory.summaries.conversations import Conversation
 from memory.view import CurrentPlan, MemoryView, Relationship
+from prompts.constraints import Constraint
 from prompts.render import TemplateError
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.intake.observations import Observation
@@ -61,6 +62,7 @@ __all__ = [
     "Character",
     "CogitateError",
     "ConfigurationError",
+    "Constraint",
     "Conversation",
     "CurrentPlan",
     "Effect",

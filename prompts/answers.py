@@ -1,9 +1,11 @@
 """What each prompt promises to be answered with.
 
-The schemas keep to the plain subset that constrained decoders accept: every field required, nothing extra, no length
-or range keywords. Ranges, lengths and control characters are dealt with by validators, since several servers accept
-a schema and then ignore it. Field names follow the streams design (tasks 7 to 9); its camel case is understood too. The
-docstrings of answers are part of their schemas: a model reads them.
+Every field is required in the schemas, and nothing else is allowed. Bounds of lists, texts and numbers and the pattern
+of a time help models that are held to them; a server that refuses these keywords gets a schema without them
+(`workers.llm.schema`). Validators deal with ranges, lengths and control characters, more leniently than the schemas,
+since several servers accept a schema and then ignore it. Field names follow the streams design (tasks 7 to 9); its
+camel case is understood too. The docstrings of answers are part of their schemas: a model reads them. So is the order
+of fields: a model writes what leads to a choice before the choice.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from prompts.render import plain
 
@@ -65,13 +67,31 @@ def _first(value: Any) -> Any:
     return value[:MAX_ITEMS] if isinstance(value, list) else value
 
 
-Phrase = Annotated[str, AfterValidator(_capped(MAX_PHRASE))]
-FilledPhrase = Annotated[Phrase, AfterValidator(_filled)]
-FilledParagraph = Annotated[str, AfterValidator(_capped(MAX_PARAGRAPH)), AfterValidator(_filled)]
+def _held_to(**keywords: int | str) -> Any:
+    """Return a part of the schema alone; validation is more lenient."""
+    return Field(json_schema_extra=dict(keywords))
+
+
+Phrase = Annotated[str, AfterValidator(_capped(MAX_PHRASE)), _held_to(maxLength=120)]
+FilledPhrase = Annotated[
+    str, AfterValidator(_capped(MAX_PHRASE)), AfterValidator(_filled), _held_to(minLength=2, maxLength=120)
+]
+ClockTime = Annotated[
+    str,
+    AfterValidator(_capped(MAX_PHRASE)),
+    AfterValidator(_filled),
+    _held_to(pattern="^(1[0-2]|[1-9]):[0-5][0-9] (AM|PM)$"),
+]
+FilledParagraph = Annotated[
+    str,
+    AfterValidator(_capped(MAX_PARAGRAPH)),
+    AfterValidator(_filled),
+    _held_to(minLength=10, maxLength=MAX_PARAGRAPH),
+]
 Summary = Annotated[str, AfterValidator(plain), AfterValidator(_filled), AfterValidator(_bounded(MAX_SUMMARY))]
-Importance = Annotated[int, BeforeValidator(_clamped(1, 10))]
-Priority = Annotated[int, BeforeValidator(_clamped(1, 5))]
-Change = Annotated[int, BeforeValidator(_clamped(-2, 2))]
+Importance = Annotated[int, BeforeValidator(_clamped(1, 10)), _held_to(minimum=1, maximum=10)]
+Priority = Annotated[int, BeforeValidator(_clamped(1, 5)), _held_to(minimum=1, maximum=5)]
+Change = Annotated[int, BeforeValidator(_clamped(-2, 2)), _held_to(minimum=-2, maximum=2)]
 
 
 class Answer(BaseModel):
@@ -94,7 +114,7 @@ class Answer(BaseModel):
 class Activity(Answer):
     """One timed item of a daily plan."""
 
-    time: FilledPhrase  # "7:00 AM"
+    time: ClockTime  # "7:00 AM"
     description: FilledPhrase
     location: Phrase  # name or id of a known place; empty: anywhere
     priority: Priority = 3  # 5 is highest
@@ -103,7 +123,7 @@ class Activity(Answer):
 class DailyPlan(Answer):
     """A day's plan: 5 to 8 activities in order of time."""
 
-    activities: Annotated[list[Activity], BeforeValidator(_first)]
+    activities: Annotated[list[Activity], BeforeValidator(_first), _held_to(minItems=5, maxItems=8)]
 
 
 class RatedMemory(Answer):
@@ -116,15 +136,15 @@ class RatedMemory(Answer):
 class RatingsAnswer(Answer):
     """How important memories are, by their numbers."""
 
-    ratings: Annotated[list[RatedMemory], BeforeValidator(_first)]
+    ratings: Annotated[list[RatedMemory], BeforeValidator(_first), _held_to(minItems=1, maxItems=MAX_ITEMS)]
 
 
 class ActionAnswer(Answer):
     """What a character does next."""
 
+    reason: Phrase
     location: Phrase  # name or id of a known place; empty: where it is
     doing: Phrase
-    reason: Phrase
     completing_plan_item: bool = False  # the present plan item is done
 
 
@@ -132,8 +152,8 @@ class RelationshipChange(Answer):
     """How a relationship changed in the eyes of the one who reflects."""
 
     agent_id: FilledPhrase  # id or name
-    change: Change
     reason: Phrase = ""
+    change: Change
 
 
 class ReflectionAnswer(Answer):
@@ -141,7 +161,7 @@ class ReflectionAnswer(Answer):
 
     insight: FilledParagraph
     significance: Importance = 7
-    relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first)] = []
+    relationship_changes: Annotated[list[RelationshipChange], BeforeValidator(_first), _held_to(maxItems=5)] = []
 
 
 class SummaryAnswer(Answer):

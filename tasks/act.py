@@ -26,7 +26,7 @@ from tasks import timing
 from tasks.day_plan import LOW
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt, WorldFacts
-from tasks.places import place_meant, places_shown
+from tasks.places import HERE, choice_of_place, place_meant, places_shown
 from tasks.recall import access_marks, brief, display_names, long_term_context, recall, share_of, template_entry
 
 SHOWN = 8  # memories (streams design)
@@ -83,6 +83,7 @@ class Act:
         """Who decides, the places, the situation with the present plan item, and what it brings to mind."""
         profile, situation, names = case.profile, case.job.params, display_names(case.world)
         memories = sorted(share_of(self._recalled(case), memory_share), key=lambda e: (e.minute, e.number))
+        places = places_shown(case, memories)
         rendered = self._templates.render(
             self.name,
             {
@@ -90,7 +91,7 @@ class Act:
                 "age": profile.age,
                 "occupation": profile.occupation,
                 "traits": profile.traits,
-                "places": places_shown(case, memories),
+                "places": places,
                 "day": day_number(case.job.minute),
                 "time": clock_time(case.job.minute),
                 "place": resolve_name(_text(situation, "location"), names),
@@ -102,7 +103,7 @@ class Act:
                 **long_term_context(case, memory_share),
             },
         )
-        return Prompt.of(rendered, ActionAnswer, memories)
+        return Prompt.of(rendered, ActionAnswer, memories, choice_of_place("location", places, HERE))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the action as a message to the world; the answer may also complete the current plan item.

@@ -17,6 +17,7 @@ from memory.profile import Location, Profile
 from memory.retrieval.profiles import ProfileChoice
 from memory.stream import Stream
 from memory.unreadable import UnreadableEntry
+from prompts.constraints import Constraint
 from prompts.render import Rendered
 from tasks.job import Job, Reads, Request
 
@@ -98,12 +99,25 @@ class Prompt:
     used: tuple[int, ...] = ()  # numbers of the entries that were shown, in part or to the end
     shown: tuple[int, ...] | None = None  # those of them to the end that the job passes; None: it passes none
     then: tuple[Effect, ...] = ()  # what follows from what was shown, whatever the answer: archives, cursors
+    constraints: tuple[Constraint, ...] = ()  # of the answer, by what was shown: they are part of what is sent
 
     @classmethod
-    def of(cls, rendered: Rendered, answer: type[BaseModel], shown: Iterable[Entry] = ()) -> Prompt:
-        """Return a rendered template, the answer it promises, and the owner's entries that it shows."""
-        used = tuple(sorted(entry.number for entry in shown))
-        return cls(system=rendered.system, user=rendered.user, answer=answer, version=rendered.version, used=used)
+    def of(
+        cls,
+        rendered: Rendered,
+        answer: type[BaseModel],
+        shown: Iterable[Entry] = (),
+        constraints: Iterable[Constraint] = (),
+    ) -> Prompt:
+        """Return a rendered template, the answer it promises with its constraints, and the owner's entries it shows."""
+        return cls(
+            system=rendered.system,
+            user=rendered.user,
+            answer=answer,
+            version=rendered.version,
+            used=tuple(sorted(entry.number for entry in shown)),
+            constraints=tuple(constraints),
+        )
 
 
 class NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from memory.appointments import find_place
 from memory.entry import Entry
 from memory.profile import Location
+from prompts.constraints import Constraint
 from tasks.kind import Case
 
 MOST = 40  # places a prompt lists
+ANYWHERE, HERE = "anywhere", "here"  # in the place of a place
+_NONE = frozenset({"none", ANYWHERE, HERE, "n/a"})
 
 
 def places_shown(case: Case, memories: Iterable[Entry]) -> list[Location]:
@@ -19,6 +22,12 @@ def places_shown(case: Case, memories: Iterable[Entry]) -> list[Location]:
     return [p for p in case.world.locations if p in places]
 
 
+def choice_of_place(field: str, shown: Iterable[Location], otherwise: str) -> Iterator[Constraint]:
+    """Yield the constraint that a field holds the id of a place that the prompt shows, or the word for none."""
+    if ids := tuple(place.id for place in shown):
+        yield Constraint(field=field, choices=(*ids, otherwise))
+
+
 def place_meant(text: str, case: Case) -> str | None:
     """Return the id of the place an answer names, by id, by name, or as the agent's home or work; None for anywhere.
 
@@ -26,7 +35,7 @@ def place_meant(text: str, case: Case) -> str | None:
         ValueError: when no known place is meant.
     """
     said, places = text.strip(), case.world.locations
-    if not said or not places or said.casefold() in {"none", "anywhere", "n/a"}:
+    if not said or not places or said.casefold() in _NONE:
         return None
     own = {"home": case.profile.home, "work": case.profile.work}.get(said.casefold())
     found = own or next((p.id for p in places if said.casefold() in (p.id.casefold(), p.name.casefold())), None)

@@ -24,7 +24,7 @@ from tasks.day_plan import AGAIN, FEWEST, MOST, Slot, build
 from tasks.identity import GOING_ON, pursuit_of
 from tasks.job import Request
 from tasks.kind import Case, Moment, OnDenied, Prompt
-from tasks.places import place_meant, places_shown
+from tasks.places import ANYWHERE, choice_of_place, place_meant, places_shown
 from tasks.promises import find_promises
 from tasks.recall import (
     LITTLE,
@@ -115,6 +115,7 @@ class Plan:
         previous = _previous(case) if memory_share >= LITTLE else []
         unfinished = [str(item.get("description", "")) for item in _unfinished(case)]
         shown = {line["text"] for line in previous}
+        places = places_shown(case, memories)
         rendered = self._templates.render(
             self.name,
             {
@@ -127,7 +128,7 @@ class Plan:
                 "routine": brief(profile.routine),
                 "home": profile.home,
                 "work": profile.work,
-                "places": places_shown(case, memories),
+                "places": places,
                 "day": day_number(minute),
                 "time": clock_time(minute),
                 "end": clock_time(case.world.morning),
@@ -138,7 +139,8 @@ class Plan:
                 **long_term_context(case, memory_share),
             },
         )
-        return Prompt.of(rendered, DailyPlan, memories)
+        where = choice_of_place("activities.location", places, ANYWHERE)
+        return Prompt.of(rendered, DailyPlan, memories, where)
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the plan as an entry.

@@ -10,7 +10,7 @@ the size (the counter "rate.batch" of its head) until one goes well; then the si
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic import BaseModel
 
@@ -19,6 +19,7 @@ from memory.entry import Entry
 from memory.importance import rate_by_rule
 from memory.language.text import normal
 from prompts.answers import RatingsAnswer
+from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks import timing
 from tasks.job import Request
@@ -72,7 +73,7 @@ class RateImportance:
                 "memories": [{"number": e.number, "text": brief(e.text)} for e in entries],
             },
         )
-        return Prompt.of(rendered, RatingsAnswer, entries)
+        return Prompt.of(rendered, RatingsAnswer, entries, _constraints(entries))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the ratings of the answer, for all entries of the same text, and predictions for the rest.
@@ -102,6 +103,14 @@ class RateImportance:
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the predictions."""
         return _predicted(case, case.entries)
+
+
+def _constraints(entries: Sequence[Entry]) -> Iterator[Constraint]:
+    """Yield that there is a rating for each of the entries."""
+    if entries:
+        yield Constraint(field="ratings", least=len(entries), most=len(entries))
+        numbers = [entry.number for entry in entries]
+        yield Constraint(field="ratings.number", least=min(numbers), most=max(numbers))
 
 
 def _doubled(case: Case) -> tuple[Effect, ...]:

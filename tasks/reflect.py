@@ -13,7 +13,7 @@ How often an entry was repeated is not part of what a job reads, since it change
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Annotated, Any
 
@@ -30,6 +30,7 @@ from memory.stream import Stream
 from memory.summaries.conversations import is_dialogue
 from memory.trigger import ReflectionTrigger
 from prompts.answers import ReflectionAnswer
+from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks import timing
 from tasks.insight import QUIET, PlanOutcome, Recalled, find_insight
@@ -124,7 +125,7 @@ class Reflect:
                 **long_term_context(case, memory_share),
             },
         )
-        return Prompt.of(rendered, ReflectionAnswer, memories)
+        return Prompt.of(rendered, ReflectionAnswer, memories, _constraints(people))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the insight as a reflection, and the changes of relationships.
@@ -225,6 +226,12 @@ class Reflect:
                     topic="relationship",
                     data={"agent": other, "change": changed.change, "reason": changed.reason},
                 )
+
+
+def _constraints(people: Iterable[str]) -> Iterator[Constraint]:
+    """Yield that only people whom the prompt names are seen differently."""
+    if choices := tuple(sorted(people)):
+        yield Constraint(field="relationship_changes.agent_id", choices=choices)
 
 
 def person_meant(said: str, names: Mapping[str, str]) -> str:

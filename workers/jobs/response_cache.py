@@ -16,6 +16,7 @@ import msgspec
 from pydantic import BaseModel
 from redis import Redis
 
+from prompts.constraints import Constraint
 from scheduler.config.endpoints import Model
 from scheduler.config.settings import Settings
 from scheduler.ledger.keys import RESPONSES
@@ -26,7 +27,7 @@ from workers.jobs.repair import OF_ANSWERS
 from workers.llm.answer import ModelAnswer
 from workers.llm.failures import Failure, FailureKind
 from workers.llm.reply import Reply, validated
-from workers.llm.schema import plain_schema
+from workers.llm.schema import full_schema
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -49,6 +50,7 @@ class CachedQuestion(NamedTuple):
     system: str
     user: str
     answer: type[BaseModel]
+    constraints: tuple[Constraint, ...]
     output_cap: int
 
     @classmethod
@@ -62,12 +64,13 @@ class CachedQuestion(NamedTuple):
             prompt.system,
             prompt.user,
             prompt.answer,
+            prompt.constraints,
             output_cap,
         )
 
     def digest(self) -> str:
         """Return a hash that is the same in every process."""
-        sent = [*self[:3], self.system, self.user, plain_schema(self.answer), self.output_cap]
+        sent = [*self[:3], self.system, self.user, full_schema(self.answer, self.constraints), self.output_cap]
         if self.parameters:  # those without have the keys that they always had
             sent.append(self.parameters)
         return hashlib.blake2b(json.dumps(sent).encode(), digest_size=16).hexdigest()

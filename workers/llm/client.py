@@ -33,7 +33,7 @@ from workers.llm.event_loop import EventLoopThread
 from workers.llm.failures import Failure, charged_in_doubt
 from workers.llm.http import Call, HttpResponse, NoResponse, PooledRequest
 from workers.llm.reply import Reply, cost_of, read_completion, validated
-from workers.llm.schema import plain_schema
+from workers.llm.schema import full_schema
 from workers.llm.usage import read_usage
 
 CONNECT_TIMEOUT = 10.0  # seconds
@@ -85,11 +85,10 @@ class ModelClient:
             deadline: the instant of `time.monotonic()` by which this returns.
 
         Raises:
-            TypeError: when no plain schema can express the prompt's answer model.
+            TypeError: when no schema can express the prompt's answer.
         """
-        schema = plain_schema(prompt.answer)
         dialect = self._dialects.next(model.model)
-        body = dialect.parameters(prompt.system, prompt.user, prompt.answer.__name__, schema, max_output_tokens)
+        body = dialect.parameters(prompt, max_output_tokens)
         if model.seed is not None:
             body["seed"] = model.seed
         if model.parameters:
@@ -108,7 +107,10 @@ class ModelClient:
         if better is not None and self._dialects.learn(model.model, dialect, better):
             reply = replace(
                 reply,
-                failure=Failure(kind="unsupported", detail=f"{dialect.form}, {dialect.cap}, system {dialect.system}"),
+                failure=Failure(
+                    kind="unsupported",
+                    detail=f"{dialect.form} {dialect.schema}, {dialect.cap}, system {dialect.system}",
+                ),
             )
         value, failure = validated(reply, prompt.answer)
         if failure is not None:
@@ -140,9 +142,9 @@ class ModelClient:
         """Open the pool, write the answer's schema and look up the dialect, each once in a process.
 
         Raises:
-            TypeError: when no plain schema can express the prompt's answer model.
+            TypeError: when no schema can express the prompt's answer.
         """
-        plain_schema(prompt.answer)
+        full_schema(prompt.answer, prompt.constraints)
         self._dialects.load(model.model)
         if self._request is None:
             self._loop.run(self._open())

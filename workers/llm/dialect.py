@@ -10,9 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from tasks.kind import Prompt
+from workers.llm.schema import full_schema, plain_schema
+
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
 
+_BOUNDS_REFUSED = re.compile(
+    r"\b(min|max)_?(items|length|imum)\b|\b(pattern|enum)\b|invalid[ _](json_)?schema|"
+    r"too many states|"  # Gemini
+    r"pars(e|ing) grammar|repetitions",  # llama.cpp
+    re.IGNORECASE,
+)
 _FORM_REFUSED = re.compile(
     r"response[_ ]?(format|schema)|json[_ ]?(schema|object)|structured|grammar|specified schema|"
     r"schema in generationconfig|"  # Gemini
@@ -39,6 +48,7 @@ class Dialect:
     """One form of request. The first is tried first; a refusal names the part to omit."""
 
     form: Form = "json_schema"
+    schema: Literal["full", "plain"] = "full"  # plain: without bounds, patterns and the job's own constraints
     cap: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system: Literal["message", "merged"] = "message"  # merged: the instructions begin the user's message
 
@@ -50,20 +60,26 @@ class Dialect:
             return replace(self, cap="max_tokens" if self.cap == "max_completion_tokens" else "max_completion_tokens")
         if self.system == "message" and _SYSTEM_REFUSED.search(text):
             return replace(self, system="merged")
+        if (self.form, self.schema) == ("json_schema", "full") and _BOUNDS_REFUSED.search(text):
+            return replace(self, schema="plain")
         if self.form in _BELOW and _FORM_REFUSED.search(text):
             return replace(self, form=_BELOW[self.form])
         return None
 
-    def parameters(
-        self, system: str, user: str, name: str, schema: Mapping[str, object], cap: int
-    ) -> dict[str, object]:
-        """Return the body of a chat completion, without its model."""
+    def parameters(self, prompt: Prompt, cap: int) -> dict[str, object]:
+        """Return the body of a chat completion, without its model.
+
+        Raises:
+            TypeError: when no schema can express the prompt's answer.
+        """
         body: dict[str, object] = {self.cap: cap}
+        system, user, answer = prompt.system, prompt.user, prompt.answer
         if self.form == "json_schema":
-            json_schema = {"name": name, "schema": schema, "strict": True}
+            schema = full_schema(answer, prompt.constraints) if self.schema == "full" else plain_schema(answer)
+            json_schema = {"name": answer.__name__, "schema": schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         else:
-            system += schema_instruction(schema)
+            system += schema_instruction(plain_schema(answer))
             if self.form == "json_object":
                 body["response_format"] = {"type": "json_object"}
         if self.system == "merged":

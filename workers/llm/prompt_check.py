@@ -9,8 +9,9 @@ import msgspec
 from pydantic import BaseModel
 
 from memory.errors import InputError
+from prompts.constraints import MOST_CHOICES, Constraint
 from tasks.kind import Prompt
-from workers.llm.schema import plain_schema
+from workers.llm.schema import full_schema
 
 MAX_VERSION = 500  # characters
 MAX_USED = 100_000  # entries that a prompt may name
@@ -33,14 +34,16 @@ def check_prompt(prompt: object) -> Prompt:
     version = _text("version", prompt.version)
     if len(version) > MAX_VERSION:
         raise WrongPrompt(f"version has {len(version):,} characters, at most {MAX_VERSION} fit")
+    answer = _answer(prompt.answer)
     return Prompt(
         system=_text("system", prompt.system),
         user=_text("user", prompt.user),
-        answer=_answer(prompt.answer),
+        answer=answer,
         version=version,
         used=_used("used", prompt.used),
         shown=None if prompt.shown is None else _used("shown", prompt.shown),
         then=prompt.then,  # effects are checked with those of the answer
+        constraints=_constraints(prompt.constraints, answer),
     )
 
 
@@ -66,10 +69,32 @@ def _answer(value: object) -> type[BaseModel]:
     return value
 
 
+def _constraints(value: object, answer: type[BaseModel]) -> tuple[Constraint, ...]:
+    """Return constraints that name fields of the answer and hold nothing but plain text and numbers."""
+    if not value:
+        return ()
+    if not isinstance(value, tuple | list) or not all(isinstance(one, Constraint) for one in value):
+        raise WrongPrompt("constraints are no tuple of Constraint")
+    checked = tuple(map(_constraint, value))
+    try:
+        full_schema(answer, checked)
+    except TypeError as error:
+        raise WrongPrompt(str(error)) from None
+    return checked
+
+
+def _constraint(one: Constraint) -> Constraint:
+    choices = tuple(_text("a choice", choice) for choice in one.choices)
+    if len(choices) > MOST_CHOICES or not all(choices):
+        raise WrongPrompt(f"{len(choices)} choices: give at most {MOST_CHOICES}, and none that is empty")
+    bounds = [bound if bound is None else int(bound) for bound in (one.least, one.most)]
+    return Constraint(field=_text("a constraint", one.field), choices=choices, least=bounds[0], most=bounds[1])
+
+
 @cache
 def _check_schema(answer: type[BaseModel]) -> None:
     """Check once that the schema of an answer's class exists and can be encoded."""
-    msgspec.json.encode((answer.__name__, plain_schema(answer)))
+    msgspec.json.encode((answer.__name__, full_schema(answer)))
 
 
 def _used(field: str, value: object) -> tuple[int, ...]:

@@ -1,55 +1,136 @@
-"""The JSON schema of an answer, in the plain subset that compatible servers share.
+"""The JSON schema of an answer, in the subset that compatible servers share.
 
-It keeps type, properties (all required), items, enum, anyOf, bounds of numbers and lengths of arrays, and expands
-references. It omits what some servers refuse (titles, defaults, formats, patterns, lengths of strings): the client
-validates every answer against the Pydantic model anyway.
+The plain schema keeps type, properties (all required), items, enum and anyOf, and expands references. The full one,
+which is tried first, has bounds of numbers, lists and texts, patterns, and the job's own constraints as well. Servers
+differ in which of these they accept (Groq and Anthropic refuse bounds of lists, Gemini a schema with too many states,
+llama.cpp repetitions above 2,000): one that refuses them gets the plain schema. Both omit titles, defaults and formats.
+The client validates every answer anyway.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import BaseModel
 
-_KEPT = ("type", "description", "enum", "minimum", "maximum", "minItems", "maxItems")
+from prompts.constraints import Constraint
+
+_PLAIN = ("type", "description", "enum")
+_BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern")
+_LENGTHS = frozenset(_BOUNDS[2:6])
+_LONGEST = 2_000  # from here on llama.cpp cannot repeat a character or an item
+
+Schema = dict[str, Any]
 
 
 @cache
-def plain_schema(answer: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema to send for `answer`. The result is shared: do not change it.
+def plain_schema(answer: type[BaseModel]) -> Schema:
+    """Return the plain schema of `answer`. The result is shared: do not change it.
 
     Raises:
         TypeError: when the model needs what the subset cannot express (free-form dictionaries, tuples, recursion).
     """
+    return _without_bounds(_full(answer))
+
+
+@lru_cache(maxsize=512)  # the jobs of one owner often show the same places
+def full_schema(answer: type[BaseModel], constraints: tuple[Constraint, ...] = ()) -> Schema:
+    """Return the schema of `answer` with its bounds, narrowed by constraints. The result is shared: do not change it.
+
+    Raises:
+        TypeError: as `plain_schema` does, and when a constraint names no field or one of another type.
+    """
+    if not constraints:
+        return _full(answer)
+    schema = deepcopy(_full(answer))
+    for constraint in constraints:
+        _narrow(_field(schema, constraint.field, answer.__name__), constraint, answer.__name__)
+    return schema
+
+
+@cache
+def _full(answer: type[BaseModel]) -> Schema:
     full = answer.model_json_schema()
-    return _plain(full, full.get("$defs", {}), (answer.__name__,))
+    return _kept(full, full.get("$defs", {}), (answer.__name__,))
 
 
-def _plain(node: dict[str, Any], defs: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+def _kept(node: Schema, defs: Schema, path: tuple[str, ...]) -> Schema:
     if "$ref" in node:
         name = node["$ref"].rpartition("/")[2]
         if name in path:
             raise TypeError(f"answer model {path[0]}: {name} contains itself, which no answer schema can express")
         rest = {key: value for key, value in node.items() if key != "$ref"}
-        return _plain({**defs[name], **rest}, defs, (*path, name))
+        return _kept({**defs[name], **rest}, defs, (*path, name))
     if len(node.get("allOf", ())) == 1:
         rest = {key: value for key, value in node.items() if key != "allOf"}
-        return _plain({**node["allOf"][0], **rest}, defs, path)
-    plain: dict[str, Any] = {key: node[key] for key in _KEPT if key in node}
+        return _kept({**node["allOf"][0], **rest}, defs, path)
+    kept: Schema = {key: node[key] for key in _PLAIN if key in node}
+    kept |= {key: node[key] for key in _BOUNDS if key in node and not _is_too_long(key, node[key])}
     if "const" in node:
-        plain["enum"] = [node["const"]]
+        kept["enum"] = [node["const"]]
     for union in ("anyOf", "oneOf"):
         if union in node:
-            plain["anyOf"] = [_plain(variant, defs, path) for variant in node[union]]
+            kept["anyOf"] = [_kept(variant, defs, path) for variant in node[union]]
     if "properties" in node:
-        plain["properties"] = {name: _plain(sub, defs, (*path, name)) for name, sub in node["properties"].items()}
-        plain["required"] = list(node["properties"])
-        plain["additionalProperties"] = False
+        kept["properties"] = {name: _kept(sub, defs, (*path, name)) for name, sub in node["properties"].items()}
+        kept["required"] = list(node["properties"])
+        kept["additionalProperties"] = False
     elif node.get("type") == "object":
         raise TypeError(f"answer model {'.'.join(path)}: a free-form object is not possible; name its fields")
     if node.get("type") == "array":
         if "prefixItems" in node or "items" not in node:
             raise TypeError(f"answer model {'.'.join(path)}: a tuple is not possible; use an object")
-        plain["items"] = _plain(node["items"], defs, path)
+        kept["items"] = _kept(node["items"], defs, path)
+    return kept
+
+
+def _is_too_long(keyword: str, bound: object) -> bool:
+    return keyword in _LENGTHS and isinstance(bound, int) and bound >= _LONGEST
+
+
+def _without_bounds(node: Schema) -> Schema:
+    plain = {key: value for key, value in node.items() if key not in _BOUNDS}
+    if "properties" in plain:
+        plain["properties"] = {name: _without_bounds(sub) for name, sub in plain["properties"].items()}
+    if "items" in plain:
+        plain["items"] = _without_bounds(plain["items"])
+    if "anyOf" in plain:
+        plain["anyOf"] = [_without_bounds(variant) for variant in plain["anyOf"]]
     return plain
+
+
+def _field(schema: Schema, path: str, answer: str) -> Schema:
+    node = schema
+    for name in path.split("."):
+        while node.get("type") == "array":
+            node = node["items"]
+        if name not in node.get("properties", {}):
+            raise TypeError(f"answer model {answer} has no field {path!r} to constrain")
+        node = node["properties"][name]
+    return node
+
+
+def _narrow(node: Schema, constraint: Constraint, answer: str) -> None:
+    node |= dict(_narrowed(node.get("type"), constraint))
+    if constraint.choices:
+        if node.get("type") != "string":
+            raise TypeError(f"answer model {answer}: only a text has choices, and {constraint.field} is none")
+        for key in ("minLength", "maxLength", "pattern"):
+            node.pop(key, None)
+
+
+def _narrowed(kind: object, constraint: Constraint) -> Iterator[tuple[str, object]]:
+    names: Mapping[object, tuple[str, str]] = {
+        "array": ("minItems", "maxItems"),
+        "integer": ("minimum", "maximum"),
+        "number": ("minimum", "maximum"),
+        "string": ("minLength", "maxLength"),
+    }
+    if constraint.choices:
+        yield "enum", list(constraint.choices)
+    for name, bound in zip(names.get(kind, ()), (constraint.least, constraint.most), strict=False):
+        if bound is not None and not _is_too_long(name, bound):
+            yield name, bound

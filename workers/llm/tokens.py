@@ -20,16 +20,17 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from pydantic import BaseModel
 
 from memory.errors import CogitateError
+from prompts.constraints import Constraint
 from prompts.render import Rendered
 from tasks.kind import Case, Kind, Prompt
 from workers.llm.dialect import schema_instruction
 from workers.llm.prompt_check import check_prompt
-from workers.llm.schema import plain_schema
+from workers.llm.schema import full_schema
 
 MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a user message
 _SLACK = 3  # tokens; a short text may be denser than its language usually is
@@ -124,13 +125,17 @@ _known_line = lru_cache(maxsize=_MOST_LINES)(_line_tokens)  # a memory is a line
 
 def prompt_tokens(prompt: Prompt) -> int:
     """Return the tokens of a request: both messages, their wrapping, and the answer's schema wherever it is sent."""
-    parts = estimate_tokens(prompt.system) + estimate_tokens(prompt.user) + _schema_tokens(prompt.answer)
+    parts = (
+        estimate_tokens(prompt.system)
+        + estimate_tokens(prompt.user)
+        + _schema_tokens(prompt.answer, prompt.constraints)
+    )
     return MESSAGE_OVERHEAD + parts
 
 
-@cache
-def _schema_tokens(answer: type[BaseModel]) -> int:
-    return estimate_tokens(schema_instruction(plain_schema(answer)))
+@lru_cache(maxsize=512)
+def _schema_tokens(answer: type[BaseModel], constraints: tuple[Constraint, ...]) -> int:
+    return estimate_tokens(schema_instruction(full_schema(answer, constraints)))
 
 
 def is_plain(prompt: Prompt) -> bool:

@@ -19,7 +19,7 @@ from tests.repository import ROOT
 
 NAMES = [
     "AdvanceCursor", "Append", "Archive", "Case", "Change", "Character", "CogitateError", "ConfigurationError",
-    "Conversation", "CurrentPlan", "MemoryView", "Relationship", "ScorePart", "Scored",
+    "Constraint", "Conversation", "CurrentPlan", "MemoryView", "Relationship", "ScorePart", "Scored",
     "Effect", "Entry", "Event", "EventRule", "Fenced", "InputError", "JournalError", "Kind", "KindError", "LedgerError",
     "LedgerUnavailable",
     "Location", "MarkAccessed", "Moment", "NewerSchema", "Observation", "PlanItem", "Profile", "Prompt",

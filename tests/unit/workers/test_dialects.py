@@ -3,21 +3,48 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any
 
 import pytest
 from fakeredis import FakeRedis
+from pydantic import BaseModel, Field
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from prompts.constraints import Constraint
+from tasks.kind import Prompt
 from workers.llm.dialect import RELEARN_AFTER, Dialect, Dialects, schema_instruction
 from workers.llm.dialect_store import PREFIX, DialectStore, known_dialects
 
 FIRST = Dialect()
 OBJECT, TEXT = Dialect(form="json_object"), Dialect(form="text")
 NEWER = Dialect(cap="max_completion_tokens")
-SCHEMA: dict[str, object] = {"type": "object", "properties": {"größe": {"type": "integer"}}}
+PLAIN = Dialect(schema="plain")
+
+
+class Mood(BaseModel):
+    """A mood."""
+
+    größe: Annotated[int, Field(ge=1)]
+    word: str
+
+
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "description": "A mood.",
+    "properties": {"größe": {"type": "integer"}, "word": {"type": "string"}},
+    "required": ["größe", "word"],
+    "additionalProperties": False,
+}
+PROMPT = Prompt(
+    system="You name moods.",
+    user="It rains.",
+    answer=Mood,
+    version="1",
+    constraints=(Constraint(field="word", choices=("grey", "wet")),),
+)
 
 
 @pytest.mark.parametrize("status", [400, 404, 415, 422, 500, 501])
@@ -33,6 +60,10 @@ SCHEMA: dict[str, object] = {"type": "object", "properties": {"größe": {"type"
         (TEXT, "response_format is unknown", None),
         (FIRST, "unrecognized: max_tokens, response_format", NEWER),
         (FIRST, "the grammar cannot be compiled", OBJECT),
+        (FIRST, "invalid schema for response format: minItems is not supported", PLAIN),
+        (FIRST, "Unsupported field min_length", PLAIN),
+        (PLAIN, "invalid schema for response format: minItems is not supported", replace(PLAIN, form="json_object")),
+        (OBJECT, "response_format: the pattern is not supported", TEXT),
         (FIRST, "no such thing", None),
     ],
 )
@@ -46,14 +77,16 @@ def test_other_errors_say_nothing_of_parameters(status: int) -> None:
 
 
 def parameters(dialect: Dialect) -> dict[str, Any]:
-    return dialect.parameters("You name moods.", "It rains.", "Mood", SCHEMA, 300)
+    return dialect.parameters(PROMPT, 300)
 
 
 def test_the_answers_class_goes_where_the_endpoint_reads_it() -> None:
-    whole = parameters(FIRST)
+    whole = parameters(PLAIN)
     assert whole["response_format"] == {
         "type": "json_schema", "json_schema": {"name": "Mood", "schema": SCHEMA, "strict": True},
     }  # fmt: skip
+    narrowed = {"größe": {"type": "integer", "minimum": 1}, "word": {"type": "string", "enum": ["grey", "wet"]}}
+    assert parameters(FIRST)["response_format"]["json_schema"]["schema"] == SCHEMA | {"properties": narrowed}
     assert whole["messages"] == [
         {"role": "system", "content": "You name moods."}, {"role": "user", "content": "It rains."},
     ]  # fmt: skip
@@ -174,8 +207,8 @@ def test_nothing_is_left_to_try_once_every_form_was_refused_twice() -> None:
 
 
 def test_a_system_message_that_is_refused_begins_the_users_message() -> None:
-    body = Dialect(system="merged").parameters("Be brief.", "It rains.", "Mood", {}, 9)
-    assert body["messages"] == [{"role": "user", "content": "Be brief.\n\nIt rains."}]
+    body = Dialect(system="merged").parameters(PROMPT, 9)
+    assert body["messages"] == [{"role": "user", "content": "You name moods.\n\nIt rains."}]
 
 
 def test_each_server_and_model_has_a_dialect_of_its_own_that_expires() -> None:

@@ -24,7 +24,7 @@ from workers.llm.failures import (
     describe_places,
 )
 from workers.llm.reply import Reply, cost_of, read_completion, validated
-from workers.llm.schema import plain_schema
+from workers.llm.schema import full_schema, plain_schema
 from workers.llm.tokens import estimate_tokens, prompt_tokens
 from workers.llm.usage import Usage
 
@@ -311,22 +311,30 @@ class Meal(BaseModel):
     name: str = Field("x", max_length=9, pattern="x")
 
 
-def test_the_schema_of_an_answer_is_the_plain_subset() -> None:
+def test_the_schema_of_an_answer_has_its_bounds_and_the_plain_one_has_none() -> None:
     cup = {
         "type": "object", "description": "An answer.", "properties": {"tea": {"type": "integer", "minimum": 1}},
         "required": ["tea"], "additionalProperties": False,
     }  # fmt: skip
-    assert plain_schema(Meal) == {
+    whole = full_schema(Meal)
+    assert whole == {
         "type": "object", "description": "What is eaten.",
         "properties": {
             "cups": {"type": "array", "minItems": 1, "maxItems": 3, "items": cup},
             "kind": {"type": "string", "enum": ["cold", "hot"], "description": "How warm it is"},
             "only": {"type": "string", "enum": ["x"]},
             "cook": {"anyOf": [cup, {"type": "null"}]},
-            "name": {"type": "string"},
+            "name": {"type": "string", "maxLength": 9, "pattern": "x"},
         },
         "required": ["cups", "kind", "only", "cook", "name"], "additionalProperties": False,
     }  # fmt: skip
+    plain = cup | {"properties": {"tea": {"type": "integer"}}}
+    fields = whole["properties"] | {
+        "cups": {"type": "array", "items": plain},
+        "cook": {"anyOf": [plain, {"type": "null"}]},
+        "name": {"type": "string"},
+    }
+    assert plain_schema(Meal) == whole | {"properties": fields}
 
 
 def test_a_schema_that_is_wrapped_is_unwrapped_and_what_stands_beside_it_counts() -> None:
@@ -343,7 +351,7 @@ def test_a_schema_that_is_wrapped_is_unwrapped_and_what_stands_beside_it_counts(
                 },
             }
 
-    assert plain_schema(Wrapped)["properties"] == {
+    assert full_schema(Wrapped)["properties"] == {
         "tea": {"type": "integer", "description": "outer", "minimum": 1},
         "milk": {"anyOf": [{"type": "integer", "description": "inner", "minimum": 1}, {"enum": [0]}]},
     }
