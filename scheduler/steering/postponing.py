@@ -91,8 +91,6 @@ class Postponing(msgspec.Struct):
             self.credit = max(0, self.credit - len(owners) * FULL)
         for owner in owners:
             del self.waiting[owner]
-        if not self.waiting:
-            self.credit %= FULL
         return ThrottledOwners(owners, [owner for owner in fresh if owner in self.waiting])
 
     def forget(self, owner: str) -> None:

@@ -127,7 +127,7 @@ class RunLoop:
         for one in self.state.left_out:
             log.warning("memory.unreadable", run=ledger.run, owner=one.owner, number=one.number, why=one.why)
         self.tick = restored.tick  # the last committed tick
-        self.calls.present, self.calls.boundary = restored.tick + 1, restored.tick
+        self.calls.boundary = restored.tick
         self.digest, self.chain = restored.digest, restored.chain
         self.restored = restored.checkpoint  # the world's last checkpoint, or None
         self._checkpoint_tick = restored.checkpoint_tick  # of the world's last one

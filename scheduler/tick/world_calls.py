@@ -49,7 +49,7 @@ class WorldCalls:
     """
 
     def __init__(self, state: RunState) -> None:
-        self.present = 1  # the tick whose turn it is
+        self.present: int  # the tick whose turn it is, from the first that `open` names
         self.routing = Routing()
         self.is_open = False  # the world has the turn
         self.boundary = 0  # the last tick whose boundary has been passed: memory is as of it

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scheduler.steering.cadence import Cadence
+import pytest
+
+from memory.errors import CogitateError
+from scheduler.intake.checks import MAX_INTEGER
+from scheduler.steering.cadence import MAX_PARAMS, MOST, Cadence
+from tasks.job import Request
+from tasks.kind_check import KindError
 from tests.unit.scheduler.scheduler_case import ANN, BOB, Thinker
 
 
@@ -93,3 +99,123 @@ def test_a_resumed_host_asks_when_an_uninterrupted_one_would() -> None:
     cadence = Cadence([Thinker("think", when=wants, next=every_tenth)])
     cadence.rewake([Asked(14).moment(ANN), Asked(14).moment(BOB)], lambda kind, owner: owner == BOB)
     assert [due(cadence, tick)[1] for tick in range(15, 21)] == [[]] * 5 + [[("think", ANN)]]
+
+
+def test_owners_are_asked_in_the_order_of_their_names() -> None:
+    owners = [f"agent:{number:03}" for number in range(100)]
+    cadence = Cadence([Thinker("think", when=lambda moment: True)])
+    for owner in reversed(owners):
+        cadence.touch(owner)
+    assert due(cadence, 1) == (owners, [("think", owner) for owner in owners])
+
+
+# -- kinds that say what cannot be -------------------------------------------------------------------
+
+
+class Saying(Thinker):
+    """A kind that says whatever a test has it say."""
+
+    def __init__(self, says: Callable[[], Any] = list, looks: Callable[[], Any] = lambda: None) -> None:
+        super().__init__("think")
+        self.says, self.looks = says, looks
+
+    def due(self, moment: Any) -> Any:
+        return self.says()
+
+    def wake(self, moment: Any) -> Any:
+        return self.looks()
+
+
+def asked(kind: Thinker) -> list[Request]:
+    cadence = Cadence([kind])
+    cadence.touch(ANN)
+    return cadence.due(7, Asked(7).moment, free)
+
+
+def fails(error: BaseException) -> Callable[[], Any]:
+    def says() -> Any:
+        raise error
+
+    return says
+
+
+def after_one(error: BaseException) -> Callable[[], Any]:
+    def says() -> Any:
+        yield Request(kind="think", owner=ANN)
+        raise error
+
+    return says
+
+
+class Number(int):
+    """A number of a class of its own."""
+
+
+class Unspeakable(Request):
+    """A request that cannot be asked for anything."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("not now")
+
+
+WRONG: list[tuple[Callable[[], Any], str]] = [
+    (lambda: None, "due returned None: return Requests"),
+    (lambda: 5, "due returned a int: return Requests"),
+    (lambda: "think", "due returned a str: return Requests"),
+    (lambda: "", "due returned a str: return Requests"),
+    (lambda: [None], "due says None, which is no Request"),
+    (lambda: ["think"], "due says a str, which is no Request"),
+    (lambda: [Request(kind="hum", owner=ANN)], "due asks for the kind 'hum': a kind asks for jobs of its own"),
+    (lambda: [Request(kind="think", owner=BOB)], "due asks for the owner 'agent:bob'"),
+    (lambda: [Request(kind="think", owner=ANN, at=-1)], "due asks for what cannot be: .*at is -1"),
+    (
+        lambda: [Request(kind="think", owner=ANN, params={"x": "y" * MAX_PARAMS})],
+        "due asks for what cannot be: .*at most 200,000 fit",
+    ),
+    (lambda: [Unspeakable(kind="think", owner=ANN)], "due asks for what cannot be: .*not now"),
+    (lambda: [Request(kind="think", owner=ANN)] * (MOST + 1), "due says more than 1000 Requests"),
+    (fails(ValueError("what Ada remembers")), r"due raised ValueError in test_cadence.py, line \d+: what Ada"),
+    (after_one(SystemExit(3)), "due raised SystemExit in test_cadence.py, line"),
+]
+
+
+@pytest.mark.parametrize(("says", "why"), WRONG, ids=[row[1][:40] for row in WRONG])
+def test_a_kind_that_asks_for_what_cannot_be_is_named(says: Callable[[], Any], why: str) -> None:
+    with pytest.raises(KindError, match=f"^the kind 'think', asked about 'agent:ann' at tick 7: {why}") as refused:
+        asked(Saying(says))
+    assert len(str(refused.value)) <= 460
+
+
+@pytest.mark.parametrize(
+    ("looks", "why"),
+    [
+        (lambda: True, "wake returned a bool: return the number of a tick, or None"),
+        (lambda: 8.0, "wake returned a float: return the number of a tick, or None"),
+        (lambda: "8", "wake returned a str"),
+        (fails(LookupError("no sleep")), r"wake raised LookupError in test_cadence.py, line \d+: no sleep"),
+        (fails(GeneratorExit()), "wake raised GeneratorExit in test_cadence.py"),
+    ],
+)
+def test_a_kind_that_names_no_tick_is_named(looks: Callable[[], Any], why: str) -> None:
+    with pytest.raises(KindError, match=f"^the kind 'think', asked about 'agent:ann' at tick 7: {why}"):
+        asked(Saying(looks=looks))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), CogitateError("said already")])
+def test_an_interrupt_and_an_error_that_names_its_cause_pass(error: BaseException) -> None:
+    for kind in (Saying(fails(error)), Saying(after_one(error)), Saying(looks=fails(error))):
+        with pytest.raises(type(error)) as raised:
+            asked(kind)
+        assert raised.value is error
+
+
+def test_a_kind_may_say_as_much_as_fits() -> None:
+    fitting = Request(kind="think", owner=ANN, at=MAX_INTEGER, params={"x": "y" * (MAX_PARAMS - len('{"x": ""}'))})
+    assert asked(Saying(lambda: [fitting])) == [fitting]
+    assert len(asked(Saying(lambda: iter([Request(kind="think", owner=ANN)] * MOST)))) == MOST
+
+
+def test_a_number_of_another_class_names_a_tick() -> None:
+    cadence = Cadence([Saying(lambda: [Request(kind="think", owner=ANN)], looks=lambda: Number(9))])
+    cadence.touch(ANN)
+    assert [due(cadence, tick)[1] for tick in (7, 8, 9)] == [[("think", ANN)], [], [("think", ANN)]]

@@ -23,7 +23,7 @@ from memory.effects import (
     Tell,
 )
 from memory.entry import MAX_TEXT, Character, Entry, PlanItem
-from scheduler.intake.checks import MAX_DEPTH, InputError
+from scheduler.intake.checks import MAX_DEPTH, MAX_INTEGER, MAX_LABEL, MAX_PARAMS, InputError
 from scheduler.intake.effects import (
     MAX_BYTES,
     MAX_EFFECTS,
@@ -145,6 +145,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("summary cut", (ReplaceSummary(ANN, "x", 0, cut=-1),), "cut -1"),
     ("take", (TakeWaiting(ANN, -1),), "count -1"),
     ("forget", (ForgetWaiting(ANN, 1, start=-1),), "start -1"),
+    ("forget none", (ForgetWaiting(ANN, -1, start=1),), "count -1"),
     ("character", (SetCharacter(ANN, Character(objectives=("x" * MAX_TEXT,))),), "character has"),
     ("character type", (SetCharacter(ANN, Character(names="Ann")),), "Expected `array`, got `str`"),  # type: ignore[arg-type]
     ("plan status", (SetPlanStatus(ANN, "1-0", "done", "pending"),), "'done'"),  # type: ignore[arg-type]
@@ -153,6 +154,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cursor start", (AdvanceCursor(ANN, "x", -1, 1),), "start -1"),
     ("cursor end", (AdvanceCursor(ANN, "x", 0, BIG),), f"end {BIG}"),
     ("cursor name", (AdvanceCursor(ANN, " ", 0, 1),), "name is blank"),
+    ("cursor shown", (AdvanceCursor(ANN, "x", 0, 1, shown=(0,)),), "0 in shown is not the number of an entry"),
+    ("archive shown", (Archive(ANN, (1,), shown=(0,)),), "0 in shown is not the number of an entry"),
     ("counter", (SetCounter(ANN, "x", "1"),), "Expected `int`, got `str`"),  # type: ignore[arg-type]
     ("counter far", (SetCounter(ANN, "x", -BIG),), f"value -{BIG}"),
     ("counter name", (SetCounter(ANN, "x" * 501, 1),), "name has 501 characters"),
@@ -194,6 +197,41 @@ def test_what_can_be_committed_is_as_it_will_be_read() -> None:
     assert checked == (append(subjects=("agent:ann", "Ben")), Tell(ANN, "x", {"x": [1, 2]}), SetCounter(ANN, "x", -1))
     assert msgspec.json.decode(msgspec.json.encode(checked), type=tuple[Effect, ...]) == checked
     assert check_effects(()) == ()
+
+
+#: Effects whose values are the last that fit.
+AT_THE_BOUND: list[tuple[str, Effect]] = [
+    ("text", append(text="x" * MAX_TEXT)), ("minute", append(minute=MAX_INTEGER)), ("least", append(minute=0)),
+    ("importance", append(importance=10)), ("not rated", append(importance=0)),
+    ("label", append(location="x" * MAX_LABEL, tags=("x" * MAX_LABEL,))),
+    ("subjects", append(subjects=("a",) * MAX_NUMBERS)), ("since", append(since_minute=0, since_number=0)),
+    ("item", plan(priority=1, minute=0)), ("item without a place", plan(priority=5, location=None, minute=None)),
+    ("items", append(items=tuple(PlanItem(id=str(n), description="a") for n in range(MAX_ITEMS)))),
+    ("archive", Archive(ANN, (*range(1, MAX_NUMBERS), MAX_INTEGER))), ("archive nothing", Archive(ANN, ())),
+    ("summary", ReplaceSummary(ANN, "x" * MAX_SUMMARY, MAX_INTEGER)), ("summary empty", ReplaceSummary(ANN, "", 0)),
+    ("cursor", AdvanceCursor(ANN, "x", 0, MAX_INTEGER)), ("forget", ForgetWaiting(ANN, 0, start=0)),
+    ("most", SetCounter(ANN, "x" * MAX_LABEL, MAX_INTEGER)), ("least", SetCounter(ANN, "x", -MAX_INTEGER)),
+    ("accessed", MarkAccessed(ANN, (1,), 0)), ("rate", Rate(ANN, (1, 2), (1, 10))),
+    ("character", SetCharacter(ANN, Character())), ("data", Tell(ANN, "x", nested(MAX_DEPTH - 1))),
+    ("broad data", Tell(ANN, "x", nested(MAX_DEPTH - 1) | {"y": [[], []]})),
+    ("much data", Tell(ANN, "x", {"x": "y" * (MAX_PARAMS - len('{"x":""}'))})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("effect", [row[1] for row in AT_THE_BOUND], ids=[row[0] for row in AT_THE_BOUND])
+def test_what_lies_on_a_bound_can_be_committed(effect: Effect) -> None:
+    assert check_effects((effect,)) == (effect,)
+
+
+def test_as_many_effects_and_bytes_as_fit_can_be_committed() -> None:
+    assert len(check_effects((append(),) * MAX_EFFECTS)) == MAX_EFFECTS
+    long = [append(text="x" * MAX_TEXT)] * (MAX_BYTES // (MAX_TEXT + 200))
+    left = MAX_BYTES - len(msgspec.json.encode([*long, ReplaceSummary(ANN, "", 0)]))
+    exactly = (*long, ReplaceSummary(ANN, "x" * left, 0))
+    assert len(msgspec.json.encode(exactly)) == MAX_BYTES
+    assert check_effects(exactly) == exactly
+    with pytest.raises(InputError, match=f"have {MAX_BYTES + 1} bytes of JSON, at most {MAX_BYTES} fit"):
+        check_effects((*long, ReplaceSummary(ANN, "x" * (left + 1), 0)))
 
 
 def test_a_result_that_was_decoded_is_held_to_the_same_bounds() -> None:

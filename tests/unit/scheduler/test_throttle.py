@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,6 +136,31 @@ def test_pressure_begins_and_ends_exactly_at_its_thresholds(
     assert (verdict.pressing, verdict.easing) == (pressing, easing)
 
 
+@pytest.mark.parametrize(
+    ("reason", "counts"),
+    [
+        ("none", (1, 0, 0, 0)), ("late", (1, 1, 0, 7)), ("failed", (1, 0, 1, 0)), ("dead", (1, 0, 1, 0)),
+        ("stale", (1, 0, 0, 0)), ("denied", (0, 0, 0, 0)), ("too_slow", (0, 0, 0, 0)), ("cancelled", (0, 0, 0, 0)),
+    ],
+)  # fmt: skip
+def test_only_jobs_that_a_worker_was_to_do_count_as_ended(reason: Reason, counts: tuple[int, ...]) -> None:
+    seen = Seen().with_ended(reason, 7)
+    assert (seen.ended, seen.late, seen.failed, seen.oldest) == counts
+
+
+def test_the_oldest_late_job_is_the_one_that_took_longest() -> None:
+    ages = [0, 3, 9, 4]
+    oldest, seen = [], Seen()
+    for age in ages:
+        seen = seen.with_ended("late", age).with_ended("none", 99)
+        oldest.append(seen.oldest)
+    assert oldest == [0, 3, 9, 9]
+
+
+def test_where_nothing_is_limited_the_budget_presses_nobody() -> None:
+    assert burn(FREE, "reflect", 720) == 0
+
+
 def test_causes_are_told_in_percent_of_what_ended() -> None:
     assert judge(Seen(ended=1, late=1), 0).causes == {"late": 100}
     assert judge(Seen(ended=8, late=1, failed=2), 40).causes == {"late": 12, "failed": 25, "budget": 40}
@@ -246,6 +272,29 @@ def test_at_a_last_call_nobody_waits_any_longer() -> None:
     assert postponing.credit == 0
 
 
+def test_at_a_last_call_those_who_waited_think_in_the_order_of_their_names() -> None:
+    postponing = Postponing()
+    for owner in reversed(OWNERS):
+        sift(postponing, [owner], 0)
+    assert sift(postponing, [], 0, 1, last_call=True, **{"3": 9}) == OWNERS
+
+
+def test_who_waits_since_an_older_version_noted_no_salience_is_due_again_by_all_that_happened() -> None:
+    raw = b'{"credit":500,"waiting":{"agent:a":{"since":1,"again":900,"times":1}}}'
+    for happened, thinks in ((99, []), (100, ["agent:a"])):
+        postponing = msgspec.json.decode(raw, type=Postponing)
+        passed = postponing.sift(
+            ["agent:a"],
+            factor=500,
+            minute=2,
+            interval=720,
+            last_call=False,
+            salience=lambda _, happened=happened: happened,  # type: ignore[misc]
+            enough=100,
+        )
+        assert passed.owners == thinks
+
+
 def test_those_who_waited_are_let_through_a_few_at_a_time() -> None:
     postponing = Postponing()
     many = [f"agent:{n:03}" for n in range(90)]
@@ -255,6 +304,13 @@ def test_those_who_waited_are_let_through_a_few_at_a_time() -> None:
         counts.append(len(sift(postponing, [], FULL, 1)))
     assert counts[:3] == [3, 3, 3]
     assert sum(counts) == 90
+
+
+@pytest.mark.parametrize(("waiting", "think"), [(1, 1), (30, 1), (31, 2), (60, 2), (61, 3)])
+def test_most_of_those_who_waited_think_within_thirty_ticks(waiting: int, think: int) -> None:
+    postponing = Postponing()
+    sift(postponing, [f"agent:{n:03}" for n in range(waiting)], 0)
+    assert len(sift(postponing, [], FULL, 1)) == think
 
 
 @given(
@@ -277,6 +333,7 @@ def test_the_share_that_thinks_is_the_cadence_and_nobody_is_lost(factor: int, ca
         assert not set(owners) & set(postponing.waiting)
         assert {owner, *before} == set(owners) | set(postponing.waiting)
         assert set(postponed) <= set(postponing.waiting)
+        assert 0 <= postponing.credit < FULL, "a full credit is spent at once"
     assert thought.total() * FULL <= factor * due
     assert thought.total() * FULL > factor * due - FULL or not postponing.waiting or factor == FULL
 
