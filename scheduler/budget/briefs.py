@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 
@@ -92,5 +91,5 @@ def _check_status(what: str, status: object) -> None:
     for name, value in status.items():
         check_text(f"{what}: one of its names", name, MAX_LABEL)
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not abs(value) <= MAX_METER or not math.isfinite(value):
+        if not number or not abs(value) <= MAX_METER:  # nor is NaN
             raise InputError(f"{what}: {name} is {quoted(value)}: give a number, usually from 0 to 100")

@@ -10,7 +10,7 @@ facts of the journal. Each admitted job counts once in the unit "jobs" of its ce
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from memory.clock import DAY, day_of
 from scheduler.config.limits import LIMIT_UNITS, PERIODS, UNITS, LimitTable, LimitUnit, Period
@@ -114,10 +114,13 @@ def format_refusal(
     """
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
-    limit = limit_of(window, scope, unit) if unit in LIMIT_UNITS else None
-    if unit not in LIMIT_UNITS or limit is None:
-        return format_cell(cell)
-    return f"{format_cell(cell)} = {format_limit(limit, pool_of(unit, limit))}"
+    unit_name = cast(LimitUnit, unit)  # what is no unit has no limit
+    limit = limit_of(window, scope, unit_name)
+    return (
+        format_cell(cell)
+        if limit is None
+        else f"{format_cell(cell)} = {format_limit(limit, pool_of(unit_name, limit))}"
+    )
 
 
 class BudgetView:
@@ -134,7 +137,7 @@ class BudgetView:
         self.table = table
         self.retry_share = retry_share
         self.least_pool = 0
-        self._guarantees = dict(sorted(guarantees.items()))
+        self._guarantees = dict(guarantees)
         self.held: dict[str, int] = dict(held or {})
         self._changed: set[str] = set()
 
@@ -145,8 +148,7 @@ class BudgetView:
             window = window_of(period, key.tick, minute)
             for scope in ("run", f"kind:{key.kind}", f"owner:{key.owner}"):
                 reported = (period == "run" and scope == "run") or (period == "day" and not scope.startswith("owner:"))
-                shared = period == "day" and scope.startswith("kind:")
-                if reported or shared or self.table.limited(period, scope):
+                if reported or self.table.limited(period, scope):
                     found.append(Cell(window, scope))
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,17 +24,25 @@ KINDS = {
 }
 
 
-def decide(requests: list[Request], calls: int, served: dict[tuple[str, str], int] | None = None) -> list[Decided]:
-    view = BudgetView(LimitTable({"run.run.calls": calls}), retry_share=0.0, guarantees={})
+def decide(
+    requests: list[Request],
+    calls: int,
+    served: dict[tuple[str, str], int] | None = None,
+    *,
+    closed: str = "",
+    view: BudgetView | None = None,
+    models: Sequence[str] = ("",),
+) -> list[Decided]:
     return admit(
         requests,
         tick=7,
         minute=7,
-        view=view,
+        view=view or BudgetView(LimitTable({"run.run.calls": calls}), retry_share=0.0, guarantees={}),
         kind_of=KINDS.__getitem__,
-        offers_of=lambda request: [ModelOption("", 0, Cost(calls=1))],
+        offers_of=lambda request: [ModelOption(model, 0, Cost(calls=1)) for model in models],
         last_served=lambda kind, owner: (served or {}).get((kind, owner), -1),
         due=fixed_ticks(),
+        closed=closed,
     )
 
 
@@ -56,6 +65,31 @@ def test_the_order_of_arrival_does_not_matter(requests: list[Request], calls: in
     shuffled = list(requests)
     chance.shuffle(shuffled)
     assert decide(shuffled, calls) == decide(requests, calls)
+
+
+def test_the_order_in_which_parameters_were_given_does_not_matter() -> None:
+    for turned in (False, True):
+        params = [{"x": 0, "y": 1}, {"y": 0, "x": 1}] if turned else [{"y": 1, "x": 0}, {"x": 1, "y": 0}]
+        asked = [Request(kind="plan", owner="agent:a", params=one) for one in params]
+        assert [d.request.params["x"] for d in decide(asked, 1)] == [0, 1]
+
+
+def test_a_run_that_is_closed_admits_nothing_whatever_there_is_room_for() -> None:
+    asked = [Request(kind=kind, owner="agent:a") for kind in KINDS]
+    decided = decide(asked, 99, closed="draining")
+    assert [(d.line.decision, d.line.refused) for d in decided] == [
+        (decision, "draining") for decision in ("heuristic", "deferred", "dropped")
+    ]
+    assert [(d.grant, d.ahead, d.line.model) for d in decided] == [(None, 0, "")] * 3
+
+
+def test_what_is_admitted_counts_as_a_job_and_names_its_model() -> None:
+    view = BudgetView(LimitTable({"run.run.jobs": 1}), retry_share=0.0, guarantees={})
+    asked = [Request(kind="plan", owner=owner) for owner in ("agent:a", "agent:b")]
+    first, second = decide(asked, 0, view=view, models=("small",))
+    assert (first.line.model, first.line.decision, first.offer.model) == ("small", "admitted", "small")
+    assert (second.line.model, second.line.refused) == ("", "run:0 run jobs")
+    assert view.get(Cell("run:0", "run"), "jobs") == 1
 
 
 @given(requests, st.integers(0, 12))

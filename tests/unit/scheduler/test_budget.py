@@ -12,7 +12,11 @@ from scheduler.budget.budget import (
     Cell,
     Guarantee,
     Pool,
+    format_cell,
+    format_empty_pool,
+    format_limit,
     format_refusal,
+    format_window,
     least_pool,
     retry_pool,
     window_of,
@@ -53,6 +57,18 @@ def test_a_job_is_charged_where_there_are_limits_and_where_reports_look() -> Non
         Cell("run:0", "kind:plan"),
     ]
     assert Cell("day:1", "owner:agent:b") not in view.cells(key(owner="agent:b"), 1440)
+    assert view_of({}).cells(key(), 1440) == [Cell("day:1", "run"), Cell("day:1", "kind:plan"), Cell("run:0", "run")]
+    assert Cell("tick:7", "run") not in view_of({"tick.kind:*.calls": 1}).cells(key(), 1440)
+
+
+def test_a_view_goes_on_from_what_it_held() -> None:
+    held = {"day:0|run|calls": 2, "day:0|run|jobs": 2}
+    view = BudgetView(LimitTable({"day.run.calls": 3}), retry_share=0.0, guarantees={}, held=held)
+    assert view.take_changes() == []
+    assert view.refusal(key(), 0, Cost(calls=1)) is None
+    hold(view, key(), 0, Cost(calls=1))
+    assert view.refusal(key(), 0, Cost(calls=1)) == "day:0 run calls"
+    assert held == {"day:0|run|calls": 2, "day:0|run|jobs": 2}, "the mapping itself is the caller's"
 
 
 def test_each_limit_has_a_pool_of_its_own() -> None:
@@ -149,6 +165,8 @@ def test_what_is_borrowed_comes_back_after_the_last_call() -> None:
     assert view.refusal(key("plan"), 719, Cost(calls=31)) == "day:0 run calls"
     assert view.refusal(key("plan"), 720, Cost(calls=30)) is None, "it may still take what is free"
     assert view.refusal(key("plan"), 1440 + 5, Cost(calls=31)) is None, "a new day's guarantee is a new one"
+    assert view.refusal(key("prune"), 1440 + 720, Cost(calls=70)) is None, "nothing is kept of what has ended"
+    assert view.refusal(key("prune"), 1440 + 720, Cost(calls=71)) == "day:1 run calls"
 
 
 def test_guarantees_are_kept_free_in_the_days_window_of_the_whole_run_and_nowhere_else() -> None:
@@ -249,3 +267,40 @@ def test_what_refused_is_told_with_its_limit_where_there_is_one(cell: str, words
     limits = {("day:0", "run", "tokens"): 10}
     said = format_refusal(cell, lambda *of: limits.get(of), lambda unit, limit: limit // 5)
     assert said == words
+
+
+@pytest.mark.parametrize(
+    ("window", "words"),
+    [("day:0", "day 1"), ("day:9", "day 10"), ("run:0", "whole run"), ("tick:5", "tick 5"), ("x", "x")],
+)
+def test_a_window_is_told_as_people_count(window: str, words: str) -> None:
+    assert format_window(window) == words
+    assert format_cell(f"{window} kind:plan calls") == f"{words} kind:plan calls"
+    assert format_cell(window) == words
+
+
+def test_a_limit_is_told_with_the_part_that_is_for_retries() -> None:
+    assert [format_limit(1_000, part) for part in (0, 1, 200)] == [
+        "1,000",
+        "999 + 1 for retries",
+        "800 + 200 for retries",
+    ]
+    assert format_limit(10, 2, lambda amount: f"${amount}") == "$8 + $2 for retries"
+    assert format_limit(10, 0, lambda amount: f"${amount}") == "$10"
+
+
+def test_an_empty_pool_is_told_by_its_limits_name() -> None:
+    assert format_empty_pool("tick:5 run calls") == "retry refused: tick.run.calls retry pool is empty"
+    assert format_empty_pool("day:0 owner:agent:a b tokens").startswith("retry refused: day.owner:agent:a b.tokens ")
+    view = view_of({"day.run.tokens": 10}, retry_share=0.2)
+    assert view.describe_limit("day:0 run tokens") == "day 1 run tokens = 8 + 2 for retries"
+    assert view.describe_limit("draining") == "draining"
+
+
+def test_room_is_what_first_attempts_may_take() -> None:
+    view = view_of({"day.run.calls": 10, "day.run.jobs": 10, "run.run.tokens": 1}, retry_share=0.25)
+    rooms = [view.room("day", "run", "calls"), view.room("day", "run", "jobs"), view.room("run", "run", "tokens")]
+    assert rooms == [8, 10, 1]
+    assert view.room("tick", "run", "calls") is None
+    view.least_pool = 3
+    assert view.room("day", "run", "calls") == 7

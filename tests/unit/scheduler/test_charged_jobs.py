@@ -170,3 +170,14 @@ def test_a_record_that_the_ledger_does_not_have_yet_is_not_removed_there() -> No
     assert jobs.take_gone() == [key(0).text(), key(5).text()], "the ledger may know one that this host does not"
     assert jobs.take_gone() == []
     assert jobs.records == {}
+
+
+def test_whatever_the_order_of_ends_the_ledger_is_written_in_the_order_of_keys() -> None:
+    jobs, keys = EndedJobs[Note](), [key(ordinal, kind) for ordinal in range(8) for kind in ("act", "plan")]
+    for one in reversed(keys):
+        jobs.remember(one, Note("x"))
+    assert [found for found, _ in jobs.take_records()] == sorted(keys)
+    for one in (*keys[1::2], *keys[::2]):
+        jobs.drop(one)
+    assert jobs.take_gone() == [one.text() for one in sorted(keys)]
+    assert (jobs.take_records(), jobs.take_gone(), jobs.records) == ([], [], {})

@@ -13,7 +13,7 @@ from memory.profile import Profile
 from memory.stream import Stream
 from scheduler.engine import late_answers
 from scheduler.engine.boundary import Closing, close_due
-from scheduler.engine.late_answers import Awaited, LateAnswers, ProvisionalEntry
+from scheduler.engine.late_answers import Awaited, LateAnswers, ProvisionalEntry, tells_all_of
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.ledger.answers import DueJob, JobState, LateAnswer
 from scheduler.ledger.claims import Result
@@ -230,3 +230,30 @@ def test_what_was_made_for_an_owner_that_is_gone_does_not_stand(run: Run) -> Non
     assert not Awaited(60, (ProvisionalEntry(ANN, guess.number), ProvisionalEntry(ANN, 1))).stands(run.streams), (
         "one is no guess"
     )
+
+
+@pytest.mark.parametrize(
+    ("upto", "other", "all_of_it"),
+    [(None, None, True), (None, 1, False), (1, None, True), (7, 7, True), (6, 7, False), (8, 7, True)],
+)
+def test_a_summary_stands_for_another_that_tells_no_further(
+    upto: int | None, other: int | None, all_of_it: bool
+) -> None:
+    def summary(since: int | None, *evidence: int) -> Entry:
+        return Entry(type="summary", text="They met.", minute=1, since_number=since, evidence=evidence)
+
+    assert tells_all_of(summary(upto, 1, 2), summary(other, 2)) is all_of_it
+    assert not tells_all_of(summary(9, 1), summary(None, 1, 2)), "one of its lines is missing"
+    assert tells_all_of(seen("1"), summary(9, 1, 2)), "no summary has no lines to tell"
+
+
+def test_who_lacks_an_entry_is_awaited_no_more_and_the_ledger_forgets_it(run: Run) -> None:
+    run.end(JOB, asking(open_job(ordinal=1)))
+    client = FakeRedis()
+    client.hset(PREFIX + "awaited", mapping={key.text(): raw for key, raw in run.late.take_records()})
+    resumed = LateAnswers()
+    resumed.load(RunStore(client, PREFIX), run.streams, [(ANN, 4)])
+    assert [key.ordinal for key in resumed.awaited] == [1]
+    assert [(write.key, write.args) for write in resumed.take_writes()] == [
+        ("awaited", (KEY.text(),)), ("offered", (KEY.text(),)),
+    ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import SecretStr
@@ -150,10 +150,188 @@ def test_max_is_as_fast_as_possible_whatever_the_environment_says(monkeypatch: p
     assert (Settings().wait_seconds(), paced.wait_seconds()) == (0.0, 60.0)
 
 
-@pytest.mark.parametrize("name", ["", "a b", "-a", "a/b", "x" * 65, "{a}", "ä"])
-def test_names_that_no_run_can_have(name: str) -> None:
+@pytest.mark.parametrize("name", ["", "a b", "-a", "a/b", "x" * 65, "{a}", "ä", 7])
+def test_names_that_no_run_can_have(name: Any) -> None:
     with pytest.raises(ConfigurationError, match="is not a run name"):
         check_run_name(name)
+
+
+@pytest.mark.parametrize("name", ["a", "7", "x" * 64, "Town-1.b_c"])
+def test_names_that_a_run_can_have(name: str) -> None:
+    assert check_run_name(name) == name
+
+
+LARGEST, LONGEST = 2**53 - 1, 1e9  # what Lua holds exactly; seconds, dollars and shares
+SECONDS = ((0.001, LONGEST), (0, -1, 1.001e9))  # more than nothing
+ANY, FROM_ONE = ((0, LARGEST), (-1, LARGEST + 1)), ((1, LARGEST), (0, LARGEST + 1))
+ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setting may be, and what is refused
+    "socket_timeout": SECONDS, "job_deadline": SECONDS, "response_cache_days": SECONDS, "capture_hours": SECONDS,
+    "tick_rate": SECONDS, "limit_usd": SECONDS, "real_day_usd": SECONDS, "lease": SECONDS, "hint_interval": SECONDS,
+    "breaker_pause": SECONDS, "breaker_longest_pause": SECONDS,
+    "wait": ((0, 0.5, LONGEST), (-0.001, 1.001e9)), "outage_wait": ((0, 0.5, LONGEST), (-0.001, 1.001e9)),
+    "workers": ((0, 64), (-1, 65)), "concurrency": ((1, 1_000), (0, 1_001)), "metrics_port": ((1, 65_000), (0, 65_001)),
+    "input_price": ANY, "output_price": ANY, "response_cache_bytes": FROM_ONE, "capture_bytes": FROM_ONE,
+    "minutes_per_tick": ((1, 60), (0, 61)), "morning": ((0, 1439), (-1, 1440)),
+    "limit_tokens": FROM_ONE, "real_day_tokens": FROM_ONE, "retry_share": ((0, 0.999), (-0.001, 1)),
+    "act_interval": ANY, "act_per_tick": FROM_ONE, "repair_from": ((0, 1440), (-1, 1441)),
+    "throttle_interval": ((1, 1440), (0, 1441)), "throttle_least": ((0.001, 1), (0.0009, 1.001)),
+    "claim_cap": ((1, 20), (0, 21)), "outage_buffer": FROM_ONE, "breaker_failures": FROM_ONE,
+    "breaker_share": ((0.001, 1), (0, 1.001)), "breaker_window": ((1, 10_000), (0, 10_001)), "journal_keep": FROM_ONE,
+    "max_text": ((100, 4_000), (99, 4_001)), "max_observations": FROM_ONE, "max_reflections": FROM_ONE,
+    "max_plans": FROM_ONE, "importance_threshold": ((1, 10), (0, 11)), "reflection_interval": FROM_ONE,
+    "reflection_trigger_max": FROM_ONE, "summary_threshold": ((2, LARGEST), (1, LARGEST + 1)),
+    "rate_share": ((0, 0.5, 1), (-0.001, 1.001)), "retention_days": ANY, "max_archived": ANY,
+    "cells": ((1, 1_000), (0, 1_001)), "token_limit": FROM_ONE, "compress_at": ((0.6, 1), (0, 1.001)),
+    "compress_to": ((0.001, 0.8), (0, 0.801)), "retain": ANY, "passes": ((1, 10), (0, 11)),
+    "public_history_max_length": ((4_000, LARGEST), (3_999, LARGEST + 1)),
+    "statement_max_length": ((10, 4_000), (9, 4_001)), "reasoning_max_length": ((10, 4_000), (9, 4_001)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(ROOM))
+def test_a_number_may_be_as_small_and_as_large_as_the_page_says(name: str) -> None:
+    accepted, refused = ROOM[name]
+    for value in accepted:
+        assert getattr(Settings(**{name: value}), name) == value
+    for value in refused:
+        with pytest.raises(ConfigurationError, match=name):
+            Settings(**{name: value})
+
+
+def test_every_number_among_the_settings_has_its_room() -> None:
+    numbers = {
+        name
+        for name, field in Settings.model_fields.items()
+        if {int, float} & {field.annotation, *get_args(field.annotation)}
+    }
+    assert numbers - {"limits"} == ROOM.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "accepted", "refused"),
+    [("latency", (1, LARGEST), (0,)), ("last_call", (0, 1440), (-1, 1441)), ("guarantees", (0, 1), (-0.001, 1.001))],
+)
+def test_numbers_by_kind_have_their_room_too(name: str, accepted: Any, refused: Any) -> None:
+    for value in accepted:
+        assert getattr(Settings(**{name: {"plan": value}}), name) == {"plan": value}
+    for value in refused:
+        with pytest.raises(ConfigurationError, match=f"{name}.plan"):
+            Settings(**{name: {"plan": value}})
+
+
+def test_guarantees_may_be_all_of_a_limit() -> None:
+    assert Settings(guarantees={"plan": 0.5, "reflect": 0.5}).guarantees == {"plan": 0.5, "reflect": 0.5}
+
+
+def test_each_setting_of_memories_is_in_the_limits_that_a_run_keeps() -> None:
+    same: dict[str, Any] = {
+        "max_observations": 11, "max_reflections": 12, "max_plans": 13, "importance_threshold": 6,
+        "reflection_interval": 14, "reflection_trigger": "either", "reflection_trigger_max": 15,
+        "summary_threshold": 16,
+        "max_archived": 17, "policy": "cells", "policies": {"npc": "tokens", "agent": "stream"},
+        "on_failure": "unchanged", "cells": 18, "token_limit": 19, "compress_at": 0.7, "compress_to": 0.5, "retain": 20,
+        "passes": 3, "recount_on_failure": "heuristic",
+    }  # fmt: skip
+    limits = Settings(**same, retention_days=3, public_history_max_length=5_000).memory_limits()
+    assert {name: getattr(limits, name) for name in same} == same
+    assert list(limits.policies) == ["agent", "npc"], "in one order, whatever the file's"
+    assert (limits.retention, limits.max_history) == (3 * 1440, 5_000)
+    assert {*limits.__struct_fields__} == {*same, "retention", "max_history"}
+
+
+def test_each_setting_of_events_is_in_their_routing() -> None:
+    routing = Settings(
+        guidance_style="structured", statement_max_length=20, reasoning_max_length=30, enable_truncation=False
+    ).routing()
+    assert routing.style == "structured"
+    cut = routing.truncation
+    assert (cut.statement, cut.reasoning, cut.enabled) == (20, 30, False)
+
+
+@pytest.mark.parametrize(
+    ("values", "adapts"),
+    [
+        ({}, False),
+        ({"tick_rate": 5}, False),
+        ({"llm": "openai"}, False),
+        ({"llm": "openai", "tick_rate": 5}, True),
+        ({"llm": "openai", "tick_rate": 5, "wait": 1}, False),
+        ({"llm": "openai", "wait": 0}, False),
+        ({"llm": "openai", "tick_rate": 5, "adaptive_latency": False}, False),
+        ({"llm": "openai", "adaptive_latency": True}, True),
+        ({"adaptive_latency": True, "tick_rate": 5}, False),
+    ],
+)
+def test_due_ticks_follow_models_in_a_paced_run_that_asks_one(values: dict[str, Any], adapts: bool) -> None:
+    assert Settings(**values).adapts() is adapts
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"), [({}, 60), ({"tick_rate": 5}, 0), ({"tick_rate": 5, "wait": 2}, 2), ({"wait": 0}, 0)]
+)
+def test_a_boundary_waits_a_minute_unless_it_is_paced_or_told_otherwise(values: dict[str, Any], seconds: float) -> None:
+    assert Settings(**values).wait_seconds() == seconds
+
+
+MODELS = {"small": {"model": "s"}, "large": {"model": "l"}, "huge": {"model": "h"}}
+
+
+@pytest.mark.parametrize(
+    ("values", "asked", "plan"),
+    [
+        ({}, ["default"], ("default", "default")),
+        ({"tiers": {"routine": "small"}}, ["small"], ("small", "small")),
+        ({"tiers": {"strong": "large"}}, ["default", "large"], ("default", "large")),
+        ({"kind_tiers": {"plan": {"strong": "huge"}}, "tiers": {"routine": "small", "strong": "large"}},
+         ["huge", "large", "small"], ("small", "huge")),
+        ({"kind_tiers": {"plan": {"routine": "large"}}}, ["default", "large"], ("large", "large")),
+    ],
+)  # fmt: skip
+def test_a_run_asks_the_models_that_its_tiers_name(values: dict[str, Any], asked: list[str], plan: Any) -> None:
+    settings = Settings(llm="openai", models=MODELS, **values)
+    assert [model.name for model in settings.asked_models()] == asked
+    assert settings.tier_models("plan") == dict(zip(("routine", "strong"), plan, strict=True))
+    assert Settings(models=MODELS, **values).asked_models() == ()
+
+
+def test_tables_name_only_what_is_configured() -> None:
+    for values, says in (
+        ({"models": {"small": {"model": "s", "endpoint": "here"}}}, "model 'small' is at the endpoint 'here'"),
+        ({"tiers": {"strong": "big"}}, "tiers: the strong tier names the model 'big'"),
+        ({"kind_tiers": {"act": {"routine": "big"}}}, "kind_tiers: the routine tier names the model 'big'"),
+        ({"policies": {"group": "cells"}}, "'group' has no policy of its own"),
+        ({"policies": {"npc:": "cells"}}, "is not an owner"),
+    ):
+        with pytest.raises(ConfigurationError, match=says):
+            Settings(**values)
+    assert Settings(policies={"npc": "cells", "agent:a": "tokens", "location": "stream"}).policies["npc"] == "cells"
+
+
+def test_the_short_settings_are_the_default_model_unless_a_table_names_one() -> None:
+    short = Settings(model="m", input_price=3, output_price=4, base_url="http://h/v1", api_key=SecretStr("sk"))
+    model = short.model_table()["default"]
+    assert (model.name, model.model, model.endpoint) == ("default", "m", "default")
+    assert (model.input_price, model.cached_input_price, model.output_price) == (3, 3, 4)
+    endpoint = short.endpoint_table()["default"]
+    assert (endpoint.base_url, endpoint.api_key) == ("http://h/v1", SecretStr("sk"))
+    several = Settings(
+        models={"default": {"model": "own"}, "a": {"model": "x"}}, endpoints={"b": {}, "a": {}, "default": {"burst": 2}}
+    )
+    assert [(name, model.model) for name, model in several.model_table().items()] == [("a", "x"), ("default", "own")]
+    assert [*several.endpoint_table()] == ["a", "b", "default"]
+    assert several.endpoint_table()["default"].burst == 2
+
+
+def test_the_limits_of_a_run_are_in_the_table_with_those_of_actions() -> None:
+    def of(**values: Any) -> dict[str, int]:
+        return {name.text(): limit for name, limit in Settings(**values).limit_table()}
+
+    assert of() == {"day.owner:*.calls": 40, "tick.kind:act.calls": 5}
+    assert of(act_interval=0) == {"day.owner:*.calls": 40}
+    assert of(limits={"tick.kind:act.calls": 1}) == {"tick.kind:act.calls": 1}, "who says it means it"
+    assert of(limits={}, act_per_tick=2, limit_tokens=9, limit_usd=0.0000015) == {
+        "tick.kind:act.calls": 2, "run.run.tokens": 9, "run.run.usd_micros": 2,
+    }  # fmt: skip
 
 
 def test_a_template_folder_is_found_from_everywhere() -> None:

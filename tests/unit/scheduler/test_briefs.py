@@ -1,0 +1,143 @@
+"""What a host says of an owner, and which tier it wants: used as it is, or refused with what would be right."""
+
+from __future__ import annotations
+
+import math
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from memory.checks import MAX_LABEL, MAX_NAMES
+from memory.entry import MAX_TEXT
+from memory.errors import InputError
+from memory.profile import Profile
+from memory.stream import Stream
+from scheduler.budget.briefs import KEYS, MAX_METER, check_brief, checked_brief, checked_tier
+from tasks.job import Request
+from tasks.kind import Moment, WorldFacts
+from tests.unit.scheduler.scheduler_case import ANN, Thinker
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        MappingProxyType({"location": "inn"}),
+        {"location": "", "activity": " ", "condition": ""},
+        {"location": None, "activity": None, "condition": None, "status": None},
+        {"location": "x" * MAX_LABEL, "activity": "x" * MAX_TEXT, "condition": "x" * MAX_LABEL},
+        {"free": True},
+        {"free": False},
+        {"status": {}},
+        {"status": {"energy": 80, "mood": -0.5, "gold": MAX_METER, "debt": -MAX_METER, "x" * MAX_LABEL: 0}},
+        {"status": {f"m{n}": n for n in range(MAX_NAMES)}},
+    ],
+)
+def test_a_brief_of_known_keys_is_used_as_it_is(said: Any) -> None:
+    assert check_brief(ANN, said) is said
+    assert checked_brief(lambda owner: said, [])(ANN) is said
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        (None, r"brief\('agent:ann'\) is None: give a dict"),
+        ([("location", "inn")], "give a dict"),
+        ("location", "give a dict"),
+        ({"locatoin": "inn"}, "known are location, activity, condition, status, free; did you mean 'location'?"),
+        ({"weather": "rain"}, "'weather', which nobody reads; known are [a-z, ]*free$"),
+        ({5: "inn"}, "the key 5, which nobody reads"),
+        ({"location": 5}, "location is 5"),
+        ({"location": "x" * (MAX_LABEL + 1)}, f"location.*{MAX_LABEL}"),
+        ({"condition": "x" * (MAX_LABEL + 1)}, f"condition.*{MAX_LABEL}"),
+        ({"activity": "x" * (MAX_TEXT + 1)}, f"activity.*{MAX_TEXT:,}"),
+        ({"free": 1}, "free is 1: give True or False"),
+        ({"free": None}, "free is None: give True or False"),
+        ({"status": 5}, "status is 5: give a dict of meters"),
+        ({"status": [("energy", 5)]}, "give a dict of meters"),
+        ({"status": {f"m{n}": n for n in range(MAX_NAMES + 1)}}, "give a dict of meters"),
+        ({"status": {"": 5}}, "one of its names"),
+        ({"status": {3: 5}}, "one of its names is 3"),
+        ({"status": {"x" * (MAX_LABEL + 1): 5}}, "one of its names"),
+        ({"status": {"energy": True}}, "energy is True: give a number"),
+        ({"status": {"energy": "80"}}, "energy is '80'"),
+        ({"status": {"energy": None}}, "energy is None"),
+        ({"status": {"energy": math.inf}}, "energy is inf"),
+        ({"status": {"energy": -math.inf}}, "energy is -inf"),
+        ({"status": {"energy": math.nan}}, "energy is nan"),
+        ({"status": {"energy": MAX_METER * 1.1}}, "energy is 1100000000000000"),
+        ({"status": {"energy": -(10**400)}}, "energy is"),
+    ],
+)
+def test_a_brief_that_nobody_could_use_is_refused(said: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        checked_brief(lambda owner: said, [])(ANN)
+
+
+def test_one_name_is_proposed_and_a_key_of_any_length_is_compared_by_its_beginning() -> None:
+    with pytest.raises(InputError) as refused:
+        check_brief(ANN, {"locations": 1}, ["location", "location2"])
+    assert str(refused.value).count("did you mean") == 1
+    with pytest.raises(InputError, match="did you mean 'xxx"):
+        check_brief(ANN, {"x" * 100_000: 1}, ["x" * MAX_LABEL])
+
+
+def test_a_kind_of_the_hosts_own_names_further_keys() -> None:
+    kind: Any = Thinker("muse")
+    kind.brief_keys = ("weather", "location")
+    brief = checked_brief(lambda owner: {"weather": "rain", "owner": owner}, [Thinker("think"), kind])
+    with pytest.raises(InputError, match=f"'owner', .*known are {', '.join(KEYS)}, weather$"):
+        brief(ANN)
+    assert checked_brief(lambda owner: {"weather": owner}, [kind])(ANN) == {"weather": ANN}
+
+
+class Interrupted:
+    """A function of the host in which something is raised."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __call__(self, *given: object) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [KeyError("ann"), SystemExit(3), RecursionError("deep")])
+def test_a_function_that_fails_is_named_with_its_failure(error: BaseException) -> None:
+    failure = f"{type(error).__name__}: "
+    with pytest.raises(InputError, match=rf"the host's brief\('agent:ann'\) failed: {failure}") as refused:
+        checked_brief(Interrupted(error), [])(ANN)
+    assert refused.value.__cause__ is error
+    with pytest.raises(InputError, match=f"tier_of for a plan of 'agent:ann' failed: {failure}"):
+        checked_tier(Interrupted(error))(Request(kind="plan", owner=ANN), moment())
+
+
+def test_ctrl_c_in_a_function_of_the_host_goes_through() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        checked_brief(Interrupted(KeyboardInterrupt()), [])(ANN)
+    with pytest.raises(KeyboardInterrupt):
+        checked_tier(Interrupted(KeyboardInterrupt()))(Request(kind="plan", owner=ANN), moment())
+
+
+def moment() -> Moment:
+    return Moment(
+        owner=ANN, stream=Stream(ANN), profile=Profile(name="Ann"), tick=7, minute=7, world=WorldFacts(), brief={}
+    )
+
+
+def test_a_rule_for_tiers_is_given_the_request_and_the_moment() -> None:
+    request, now = Request(kind="plan", owner=ANN), moment()
+    given: list[tuple[object, object]] = []
+
+    def rule(request: Request, moment: Moment) -> Any:
+        given.append((request, moment))
+        return "strong"
+
+    assert checked_tier(rule)(request, now) == "strong"
+    assert given == [(request, now)]
+
+
+@pytest.mark.parametrize("said", ["weak", "", None, ["strong"], 1])
+def test_a_tier_that_does_not_exist_is_refused(said: Any) -> None:
+    with pytest.raises(InputError, match="return 'routine' or 'strong'"):
+        checked_tier(lambda request, moment: said)(Request(kind="plan", owner=ANN), moment())

@@ -1,0 +1,158 @@
+"""What a record leaves out means the same in every version: ledger and journal hold no values by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler.budget.admission import DecidedLine, Grant
+from scheduler.budget.rules import Rules, rules_of
+from scheduler.config.controls import ControlAnswer, SetCadence
+from scheduler.config.endpoints import Model
+from scheduler.config.facts import Facts
+from scheduler.config.settings import PinnedSettings
+from scheduler.engine.corrections import Charged
+from scheduler.engine.late_answers import Awaited
+from scheduler.engine.triggers import ScopeTrigger
+from scheduler.journal.lines import Core, Correction, Ended, EndNote, Stepped, TickNotes
+from scheduler.journal.outlines import CoreOutline, DecisionOutline, EndOutline, NotesOutline
+from scheduler.journal.run_totals import JobBeginning, RunTotals
+from scheduler.journal.shortfalls import Shortfall
+from scheduler.latency.latencies import Known, LatencyPrior
+from scheduler.ledger.claims import Result
+from tasks.job import JobKey
+from tasks.registry import kinds
+
+KEY = [7, "plan", "agent:a", 0, 0]
+NOTHING: dict[str, int] = {}
+
+LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
+    (DecidedLine, {"key": KEY, "decision": "admitted"}, {"model": "", "due": 0, "refused": "", "successor": None}),
+    (Grant, {"key": KEY, "reserved": {"calls": 1}, "cells": [["day:0", "run"]]}, {}),
+    (Ended, {"key": KEY, "end": "applied"}, {"reason": "none", "effects": []}),
+    (
+        Stepped,
+        {"kind": "reflect", "before": 1000, "factor": 500},
+        {"ended": 0, "late": 0, "failed": 0, "oldest": 0, "burn": 0},
+    ),
+    (
+        Core,
+        {"tick": 7, "minute": 7},
+        {
+            "unread": [], "joined": [], "left": [], "facts": None, "ended": [], "late": [], "world_effects": [],
+            "observed": [], "waiting": [], "repeated": [], "rated": [], "cuts": [], "deleted": [], "controls": [],
+            "stepped": None, "postponed": [], "decided": [],
+        },
+    ),
+    (
+        EndNote,
+        {"key": KEY, "source": "llm"},
+        {
+            "usage": NOTHING, "retried": NOTHING, "attempts": 0, "arrival": 0, "model": "", "prompt": "", "failure": "",
+            "because": "", "empty": "", "refusal": "", "count": None, "unreported": False, "saved": False,
+            "appended": [],
+        },
+    ),
+    (Correction, {"key": KEY, "at": 9}, {"usage": NOTHING, "saved": False, "kept": False}),
+    (
+        TickNotes,
+        {"epoch": 1},
+        {
+            "ended": [], "late": [], "corrected": [], "retried": [], "opened": [], "answers": [], "timed": [],
+            "warnings": {}, "view": [],
+        },
+    ),
+    (EndOutline, {"key": KEY, "end": "applied"}, {"reason": "none"}),
+    (DecisionOutline, {"key": KEY, "decision": "admitted"}, {"refused": ""}),
+    (CoreOutline, {"tick": 7, "minute": 7}, {"ended": [], "decided": []}),
+    (NotesOutline, {}, {"ended": [], "late": [], "corrected": [], "retried": []}),
+    (JobBeginning, {"decided": {"key": KEY, "decision": "admitted"}, "note": None}, {"answered": None}),
+    (
+        RunTotals,
+        {},
+        {
+            "tick": 0, "minute": 0, "profiles": {}, "facts": {}, "jobs": {}, "refused": {}, "late_answers": {},
+            "warnings": {}, "usage": {}, "shortfalls": {}, "all_shortfalls": False, "open": {}, "promised": {},
+            "view": {}, "known": {}, "unknown": {}, "charged": {},
+        },
+    ),
+    (
+        Shortfall,
+        {"model": "m", "failure": "timeout", "first": 1, "first_minute": 2, "last": 3, "last_minute": 4},
+        {"because": "", "kinds": {}},
+    ),
+    (
+        Result,
+        {"effects": [], "source": "llm"},
+        {
+            "reason": "none", "usage": NOTHING, "model": "", "prompt": "", "failure": "", "because": "", "refusal": "",
+            "count": None, "unreported": False, "saved": False,
+        },
+    ),
+    (
+        Charged,
+        {"ended": 3, "due": 2, "reserved": {"calls": 1}, "cells": [["day:0", "run"]]},
+        {"model": "", "kept": False},
+    ),
+    (Awaited, {"minute": 3, "made": [["agent:a", 7]]}, {"message_sent": False}),
+    (
+        ScopeTrigger,
+        {"scope": "world", "minute": 3},
+        {
+            "upto": 0, "location": "", "events": [], "tags": [], "subjects": [], "quest_id": "", "encounter_id": "",
+            "asked": [],
+        },
+    ),
+    (SetCadence, {"type": "throttle", "kind": "reflect"}, {"factor": None, "pinned": None}),
+    (
+        ControlAnswer,
+        {"id": "1", "tick": 2, "control": {"type": "mode", "mode": "paused"}},
+        {"refused": "", "job": ""},
+    ),
+    (
+        Model,
+        {"name": "small", "model": "qwen"},
+        {
+            "endpoint": "default", "input_price": 0, "cached_input_price": 0, "output_price": 0, "context": 0,
+            "seed": None, "parameters": "",
+        },
+    ),
+    (
+        Facts,
+        {},
+        {
+            "locations": [], "minutes_per_tick": 1, "start_minute": 0, "morning": 360, "act_interval": 0, "names": {},
+            "retrieval": None, "kind_retrieval": {}, "models": [],
+        },
+    ),
+    (Known, {}, {"samples": [], "asked": 0}),
+    (LatencyPrior, {}, {"usual": {}, "queue": {}, "slots": 1, "assumed": [], "tick_rate": None}),
+]  # fmt: skip
+NAMED_OTHERWISE = {"world_effects": "asked", "message_sent": "told"}  # in the record
+BY_MEMORY = {"limits"}  # whose own defaults its tests have
+
+
+@pytest.mark.parametrize(("struct", "given", "rest"), LEFT_OUT, ids=[struct.__name__ for struct, _, _ in LEFT_OUT])
+def test_what_is_left_out_has_the_value_that_it_always_had(
+    struct: type[Any], given: dict[str, Any], rest: dict[str, Any]
+) -> None:
+    read = msgspec.json.decode(msgspec.json.encode(given), type=struct)
+    assert {name: msgspec.json.decode(msgspec.json.encode(getattr(read, name))) for name in rest} == rest
+    assert {*struct.__struct_fields__} - BY_MEMORY == {*given, *rest} - ({"type"} if "type" in given else set())
+    written = {NAMED_OTHERWISE.get(name, name): value for name, value in rest.items()}
+    assert msgspec.json.decode(msgspec.json.encode({**given, **written}), type=struct) == read
+
+
+def test_a_key_in_a_record_is_that_of_the_job() -> None:
+    line = msgspec.json.decode(msgspec.json.encode({"key": KEY, "decision": "deferred"}), type=DecidedLine)
+    assert line.key == JobKey(7, "plan", "agent:a", 0, 0)
+
+
+def test_rules_are_those_of_settings_that_nobody_has_changed() -> None:
+    usual = rules_of(PinnedSettings(), kinds(), lambda owner: {})
+    alone = Rules(kinds=usual.kinds, offers_of=usual.offers_of, latency_of=usual.latency_of, brief=usual.brief)
+    for name in ("disabled", "rate_share", "repair_from", "throttle", "coalesce", "max_text", "waits"):
+        assert getattr(alone, name) == getattr(usual, name), name
+    assert [alone.bounds_of(kind) for kind in alone.kinds] == [usual.bounds_of(kind) for kind in usual.kinds]
