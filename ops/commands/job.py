@@ -137,7 +137,8 @@ def format_used(one: JobRecord) -> str:
     """Return the usage of the newest attempt of an ended job."""
     if not one.settled:
         return f"not known yet, {format_cost(one.reserved)} at most"
-    return format_cost(one.usage) + (_SAVED if one.saved else "")
+    reasoning = f", {one.reasoning:,} of the tokens for reasoning" if one.reasoning else ""
+    return format_cost(one.usage) + reasoning + (_SAVED if one.saved else "")
 
 
 def _late(answer: LateAnswer) -> Iterator[tuple[str, str]]:

@@ -110,7 +110,7 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
     bounds += _bounds(table, settings, "day", f"kind:{kind.name}", needs)
     if kind.name == "plan":  # all at one tick
         model = settings.model_table()[settings.tier_models(kind.name)["routine"]]
-        output = kind.output_cap if settings.llm == "openai" else 0
+        output = kind.output_cap + model.headroom_of(kind.name) if settings.llm == "openai" else 0
         most = upper_bound(model, kind.prompt_cap, output)
         reserved = {
             "calls": float(asks),
@@ -136,7 +136,7 @@ def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Ran
         return NOTHING, NOTHING, ""
     names, models = settings.tier_models(kind.name), settings.model_table()
     routine, strong = models[names["routine"]], models[names["strong"]]
-    cap = kind.prompt_cap + kind.output_cap
+    cap = kind.prompt_cap + kind.output_cap + max(model.headroom_of(kind.name) for model in (routine, strong))
     tokens = known.tokens or Range(0.1 * cap, 0.5 * cap, cap)
     tokens = Range(min(tokens.low, cap), min(tokens.likely, cap), min(tokens.high, cap))
 

@@ -16,7 +16,7 @@ def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
     for one in endpoints:
         table.add_column(one.endpoint, overflow="fold")
     table.add_row("breaker", *map(format_breaker, endpoints))
-    for name in ("calls", "tokens", "in_flight", "waits", "openings"):
+    for name in ("calls", "tokens", "reasoning", "in_flight", "waits", "openings"):
         table.add_row(name.replace("_", " "), *(f"{getattr(one, name):,}" for one in endpoints))
     table.add_row("failures", *(_counts(one.failures) for one in endpoints))
     table.add_row("not called", *(_counts(one.refused) for one in endpoints))

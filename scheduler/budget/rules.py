@@ -145,8 +145,10 @@ def _bounds(kind: Kind, settings: Settings) -> Bounds | None:
 
 def _offer(kind: Kind, model: Model) -> ModelOption:
     """Return a kind's option of a model: the usual prompt, or the rest of the model's context after the answer."""
-    prompt_cap = min(kind.prompt_cap, model.context - kind.output_cap) if model.context else kind.prompt_cap
-    return ModelOption(model.name, prompt_cap, upper_bound(model, prompt_cap, kind.output_cap))
+    headroom = model.headroom_of(kind.name)
+    output_cap = kind.output_cap + headroom
+    prompt_cap = min(kind.prompt_cap, model.context - output_cap) if model.context else kind.prompt_cap
+    return ModelOption(model.name, prompt_cap, upper_bound(model, prompt_cap, output_cap), headroom)
 
 
 def view_of(settings: Settings) -> BudgetView:
@@ -247,12 +249,18 @@ def check_models(settings: Settings, kinds: Sequence[Kind]) -> None:
             f"kind_tiers names the kind {unknown!r}, which is not known; there are {', '.join(sorted(known))}"
         )
     models = settings.model_table()
+    for name, kind_name in sorted((name, kind) for name, model in models.items() for kind in model.kinds):
+        if kind_name not in known:
+            raise ConfigurationError(
+                f"models.{name}.kinds names the kind {kind_name!r}, which is not known; there are "
+                f"{', '.join(sorted(known))}"
+            )
     for kind in kinds if settings.llm == "openai" else ():
         for name in sorted({*settings.tier_models(kind.name).values()}):
-            context = models[name].context
-            if kind.output_cap and context and context < kind.output_cap + LEAST_PROMPT:
+            context, answer = models[name].context, kind.output_cap + models[name].headroom_of(kind.name)
+            if kind.output_cap and context and context < answer + LEAST_PROMPT:
                 raise ConfigurationError(
-                    f"model {name!r} has a context of {context} tokens: a {kind.name} may take {kind.output_cap} for "
+                    f"model {name!r} has a context of {context} tokens: a {kind.name} may take {answer} for "
                     f"its answer and needs {LEAST_PROMPT} for its prompt; give it another model in kind_tiers"
                 )
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Annotated
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 DEFAULT = "default"  # the endpoint and the model of the short settings: base_url, api_key, model, prices
 
@@ -19,6 +20,7 @@ _OURS = frozenset(
     {"model", "messages", "response_format", "max_tokens", "max_completion_tokens", "seed", "stream", "n"}
 )
 _MOST_PARAMETERS = 4_000  # characters of JSON
+_MOST_HEADROOM = 200_000  # tokens
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -37,6 +39,26 @@ class Endpoint(BaseModel):
     tokens_per_minute: int | None = Field(None, ge=1)  # reserved first, then used, of all workers together
 
 
+def _checked_parameters(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if ours := sorted(_OURS.intersection(value)):
+        raise ValueError(f"{ours[0]!r} is set by Cogitate itself: leave it out")
+    if len(json.dumps(value)) > _MOST_PARAMETERS:
+        raise ValueError(f"more than {_MOST_PARAMETERS:,} characters of parameters: they are sent with each request")
+    return value
+
+
+Parameters = Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)]
+
+
+class KindOfModelSettings(BaseModel):
+    """What differs where a model is asked by one kind of job."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    headroom: int | None = Field(None, ge=0, le=_MOST_HEADROOM)  # None: that of the model
+    parameters: Parameters = {}  # beside those of the model, and before them
+
+
 class ModelSettings(BaseModel):
     """One model of an endpoint and what it costs."""
 
@@ -49,18 +71,10 @@ class ModelSettings(BaseModel):
     output_price: int = Field(0, ge=0)  # reasoning included
     context: int | None = Field(None, ge=256)  # tokens of prompt and answer together
     seed: int | None = Field(None, ge=0, le=2**31 - 1)  # sent with each request; None: the endpoint chooses
-    parameters: dict[str, JsonValue] = {}  # further ones of each request, such as temperature
-
-    @field_validator("parameters")
-    @classmethod
-    def _parameters(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        if ours := sorted(_OURS.intersection(value)):
-            raise ValueError(f"{ours[0]!r} is set by Cogitate itself: leave it out")
-        if len(json.dumps(value)) > _MOST_PARAMETERS:
-            raise ValueError(
-                f"more than {_MOST_PARAMETERS:,} characters of parameters: they are sent with each request"
-            )
-        return value
+    parameters: Parameters = {}  # further ones of each request, such as temperature
+    headroom: int = Field(0, ge=0, le=_MOST_HEADROOM)  # tokens that its reasoning may take beyond an answer
+    kinds: dict[str, KindOfModelSettings] = {}  # by kind of job
+    service_tiers: dict[str, Annotated[int, Field(ge=0, le=1_000)]] = {}  # per cent of the prices that each tier costs
 
     @field_validator("model")
     @classmethod
@@ -81,8 +95,31 @@ class ModelSettings(BaseModel):
             output_price=self.output_price,
             context=self.context or 0,
             seed=self.seed,
-            parameters=json.dumps(self.parameters, sort_keys=True) if self.parameters else "",
+            parameters=_text_of(self.parameters),
+            headroom=self.headroom,
+            kinds={
+                kind: KindOfModel(headroom=own.headroom, parameters=_text_of({**self.parameters, **own.parameters}))
+                for kind, own in sorted(self.kinds.items())
+            },
+            percent=max(map(self._percent, (self.parameters, *(own.parameters for own in self.kinds.values())))),
+            service_tiers=dict(sorted(self.service_tiers.items())),
         )
+
+    def _percent(self, parameters: dict[str, JsonValue]) -> int:
+        """Return what a request with these parameters costs at most, in per cent of the prices."""
+        asked = parameters.get("service_tier", self.parameters.get("service_tier"))
+        return self.service_tiers.get(asked, 100) if isinstance(asked, str) else 100
+
+
+def _text_of(parameters: dict[str, JsonValue]) -> str:
+    return json.dumps(parameters, sort_keys=True) if parameters else ""
+
+
+class KindOfModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What differs where a model is asked by one kind of job."""
+
+    headroom: int | None = None
+    parameters: str = ""  # all of them, as of a model
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,6 +134,20 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     context: int = 0  # tokens; 0: not known
     seed: int | None = None  # seed of its sampling, if the endpoint supports it
     parameters: str = ""  # a JSON object: further parameters of each request
+    headroom: int = 0  # tokens that its reasoning may take beyond an answer
+    kinds: dict[str, KindOfModel] = msgspec.field(default_factory=dict)  # by kind of job
+    percent: int = 100  # of the prices, that a request costs at most
+    service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # per cent of the prices that each tier costs
+
+    def headroom_of(self, kind: str) -> int:
+        """Return the tokens that reasoning may take beyond an answer of this kind."""
+        own = self.kinds.get(kind)
+        return self.headroom if own is None or own.headroom is None else own.headroom
+
+    def asked_by(self, kind: str) -> Model:
+        """Return the model with the parameters that it has for this kind."""
+        own = self.kinds.get(kind)
+        return self if own is None else msgspec.structs.replace(self, parameters=own.parameters)
 
 
 def check_name(name: str) -> str:

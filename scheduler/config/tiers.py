@@ -32,6 +32,7 @@ class ModelOption(NamedTuple):
     model: str  # its name; empty: the heuristic
     prompt_cap: int  # tokens
     cost: Cost
+    headroom: int = 0  # tokens that its reasoning may take beyond the kind's answer
 
 
 def usual_tier(request: Request, moment: Moment) -> Tier:

@@ -123,6 +123,7 @@ def _note(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> E
         refusal=result.refusal,
         count=result.count,
         unreported=result.unreported,
+        reasoning=result.reasoning,
         saved=result.saved,
     )
 

@@ -43,7 +43,7 @@ def open_job(
         priority=request.priority,
         model=offer.model,
         prompt_cap=offer.prompt_cap,
-        output_cap=kind.output_cap,
+        output_cap=kind.output_cap + offer.headroom,
         facts=facts,
         correction=correction,
         summary=head.summary,

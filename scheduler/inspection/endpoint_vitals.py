@@ -36,6 +36,7 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
     requests: int  # really sent
     tokens: int
     estimated: int  # of these, what the endpoint did not tell
+    reasoning: int  # of the tokens, what is reasoning by the endpoint's word
     failures: dict[str, int]  # calls by class of failure
     refused: dict[str, int]  # jobs that went on without a call, by why
     waits: int  # calls that had to wait
@@ -96,6 +97,7 @@ def _vitals(
         requests=counts.get("requests", 0),
         tokens=counts.get("tokens", 0),
         estimated=counts.get("estimated", 0),
+        reasoning=counts.get("reasoning", 0),
         failures=_named(counts, "failures:"),
         refused=_named(counts, "refused:"),
         waits=counts.get("waits", 0),

@@ -68,6 +68,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     settled: bool = True  # otherwise that is not known yet, and the reservation is charged
     retried: Cost = Cost()  # what attempts before the newest used
     saved: bool = False  # it was not spent: an identical call had the same answer
+    reasoning: int = 0  # tokens of the usage that were reasoning, by the model's word
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
@@ -257,7 +258,7 @@ class JobHistory:
         opening = self._opening(ended.key)
         charged = opening is not None and opening.note is not None and opening.note.reserved != Cost()
         if ended.reason not in WITHOUT_RESULT or not charged:
-            return {"usage": note.usage, "saved": note.saved, "retried": retried}
+            return {"usage": note.usage, "reasoning": note.reasoning, "saved": note.saved, "retried": retried}
         correction = self._corrected.get(ended.key)
         if correction is None:
             return {"settled": False, "retried": retried}

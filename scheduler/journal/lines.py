@@ -122,6 +122,7 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     refusal: str = ""  # why what its kind made could not be used: it has changed nothing
     count: PromptCount | None = None
     unreported: bool = False  # the usage is an estimate
+    reasoning: int = 0  # tokens of the usage that were reasoning, by the model's word
     saved: bool = False  # nothing was spent: the usage is that of an identical call
     appended: tuple[int, ...] = ()  # numbers given to the entries it appended
 

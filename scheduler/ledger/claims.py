@@ -54,6 +54,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     refusal: str = ""  # why what its kind made without a model could not be used: then there are no effects
     count: PromptCount | None = None  # where the model told its usage and there is something to learn from it
     unreported: bool = False  # the model told no usage: it is an estimate on the safe side
+    reasoning: int = 0  # tokens of the usage that were reasoning, by the model's word
     saved: bool = False  # an identical call was answered so: `usage` is what it cost, and nothing was spent
 
 

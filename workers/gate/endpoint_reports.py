@@ -39,6 +39,7 @@ class Report:
     requests: int  # really sent
     tokens: int  # really used
     estimated: int = 0  # of these, the tokens that the endpoint did not report
+    reasoning: int = 0  # of these, the tokens of reasoning
     took: float
     give_back: float  # of unused tokens, as time
     retry_after: int  # -1: the endpoint did not ask for a pause
@@ -117,7 +118,7 @@ class Reports:
                 args=[
                     one.token, one.verdict, one.failure, one.calls, one.requests, one.tokens, one.took, one.give_back,
                     one.retry_after, one.pace, int(one.first), one.model, int(one.tries_missing), *self._breaker,
-                    one.ahead, one.estimated,
+                    one.ahead, one.estimated, one.reasoning,
                 ],
                 client=pipeline,
             )  # fmt: skip
@@ -142,6 +143,7 @@ def added_up(reports: list[Report]) -> list[Report]:
             requests=last.requests + one.requests,
             tokens=last.tokens + one.tokens,
             estimated=last.estimated + one.estimated,
+            reasoning=last.reasoning + one.reasoning,
             took=(last.took * last.calls + one.took * one.calls) / calls,
         )
     return merged

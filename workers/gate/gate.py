@@ -155,6 +155,7 @@ class Gate:
                 requests=answer.usage.calls if answer is not None else 0,
                 tokens=used,
                 estimated=used if answer is not None and answer.estimated else 0,
+                reasoning=answer.reasoning if answer is not None else 0,
                 took=(time.monotonic() - entered.began) * SECOND,
                 give_back=(entered.tokens - used) * per_token(limits) if answer is not None else 0.0,
                 retry_after=-1 if retry_after is None else math.ceil(retry_after * SECOND),

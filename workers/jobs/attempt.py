@@ -17,6 +17,8 @@ from redis import Redis
 from memory.effects import Effect
 from memory.errors import text_of
 from prompts.render import Rendered, TemplateError, Templates
+from scheduler.config.endpoints import Model
+from scheduler.config.prices import room_for_answer
 from scheduler.config.settings import Settings
 from scheduler.intake.effects import check_effects
 from scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model, place_of
@@ -33,7 +35,7 @@ from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
 from workers.llm.clients import ModelClients
 from workers.llm.prompt_check import WrongPrompt
-from workers.llm.tokens import PromptDoesNotFit, fit, is_plain, prompt_tokens
+from workers.llm.tokens import PromptDoesNotFit, corrected_tokens, fit, is_plain, prompt_tokens
 
 log = structlog.get_logger()
 
@@ -45,6 +47,7 @@ class Adjustment(NamedTuple):
     """The changes that this worker makes to the next attempt."""
 
     halved: bool = False  # show half of the memories: the endpoint refused the prompt as too long
+    longer: bool = False  # leave more room for the answer: the model had not finished at its cap
     corrected: bool = False  # one answer was unusable already: the next one is the last
     repair: Rendered | None = None  # shows the model that answer and its faults
 
@@ -107,7 +110,7 @@ class Attempts:
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
             return self._skip_call(kind, claim, "unknown_endpoint")
         try:
-            prompt = _fit_prompt(kind, claim, adjustment)
+            prompt, output_cap = _fit_prompt(kind, claim, model, adjustment)
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return self._skip_call(kind, claim, "prompt_too_long")
@@ -119,7 +122,7 @@ class Attempts:
             log.error("job.prompt_failed", job=job.id, kind=kind.name, error=type(error).__name__, **why)
             return self._skip_call(kind, claim, "prompt_failed")
         try:
-            asked = self._calls.ask(job, prompt, model, deadline)
+            asked = self._calls.ask(job, prompt, model.asked_by(kind.name), output_cap, deadline)
         except Exception as error:  # our own fault; an unsettled job would meet it with each claim
             log.error("job.asking_failed", job=job.id, error=type(error).__name__, at=place_of(error))
             return self._result_of_failed_call(kind, claim)
@@ -180,7 +183,8 @@ class Attempts:
         elif failure in OF_ANSWERS:
             again = not adjustment.corrected
             fault = judged.fault or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
-            adjustment = adjustment._replace(corrected=True, repair=repair_of(self._templates, answer.text, fault))
+            repair = repair_of(self._templates, answer.text, fault)
+            adjustment = adjustment._replace(corrected=True, longer=failure == "truncated", repair=repair)
         else:
             again, pause = answer.retryable, _pause(answer, claim.number)
         if again and not claim.last and time.monotonic() + pause < deadline:
@@ -191,7 +195,7 @@ class Attempts:
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
             model=claim.job.model, failure=failure, refusal=made.refusal, count=_count(answer, prompt),
-            unreported=answer.estimated,
+            unreported=answer.estimated, reasoning=answer.reasoning,
         )  # fmt: skip
         return AttemptOutcome(result, _spent(asked), failure=failure)
 
@@ -238,18 +242,32 @@ class Attempts:
             log.warning(f"job.{EFFECTS_REFUSED}", job=claim.job.id, kind=kind.name, why=why)
 
 
-def _fit_prompt(kind: Kind, claim: Claim, adjustment: Adjustment) -> Prompt:
-    """Return the prompt within its reservation, without the failed answer where that leaves no room.
+def _fit_prompt(kind: Kind, claim: Claim, model: Model, adjustment: Adjustment) -> tuple[Prompt, int]:
+    """Return the prompt and the cap of its answer within their reservation.
+
+    The prompt leaves out the failed answer where that leaves no room. After an answer that was not finished, it takes
+    half of its cap if it can, and the answer what the prompt leaves of the reservation.
 
     Raises:
         PromptDoesNotFit: when it is too long even without memories.
     """
     job = claim.job
-    fitted = partial(fit, kind, claim.case, job.prompt_cap, correction=job.correction, halved=adjustment.halved)
-    if adjustment.repair is not None:
-        with contextlib.suppress(PromptDoesNotFit):
-            return fitted(addition=adjustment.repair)
-    return fitted()
+
+    def fitted(cap: int) -> Prompt:
+        fit_into = partial(fit, kind, claim.case, cap, correction=job.correction, halved=adjustment.halved)
+        if adjustment.repair is not None:
+            with contextlib.suppress(PromptDoesNotFit):
+                return fit_into(addition=adjustment.repair)
+        return fit_into()
+
+    if not adjustment.longer:
+        return fitted(job.prompt_cap), job.output_cap
+    try:
+        prompt = fitted(job.prompt_cap // 2)
+    except PromptDoesNotFit:
+        prompt = fitted(job.prompt_cap)
+    size = corrected_tokens(prompt, max(1_000, job.correction))
+    return prompt, max(job.output_cap, room_for_answer(model, job.reserved, size))
 
 
 def _effects_when_cut(kind: Kind, claim: Claim, prompt: Prompt, answer: BaseModel) -> tuple[Effect, ...] | None:
@@ -265,7 +283,7 @@ def _result_of(claim: Claim, prompt: Prompt, asked: CallResult, effects: tuple[E
     return Result(
         effects=effects, source="cached" if asked.saved else "llm", usage=asked.answer.usage, saved=asked.saved,
         model=claim.job.model, prompt=prompt.version, count=_count(asked.answer, prompt),
-        unreported=asked.answer.estimated,
+        unreported=asked.answer.estimated, reasoning=asked.answer.reasoning,
     )  # fmt: skip
 
 

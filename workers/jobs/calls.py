@@ -46,13 +46,17 @@ class Calls:
         self._shared = SharedCalls()
         self._unusable: set[str] = set()  # endpoints that are logged already
 
-    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> CallResult | CallRefused:
-        """Ask once, or say why a call is not possible now, when nothing is spent."""
-        question = CachedQuestion.of(prompt, model, job.output_cap)
+    def ask(self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> CallResult | CallRefused:
+        """Ask once, or say why a call is not possible now, when nothing is spent.
+
+        Args:
+            output_cap: the most tokens that the answer may have, reasoning included.
+        """
+        question = CachedQuestion.of(prompt, model, output_cap)
         known = self._cache.find(job, question, prompt)
         if known is not None:
             return CallResult(known, saved=True)
-        asked = self._shared.ask(question, deadline, lambda: self._call(job, prompt, model, deadline))
+        asked = self._shared.ask(question, deadline, lambda: self._call(job, prompt, model, output_cap, deadline))
         if isinstance(asked, CallResult):
             self._cache.keep(job, question, asked.answer)
         return asked
@@ -71,7 +75,9 @@ class Calls:
         """Send the reports that the gate has not received yet."""
         self._gate.close()
 
-    def _call(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> ModelAnswer | CallRefused:
+    def _call(
+        self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float
+    ) -> ModelAnswer | CallRefused:
         try:
             self._models.get_ready(prompt, model=model)  # before the gate counts the call: the first one takes a while
         except (ConfigurationError, KeyError) as error:  # such as a missing key, which other workers may have
@@ -91,7 +97,7 @@ class Calls:
             return CallRefused(entered.why, entered.because)
         answer: ModelAnswer | None = None
         try:
-            answer = self._models.ask(prompt, model=model, max_output_tokens=job.output_cap, deadline=deadline)
+            answer = self._models.ask(prompt, model=model, max_output_tokens=output_cap, deadline=deadline)
             self._day.settle(held, answer.usage)
             if answer.usage.tokens > job.reserved.tokens:
                 log.warning(

@@ -38,6 +38,7 @@ class _Kept(msgspec.Struct, frozen=True):
     estimated: bool
     prompt_tokens: int
     failure: FailureKind | None  # its fault, unless only its kind judges it
+    reasoning: int = 0
 
 
 class CachedQuestion(NamedTuple):
@@ -105,6 +106,7 @@ class ResponseCache:
             value=value,
             failure=failure,
             prompt_tokens=kept.prompt_tokens,
+            reasoning=kept.reasoning,
             text=kept.text,
         )
 
@@ -112,7 +114,7 @@ class ResponseCache:
         """Store a model's answer."""
         failure = answer.failure.kind if answer.failure is not None else None
         if self._on and answer.text and (failure is None or failure in OF_ANSWERS):
-            kept = _Kept(answer.text, answer.usage, answer.estimated, answer.prompt_tokens, failure)
+            kept = _Kept(answer.text, answer.usage, answer.estimated, answer.prompt_tokens, failure, answer.reasoning)
             self._texts.keep(RESPONSES, _field(job, question), msgspec.json.encode(kept))
 
 

@@ -19,6 +19,7 @@ class ModelAnswer:
     value: BaseModel | None = None
     failure: Failure | None = None
     prompt_tokens: int = 0  # as the endpoint reports them; 0: it did not
+    reasoning: int = 0  # tokens of the output that were reasoning, as the endpoint reports them
     text: str = field(default="", repr=False)  # the model's text, usable or not
 
     @property

@@ -126,9 +126,14 @@ class ModelClient:
             )
         elif estimated:
             _log.info("llm.no_usage", model=model.name)
-        prompt_tokens = reply.usage.prompt if reply.usage is not None else 0
         return ModelAnswer(
-            usage=spent, estimated=estimated, value=value, failure=failure, prompt_tokens=prompt_tokens, text=reply.text
+            usage=spent,
+            estimated=estimated,
+            value=value,
+            failure=failure,
+            prompt_tokens=reply.usage.prompt if reply.usage is not None else 0,
+            reasoning=reply.usage.reasoning if reply.usage is not None else 0,
+            text=reply.text,
         )
 
     def find(self, deadline: float) -> Failure | None:

@@ -31,6 +31,7 @@ class Reply:
     usage: Usage | None = None
     unreported: Literal["nothing", "text", "all"] = "nothing"  # what to charge when usage is None
     thought: str = ""  # reasoning that the endpoint sent
+    service_tier: str = ""  # in which the provider served the call, if it says so
 
 
 def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_tokens: int) -> tuple[Cost, bool]:
@@ -41,14 +42,16 @@ def cost_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_to
     """
     if sent == 0:
         return Cost(), False
+    percent = model.service_tiers.get(reply.service_tier, 100 if reply.service_tier == "default" else model.percent)
     if reply.usage is not None:
-        return call_cost(model, reply.usage.prompt, reply.usage.output, reply.usage.cached, calls=sent), False
+        used = reply.usage
+        return call_cost(model, used.prompt, used.output, used.cached, calls=sent, percent=percent), False
     if reply.unreported == "nothing":
         return Cost(calls=sent), False
     output = max_output_tokens
     if reply.unreported == "text":  # the server stops at the cap, and the estimate is high
         output = min(output, estimate_tokens(reply.thought) + estimate_tokens(reply.text))
-    return call_cost(model, prompt_tokens(prompt), output, calls=sent), True
+    return call_cost(model, prompt_tokens(prompt), output, calls=sent, percent=percent), True
 
 
 def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
@@ -72,7 +75,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
         return Reply(failure=failure, usage=usage, unreported="text" if failure.status is None else "nothing")
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
-    text, thought = _text(message.get("content")), _text(message.get("reasoning_content"))
+    text, thought = _text(message.get("content")), _text(message.get("reasoning_content") or message.get("reasoning"))
     ended = _ended(choice.get("finish_reason"), bool(message.get("refusal")), text)
     return Reply(
         text=text,
@@ -80,6 +83,7 @@ def read_completion(content: bytes, headers: Mapping[str, str]) -> Reply:
         usage=usage,
         unreported="all" if ended is not None and ended.kind == "truncated" else "text",
         thought=thought,
+        service_tier=_text(body.get("service_tier")),
     )
 
 

@@ -14,6 +14,7 @@ class Usage(NamedTuple):
     prompt: int
     output: int
     cached: int = 0  # tokens of the prompt that the provider had in its cache
+    reasoning: int = 0  # tokens of the output that no answer shows
 
 
 def read_usage(response: Mapping[str, object]) -> Usage | None:
@@ -21,6 +22,7 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
 
     Some providers leave reasoning out of `completion_tokens`. Where the total has more than prompt and completion, or
     the reasoning alone is more than the completion, that is output too. A cached count above the prompt counts as none.
+    DeepSeek names the cached tokens beside the others.
     """
     usage = response.get("usage")
     if not isinstance(usage, Mapping):
@@ -32,8 +34,10 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
     reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
     if reasoning > output:
         output += reasoning
-    cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
-    return Usage(prompt, max(output, (total or 0) - prompt), cached if cached <= prompt else 0)
+    beside = _count(usage.get("prompt_cache_hit_tokens")) or 0
+    cached = _detail(usage, "prompt_tokens_details", "cached_tokens") or beside
+    output = max(output, (total or 0) - prompt)
+    return Usage(prompt, output, cached if cached <= prompt else 0, min(reasoning, output))
 
 
 def _detail(usage: Mapping[str, object], group: str, name: str) -> int:

@@ -11,12 +11,13 @@
 --       9 Retry-After, -1 for none  10 pace  11 '1' at the first call of a process  12 model  13 '1' if it tried a missing model
 --       14 failures in a row that open  15 share of failures that opens  16 of how many calls  17 first pause
 --       18 longest pause  19 by how much a request may come ahead of the pace  20 of the tokens, what is an estimate
+--       21 of the tokens, what is reasoning
 -- Answers {''} | {'opened', why, pause} | {'closed', time that it was open}.
 
 local gate, slots, counters = unpack(KEYS)
 local token, verdict, failure, calls, requests, tokens, took, excess, retry_after, pace = unpack(ARGV, 1, 10)
-local fresh, model, tried_missing, most_in_row, share, most_latest, first_pause, longest_pause, ahead, estimated =
-  unpack(ARGV, 11, 20)
+local fresh, model, tried_missing, most_in_row, share, most_latest, first_pause, longest_pause, ahead, estimated, reasoning =
+  unpack(ARGV, 11, 21)
 calls, took, pace, longest_pause = tonumber(calls), tonumber(took), tonumber(pace), tonumber(longest_pause)
 local seconds, microseconds = unpack(redis.call('TIME'))
 local now = seconds * 1000000 + microseconds
@@ -30,6 +31,7 @@ redis.call('HINCRBY', counters, 'calls', calls)
 redis.call('HINCRBY', counters, 'requests', requests)
 redis.call('HINCRBY', counters, 'tokens', tokens)
 if estimated ~= '0' then redis.call('HINCRBY', counters, 'estimated', estimated) end
+if reasoning ~= '0' then redis.call('HINCRBY', counters, 'reasoning', reasoning) end
 if failure ~= '' then redis.call('HINCRBY', counters, 'failures:' .. failure, calls) end
 if token ~= '' then redis.call('ZREM', slots, token) end
 

@@ -26,6 +26,7 @@ LEAVE = {
     "token": "t", "verdict": "fine", "failure": "", "calls": 1, "requests": 1, "tokens": 10, "took": 1_000,
     "give_back": 0, "retry_after": -1, "pace": 0, "first": 0, "model": "m", "tried_missing": 0, "in_a_row": 3,
     "share": 0.5, "window": 10, "first_pause": SECOND, "longest_pause": 8 * SECOND, "ahead": 0, "estimated": 0,
+    "reasoning": 0,
 }  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def test_the_first_call_is_ready_to_be_sent_when_the_gate_lets_it_through(
         models = ModelClients(settings.endpoint_table(), 2)
         calls = Calls(client, settings, models, threading.Event())
         for _ in range(2):
-            assert isinstance(calls.ask(JOB, PROMPT, MODEL, time.monotonic() + 60), CallResult)
+            assert isinstance(calls.ask(JOB, PROMPT, MODEL, CAP, time.monotonic() + 60), CallResult)
         models.close()
         calls.close()
     assert order == ["client", "pool", "gate", "request", "gate", "request"]

@@ -16,8 +16,15 @@ def test_what_a_call_used_is_counted_and_its_slot_given_back(client: Redis) -> N
     assert counters(client) == {"calls": 1, "requests": 1, "tokens": 10}
     assert slots(client) == {"u": 6}
     assert gate(client) == {"usual": "1000", "fastest": "1000", "streak": "0", "latest": "0"}
-    leave(client, token="", calls=2, requests=3, tokens=4, failure="bad_json", estimated=7)
-    assert counters(client) == {"calls": 3, "requests": 4, "tokens": 14, "failures:bad_json": 2, "estimated": 7}
+    leave(client, token="", calls=2, requests=3, tokens=4, failure="bad_json", estimated=7, reasoning=3)
+    assert counters(client) == {
+        "calls": 3,
+        "requests": 4,
+        "tokens": 14,
+        "failures:bad_json": 2,
+        "estimated": 7,
+        "reasoning": 3,
+    }
     assert slots(client) == {"u": 6}
 
 

@@ -72,13 +72,15 @@ def test_pauses_and_missing_models_are_shown(client: FakeRedis) -> None:
 
 def test_calls_are_counted_by_what_became_of_them(client: FakeRedis) -> None:
     called(
-        client, "ours", calls=9, requests=8, tokens=700, estimated=30, waits=2, waited_ms=1500, openings=1,
+        client, "ours", calls=9, requests=8, tokens=700, estimated=30, reasoning=90, waits=2, waited_ms=1500,
+        openings=1,
         failures_of_server=1, failures_of_auth=4, failures_of_empty=1, refused_of_no_slot=3,
     )  # fmt: skip
     slots = endpoint_keys("ours")[1]
     client.zadd(slots, {"a": after(5), "b": after(-5), "c": after(1)})
     (found,) = endpoint_vitals(client)
     assert (found.calls, found.requests, found.tokens, found.estimated, found.openings) == (9, 8, 700, 30, 1)
+    assert found.reasoning == 90
     assert (found.waits, found.waited, found.in_flight) == (2, 1.5, 2)
     assert [*found.failures.items()] == [("auth", 4), ("empty", 1), ("server", 1)]
     assert found.refused == {"no_slot": 3}

@@ -8,6 +8,7 @@ from memory.errors import InputError
 from scheduler.budget.admission import Decided, admit
 from scheduler.budget.budget import BudgetView
 from scheduler.budget.rules import Rules, check_models, rules_of
+from scheduler.config.endpoints import KindOfModelSettings, ModelSettings
 from scheduler.config.limits import LimitTable
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.config.tiers import ModelOption, Tier, usual_tier
@@ -81,6 +82,27 @@ def test_each_model_is_offered_at_its_price_and_in_its_context() -> None:
     without = rules(TIERED.model_copy(update={"llm": "heuristic"}))
     assert without.offers_of(KINDS[0], "strong") == (ModelOption("", 3_000, Cost()),)
     assert (without.model_of(KINDS[0]), rules().model_of(KINDS[0])) == ("", "small")
+
+
+def test_headroom_for_reasoning_is_reserved_by_model_and_by_kind() -> None:
+    thinkers = TIERED.model_copy(
+        update={
+            "models": {
+                "small": TIERED.models["small"].model_copy(update={"headroom": 500}),
+                "large": TIERED.models["large"].model_copy(
+                    update={"headroom": 100, "kinds": {"plan": KindOfModelSettings(headroom=700)}}
+                ),
+            }
+        }
+    )
+    offers = rules(thinkers).offers_of(KINDS[0], "strong")
+    assert [(o.prompt_cap, o.cost.tokens, o.headroom) for o in offers] == [(1_800, 3_500, 700), (3_000, 4_500, 500)]
+    check_models(thinkers, KINDS)
+    wrong = thinkers.model_copy(
+        update={"models": {**thinkers.models, "small": ModelSettings(model="s", kinds={"nap": KindOfModelSettings()})}}
+    )
+    with pytest.raises(ConfigurationError, match=r"models\.small\.kinds names the kind 'nap'"):
+        check_models(wrong, KINDS)
 
 
 def test_the_ladder_goes_down_model_by_model_and_then_by_kind() -> None:

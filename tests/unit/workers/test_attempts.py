@@ -18,7 +18,8 @@ from memory.effects import Archive, Effect, ReplaceSummary
 from memory.profile import Profile
 from memory.summaries.size import SummarySize
 from prompts.answers import SummaryAnswer
-from scheduler.config.endpoints import Endpoint, Model
+from scheduler.config.endpoints import Endpoint, KindOfModelSettings, Model, ModelSettings
+from scheduler.config.prices import call_cost, upper_bound
 from scheduler.config.settings import Settings
 from scheduler.ledger.claims import Claim, PromptCount
 from tasks import registry
@@ -157,9 +158,13 @@ class Asked(Calls):
     def __init__(self, gives: CallResult | CallRefused | Exception) -> None:
         super().__init__(gives)
         self.prompts: list[Prompt] = []
+        self.models: list[Model] = []
+        self.caps: list[int] = []
 
-    def ask(self, job: Job, prompt: Prompt, model: Model, deadline: float) -> CallResult | CallRefused:
+    def ask(self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> CallResult | CallRefused:
         self.prompts.append(prompt)
+        self.models.append(model)
+        self.caps.append(output_cap)
         return super().ask()
 
 
@@ -222,6 +227,35 @@ def test_an_answer_that_cannot_be_used_is_shown_to_the_model_once(kind: FailureK
     assert "…" not in again.user, "a short answer is shown whole"
     assert second.result is not None
     assert (second.result.source, second.result.failure, second.result.usage) == ("heuristic", kind, USED)
+
+
+@pytest.mark.parametrize("price", [0, 1_000_000])
+def test_after_an_answer_that_was_not_finished_the_next_has_the_room_that_its_prompt_leaves(price: int) -> None:
+    model = Model(name="default", model="m", endpoint="ours", input_price=price, output_price=4 * price)
+    job = msgspec.structs.replace(JOB, prompt_cap=1_000, output_cap=100, reserved=upper_bound(model, 1_000, 100))
+    trying = Trying(unusable("truncated"), Remembers(output_cap=100))
+    trying.make(trying.make(job=job, model=model).adjustment, number=2, job=job, model=model)
+    assert trying.calls.caps[0] == 100
+    assert trying.calls.caps[1] > 2 * trying.calls.caps[0]
+    second = call_cost(model, prompt_tokens(trying.calls.prompts[1]), trying.calls.caps[1])
+    assert second.tokens <= job.reserved.tokens
+    assert second.usd_micros <= job.reserved.usd_micros
+
+
+def test_other_faults_of_an_answer_leave_its_cap() -> None:
+    trying = Trying(unusable("not_json"))
+    trying.make(trying.make().adjustment, number=2)
+    assert trying.calls.caps == [JOB.output_cap] * 2
+
+
+def test_a_kind_has_parameters_of_its_own_for_a_model() -> None:
+    kinds = {"hum": KindOfModelSettings(parameters={"reasoning_effort": "high"}), "nap": KindOfModelSettings()}
+    settings = ModelSettings(
+        endpoint="ours", model="m", parameters={"reasoning_effort": "low", "top_p": 0.9}, kinds=kinds
+    )
+    trying = Trying(unusable("refused"))
+    trying.make(model=settings.kept_as("default"))
+    assert msgspec.json.decode(trying.calls.models[0].parameters) == {"reasoning_effort": "high", "top_p": 0.9}
 
 
 def test_where_nothing_was_written_there_is_nothing_to_show_and_the_same_is_asked_again() -> None:

@@ -74,7 +74,7 @@ class Worker:
         self.calls = Calls(self.client, chosen, models, self.stopping)
 
     def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = FAR) -> CallResult | CallRefused:
-        return self.calls.ask(job, PROMPT, model, time.monotonic() + seconds)
+        return self.calls.ask(job, PROMPT, model, CAP, time.monotonic() + seconds)
 
     def day_tokens(self) -> tuple[int, int]:
         """Tokens that calls under way hold, and that were spent."""
@@ -89,7 +89,7 @@ def worker() -> Worker:
 
 def test_a_call_asks_the_model_of_the_job_within_its_cap_and_deadline(worker: Worker) -> None:
     deadline = time.monotonic() + FAR
-    assert worker.calls.ask(JOB, PROMPT, MODEL, deadline) == CallResult(GOOD, saved=False)
+    assert worker.calls.ask(JOB, PROMPT, MODEL, CAP, deadline) == CallResult(GOOD, saved=False)
     assert worker.models.asked == [(PROMPT.user, MODEL.name, CAP, deadline)]
 
 

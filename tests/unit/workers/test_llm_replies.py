@@ -247,7 +247,10 @@ class Cup(BaseModel):
 
 
 CAP = 40
-MODEL = Model(name="default", model="m", input_price=10_000_000, cached_input_price=2_000_000, output_price=100_000_000)
+MODEL = Model(
+    name="default", model="m", input_price=10_000_000, cached_input_price=2_000_000, output_price=100_000_000,
+    service_tiers={"flex": 50},
+)  # fmt: skip
 PROMPT = Prompt(system="You pour tea.", user="It is four.", answer=Cup, version="v")
 
 
@@ -276,6 +279,9 @@ def test_the_first_object_that_is_what_was_asked_for_is_the_answer(
         # the provider says
         (Reply(text="tea", usage=Usage(700, 30, 200)), 1, (Cost(1, 730, 500 * 10 + 200 * 2 + 30 * 100), False)),
         (Reply(usage=Usage(700, 30, 0), unreported="all"), 2, (Cost(2, 730, 700 * 10 + 30 * 100), False)),
+        # and in which of its tiers it was
+        (Reply(text="tea", usage=Usage(700, 30, 200), service_tier="flex"), 1, (Cost(1, 730, 4200), False)),
+        (Reply(text="tea", usage=Usage(700, 30, 200), service_tier="default"), 1, (Cost(1, 730, 8400), False)),
         # an error response costs its call
         (Reply(failure=Failure(kind="server"), unreported="nothing"), 2, (Cost(2), False)),
         # an unknown end costs all that it may have been

@@ -20,12 +20,14 @@ def told(prompt: object = 100, output: object = 20, **more: Any) -> Usage | None
         ({"prompt_tokens_details": {"cached_tokens": 64}}, Usage(100, 20, 64)),
         ({"prompt_tokens_details": {"cached_tokens": 101}}, Usage(100, 20, 0)),  # more than there was
         ({"prompt_tokens_details": {"cached_tokens": -1}}, Usage(100, 20, 0)),
+        ({"prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 36}, Usage(100, 20, 64)),  # DeepSeek
+        ({"prompt_cache_hit_tokens": 101}, Usage(100, 20, 0)),
         ({"prompt_tokens_details": None, "completion_tokens_details": []}, Usage(100, 20, 0)),
         # OpenAI counts reasoning within the completion …
-        ({"total_tokens": 120, "completion_tokens_details": {"reasoning_tokens": 15}}, Usage(100, 20, 0)),
+        ({"total_tokens": 120, "completion_tokens_details": {"reasoning_tokens": 15}}, Usage(100, 20, 0, 15)),
         # … others beside it, with a total that has it, or without one
-        ({"total_tokens": 170, "completion_tokens_details": {"reasoning_tokens": 50}}, Usage(100, 70, 0)),
-        ({"completion_tokens_details": {"reasoning_tokens": 50}}, Usage(100, 70, 0)),
+        ({"total_tokens": 170, "completion_tokens_details": {"reasoning_tokens": 50}}, Usage(100, 70, 0, 50)),
+        ({"completion_tokens_details": {"reasoning_tokens": 50}}, Usage(100, 70, 0, 50)),
         ({"total_tokens": 150}, Usage(100, 50, 0)),
         ({"total_tokens": 110}, Usage(100, 20, 0)),  # a total that is too small
         ({"total_tokens": float("nan"), "completion_tokens_details": {"reasoning_tokens": "many"}}, Usage(100, 20, 0)),

@@ -83,7 +83,7 @@ def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> 
 
 
 def ask(calls: Calls) -> CallResult | CallRefused:
-    return calls.ask(JOB, PROMPT, MODEL, time.monotonic() + 60)
+    return calls.ask(JOB, PROMPT, MODEL, CAP, time.monotonic() + 60)
 
 
 def test_a_call_that_the_gate_refuses_leaves_the_day_as_it_was(client: FakeRedis) -> None:
@@ -137,6 +137,6 @@ def test_what_an_earlier_run_was_answered_takes_nothing_from_day_gate_or_model(c
     models, gate = Models(GOOD), Gate()
     calls, day = calls_of(client, models, gate, response_cache=True)
     assert ask(calls) == CallResult(GOOD, saved=False)
-    again = calls.ask(msgspec.structs.replace(JOB, run="second"), PROMPT, MODEL, time.monotonic() + 60)
+    again = calls.ask(msgspec.structs.replace(JOB, run="second"), PROMPT, MODEL, CAP, time.monotonic() + 60)
     assert again == CallResult(GOOD, saved=True)
     assert (len(models.asked), len(gate.entered), day.spending().spent.tokens) == (1, 1, 120)
