@@ -181,6 +181,7 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         retrieval=None if settings.retrieval == DEFAULT.name else settings.retrieval,
         kind_retrieval=settings.kind_retrieval,
         models=settings.asked_models(),
+        ladders=settings.ladders(),
     )
 
 

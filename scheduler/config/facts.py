@@ -26,6 +26,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     retrieval: ProfileChoice | None = None
     kind_retrieval: dict[str, ProfileChoice] = msgspec.field(default_factory=dict)  # of a kind, where it differs
     models: tuple[Model, ...] = ()  # models that jobs may name; none: jobs use heuristics
+    ladders: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # models by kind, as they are asked
 
     @property
     def profile(self) -> ProfileChoice:
@@ -35,6 +36,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def model(self, name: str) -> Model | None:
         """Return the model of that name, or None."""
         return next((model for model in self.models if model.name == name), None)
+
+    def below(self, kind: str, model: str) -> tuple[Model, ...]:
+        """Return the models of a kind's ladder that follow this one."""
+        ladder = self.ladders.get(kind, self.ladders.get("", ()))
+        names = ladder[ladder.index(model) + 1 :] if model in ladder else ()
+        return tuple(found for name in names if (found := self.model(name)) is not None)
 
     def world(self) -> WorldFacts:
         """Return the constants that kinds of job see."""

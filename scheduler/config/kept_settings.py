@@ -10,7 +10,8 @@ from scheduler.config.settings import Settings
 #: Settings that a run is created with and keeps: on resume they override the environment's.
 KEPT = frozenset(
     {
-        "llm", "model", "models", "tiers", "kind_tiers", "input_price", "output_price", "minutes_per_tick", "morning",
+        "llm", "model", "models", "tiers", "kind_tiers", "failover", "input_price", "output_price", "minutes_per_tick",
+        "morning",
         "apply", "latency", "adaptive_latency", "disable", "limits", "limit_tokens", "limit_usd", "retry_share",
         "guarantees", "last_call",
         "claim_cap", "max_observations", "max_reflections", "max_plans", "importance_threshold", "reflection_interval",

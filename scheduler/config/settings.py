@@ -87,6 +87,7 @@ class Settings(BaseSettings):
     models: dict[str, ModelSettings] = Field(default_factory=dict)  # by name
     tiers: dict[Tier, str] = Field(default_factory=dict)  # models by tier; strong: as routine; routine: "default"
     kind_tiers: dict[str, dict[Tier, str]] = Field(default_factory=dict)  # the same for a kind, where it differs
+    failover: list[str] = Field(default_factory=list)  # models to ask, in order, after a kind's routine one
     job_deadline: float = Field(60.0, gt=0)  # seconds for one attempt, retries of the transport included
 
     # Stored texts
@@ -269,6 +270,11 @@ class Settings(BaseSettings):
                         f"{where}: the {tier} tier names the model {name!r}, which is not configured; "
                         f"there are {', '.join(known)}"
                     )
+        for name in self.failover:
+            if name not in known:
+                raise ValueError(
+                    f"failover names the model {name!r}, which is not configured; there are {', '.join(known)}"
+                )
         return self
 
     @field_validator("limits")
@@ -347,11 +353,23 @@ class Settings(BaseSettings):
         routine = named.get("routine", DEFAULT)
         return {"routine": routine, "strong": named.get("strong", routine)}
 
+    def ladder(self, kind: str) -> tuple[str, ...]:
+        """Return the names of the models that may answer jobs of a kind, in the order in which they are asked."""
+        named = self.tier_models(kind)
+        return tuple(dict.fromkeys((named["strong"], named["routine"], *self.failover)))
+
+    def ladders(self) -> dict[str, tuple[str, ...]]:
+        """Return the ladders of more than one model, by kind; "": of all other kinds."""
+        if self.llm != "openai":
+            return {}
+        found = {kind: self.ladder(kind) for kind in ["", *sorted(self.kind_tiers)]}
+        return found if any(len(ladder) > 1 for ladder in found.values()) else {}
+
     def asked_models(self) -> tuple[Model, ...]:
         """Return the models that jobs of a run may get, sorted by name; none when jobs use heuristics only."""
         if self.llm != "openai":
             return ()
-        named = {model for kind in ["", *self.kind_tiers] for model in self.tier_models(kind).values()}
+        named = {model for kind in ["", *self.kind_tiers] for model in self.ladder(kind)}
         return tuple(model for name, model in self.model_table().items() if name in named)
 
     def limit_table(self) -> LimitTable:

@@ -67,6 +67,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     cap: int  # claims that the run allows of one job
     case: Case
     model: Model | None = None  # the model that the job names; None: it names none, or one that the run does not have
+    others: tuple[Model, ...] = ()  # models to ask where that one cannot be reached, in this order
 
     @property
     def last(self) -> bool:
@@ -183,6 +184,7 @@ class Claims:
             cap=int(cap),
             case=case,
             model=facts.model(job.model),
+            others=facts.below(key.kind, job.model),
         )
 
     def _facts_of(self, store: RunStore, version: int) -> Facts:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ from tasks.shown import TooLong, effects_of
 from workers.jobs.answer_faults import fault_of
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
+from workers.jobs.failover import OF_ENDPOINTS, REFUSED_THERE, Candidate, candidates_of, following
 from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repair_of
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
@@ -50,6 +52,7 @@ class Adjustment(NamedTuple):
     longer: bool = False  # leave more room for the answer: the model had not finished at its cap
     corrected: bool = False  # one answer was unusable already: the next one is the last
     repair: Rendered | None = None  # shows the model that answer and its faults
+    model: str = ""  # ask this one of the run's ladder; empty: the job's own
 
 
 NO_ADJUSTMENT = Adjustment()
@@ -104,13 +107,43 @@ class Attempts:
             return AttemptOutcome(None, Cost(), 1.0)
         if not job.model:
             return self._heuristic_result(kind, claim)
-        model = claim.model
-        if model is None or model.endpoint not in self._endpoints:
-            endpoint = model.endpoint if model is not None else ""
+        candidates = candidates_of(kind, claim, self._endpoints)
+        if not candidates:
+            endpoint = claim.model.endpoint if claim.model is not None else ""
             log.error("job.unknown_endpoint", job=job.id, model=job.model, endpoint=endpoint, known=[*self._endpoints])
             return self._skip_call(kind, claim, "unknown_endpoint")
+        named = (one for one in candidates if one.model.name == adjustment.model)
+        candidate: Candidate | None = next(named, candidates[0])
+        refusals: list[CallRefused] = []
+        while candidate is not None:
+            made = self._ask(kind, claim, candidates, candidate, deadline, adjustment)
+            if isinstance(made, AttemptOutcome):
+                return made
+            refusals.append(made)
+            candidate = following(candidates, candidate, made.because)
+        return self._skip_call(kind, claim, refusals[0].why, refusals[0].because)
+
+    def probe(self, endpoint: str) -> None:
+        """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
+        self._calls.probe(endpoint)
+
+    def close(self) -> None:
+        """Close what reports calls to the gate."""
+        self._calls.close()
+
+    def _ask(
+        self,
+        kind: Kind,
+        claim: Claim,
+        candidates: Sequence[Candidate],
+        candidate: Candidate,
+        deadline: float,
+        adjustment: Adjustment,
+    ) -> AttemptOutcome | CallRefused:
+        """Ask one model; return a refusal if another one may be asked instead."""
+        job, model = claim.job, candidate.model
         try:
-            prompt, output_cap = _fit_prompt(kind, claim, model, adjustment)
+            prompt, output_cap = _fit_prompt(kind, claim, candidate, adjustment)
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return self._skip_call(kind, claim, "prompt_too_long")
@@ -128,6 +161,8 @@ class Attempts:
             return self._result_of_failed_call(kind, claim)
         if isinstance(asked, CallRefused):  # the model must not be called now
             self._capture.keep(claim, prompt, asked, asked.why)
+            if asked.why in REFUSED_THERE:
+                return asked
             again = asked.why == "stopping" and not claim.last
             return AttemptOutcome(None, Cost()) if again else self._skip_call(kind, claim, asked.why, asked.because)
         judged = self._judge(kind, claim, prompt, asked.answer)
@@ -135,16 +170,9 @@ class Attempts:
             self._calls.count_unusable(model)
         self._capture.keep(claim, prompt, asked, judged.failure)
         if judged.effects is not None:
-            return AttemptOutcome(_result_of(claim, prompt, asked, judged.effects), _spent(asked))
-        return self._failed(kind, claim, prompt, asked, judged, deadline, adjustment)
-
-    def probe(self, endpoint: str) -> None:
-        """Find out whether an endpoint whose breaker is open is back; nothing is spent."""
-        self._calls.probe(endpoint)
-
-    def close(self) -> None:
-        """Close what reports calls to the gate."""
-        self._calls.close()
+            return AttemptOutcome(_result_of(model, prompt, asked, judged.effects), _spent(asked))
+        elsewhere = following(candidates, candidate, judged.failure) if judged.failure in OF_ENDPOINTS else None
+        return self._failed(kind, claim, model, elsewhere, prompt, asked, judged, deadline, adjustment)
 
     def _judge(self, kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer) -> _Judged:
         """Return the effects of an answer, or why it has none."""
@@ -168,13 +196,19 @@ class Attempts:
         self,
         kind: Kind,
         claim: Claim,
+        model: Model,
+        elsewhere: Candidate | None,
         prompt: Prompt,
         asked: CallResult,
         judged: _Judged,
         deadline: float,
         adjustment: Adjustment,
     ) -> AttemptOutcome:
-        """Return another attempt where it may help and deadline and claims allow it, else the heuristic."""
+        """Return another attempt where it may help and deadline and claims allow it, else the heuristic.
+
+        Args:
+            elsewhere: the model to ask next, where the endpoint of this one failed.
+        """
         answer, failure, pause = asked.answer, judged.failure, 0.0
         if failure == OVERFLOW:  # routing design, "Emergency Truncation": once, without the oldest half
             again, adjustment = not adjustment.halved, adjustment._replace(halved=True)
@@ -185,16 +219,19 @@ class Attempts:
             fault = judged.fault or describe_fault(failure, answer.text, prompt.answer, claim.job.output_cap)
             repair = repair_of(self._templates, answer.text, fault)
             adjustment = adjustment._replace(corrected=True, longer=failure == "truncated", repair=repair)
+        elif elsewhere is not None:
+            again, adjustment = True, adjustment._replace(model=elsewhere.model.name)
         else:
             again, pause = answer.retryable, _pause(answer, claim.number)
+            adjustment = adjustment._replace(model="" if failure in OF_ENDPOINTS else model.name)
         if again and not claim.last and time.monotonic() + pause < deadline:
             return AttemptOutcome(None, _spent(asked), pause, failure, adjustment)
         if judged.cut is not None:
-            return AttemptOutcome(_result_of(claim, prompt, asked, judged.cut), _spent(asked))
+            return AttemptOutcome(_result_of(model, prompt, asked, judged.cut), _spent(asked))
         made = self._without_model(kind, claim, failure)
         result = Result(
             effects=made.effects, source="heuristic", reason="failed", usage=answer.usage, saved=asked.saved,
-            model=claim.job.model, failure=failure, refusal=made.refusal, count=_count(answer, prompt),
+            model=model.name, failure=failure, refusal=made.refusal, count=_count(answer, prompt),
             unreported=answer.estimated, reasoning=answer.reasoning,
         )  # fmt: skip
         return AttemptOutcome(result, _spent(asked), failure=failure)
@@ -242,7 +279,7 @@ class Attempts:
             log.warning(f"job.{EFFECTS_REFUSED}", job=claim.job.id, kind=kind.name, why=why)
 
 
-def _fit_prompt(kind: Kind, claim: Claim, model: Model, adjustment: Adjustment) -> tuple[Prompt, int]:
+def _fit_prompt(kind: Kind, claim: Claim, asked: Candidate, adjustment: Adjustment) -> tuple[Prompt, int]:
     """Return the prompt and the cap of its answer within their reservation.
 
     The prompt leaves out the failed answer where that leaves no room. After an answer that was not finished, it takes
@@ -251,23 +288,22 @@ def _fit_prompt(kind: Kind, claim: Claim, model: Model, adjustment: Adjustment) 
     Raises:
         PromptDoesNotFit: when it is too long even without memories.
     """
-    job = claim.job
 
     def fitted(cap: int) -> Prompt:
-        fit_into = partial(fit, kind, claim.case, cap, correction=job.correction, halved=adjustment.halved)
+        fit_into = partial(fit, kind, claim.case, cap, correction=asked.correction, halved=adjustment.halved)
         if adjustment.repair is not None:
             with contextlib.suppress(PromptDoesNotFit):
                 return fit_into(addition=adjustment.repair)
         return fit_into()
 
     if not adjustment.longer:
-        return fitted(job.prompt_cap), job.output_cap
+        return fitted(asked.prompt_cap), asked.output_cap
     try:
-        prompt = fitted(job.prompt_cap // 2)
+        prompt = fitted(asked.prompt_cap // 2)
     except PromptDoesNotFit:
-        prompt = fitted(job.prompt_cap)
-    size = corrected_tokens(prompt, max(1_000, job.correction))
-    return prompt, max(job.output_cap, room_for_answer(model, job.reserved, size))
+        prompt = fitted(asked.prompt_cap)
+    size = corrected_tokens(prompt, max(1_000, asked.correction))
+    return prompt, max(asked.output_cap, room_for_answer(asked.model, claim.job.reserved, size))
 
 
 def _effects_when_cut(kind: Kind, claim: Claim, prompt: Prompt, answer: BaseModel) -> tuple[Effect, ...] | None:
@@ -278,11 +314,11 @@ def _effects_when_cut(kind: Kind, claim: Claim, prompt: Prompt, answer: BaseMode
         return None
 
 
-def _result_of(claim: Claim, prompt: Prompt, asked: CallResult, effects: tuple[Effect, ...]) -> Result:
+def _result_of(model: Model, prompt: Prompt, asked: CallResult, effects: tuple[Effect, ...]) -> Result:
     """Return the result of an answer that was used."""
     return Result(
         effects=effects, source="cached" if asked.saved else "llm", usage=asked.answer.usage, saved=asked.saved,
-        model=claim.job.model, prompt=prompt.version, count=_count(asked.answer, prompt),
+        model=model.name, prompt=prompt.version, count=_count(asked.answer, prompt),
         unreported=asked.answer.estimated, reasoning=asked.answer.reasoning,
     )  # fmt: skip
 

@@ -98,7 +98,8 @@ class Runner:
                 if settled == "staged" and result is not None and result.source in ("llm", "cached"):
                     self._keep(claim, result, used)
             kind, source = claim.job.key.kind, result.source if result else "none"
-            attempted(kind, source, failure, time.monotonic() - began, claim.job.model, used.tokens)
+            model = result.model if result is not None and result.model else claim.job.model
+            attempted(kind, source, failure, time.monotonic() - began, model, used.tokens)
             log.info(
                 "job.settled", job=job_id, kind=kind, owner=claim.job.key.owner, attempt=claim.number,
                 settled=settled, source=source, tokens=used.tokens,

@@ -16,6 +16,7 @@ from hosting.tick_loop import TickLoop
 from memory.profile import Profile
 from ops.fake_llm.server import FakeEndpoint
 from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.inspection.audit.audit import audit
 from scheduler.inspection.summary import summarise_run
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import ReadLine
@@ -89,6 +90,22 @@ def test_each_job_asks_the_model_of_its_tier_at_its_price(tmp_path: Path) -> Non
         assert count.reported == stats.prompt_tokens < count.estimated
     assert msgspec.json.decode(RunStore.open(client, "mixed").field("state", "tokens")).keys() == notes.keys()
     assert [m.name for line in found if line.core.facts for m in line.core.facts.models] == ["large", "small"]
+
+
+def test_when_an_endpoint_fails_the_routine_model_answers_within_what_was_reserved(tmp_path: Path) -> None:
+    client = FakeRedis()
+    with FakeEndpoint() as near, FakeEndpoint(faults={"500": 1.0}) as far:
+        loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
+        refused = far.stats().requests
+    (ended,) = (
+        note
+        for line in lines(client, loop.tick)
+        for note in line.notes.ended
+        if note.key.kind == "plan" and note.key.owner == "agent:bob"
+    )
+    assert (ended.source, ended.model, ended.attempts, refused) == ("llm", "small", 2, 1)
+    assert ended.usage.usd_micros == ended.usage.tokens, "at the price of the model that answered"
+    assert audit(client, "mixed") == []
 
 
 def test_a_resumed_run_keeps_its_prices_and_says_which_endpoint_is_gone(tmp_path: Path) -> None:

@@ -1,0 +1,210 @@
+"""Failover: which models may answer a job, and which is asked after one whose endpoint fails or may not be called."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+
+from memory.profile import Profile
+from scheduler.config.endpoints import Endpoint, KindOfModel, Model
+from scheduler.config.facts import Facts
+from scheduler.config.prices import upper_bound
+from scheduler.config.settings import ConfigurationError, Settings
+from scheduler.ledger.claims import Claim
+from tasks import registry
+from tasks.job import Cost, Job, JobKey
+from tasks.kind import Case, Prompt, WorldFacts
+from tasks.registry import register
+from tests.unit.tasks.own_kind_case import Own, Said
+from workers.jobs.attempt import NO_ADJUSTMENT, Adjustment, AttemptOutcome, Attempts
+from workers.jobs.failover import candidates_of
+from workers.jobs.shared_calls import CallRefused, CallResult
+from workers.llm.answer import ModelAnswer
+from workers.llm.failures import Failure, FailureKind
+
+USED = Cost(calls=1, tokens=120)
+LARGE = Model(name="large", model="l", endpoint="near", input_price=2_000_000, output_price=8_000_000)
+SMALL = Model(name="small", model="s", endpoint="far", input_price=1_000_000, output_price=4_000_000)
+BESIDE = Model(name="beside", model="b", endpoint="near")
+JOB = Job(
+    run="town", key=JobKey(3, "hum", "agent:ada", 0, 0), minute=3, due=9, reads=(), model="large", prompt_cap=1_000,
+    output_cap=50, reserved=upper_bound(LARGE, 1_000, 50),
+)  # fmt: skip
+ANSWER = CallResult(ModelAnswer(usage=USED, value=Said(text="La la la.")), saved=False)
+
+
+@pytest.fixture(autouse=True)
+def own_kind() -> Iterator[None]:
+    before = dict(registry._kinds)
+    register(Own(output_cap=50))
+    yield
+    registry._kinds.clear()
+    registry._kinds.update(before)
+
+
+class Calls:
+    """Calls whose outcome depends on the model."""
+
+    def __init__(self, by_model: Mapping[str, CallResult | CallRefused]) -> None:
+        self.by_model = by_model
+        self.asked: list[str] = []
+
+    def ask(self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> CallResult | CallRefused:
+        self.asked.append(model.name)
+        return self.by_model[model.name]
+
+
+def failed(kind: FailureKind) -> CallResult:
+    return CallResult(ModelAnswer(usage=USED, failure=Failure(kind=kind)), saved=False)
+
+
+def attempts(calls: Calls, *others: Model, tries: int = 1, cap: int = 4) -> AttemptOutcome:
+    """The outcome of so many attempts of one worker, each after the one before it."""
+    models: Any = None
+    runs = Attempts(FakeRedis(), Settings(endpoints={"near": Endpoint(), "far": Endpoint()}), models, threading.Event())
+    runs.close()
+    given: Any = calls
+    runs._calls = given
+    adjustment: Adjustment = NO_ADJUSTMENT
+    for number in range(1, tries + 1):
+        outcome = runs.make(claim(*others, number=number, cap=cap), time.monotonic() + 60, adjustment)
+        adjustment = outcome.adjustment
+    return outcome
+
+
+def claim(*others: Model, job: Job = JOB, number: int = 1, cap: int = 4) -> Claim:
+    case = Case(job=job, profile=Profile(name="Ada"), world=WorldFacts(), memories={"agent:ada": []})
+    return Claim(incarnation="now", token="t", number=number, cap=cap, case=case, model=LARGE, others=others)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["connection", "timeout", "auth", "quota_exhausted", "rate_limited", "server", "overloaded", "no_completion"],
+)
+def test_after_an_endpoint_failed_the_next_attempt_asks_the_next_model_at_once(kind: FailureKind) -> None:
+    calls = Calls({"large": failed(kind), "small": ANSWER})
+    first = attempts(calls, BESIDE, SMALL)
+    assert (first.result, first.used, first.failure, first.pause) == (None, USED, kind, 0.0)
+    outcome = attempts(calls := Calls(calls.by_model), BESIDE, SMALL, tries=2)
+    assert calls.asked == ["large", "small"], "the model beside it is at the same endpoint"
+    assert outcome.result is not None
+    assert (outcome.result.source, outcome.result.model) == ("llm", "small")
+
+
+@pytest.mark.parametrize("why", ["breaker_open", "rate_limited_here", "no_slot"])
+def test_a_call_that_may_not_be_made_is_made_elsewhere_in_the_same_attempt(why: str) -> None:
+    calls = Calls({"large": CallRefused(why), "small": ANSWER})
+    outcome = attempts(calls, SMALL)
+    assert calls.asked == ["large", "small"]
+    assert outcome.result is not None
+    assert (outcome.result.source, outcome.result.model, outcome.used) == ("llm", "small", USED)
+
+
+def test_a_missing_model_leaves_others_at_its_endpoint() -> None:
+    calls = Calls({"large": CallRefused("breaker_open", "model_missing"), "beside": ANSWER})
+    attempts(calls, BESIDE)
+    assert calls.asked == ["large", "beside"]
+
+
+def test_where_no_model_may_be_called_the_job_says_why_its_own_may_not() -> None:
+    calls = Calls({"large": CallRefused("breaker_open", "auth"), "small": CallRefused("no_slot")})
+    outcome = attempts(calls, SMALL)
+    assert outcome.result is not None
+    assert (outcome.result.failure, outcome.result.because, outcome.result.model) == ("breaker_open", "auth", "large")
+
+
+@pytest.mark.parametrize("why", ["stopping", "real_day_spent", "gate_away", "unknown_endpoint"])
+def test_what_is_no_endpoints_affair_is_no_better_elsewhere(why: str) -> None:
+    calls = Calls({"large": CallRefused(why), "small": ANSWER})
+    attempts(calls, SMALL, cap=1)
+    assert calls.asked == ["large"]
+
+
+def test_after_the_last_model_the_jobs_own_has_its_turn_again() -> None:
+    calls = Calls({"large": failed("server"), "small": failed("overloaded")})
+    outcome = attempts(calls, SMALL, tries=3)
+    assert calls.asked == ["large", "small", "large"]
+    assert outcome.result is None
+
+
+def test_a_bad_answer_is_repaired_by_the_model_that_gave_it() -> None:
+    calls = Calls({"large": failed("server"), "small": failed("not_json")})
+    outcome = attempts(calls, SMALL, tries=3)
+    assert calls.asked == ["large", "small", "small"]
+    assert outcome.result is not None
+    assert (outcome.result.source, outcome.result.failure, outcome.result.model) == ("heuristic", "not_json", "small")
+
+
+def test_a_failure_on_the_last_claim_ends_with_the_heuristic() -> None:
+    outcome = attempts(Calls({"large": failed("auth")}), SMALL, cap=1)
+    assert outcome.result is not None
+    assert (outcome.result.failure, outcome.result.model) == ("auth", "large")
+
+
+ENDPOINTS = {"near": Endpoint(), "far": Endpoint()}
+
+
+@pytest.mark.parametrize(
+    ("change", "caps"),
+    [
+        ({}, (1_000, 50)),
+        ({"context": 700}, (650, 50)),
+        ({"context": 50}, None),
+        ({"headroom": 1}, None),  # one token more than was reserved
+        ({"context": 900, "headroom": 100}, (750, 150)),
+        ({"kinds": {"hum": KindOfModel(headroom=0)}, "headroom": 9}, (1_000, 50)),
+        ({"output_price": 50_000_000}, None),
+        ({"endpoint": "elsewhere"}, None),
+    ],
+)
+def test_a_model_is_asked_only_if_what_it_may_cost_fits_what_was_reserved(
+    change: dict[str, Any], caps: tuple[int, int] | None
+) -> None:
+    other = msgspec.structs.replace(SMALL, **change)
+    found = candidates_of(Own(output_cap=50), claim(other), ENDPOINTS)
+    assert [(c.prompt_cap, c.output_cap) for c in found] == [(1_000, 50), *([caps] if caps else [])]
+    for one in found:
+        most = upper_bound(one.model, one.prompt_cap, one.output_cap)
+        assert (most.tokens, most.usd_micros) <= (JOB.reserved.tokens, JOB.reserved.usd_micros)
+
+
+@pytest.mark.parametrize(("correction", "of_another"), [(700, 1_000), (1_300, 1_300)])
+def test_estimates_of_another_model_are_never_lowered(correction: int, of_another: int) -> None:
+    job = msgspec.structs.replace(JOB, correction=correction)
+    found = candidates_of(Own(output_cap=50), claim(SMALL, job=job), ENDPOINTS)
+    assert [c.correction for c in found] == [correction, of_another]
+
+
+MODELS = {name: {"model": name} for name in ("small", "large", "spare")}
+
+
+def test_the_ladder_goes_from_the_strong_model_to_the_routine_one_and_to_those_for_failover() -> None:
+    settings = Settings(
+        llm="openai", models=MODELS, tiers={"routine": "small", "strong": "large"}, failover=["spare", "small"],
+        kind_tiers={"act": {"strong": "small"}},
+    )  # fmt: skip
+    facts = Facts(models=settings.asked_models(), ladders=settings.ladders())
+    below = {
+        (kind, name): [model.name for model in facts.below(kind, name)]
+        for kind, name in (("plan", "large"), ("plan", "small"), ("plan", "spare"), ("act", "small"), ("act", "large"))
+    }
+    assert below == {
+        ("plan", "large"): ["small", "spare"], ("plan", "small"): ["spare"], ("plan", "spare"): [],
+        ("act", "small"): ["spare"], ("act", "large"): [],
+    }  # fmt: skip
+
+
+def test_a_run_of_one_model_has_no_ladders() -> None:
+    assert Settings(llm="openai").ladders() == {}
+    assert Settings(models=MODELS, failover=["spare"]).ladders() == {}, "nobody asks a model"
+
+
+def test_failover_to_a_model_that_is_not_configured_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="failover names the model 'huge'"):
+        Settings(models=MODELS, failover=["huge"])

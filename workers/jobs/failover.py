@@ -1,0 +1,73 @@
+"""Failover: the models that may answer a job, in the order in which they are asked.
+
+The first is the job's own. When its endpoint fails or may not be called, the next of the run's ladder at another
+endpoint is asked, if what it may cost at most fits what was reserved for the job's own model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from scheduler.config.endpoints import Model
+from scheduler.config.prices import upper_bound
+from scheduler.ledger.claims import Claim
+from tasks.kind import Kind
+from workers.llm.failures import FailureKind
+
+#: Failures of an endpoint, or of a model at it: another one may answer.
+OF_ENDPOINTS: frozenset[FailureKind] = frozenset(
+    {
+        "connection",
+        "timeout",
+        "auth",
+        "quota_exhausted",
+        "model_missing",
+        "rate_limited",
+        "server",
+        "overloaded",
+        "no_completion",
+    }
+)
+#: Why a call was not made, if that is the endpoint's affair.
+REFUSED_THERE = frozenset({"breaker_open", "rate_limited_here", "no_slot"})
+_OF_ONE_MODEL = "model_missing"
+_NEUTRAL = 1_000  # thousandths: the correction of an estimate that is neither raised nor lowered
+
+
+class Candidate(NamedTuple):
+    """A model that may answer a job, and the caps under which it costs no more than was reserved."""
+
+    model: Model
+    prompt_cap: int
+    output_cap: int
+    correction: int  # of the estimates of its tokens, in thousandths
+
+
+def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Sequence[Candidate]:
+    """Return the models that may answer a job, its own first; none if this worker does not know its endpoint."""
+    job, found = claim.job, []
+    if claim.model is None or claim.model.endpoint not in endpoints:
+        return ()
+    found.append(Candidate(claim.model, job.prompt_cap, job.output_cap, job.correction))
+    for model in claim.others:
+        output_cap = kind.output_cap + model.headroom_of(kind.name)
+        prompt_cap = min(job.prompt_cap, model.context - output_cap) if model.context else job.prompt_cap
+        most, reserved = upper_bound(model, prompt_cap, output_cap), job.reserved
+        if (
+            model.endpoint in endpoints
+            and prompt_cap > 0
+            and most.tokens <= reserved.tokens
+            and most.usd_micros <= reserved.usd_micros
+        ):
+            # What was learned of the tokens of the job's own model says nothing that would lower this one's estimates.
+            found.append(Candidate(model, prompt_cap, output_cap, max(_NEUTRAL, job.correction)))
+    return found
+
+
+def following(candidates: Sequence[Candidate], asked: Candidate, why: str) -> Candidate | None:
+    """Return the candidate to ask after one whose endpoint failed or refused for this reason, or None."""
+    for one in candidates[candidates.index(asked) + 1 :]:
+        if one.model.endpoint != asked.model.endpoint or why == _OF_ONE_MODEL:
+            return one
+    return None
