@@ -108,7 +108,6 @@ class RunReader:
     """
 
     def __init__(self, client: Redis, run: str) -> None:
-        self._client = client
         self._run = run
         self._store = RunStore.open(client, run)
         self._totals = RunTotals()

@@ -69,7 +69,7 @@ def wrong_attempts(ledger: AccountsSnapshot, opened: Collection[JobKey], opening
         if not record:
             continue  # found by comparing the open jobs
         reserved = [int(record[unit]) for unit in (b"calls", b"tokens", b"usd_micros")]
-        cells = msgspec.json.decode(record[b"cells"], type=list[str])
+        cells = msgspec.json.decode(record[b"cells"])
         given = [note.reserved.calls, note.reserved.tokens, note.reserved.usd_micros]
         if reserved != given or cells != [part for cell in note.cells for part in cell]:
             found.append(f"job {key.text()}: reserves {reserved} in {cells}, by the journal {given}")

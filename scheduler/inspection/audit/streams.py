@@ -20,6 +20,7 @@ def wrong_streams(
         follow: go on with the journal to a later tick, where a run that lives stands by now; the streams then.
 
     Raises:
+        RunMissing: when the run was deleted meanwhile.
         TimeoutError: when the run advances faster than one stream can be read.
     """
     found: list[str] = []
@@ -38,14 +39,14 @@ def wrong_streams(
 def _read(store: RunStore, owner: str) -> tuple[int, Stream, dict[str, set[int]]]:
     """Return a stream at one instant: the tick, the stream, and the numbers in the hashes of its parts."""
     for _ in range(TRIES):
-        before = store.field("state", "tick")
+        before = store.tick()
         stream = load_streams(store, [owner])[owner]
         fields: dict[str, set[int]] = {}
         parts: tuple[OwnerKey, ...] = ("entries", "archive", "into")
         for name in parts:
             fields[name] = {int(number) for number in store.numbers(name, owner)}
-        if store.field("state", "tick") == before:
-            return int(before or b""), stream, fields
+        if store.tick() == before:
+            return before, stream, fields
     raise TimeoutError(f"the run advanced {TRIES} times while the stream of {owner!r} was read; pause it first")
 
 

@@ -255,6 +255,46 @@ def test_jobs_that_count_in_full_are_those_of_the_journal_and_somebody_will_corr
     assert all(part in one for part, one in zip(wrong, found, strict=True)), found
 
 
+def test_a_job_of_a_tick_whose_window_is_gone_still_needs_somebody_to_correct_it() -> None:
+    cells = (Cell("tick:7", "run"), *CELLS)
+    charged = msgspec.json.encode(Charged(ended=9, due=9, reserved=RESERVED, cells=cells))
+    charge = Charge(9, Grant(key=KEY, reserved=RESERVED, cells=cells))
+    changed = FULL | {"charged": {KEY.text(): charged}, "corrections": {}}
+    (found,) = wrong_corrections(ledger(**changed), {KEY.text(): charge})
+    assert "nothing will say what it came to" in found
+
+
+#: Keys of jobs, in an order that is not theirs.
+MIXED = [f"7/plan/agent:{name}/0/0" for name in ("cy", "ada", "dee", "ben", "fay", "eve")]
+
+
+def jobs_named(found: list[str]) -> list[str]:
+    return [one.partition("job ")[2].partition(":")[0] + ":" + one.split(":")[1] for one in found]
+
+
+def test_findings_come_in_the_order_of_their_jobs() -> None:
+    unsettled = wrong_corrections(ledger(jobs=NO_JOBS, unsettled=dict.fromkeys(MIXED, "t")), {})
+    assert jobs_named(unsettled[::2]) == sorted(MIXED)
+    known = ledger(jobs={key: {} for key in MIXED}, corrections=dict.fromkeys(MIXED, CAME_TO))
+    assert jobs_named(wrong_corrections(known, {})) == sorted(MIXED)
+    unread = ledger(jobs=NO_JOBS, corrections=dict.fromkeys(MIXED, b"{"))
+    assert jobs_named(wrong_corrections(unread, {})) == sorted(MIXED)
+    full = wrong_corrections(ledger(jobs=NO_JOBS, charged=dict.fromkeys(MIXED, CHARGED)), {})
+    assert jobs_named(full[1:]) == sorted(MIXED)
+    assert str(sorted(MIXED)[:5]) in full[0], "the first five"
+    late = wrong_late_answers(ledger(jobs=NO_JOBS, awaited=dict.fromkeys(MIXED, awaited())), set(), {})
+    assert jobs_named(late[::2]) == sorted(MIXED)
+    offered = wrong_late_answers(ledger(jobs=NO_JOBS, offered=dict.fromkeys(MIXED, ANSWER)), set(), {})
+    assert jobs_named(offered) == sorted(MIXED)
+
+
+def test_findings_come_in_the_order_of_their_accounts() -> None:
+    held = {("day:0", f"kind:{name}", "calls"): {"reserved": 1} for name in ("cy", "ada", "dee", "ben", "fay", "eve")}
+    empty = {"jobs": NO_JOBS, "unclaimed": set(), "open": {}, "accounts": held}
+    for found in (wrong_reservations(ledger(**empty)), wrong_spending(RunTotals(), ledger(**empty))):
+        assert (len(found), found) == (len(held), sorted(found))
+
+
 # -- late answers ------------------------------------------------------------------------------------
 
 

@@ -102,6 +102,25 @@ def test_an_attempt_of_a_job_that_never_was_is_told_unless_the_journal_is_trimme
     assert wrong_attempts(ledger(**held, trimmed=7), set(), []) == []
 
 
+def test_a_job_that_its_heuristic_has_reserves_nothing() -> None:
+    decided: Any = None
+    assert wrong_attempts(ledger(), {OPEN, STAGED}, [JobBeginning(decided, None), opening()]) == []
+
+
+def test_cells_that_are_no_list_hide_nothing_else() -> None:
+    (found,) = wrong_attempts(ledger(jobs=jobs(open=record("open", cells="[7]"))), {OPEN}, [opening()])
+    assert f"job {OPEN.text()}: reserves [1, 500, 0] in [7], by the journal [1, 500, 0]" in found
+
+
+def test_of_many_jobs_that_differ_the_first_five_are_named_in_order() -> None:
+    many = {f"x{n}" for n in range(40)}
+    first = "['x0', 'x1', 'x10', 'x11', 'x12']"
+    staged, due = wrong_lists(ledger(staged=many | {STAGED.text()})), {str(n): {OPEN.text()} for n in range(20, 60)}
+    assert staged == [f"staged jobs differ from their records: {first}"]
+    (found,) = wrong_lists(ledger(due=due | ledger().due))
+    assert found == "the lists of what is due differ from the open jobs: ['20', '21', '22', '23', '24']"
+
+
 def test_the_names_of_accounts_are_read_from_their_end() -> None:
     found = accounts_of({"day:0": {b"kind:a|b|calls|spent": b"3", b"kind:a|b|calls|pool": b"1"}})
     assert found == {("day:0", "kind:a|b", "calls"): {"spent": 3, "pool": 1}}

@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 
 from memory.effects import Append, Archive, Effect, SetPlanStatus, Tell
 from memory.entry import MAX_TEXT, Entry, PlanItem
-from memory.profile import Profile
+from memory.profile import Location, Profile
 from scheduler.intake.checks import (
     MAX_DEPTH,
+    MAX_LABEL,
+    MAX_NAMES,
     MAX_NUMBERS,
     MAX_PARAMS,
     InputError,
     as_read,
+    check_locations,
     check_owner,
     check_params,
     check_profile,
@@ -32,6 +35,7 @@ from tasks.registry import kinds
 from tests.unit.scheduler.scheduler_case import ANN
 from tests.unit.tasks.own_kind_case import Own
 
+INN = Location(id="inn", name="The inn")
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -95,6 +99,13 @@ def test_an_entry_keeps_what_an_observation_cannot_say() -> None:
         ({"colour": "red"}, "colour"),
         ({"text": "half \ud800"}, "text"),
         ({"text": None}, "text"),
+        ({"text": b"bytes"}, "text .*bytes are no text"),
+        ({"minute": True}, "minute .*true and false are no numbers"),
+        ({"importance": -1}, "importance"),
+        ({"importance": True}, "importance"),
+        ({"minute": 2**53}, "minute"),
+        ({"subjects": ["x"] * (MAX_NAMES + 1)}, "subjects"),
+        ({"location": "x" * (MAX_LABEL + 1)}, "location"),
     ],
 )
 def test_what_is_no_observation(fields: dict[str, Any], named: str) -> None:
@@ -105,7 +116,8 @@ def test_what_is_no_observation(fields: dict[str, Any], named: str) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"number": 1}, {"tick": 1}, {"provisional": True}, {"items": (PlanItem(id="1-0", description="eat"),)},
+        {"number": 1}, {"tick": 1}, {"rated": 1}, {"provisional": True},
+        {"items": (PlanItem(id="1-0", description="eat"),)},
         {"minute": "5"}, {"minute": 2**70}, {"importance": 99}, {"evidence": (1.5,)}, {"since_number": "2"},
         {"text": "x" * (MAX_TEXT + 1)}, {"text": "\udfff"}, {"subjects": (1,)}, {"type": "dream"},
     ],
@@ -114,6 +126,52 @@ def test_what_is_no_observed_entry(fields: dict[str, Any]) -> None:
     values: dict[str, Any] = {"type": "observation", "text": "saw", "minute": 5, **fields}
     with pytest.raises(InputError, match="observation for 'agent:ann'"):
         check_entry(ANN, Entry(**values))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"text": "x" * MAX_TEXT}, {"minute": 0}, {"minute": 2**53 - 1}, {"importance": 0}, {"importance": 10},
+        {"subjects": ("x",) * MAX_NAMES}, {"location": "x" * MAX_LABEL}, {"tags": ("x" * MAX_LABEL,)},
+    ],
+)  # fmt: skip
+def test_an_observation_may_be_as_large_as_fits(fields: dict[str, Any]) -> None:
+    usual = {"type": "observation", "text": "saw", "minute": 5}
+    assert check_entry(ANN, usual | fields) == Entry(**(usual | fields))
+
+
+def test_an_observation_is_of_the_last_thirty_days_or_the_next_one() -> None:
+    day, now = 1440, 100_000
+    for minute in (now - 30 * day, now, now + day):
+        assert check_entry(ANN, {"text": "saw", "minute": minute}, now).minute == minute
+    for minute in (now - 30 * day - 1, now + day + 1):
+        with pytest.raises(InputError, match="from 30 days before to 1 day after it"):
+            check_entry(ANN, {"text": "saw", "minute": minute}, now)
+
+
+def test_a_tick_that_an_older_version_committed_may_hold_a_blank_text_of_any_time() -> None:
+    blank = Entry(type="observation", text=" ", minute=10**9)
+    assert check_entry(ANN, blank) == blank
+    for said in (blank, {"text": " ", "minute": 5}):
+        with pytest.raises(InputError, match="blank"):
+            check_entry(ANN, said, 5)
+
+
+@pytest.mark.parametrize("places", [{"inn": INN}, "inn", b"inn", 5, None])
+def test_places_are_a_list(places: object) -> None:
+    with pytest.raises(InputError, match="locations are"):
+        check_locations(places)
+
+
+def test_the_place_that_cannot_be_used_is_named_by_its_number() -> None:
+    assert check_locations(iter([INN])) == (INN,)
+    for wrong, why in ((5, "location 2 is 5"), (INN, "location 2 has the id 'inn' of another")):
+        with pytest.raises(InputError, match=why):
+            check_locations([INN, wrong])
+    many = [Location(id=str(n), name="x") for n in range(10_001)]
+    assert len(check_locations(many[:-1])) == 10_000
+    with pytest.raises(InputError, match="locations are more than 10,000"):
+        check_locations(many)
 
 
 @given(st.text(max_size=200), st.integers(0, 2**53 - 1), st.lists(st.text(max_size=20), max_size=3))

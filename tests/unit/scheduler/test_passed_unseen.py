@@ -71,6 +71,28 @@ def test_a_cursor_past_what_was_shown_is_found(
     assert lines == ([where] if unseen else [])
 
 
+def test_a_cursor_passes_what_lies_behind_its_start() -> None:
+    assert found(AdvanceCursor(ADA, "integrate", 1, 3, shown=(3,))) == []
+    assert found(told(INN), AdvanceCursor(INN, "world", 1, 5, shown=(3, 4, 5))) == []
+
+
+def test_the_place_is_that_of_the_owners_own_memory() -> None:
+    elsewhere = Append(ADA, Entry(type="summary", text="Elsewhere.", minute=9, location="mill"))
+    assert found(AdvanceCursor(INN, "world", 0, 5, shown=(1, 3, 4, 5)), elsewhere, told(INN)) == []
+    archive = Archive(INN, (), into_summary=True)
+    assert found(archive, told(INN), AdvanceCursor(INN, "world", 0, 5, shown=(1, 3, 4, 5))) == []
+
+
+def test_without_a_memory_of_its_own_an_owner_was_to_be_told_what_was_said_anywhere() -> None:
+    assert found(AdvanceCursor(BOB, "world", 0, 5, shown=(1, 5))) == []
+    assert found(AdvanceCursor(WORLD, "world", 0, 5, shown=(1, 3, 4, 5)))[0].count("entries [2]") == 1
+
+
+def test_the_world_hears_of_every_place_whatever_place_its_memory_names() -> None:
+    memory = Append(WORLD, Entry(type="summary", text="They spoke.", minute=9, location="inn"))
+    assert found(memory, AdvanceCursor(WORLD, "world", 0, 5, shown=(1, 3, 4, 5)))[0].count("entries [2]") == 1
+
+
 def test_what_a_heuristic_read_and_what_was_not_applied_is_no_finding() -> None:
     assert found(Archive(ADA, (1,), into_summary=True), AdvanceCursor(ADA, "integrate", 0, 3)) == []
     assert found(Archive(ADA, (1,), into_summary=True, shown=()), end="stale") == []

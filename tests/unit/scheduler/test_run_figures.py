@@ -27,6 +27,7 @@ from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.recent import recent_ticks
 from scheduler.inspection.steering_vitals import steering_of
 from scheduler.inspection.vitals import RunHead, open_kinds, run_heads
+from scheduler.journal.checkpoint import JournalCheckpoint, write_checkpoint
 from scheduler.journal.history import changes_of, observed_again, read_journal, redo
 from scheduler.journal.left_out import check_kind_wrote
 from scheduler.journal.lines import (
@@ -188,6 +189,61 @@ def test_a_job_that_ended_while_the_open_ones_were_read_is_none_of_them(store: R
     assert names(JobHistory(store.client, "town").newest(1)) == [OPEN.text()]
 
 
+# -- of a trimmed journal ----------------------------------------------------------------------------
+
+
+def trimmed_store(upto: int = 2) -> RunStore:
+    """The same run, whose first lines were removed."""
+    kept, digest, chain = [], "", ""
+    for tick, (core, notes) in enumerate(TICKS, 1):
+        line, digest, chain = write_line(
+            Core(tick=tick, minute=tick, **core), TickNotes(epoch=1, **notes), digest, chain, SCHEMA
+        )
+        if tick > upto:
+            kept.append(line)
+        if tick == upto:
+            entry, chain = write_checkpoint(
+                JournalCheckpoint(
+                    v=SCHEMA, tick=tick, digest=digest, after=chain, totals=totals(upto), streams={}, retired={}
+                )
+            )
+    store = with_open_job(store_of(kept, tick=len(TICKS), trimmed=upto, digest=digest, chain=chain))
+    store.client.hset(store.key("journal_checkpoints"), str(upto), entry)
+    return store
+
+
+def test_jobs_that_ended_after_what_was_removed_are_told_as_if_nothing_were_removed(store: RunStore) -> None:
+    trimmed = trimmed_store()
+    for key in (SOON, LATE, OPEN):
+        assert JobHistory(trimmed.client, "town").find(key) == JobHistory(store.client, "town").find(key)
+    history = JobHistory(trimmed.client, "town")
+    assert history.trimmed == 2
+    assert names(history.all()) == [SOON.text(), LATE.text(), OPEN.text()]
+    assert names(JobHistory(trimmed.client, "town").newest(0)) == [OPEN.text(), SOON.text(), LATE.text()]
+
+
+@pytest.mark.parametrize("tick", [1, 2])
+def test_a_job_that_may_have_ended_in_what_was_removed_is_not_known_any_more(tick: int) -> None:
+    with pytest.raises(InputError, match=r"is not known any more, .* before tick 3, with which the journal of run"):
+        JobHistory(trimmed_store().client, "town").find(JobKey(tick, "muse", CY, 0, 0))
+    for never in (0, 3):
+        with pytest.raises(InputError, match="run 'town' has no job"):
+            JobHistory(trimmed_store().client, "town").find(JobKey(never, "muse", CY, 0, 0))
+
+
+def test_a_dead_job_and_one_that_was_refused_say_why_before_their_end() -> None:
+    keys = [JobKey(4, "muse", CY, number, 0) for number in range(3)]
+    ticks = [*TICKS[:3], ({"decided": (decided(OPEN), *map(decided, keys))}, {"opened": opened(OPEN)})]
+    store = store_of(lines(ticks=ticks))
+    states = (("dead", ""), ("held", "day:0 run calls"), ("held", "too_slow"))
+    for key, (state, refused) in zip(keys, states, strict=True):
+        job = Job(run="town", key=key, minute=4, due=6, reads=(), refused=refused)
+        store.client.hset(store.job_key(key.text()), "failure", "server")
+        put(store, key, state=state, job=msgspec.json.encode(job))
+    found = [(one.state, one.reason, one.failure) for one in JobHistory(store.client, "town").newest(3)]
+    assert found == [("dead", "dead", "server"), ("held", "denied", "server"), ("held", "too_slow", "server")]
+
+
 # -- what a resuming host holds against the journal --------------------------------------------------
 
 
@@ -301,6 +357,7 @@ def test_the_newest_ticks_are_counted(store: RunStore, count: int, first: int, l
     if first > 1:
         return
     think, muse = found.kinds["think"], found.kinds["muse"]
+    assert (think.sources, muse.sources) == ({"llm": 1, "heuristic": 1}, {})
     assert (think.decisions, think.ends) == ({"admitted": 3}, {"applied": 2})
     assert (think.reasons, think.attempts, think.most_attempts) == ({"late": 1}, 3, 2)
     assert think.spent == Cost(calls=3, tokens=19)
@@ -309,6 +366,33 @@ def test_the_newest_ticks_are_counted(store: RunStore, count: int, first: int, l
     assert [*found.owners.items()] == [(BOB, Cost(calls=2, tokens=12)), (ANN, USED)]
     (failed,) = found.failed
     assert (failed.id, failed.tick, failed.ended, failed.attempts) == (f"town/{LATE.text()}", 1, 3, 2)
+
+
+def test_a_job_that_found_no_room_for_another_attempt_says_which_pool_was_empty() -> None:
+    ends = tuple(Ended(key=key, end="applied", reason="failed") for key in (SOON, LATE))
+    notes = tuple(
+        EndNote(key=key, source="heuristic", attempts=1, failure="timeout", empty=empty)
+        for key, empty in ((SOON, "day:0 run calls"), (LATE, ""))
+    )
+    store = store_of(lines(ticks=[TICKS[0], ({"ended": ends}, {"ended": notes})]))
+    found = recent_ticks(store, "town", LimitTable({}), 9)
+    assert [one.why for one in found.failed] == ["", "retry refused: day.run.calls retry pool is empty"]
+    assert found.failures == {"timeout": 2}
+
+
+def test_the_newest_failures_and_the_owners_that_spent_most_are_shown() -> None:
+    ticks: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for number in range(25):
+        key = JobKey(number + 1, "think", f"agent:{number:02}", 0, 0)
+        used = Cost(calls=1, tokens=100 + number)
+        note = EndNote(key=key, source="heuristic", usage=used, attempts=1, failure="server")
+        core = {"decided": (decided(key),), "ended": (Ended(key=key, end="applied", reason="failed"),)}
+        corrected = (Correction(key=key, usage=used, at=number + 1),)
+        ticks.append((core, {"opened": opened(key), "ended": (note,), "corrected": corrected}))
+    found = recent_ticks(store_of(lines(ticks=ticks)), "town", LimitTable({}), 99)
+    assert [one.ended for one in found.failed] == [*range(25, 15, -1)], "the newest first"
+    assert [*found.owners] == [f"agent:{number:02}" for number in range(24, 4, -1)], "who used most first"
+    assert found.failures == {"server": 25}
 
 
 def test_an_answer_that_waits_for_its_due_tick_counts_as_what_it_used_until_its_end() -> None:

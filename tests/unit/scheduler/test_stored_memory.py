@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memory.entry import Archived, Entry
+from memory.entry import Archived, Entry, Marks
 from memory.errors import InputError
 from memory.profile import Profile
 from memory.stream import Stream
@@ -80,6 +80,17 @@ def test_an_earlier_memory_holds_what_was_there_at_the_end_of_its_tick(
     found = read(store, tick=tick)
     assert (found.tick, found.minute) == (tick, 100 + 10 * tick)
     assert (sorted(found.stream.entries), sorted(found.stream.archived)) == (entries, archived)
+
+
+def test_marks_and_the_head_are_as_of_now_whatever_the_tick(store: RunStore) -> None:
+    stream = remembering()
+    stream.mark(3, Marks(repeats=2))
+    stream.set_counter("mine", 7)
+    write_streams(store, [stream])
+    for tick in (None, 2):
+        found = read(store, tick=tick).stream
+        assert (found.marks, found.head) == (stream.marks, stream.head)
+        assert found.head.counters["mine"] == 7
 
 
 def test_an_entry_of_then_has_the_rating_that_was_known_then(store: RunStore) -> None:
@@ -155,6 +166,20 @@ def test_entries_are_chosen_by_who_they_are_about_their_type_and_time(
     store: RunStore, asked: dict[str, Any], found: list[int]
 ) -> None:
     assert [entry.number for entry in read(store).entries(**asked)] == found
+
+
+def test_an_entry_of_the_first_minute_is_among_all(store: RunStore) -> None:
+    born = Entry(type="observation", text="Born.", minute=0, number=5, tick=1)
+    store.client.hset(store.owner_key("entries", ANN), "5", msgspec.json.encode(born))
+    assert [[e.number for e in read(store).entries(since=since)][-1:] for since in (None, 0, 1)] == [[5], [5], [4]]
+
+
+def test_every_live_entry_has_its_salience_however_many_there_are(store: RunStore) -> None:
+    stream = Stream(BOB)
+    for number in range(30):
+        stream.append(Entry(type="observation", text=f"Sheep {number}.", minute=100 + number), 1)
+    write_streams(store, [stream])
+    assert read(store, BOB).salience("default").keys() == set(range(1, 31))
 
 
 def test_salience_is_that_of_live_entries_while_nothing_is_asked(store: RunStore) -> None:
@@ -234,9 +259,14 @@ def test_an_entry_in_the_wrong_place_is_found(store: RunStore, harm: Callable[[R
 
 
 def test_of_many_wrong_entries_the_first_five_are_named(store: RunStore) -> None:
-    for number in range(10, 20):
+    numbers = (100, 9, 64, 40, 17, 8, 33)
+    for number in numbers:
         store.client.hset(store.owner_key("into", ANN), str(number), 4)
-    assert audited(store) == [f"{ANN}: into [10, 11, 12, 13, 14] are of entries that are not archived"]
+    assert audited(store) == [f"{ANN}: into [8, 9, 17, 33, 40] are of entries that are not archived"]
+    for number in numbers:
+        entry = Entry(type="observation", text="A cow.", minute=1, number=number, tick=1)
+        store.client.hset(store.owner_key("entries", ANN), str(number), msgspec.json.encode(entry))
+    assert audited(store)[:2] == [f"{ANN}: entries [8, 9, 17, 33, 40] {wrong}" for wrong in (FOREIGN, MISPLACED)]
 
 
 def test_an_owner_that_cannot_be_read_hides_no_other(store: RunStore) -> None:

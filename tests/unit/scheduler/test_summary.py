@@ -1,0 +1,257 @@
+"""A run in figures: as people and screens read them, at its end and while it goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from memory.profile import Profile
+from scheduler.config.facts import Facts
+from scheduler.config.kept_settings import keep_settings
+from scheduler.config.limits import LimitTable
+from scheduler.config.settings import PinnedSettings
+from scheduler.config.versions import SCHEMA
+from scheduler.inspection.summary import (
+    RunReader,
+    limit_name,
+    lines_of_shortfalls,
+    summarise_run,
+    usage_by_owner,
+)
+from scheduler.inspection.unjournalled import Unjournalled, unjournalled
+from scheduler.inspection.vitals import budget_vitals, cadence_vitals, open_kinds
+from scheduler.journal.lines import Correction, Retried
+from scheduler.journal.shortfalls import Shortfall
+from scheduler.ledger.errors import NewerSchema, RunMissing
+from scheduler.ledger.presence import this_process
+from scheduler.ledger.run_store import RunStore
+from tasks.job import Cost, JobKey
+from tests.unit.scheduler.test_run_figures import (
+    ANN,
+    BOB,
+    CY,
+    GONE,
+    LATE,
+    MORE,
+    OPEN,
+    SOON,
+    USED,
+    lines,
+    put,
+    store_of,
+    trimmed_store,
+    with_open_job,
+)
+
+LIMITS = {"day.run.calls": 9, "run.run.tokens": 500, "run.kind:*.calls": 4}
+
+
+def kept(**settings: Any) -> bytes:
+    return keep_settings(PinnedSettings(**({"limits": LIMITS} | settings)))
+
+
+def whole(**state: Any) -> RunStore:
+    """A run of six ticks that a host has left, with one open job."""
+    values = {"settings": kept(), "status": "stopped", "host": "here:7", "digest": "d" * 32, "chain": "c" * 32}
+    return with_open_job(store_of(lines(), **(values | state)))
+
+
+# -- the whole run -----------------------------------------------------------------------------------
+
+
+def test_a_summary_has_the_figures_of_the_journal_and_of_the_runs_state() -> None:
+    found = summarise_run(whole().client, "town")
+    assert (found.run, found.status, found.host, found.held, found.state) == (
+        "town",
+        "stopped",
+        "here:7",
+        False,
+        "stopped",
+    )
+    assert (found.tick, found.trimmed, found.minute, found.agents) == (6, 0, 6, 3)
+    assert (found.digest, found.chain) == ("d" * 32, "c" * 32)
+    assert list(found.jobs) == ["muse", "think"], "by name"
+    assert found.jobs["think"]["reason"] == {"late": 1, "none": 1}
+    assert list(found.jobs["think"]["source"]) == ["heuristic", "llm"]
+    assert found.refused == {"run.kind:*.calls": 1}
+    assert found.warnings == {}
+
+
+def test_a_run_whose_host_died_is_not_held() -> None:
+    store = whole(status="running")
+    assert (summarise_run(store.client, "town").held, summarise_run(store.client, "town").state) == (
+        False, "running, no host",
+    )  # fmt: skip
+    store.client.set(store.key("host"), msgspec.json.encode(this_process()))
+    assert summarise_run(store.client, "town").held
+
+
+def test_only_agents_are_counted_as_such() -> None:
+    joined = tuple((owner, Profile(name=owner)) for owner in (ANN, "npc:guard", "world"))
+    store = store_of(lines(ticks=[({"joined": joined, "facts": Facts()}, {})]), settings=kept(), digest="d", chain="c")
+    assert summarise_run(store.client, "town").agents == 1
+
+
+def test_a_reader_goes_on_from_where_it_was() -> None:
+    store = whole()
+    store.client.ltrim(store.key("journal"), 0, 2)
+    store.client.hset(store.key("state"), "tick", 3)
+    reader = RunReader(store.client, "town")
+    assert reader.read().jobs["think"]["decision"] == {"admitted": 2}
+    store.client.rpush(store.key("journal"), *lines()[3:])
+    store.client.hset(store.key("state"), "tick", 6)
+    assert reader.read() == summarise_run(store.client, "town")
+    store.client.delete(store.key("state"))
+    with pytest.raises(RunMissing, match="'town' was deleted"):
+        reader.read()
+
+
+def test_of_a_trimmed_run_the_figures_are_the_same() -> None:
+    trimmed, store = trimmed_store(), whole()
+    trimmed.client.hset(trimmed.key("state"), "settings", kept())
+    one, other = summarise_run(trimmed.client, "town"), summarise_run(store.client, "town")
+    assert (one.trimmed, one.jobs, one.refused, one.agents) == (2, other.jobs, other.refused, 3)
+    assert usage_by_owner(trimmed.client, "town") == usage_by_owner(store.client, "town")
+    reader = RunReader(store.client, "town")
+    reader.read()
+    store.client.hset(store.key("state"), "trimmed", 6)
+    assert reader.read().jobs == other.jobs, "it has read beyond what was removed meanwhile"
+
+
+def test_a_run_that_a_newer_version_has_taken_over_is_refused_while_it_is_read() -> None:
+    store = whole()
+    reader = RunReader(store.client, "town")
+    store.client.hset(store.key("state"), "schema", SCHEMA + 1)
+    with pytest.raises(NewerSchema):
+        reader.read()
+
+
+def test_what_was_spent_is_that_of_the_whole_run() -> None:
+    store = whole()
+    store.client.sadd(store.key("windows"), "run:0", "day:0")
+    for window, tokens in (("run:0", 70), ("day:0", 30)):
+        fields = {"run|tokens|spent": tokens, "run|calls|spent": 3, "kind:think|tokens|spent": 50}
+        store.client.hset(store.window_key(window), mapping=fields)  # type: ignore[arg-type]
+    assert summarise_run(store.client, "town").spent == Cost(calls=3, tokens=70)
+
+
+def test_shortfalls_are_told_with_the_endpoint_of_their_model_the_earliest_first() -> None:
+    def short(first: int, model: str, failure: str) -> Shortfall:
+        return Shortfall(
+            model=model, failure=failure, because="", first=first, first_minute=first, last=9, last_minute=9,
+            kinds={"think": 2, "muse": 1},
+        )  # fmt: skip
+
+    found = {n: short(*one) for n, one in enumerate(((5, "b", "x"), (2, "c", "x"), (2, "a", "y"), (2, "a", "x")))}
+    told = lines_of_shortfalls(found, {"a": "ours", "b": "ours"})  # type: ignore[arg-type]
+    assert [(line.first, line.endpoint, line.model, line.failure) for line in told] == [
+        (2, "", "c", "x"), (2, "ours", "a", "x"), (2, "ours", "a", "y"), (5, "ours", "b", "x"),
+    ]  # fmt: skip
+    assert (told[0].jobs, list(told[0].kinds)) == (3, ["muse", "think"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "name"),
+    [
+        ("day:3 kind:reflect calls", "day.kind:reflect.calls"), ("day:3 kind:plan calls", "day.kind:*.calls"),
+        ("run:0 run tokens", "run.run.tokens"), ("tick:9 run calls", "tick.run.calls"), ("too_slow", "too_slow"),
+        ("day:3 owner:agent:a b calls", "day.owner:*.calls"), ("the ledger is away", "the.ledger is.away"),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_named_as_its_limit_is_in_the_settings(cell: str, name: str) -> None:
+    limits = LimitTable({"day.kind:reflect.calls": 1, "day.kind:*.calls": 2, "day.owner:*.calls": 3})
+    assert limit_name(limits, cell) == name
+
+
+# -- what no tick has journalled ---------------------------------------------------------------------
+
+
+def learned(store: RunStore) -> RunStore:
+    """What became known after the last tick: of two jobs that have their end, and of one that is open."""
+    came_to = msgspec.json.encode({"usage": [1, 9, 0], "saved": True, "at": 6})
+    store.client.hset(store.key("corrections"), mapping={LATE.text(): came_to, SOON.text(): came_to})
+    for token, key in (("t", SOON), ("u", OPEN)):
+        store.client.hset(store.key("retries"), token, msgspec.json.encode({"job": key.text(), "used": [1, 4, 0]}))
+    return store
+
+
+@pytest.mark.parametrize("status", ["stopped", "finished", "cancelled"])
+def test_what_became_known_after_a_host_left_is_read_from_the_ledger(status: str) -> None:
+    found = unjournalled(learned(whole(status=status)))
+    used = Cost(calls=1, tokens=9)
+    assert found.corrected == tuple(Correction(key=key, usage=used, saved=True, at=6) for key in (SOON, LATE))
+    assert found.retried == (Retried(SOON, Cost(calls=1, tokens=4)),), "an open job's is learned with its end"
+
+
+@pytest.mark.parametrize("status", ["running", "paused"])
+def test_of_a_run_that_its_host_has_not_left_nothing_is_added(status: str) -> None:
+    store = learned(whole(status=status))
+    assert unjournalled(store) == Unjournalled()
+    assert usage_by_owner(store.client, "town") == {ANN: USED, BOB: Cost(calls=2, tokens=12)}
+
+
+def test_a_run_that_was_deleted_has_nothing_to_add() -> None:
+    store = learned(whole())
+    store.client.delete(store.key("state"))
+    assert unjournalled(store) == Unjournalled()
+
+
+def test_owners_are_charged_for_what_became_known_after_the_last_tick() -> None:
+    store = whole()
+    raw = msgspec.json.encode({"job": SOON.text(), "used": [1, 4, 0]})
+    store.client.hset(store.key("retries"), "t", raw)
+    assert usage_by_owner(store.client, "town") == {ANN: Cost(calls=2, tokens=11), BOB: Cost(calls=2, tokens=12)}
+    assert (Cost(calls=1, tokens=7), Cost(calls=1, tokens=5)) == (USED, MORE)
+
+
+# -- while it goes on --------------------------------------------------------------------------------
+
+
+def test_vitals_are_of_the_last_tick() -> None:
+    store = whole(status="running")
+    store.client.sadd(store.key("windows"), "day:0")
+    store.client.hset(store.window_key("day:0"), "run|calls|spent", 3)
+    budget = budget_vitals(store.client, "town")
+    assert (budget.run, budget.status, budget.tick, budget.minute) == ("town", "running", 6, 6)
+    (calls,) = [one for one in budget.windows if (one.line.window, one.line.unit) == ("day:0", "calls")]
+    assert (calls.line.spent, calls.line.limit) == (3, 9)
+    assert calls.forecast is not None
+    assert budget.recent.refused == {"run.kind:*.calls": 1}
+    cadence = cadence_vitals(store.client, "town")
+    assert (cadence.run, cadence.status, cadence.tick, cadence.minute) == ("town", "running", 6, 6)
+    assert (cadence.open["think"].running, cadence.steering.mode) == (1, "running")
+    assert cadence.recent == budget.recent
+
+
+def test_a_workers_attempts_and_heartbeats_are_shown_by_its_name() -> None:
+    store = whole()
+    store.client.hset(store.key("beats"), mapping={"z": 4, "w": 9})
+    raw = msgspec.json.encode({"job": GONE.text(), "worker": "w"})
+    store.client.hset(store.key("attempts"), "t2", raw)
+    workers = cadence_vitals(store.client, "town").workers
+    assert [(one.worker, one.beats, one.running) for one in workers] == [("w", 9, 2), ("z", 4, 0)]
+
+
+@pytest.mark.parametrize("field", ["tick", "settings"])
+def test_a_run_that_was_deleted_while_it_was_read_is_missing(field: str) -> None:
+    store = whole()
+    store.client.hdel(store.key("state"), field)
+    for read in (budget_vitals, cadence_vitals):
+        with pytest.raises(RunMissing):
+            read(store.client, "town")
+
+
+def test_the_oldest_open_job_is_that_of_the_earliest_tick() -> None:
+    store = store_of([])
+    for tick in (10, 3, 12):
+        put(store, JobKey(tick, "think", CY, 0, 0))
+    put(store, JobKey(14, "muse", CY, 0, 0))
+    found = open_kinds(store, "town", 14)
+    assert [*found] == ["muse", "think"]
+    assert (found["think"].oldest, found["think"].age) == ("town/3/think/agent:cy/0/0", 11)
+    assert (found["muse"].oldest, found["muse"].age) == ("town/14/muse/agent:cy/0/0", 0)
+    assert open_kinds(store, "town", 2)["think"].age == 0, "its tick is not over yet"
+    put(store, JobKey(1, "rest", CY, 0, 0), state="staged")
+    assert (open_kinds(store, "town", 14)["rest"].oldest, open_kinds(store, "town", 14)["rest"].age) == ("", 0)
