@@ -33,6 +33,7 @@ from ops.commands.progress import RunProgress
 from ops.commands.run_choice import RunChoice, new_run, resumed_run
 from ops.formatting.real_day import real_day_line
 from ops.formatting.run import Took, print_summary, report_json
+from ops.missing_models import warn_of_missing_models
 from ops.open_state import open_state
 from ops.signals import Interruption, interruptible
 from ops.world_choice import DEFAULT_AGENTS, WorldChoice, warnings_of
@@ -170,6 +171,7 @@ def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, e
             describe=made.describe,
         ) as loop:  # fmt: skip
             loop.tells = False
+            warn_of_missing_models(loop.settings)
             for line in paced_lines(
                 loop.settings, loop.state.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
             ):

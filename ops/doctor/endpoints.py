@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from redis import Redis
 
@@ -12,6 +12,7 @@ from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.inspection.endpoint_vitals import endpoint_vitals
 from workers.llm.address import Address, address_of
 from workers.llm.dialect_store import KnownDialect, known_dialects
+from workers.llm.offered_models import Unlisted, offered_models
 
 TIMEOUT = 10.0  # seconds
 
@@ -39,8 +40,6 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
 def _examine(
     name: str, endpoint: Endpoint, models: Sequence[Model], known: Sequence[KnownDialect]
 ) -> Iterator[Finding]:
-    import openai  # here: its import takes a second, and most runs call no model
-
     what = f"endpoint {name}"
     try:
         address = address_of(endpoint)
@@ -48,28 +47,26 @@ def _examine(
         yield failed(what, str(error), "correct the settings; `cogitate config` shows them")
         return
     try:
-        with openai.OpenAI(
-            api_key=address.api_key, base_url=address.base_url, max_retries=0, timeout=TIMEOUT
-        ) as client:  # fmt: skip
-            offered = {model.id for model in client.models.list()}
-    except openai.APIStatusError as error:
-        if error.status_code in (401, 403):
-            yield failed(what, f"{address.server} refuses the key ({error.status_code})", "set another key")
-        else:  # some servers list no models
+        offered = offered_models(address, TIMEOUT)
+    except Unlisted as error:
+        if error.status in (401, 403):
+            yield failed(what, f"{address.server} refuses the key ({error.status})", "set another key")
+        elif error.status is not None:  # some servers list no models
             yield warning(
-                what, f"{address.server} answers {error.status_code} to a request for its models",
+                what, f"{address.server} answers {error.status} to a request for its models",
                 "its models cannot be checked before the first call",
             )  # fmt: skip
-        return
-    except openai.APIError as error:
-        yield failed(what, f"{address.server}: {type(error).__name__}", "start the server, or correct base_url")
+        else:
+            yield failed(what, f"{address.server}: {error}", "start the server, or correct base_url")
         return
     yield ok(what, f"{address.server} answers with {len(offered)} models")
     for model in models:
         yield from _model(model, offered, address, known)
 
 
-def _model(model: Model, offered: set[str], address: Address, known: Sequence[KnownDialect]) -> Iterator[Finding]:
+def _model(
+    model: Model, offered: Collection[str], address: Address, known: Sequence[KnownDialect]
+) -> Iterator[Finding]:
     what = f"model {model.name}"
     if offered and model.model not in offered:
         few = ", ".join(sorted(offered)[:5])

@@ -31,6 +31,7 @@ from ops.fake_llm.limit import RequestLimit, too_many
 from ops.fake_llm.stats import Stats, Tally
 
 MODEL = "stand-in"
+_USUAL = "gpt-4o-mini"  # which a run asks unless it is told another; the stand-in takes any name
 MOST_TAIL = 3.0
 _BACKLOG = 1024
 _NORMAL = NormalDist()
@@ -122,7 +123,9 @@ class _Server:
         elif (request.method, path) == ("GET", "/v1/models"):
             models = {
                 "object": "list",
-                "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "cogitate"}],
+                "data": [
+                    {"id": name, "object": "model", "created": 0, "owned_by": "cogitate"} for name in (MODEL, _USUAL)
+                ],
             }
             response = FakeResponse(status=200, body=json.dumps(models).encode())
         else:

@@ -34,13 +34,19 @@ class Address:
         """Return the base URL without user, password and query, which identifies a server and may be shown."""
         return _shown(self.base_url)
 
+    @property
+    def basic(self) -> str:
+        """Return user and password of the URL as they are sent instead of the key, or ""."""
+        named, at, _ = urllib.parse.urlsplit(self.base_url).netloc.rpartition("@")
+        user, _, password = map(urllib.parse.unquote, named.partition(":"))
+        return base64.b64encode(f"{user}:{password}".encode()).decode() if at else ""
+
     def without_key(self, said: bytes) -> bytes:
         """Return an endpoint's response with "[key]" in the place of the key, in case it repeats the key.
 
         A key that is too short to be real, such as the "none" of a local server, stays: it may be any word.
         """
-        user = urllib.parse.urlsplit(self.base_url).netloc.rpartition("@")[0]  # is sent instead of the key
-        sent = base64.b64encode(urllib.parse.unquote(user).encode()).decode() if user else self.api_key
+        sent = self.basic or self.api_key
         return said.replace(sent.encode(), b"[key]") if len(sent) >= _SHORTEST else said
 
 

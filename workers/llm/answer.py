@@ -1,4 +1,4 @@
-"""The answer of a model with its cost; in a module of its own, since the client takes a second to load."""
+"""The answer of a model with its cost; in a module of its own, since the client takes a moment to load."""
 
 from __future__ import annotations
 

@@ -12,19 +12,17 @@ import asyncio
 import contextlib
 import json
 import logging
+import ssl
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
 
-import httpx2
 import msgspec
-import openai
 import structlog
 
 from scheduler.config.endpoints import Endpoint, Model
 from tasks.kind import Prompt
-from workers.llm.address import Address, address_of
+from workers.llm.address import address_of
 from workers.llm.answer import ModelAnswer
 from workers.llm.dialect import Dialect, Dialects
 from workers.llm.dialect_store import DialectStore
@@ -33,6 +31,7 @@ from workers.llm.event_loop import EventLoopThread
 from workers.llm.failures import Failure, charged_in_doubt
 from workers.llm.http import Call, HttpResponse, NoResponse, PooledRequest
 from workers.llm.reply import Reply, cost_of, read_completion, validated
+from workers.llm.request import request_to
 from workers.llm.schema import full_schema
 from workers.llm.usage import read_usage
 
@@ -60,10 +59,8 @@ class ModelClient:
     ) -> None:
         self._address = address_of(endpoint)
         self._connections = connections
-        self._tls = httpx2.create_ssl_context() if self._address.is_encrypted else None
-        for name in ("openai", "httpx2", "aiohttp"):  # at DEBUG these write full prompts, at INFO full URLs
-            logging.getLogger(name).setLevel(logging.WARNING)
-        self._written = _request_to(self._address, "/chat/completions")
+        self._tls = _tls() if self._address.is_encrypted else None
+        logging.getLogger("aiohttp").setLevel(logging.WARNING)  # at INFO it writes full URLs
         self._loop = loop
         # OpenAI's newer models know only max_completion_tokens; others may ignore it and write without a limit.
         first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
@@ -190,13 +187,17 @@ class ModelClient:
     def _pooled(self) -> PooledRequest:
         if self._request is None:
             self._request = PooledRequest(
-                self._written, self._connections, CONNECT_TIMEOUT, self._address.proxy, self._tls
+                request_to(self._address, "/chat/completions"),
+                self._connections,
+                CONNECT_TIMEOUT,
+                self._address.proxy,
+                self._tls,
             )
         return self._request
 
     async def _listed(self, call: Call) -> HttpResponse:
         request = PooledRequest(
-            _request_to(self._address, "/models"), 1, CONNECT_TIMEOUT, self._address.proxy, self._tls
+            request_to(self._address, "/models"), 1, CONNECT_TIMEOUT, self._address.proxy, self._tls
         )
         try:
             return await request.send(b"", call)
@@ -212,27 +213,11 @@ class ModelClient:
             await self._request.close()
 
 
-def _request_to(address: Address, path: Literal["/chat/completions", "/models"]) -> httpx2.Request:
-    """Return the SDK's request to this endpoint for a completion, with an empty body, or for its models."""
-    written: list[httpx2.Request] = []
+def _tls() -> ssl.SSLContext:
+    """Return the trust that OpenAI's SDK has: that of the system, or of the variables that name certificates."""
+    import httpx2  # here: only endpoints behind TLS need it
 
-    def keep(request: httpx2.Request) -> httpx2.Response:
-        written.append(request)
-        return httpx2.Response(200)
-
-    with openai.OpenAI(
-        api_key=address.api_key,
-        base_url=address.base_url,
-        max_retries=0,
-        timeout=None,
-        default_headers={"Accept-Encoding": "identity"},
-        http_client=httpx2.Client(transport=httpx2.MockTransport(keep)),
-    ) as sdk:
-        if path == "/models":
-            sdk.get(path, cast_to=httpx2.Response)
-        else:
-            sdk.post(path, cast_to=httpx2.Response, body={})
-    return written[0]
+    return httpx2.create_ssl_context()
 
 
 def _refused(response: HttpResponse) -> Reply:

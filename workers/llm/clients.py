@@ -85,7 +85,7 @@ class ModelClients:
         with self._lock:
             if endpoint not in self._clients:
                 from workers.llm.client import (
-                    ModelClient,  # here: it takes a second to load, and many workers ask no model
+                    ModelClient,  # here: it takes a moment to load, and many workers ask no model
                 )
 
                 client = ModelClient(self._endpoints[endpoint], self._connections, self._loop, self._store)

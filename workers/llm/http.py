@@ -1,7 +1,7 @@
 """The HTTP of the model client: one pool over aiohttp, a cap on every answer, and a count of what was sent.
 
-The SDK writes the request once, with address, key and headers; each call sends it with a body of its own. Through the
-SDK a call takes three times the CPU of the exchange itself, and its own aiohttp backend (`openai.DefaultAioHttpClient`)
+Each call sends one request with a body of its own. Through OpenAI's SDK a call takes three times the CPU of the
+exchange itself, and its own aiohttp backend (`openai.DefaultAioHttpClient`)
 reports a connection that was closed in the middle of an answer as one that was never made, which would cost nothing,
 and unpacks compressed answers without limit. This module keeps no deadlines: the waiting caller cancels the call, which
 closes its connection.
@@ -16,14 +16,13 @@ from types import SimpleNamespace
 from typing import Literal, NamedTuple
 
 import aiohttp
-import httpx2
 
 from workers.llm.connections import SilentConnections
+from workers.llm.request import Request
 from workers.llm.stale_answers import REQUEST_ID, StaleAnswers
 
 MAX_RESPONSE_BYTES = 4 * 2**20  # the body of one response; the longest useful answer is far below
 _KEEPALIVE = 4.0  # seconds an idle connection is kept: less than the 5 s after which common servers close it
-_OWN = ("host", "connection", "content-length")  # headers of one exchange
 
 
 class NoResponse(Exception):
@@ -81,7 +80,7 @@ class PooledRequest:
 
     def __init__(
         self,
-        request: httpx2.Request,
+        request: Request,
         connections: int,
         connect_timeout: float,
         proxy: str | None = None,
@@ -91,11 +90,11 @@ class PooledRequest:
         trace.on_request_headers_sent.append(_count)
         trace.on_connection_reuseconn.append(_reused)
         self._method = request.method
-        self._url = str(request.url.copy_with(userinfo=b""))  # user and password are in the headers already
+        self._url = request.url
         self._connections = SilentConnections(limit=connections, keepalive_timeout=_KEEPALIVE, ssl=tls or True)
         self._stale = StaleAnswers()
         self._session = aiohttp.ClientSession(
-            headers={name: value for name, value in request.headers.items() if name not in _OWN},
+            headers=request.headers,
             connector=self._connections,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout),  # waiting for the pool has no end
             cookie_jar=aiohttp.DummyCookieJar(),

@@ -1,0 +1,39 @@
+"""Models of a run that their endpoints do not offer, found before the first tick."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import structlog
+
+from scheduler.config.endpoints import Model
+from scheduler.config.settings import ConfigurationError, Settings
+from workers.llm.address import address_of
+from workers.llm.offered_models import Unlisted, offered_models
+
+TIMEOUT = 3.0  # seconds for each endpoint: a run does not wait longer to begin
+
+log = structlog.get_logger()
+
+
+def warn_of_missing_models(settings: Settings) -> None:
+    """Warn of each model of a run that its endpoint lists no model for; without a list there is nothing to say."""
+    endpoints, asked = settings.endpoint_table(), defaultdict[str, list[Model]](list)
+    for model in settings.asked_models():
+        asked[model.endpoint].append(model)
+    for name, models in sorted(asked.items()):
+        try:
+            address = address_of(endpoints[name])
+            offered = offered_models(address, TIMEOUT)
+        except (ConfigurationError, Unlisted):  # workers may have the key; and what fails is told when it is called
+            continue
+        for model in models:
+            if offered and model.model not in offered:
+                log.warning(
+                    "model.missing",
+                    model=model.name,
+                    endpoint=name,
+                    asked=model.model,
+                    server=address.server,
+                    offers=sorted(offered)[:5],
+                )

@@ -1,0 +1,36 @@
+"""A model that its endpoint does not list is named before the first tick; one that does not answer says nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from structlog.testing import capture_logs
+
+from ops.fake_llm.server import FakeEndpoint
+from ops.missing_models import warn_of_missing_models
+from scheduler.config.settings import Settings
+
+
+def warned(url: str, **more: Any) -> list[Any]:
+    endpoints = {"here": {"base_url": url, "api_key": "any"}}
+    models = {name: {"endpoint": "here", "model": name} for name in ("stand-in", "huge")}
+    given = {"llm": "openai", "endpoints": endpoints, "models": models, "tiers": {"routine": "stand-in"}} | more
+    with capture_logs() as logs:
+        warn_of_missing_models(Settings(**given))
+    return [entry for entry in logs if entry["event"] == "model.missing"]
+
+
+def test_a_model_that_is_not_listed_is_named_with_some_that_are() -> None:
+    with FakeEndpoint() as endpoint:
+        assert warned(endpoint.url) == []
+        (told,) = warned(endpoint.url, tiers={"routine": "stand-in", "strong": "huge"})
+        assert (told["model"], told["endpoint"], told["asked"]) == ("huge", "here", "huge")
+        assert "stand-in" in told["offers"]
+        assert len(warned(endpoint.url, failover=["huge"])) == 1
+        assert warned(endpoint.url, llm="heuristic", failover=["huge"]) == []
+
+
+def test_an_endpoint_that_lists_nothing_delays_no_run_and_says_nothing() -> None:
+    with FakeEndpoint() as endpoint:
+        url = endpoint.url
+    assert warned(url, tiers={"routine": "huge"}) == []

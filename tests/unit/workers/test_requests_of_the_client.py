@@ -1,0 +1,75 @@
+"""The client's requests are those that OpenAI's SDK writes, without its import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import httpx2
+import openai
+import pytest
+from pydantic import SecretStr
+
+from scheduler.config.endpoints import Endpoint
+from workers.llm.address import address_of
+from workers.llm.request import request_to
+
+OURS = {"accept", "accept-encoding", "authorization", "content-type", "openai-organization", "openai-project"}
+
+
+def written_by_the_sdk(base_url: str, path: str) -> httpx2.Request:
+    written: list[httpx2.Request] = []
+
+    def keep(request: httpx2.Request) -> httpx2.Response:
+        written.append(request)
+        return httpx2.Response(200)
+
+    with openai.OpenAI(
+        api_key="sk-x",
+        base_url=base_url,
+        max_retries=0,
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=httpx2.Client(transport=httpx2.MockTransport(keep)),
+    ) as sdk:
+        if path == "/models":
+            sdk.get(path, cast_to=httpx2.Response)
+        else:
+            sdk.post(path, cast_to=httpx2.Response, body={})
+    return written[0]
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/models"])
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "http://localhost:8000/v1", "https://api.example.com/v1/", "http://127.0.0.1:11434/a/b/c",
+        "http://ann:s%3Acret@localhost:8000/v1", "http://ann@localhost/v1",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("account", [{}, {"OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-2"}])
+def test_a_request_is_the_one_that_the_sdk_writes(
+    base_url: str, path: str, account: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in account.items():
+        monkeypatch.setenv(name, value)
+    theirs = written_by_the_sdk(base_url, path)
+    ours = request_to(address_of(Endpoint(base_url=base_url, api_key=SecretStr("sk-x"))), path)  # type: ignore[arg-type]
+    assert (ours.method, ours.url) == (theirs.method, str(theirs.url.copy_with(userinfo=b"")))
+    headers = {name.lower(): value for name, value in ours.headers.items()}
+    expected = {name: value for name, value in theirs.headers.items() if name in OURS}
+    expected.setdefault("content-type", "application/json")  # of a request without a body they send none
+    assert {name: value for name, value in headers.items() if name in OURS} == expected
+    assert "cret" not in repr(ours)
+
+
+def test_a_query_of_the_base_url_stays() -> None:
+    address = address_of(Endpoint(base_url="http://localhost/openai/v1?api-version=3", api_key=SecretStr("k")))
+    assert request_to(address, "/chat/completions").url == "http://localhost/openai/v1/chat/completions?api-version=3"
+
+
+def test_a_worker_that_asks_models_does_without_the_sdk() -> None:
+    program = "import workers.jobs.runner, workers.llm.client, sys; print('openai' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,32 @@
+"""The models that an endpoint offers, by OpenAI's SDK, whose import takes a second: for commands, not for workers."""
+
+from __future__ import annotations
+
+from workers.llm.address import Address
+
+
+class Unlisted(Exception):
+    """An endpoint does not say which models it offers; the message says why."""
+
+    def __init__(self, why: str, status: int | None = None) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def offered_models(address: Address, timeout: float) -> frozenset[str]:
+    """Return the names of the models that an endpoint lists; asking costs nothing.
+
+    Raises:
+        Unlisted: when it does not list them, or not within `timeout` seconds.
+    """
+    import openai
+
+    try:
+        with openai.OpenAI(
+            api_key=address.api_key, base_url=address.base_url, max_retries=0, timeout=timeout
+        ) as client:
+            return frozenset(model.id for model in client.models.list())
+    except openai.APIStatusError as error:
+        raise Unlisted(str(error.status_code), error.status_code) from None
+    except openai.APIError as error:
+        raise Unlisted(type(error).__name__) from None
