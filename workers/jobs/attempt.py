@@ -31,7 +31,7 @@ from tasks.shown import TooLong, effects_of
 from workers.jobs.answer_faults import fault_of
 from workers.jobs.calls import ASKING_FAILED, Calls
 from workers.jobs.capture import Capture
-from workers.jobs.failover import OF_ENDPOINTS, REFUSED_THERE, Candidate, candidates_of, following
+from workers.jobs.failover import OF_ENDPOINTS, REFUSED_THERE, Candidate, candidates_of, following, within_context
 from workers.jobs.repair import OF_ANSWERS, UNUSABLE, describe_fault, repair_of
 from workers.jobs.shared_calls import CallRefused, CallResult
 from workers.llm.answer import ModelAnswer
@@ -143,7 +143,8 @@ class Attempts:
         """Ask one model; return a refusal if another one may be asked instead."""
         job, model = claim.job, candidate.model
         try:
-            prompt, output_cap = _fit_prompt(kind, claim, candidate, adjustment)
+            learned = self._calls.context_of(model)
+            prompt, output_cap = _fit_prompt(kind, claim, within_context(candidate, learned), adjustment)
         except PromptDoesNotFit as error:
             log.error("job.prompt_too_long", job=job.id, error=str(error))
             return self._skip_call(kind, claim, "prompt_too_long")

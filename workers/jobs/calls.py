@@ -61,6 +61,13 @@ class Calls:
             self._cache.keep(job, question, asked.answer)
         return asked
 
+    def context_of(self, model: Model) -> int:
+        """Return the tokens that prompt and answer may have together, as learned from an overflow; 0: not known."""
+        try:
+            return self._models.context_of(model)
+        except (ConfigurationError, KeyError):  # the call says so
+            return 0
+
     def probe(self, endpoint: str) -> None:
         """Probe an endpoint whose breaker is open; this spends nothing."""
         with contextlib.suppress(ConfigurationError, KeyError):  # not configured here: this worker cannot call it

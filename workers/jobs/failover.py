@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from scheduler.config.endpoints import Model
 from scheduler.config.prices import upper_bound
 from scheduler.ledger.claims import Claim
@@ -63,6 +65,17 @@ def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Seque
             # What was learned of the tokens of the job's own model says nothing that would lower this one's estimates.
             found.append(Candidate(model, prompt_cap, output_cap, max(_NEUTRAL, job.correction)))
     return found
+
+
+def within_context(candidate: Candidate, context: int) -> Candidate:
+    """Return the candidate with caps that fit into a learned context length; 0: none is learned."""
+    model = candidate.model
+    if not context or (model.context and model.context <= context):
+        return candidate
+    return candidate._replace(
+        model=msgspec.structs.replace(model, context=context),
+        prompt_cap=min(candidate.prompt_cap, max(0, context - candidate.output_cap)),
+    )
 
 
 def following(candidates: Sequence[Candidate], asked: Candidate, why: str) -> Candidate | None:

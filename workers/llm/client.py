@@ -24,6 +24,7 @@ from scheduler.config.endpoints import Endpoint, Model
 from tasks.kind import Prompt
 from workers.llm.address import address_of
 from workers.llm.answer import ModelAnswer
+from workers.llm.context_lengths import ContextLengths
 from workers.llm.dialect import Dialect, Dialects
 from workers.llm.dialect_store import DialectStore
 from workers.llm.error_responses import error_text, from_status
@@ -33,6 +34,7 @@ from workers.llm.http import Call, HttpResponse, NoResponse, PooledRequest
 from workers.llm.reply import Reply, cost_of, read_completion, validated
 from workers.llm.request import request_to
 from workers.llm.schema import full_schema
+from workers.llm.tokens import prompt_tokens
 from workers.llm.usage import read_usage
 
 CONNECT_TIMEOUT = 10.0  # seconds
@@ -65,6 +67,7 @@ class ModelClient:
         # OpenAI's newer models know only max_completion_tokens; others may ignore it and write without a limit.
         first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
         self._dialects = Dialects(self._address.server, first, store)
+        self._contexts = ContextLengths(self._address.server, store.client if store is not None else None)
         self._closed = threading.Event()
         # Touched on the event loop only:
         self._request: PooledRequest | None = None
@@ -99,6 +102,9 @@ class ModelClient:
         else:
             reply = read_completion(self._address.without_key(response.content), response.headers)
             self._dialects.accepted(model.model, dialect)
+        if reply.failure is not None and reply.failure.kind == "context_overflow":
+            size = prompt_tokens(prompt)
+            self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
         spent, estimated = cost_of(model, prompt, reply, call.sent, max_output_tokens)
         better = _better(dialect, reply)
         if better is not None and self._dialects.learn(model.model, dialect, better):
@@ -132,6 +138,10 @@ class ModelClient:
             reasoning=reply.usage.reasoning if reply.usage is not None else 0,
             text=reply.text,
         )
+
+    def context_of(self, model: Model) -> int:
+        """Return the tokens that prompt and answer may have together, as far as an overflow has shown it; else 0."""
+        return self._contexts.of(model.model)
 
     def find(self, deadline: float) -> Failure | None:
         """Return why the endpoint does not answer, or None; the request for its models costs nothing."""

@@ -53,6 +53,15 @@ class ModelClients:
         """
         self._client(model.endpoint).get_ready(prompt, model=model)
 
+    def context_of(self, model: Model) -> int:
+        """Return the learned context length of a model, or 0. See `ModelClient.context_of`.
+
+        Raises:
+            ConfigurationError: when the key or the URL of the model's endpoint cannot be used.
+            KeyError: when the model's endpoint is not configured.
+        """
+        return self._client(model.endpoint).context_of(model)
+
     def find(self, endpoint: str, deadline: float) -> Failure | None:
         """Return why the endpoint does not answer, or None; it costs nothing. See `ModelClient.find`.
 

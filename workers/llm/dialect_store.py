@@ -29,12 +29,12 @@ class DialectStore:
     """The store of dialects in Redis. Without Redis they are learned again, at the price of a refused call."""
 
     def __init__(self, client: Redis) -> None:
-        self._client = client
+        self.client = client
 
     def load(self, server: str, model: str) -> Dialect | None:
         """Return the known dialect of this model, or None."""
         try:
-            raw = self._client.get(_key(server, model))
+            raw = self.client.get(_key(server, model))
             return msgspec.json.decode(raw, type=KnownDialect).dialect if raw else None
         except (RedisError, msgspec.MsgspecError) as error:
             _log.info("llm.dialect_unknown", server=server, model=model, error=type(error).__name__)
@@ -44,7 +44,7 @@ class DialectStore:
         """Store the dialect of this model."""
         try:
             known = KnownDialect(server=server, model=model, dialect=dialect)
-            self._client.set(_key(server, model), msgspec.json.encode(known), ex=int(RELEARN_AFTER))
+            self.client.set(_key(server, model), msgspec.json.encode(known), ex=int(RELEARN_AFTER))
         except RedisError as error:
             _log.info("llm.dialect_not_kept", server=server, model=model, error=type(error).__name__)
 

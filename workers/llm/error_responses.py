@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from workers.llm.context_lengths import named_context
 from workers.llm.failures import Failure, FailureKind
 from workers.llm.requested_waits import requested_wait
 
@@ -99,7 +100,7 @@ _BY_STATUS: dict[int, FailureKind] = {
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
 _READ = 4_000  # characters of an error's words that are read
-_SCALARS = ("code", "type", "status", "param", "message", "detail", "reason", "quotaId", "retryDelay", "raw")
+_SCALARS = ("code", "type", "status", "param", "message", "detail", "reason", "quotaId", "retryDelay", "raw", "n_ctx")
 _PARTS = ("details", "violations", "metadata")  # where Gemini and OpenRouter say more
 _DEEPEST = 4
 
@@ -108,7 +109,8 @@ def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failur
     """Return the failure of an error response, by its words first: providers disagree about status codes."""
     code, text = _read(body)
     kind = _kind(status, text)
-    return Failure(kind=kind, status=status, retry_after=requested_wait(headers, text), detail=code)
+    context = named_context(text) if kind == "context_overflow" else 0
+    return Failure(kind=kind, status=status, retry_after=requested_wait(headers, text), context=context, detail=code)
 
 
 def error_text(body: object) -> str:
@@ -136,7 +138,7 @@ def _words(node: object, depth: int) -> Iterator[str]:
     elif isinstance(node, Mapping) and depth:
         for key in _SCALARS:
             if value := node.get(key):
-                prefix = "retryDelay " if key == "retryDelay" else ""
+                prefix = f"{key} " if key in ("retryDelay", "n_ctx") else ""
                 yield prefix + (value if isinstance(value, str) else str(value))[:_READ]
         for key in _PARTS:
             yield from _words(node.get(key), depth - 1)

@@ -60,6 +60,7 @@ class Failure:
     kind: FailureKind
     status: int | None = None  # of the HTTP response, if there was one
     retry_after: float | None = None  # seconds the provider asked to wait
+    context: int = 0  # tokens that prompt and answer may have together, if the error names them
     detail: str = ""  # for logs: an error code or the place of a wrong value; never a provider's or model's text
 
     @property

@@ -161,7 +161,7 @@ def fit(
     Args:
         correction: the factor of estimates, in thousandths.
         halved: use half of that share, for an endpoint that refused the prompt as too long all the same.
-        addition: text after both parts of the prompt; it counts like the rest.
+        addition: text at the end of the prompt, both parts of it; it counts like the rest.
 
     Raises:
         PromptDoesNotFit: when it is longer even without memories.
@@ -172,11 +172,8 @@ def fit(
         prompt = check_prompt(kind.prompt(case, share))
         if addition is None:
             return prompt
-        return replace(
-            prompt,
-            system=f"{prompt.system}\n\n{addition.system}",
-            user=f"{prompt.user}\n\n{addition.user}",
-        )
+        # At the end, so that a provider's cache knows all that comes before.
+        return replace(prompt, user=f"{prompt.user}\n\n{addition.system}\n\n{addition.user}")
 
     share, prompt = _largest(prompt_with, kind.name, cap, correction)
     return prompt_with(share / 2) if halved else prompt

@@ -52,6 +52,9 @@ class SimulatedModel:
     def prepare(self, name: str) -> None:
         """There is nothing to prepare."""
 
+    def context_of(self, model: Any) -> int:
+        return 0
+
     def get_ready(self, prompt: Prompt, **options: Any) -> None:
         """There is nothing to make."""
 

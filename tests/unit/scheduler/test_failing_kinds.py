@@ -235,6 +235,9 @@ class Dreams:
     def __init__(self, *args: Any) -> None:
         pass
 
+    def context_of(self, model: Any) -> int:
+        return 0
+
     def get_ready(self, prompt: Prompt, **options: Any) -> None:
         """Nothing has to be loaded."""
 

@@ -61,6 +61,9 @@ class Calls:
     def count_unusable(self, model: Model) -> None:
         self.unusable.append(model.name)
 
+    def context_of(self, model: Model) -> int:
+        return 0
+
     def ask(self, *args: Any) -> CallResult | CallRefused:
         if isinstance(self.gives, Exception):
             raise self.gives
@@ -160,6 +163,10 @@ class Asked(Calls):
         self.prompts: list[Prompt] = []
         self.models: list[Model] = []
         self.caps: list[int] = []
+        self.context = 0
+
+    def context_of(self, model: Model) -> int:
+        return self.context
 
     def ask(self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> CallResult | CallRefused:
         self.prompts.append(prompt)
@@ -240,6 +247,19 @@ def test_after_an_answer_that_was_not_finished_the_next_has_the_room_that_its_pr
     second = call_cost(model, prompt_tokens(trying.calls.prompts[1]), trying.calls.caps[1])
     assert second.tokens <= job.reserved.tokens
     assert second.usd_micros <= job.reserved.usd_micros
+
+
+def test_a_prompt_keeps_to_a_context_length_that_was_learned() -> None:
+    trying = Trying(unusable("not_json"), Remembers(output_cap=50))
+    trying.make()
+    trying.calls.context = 200
+    trying.make()
+    whole, fitted = trying.calls.prompts
+    assert prompt_tokens(fitted) <= 200 - JOB.output_cap < prompt_tokens(whole)
+    trying.calls.context = JOB.output_cap
+    outcome = trying.make()
+    assert outcome.result is not None
+    assert (outcome.result.failure, outcome.used) == ("prompt_too_long", Cost()), "nothing is sent that cannot fit"
 
 
 def test_other_faults_of_an_answer_leave_its_cap() -> None:

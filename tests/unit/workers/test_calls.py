@@ -47,6 +47,9 @@ class Models:
         if self.unready is not None:
             raise self.unready
 
+    def context_of(self, model: Any) -> int:
+        return 0
+
     def get_ready(self, prompt: Prompt, *, model: Model) -> None:
         self.prepare(model.endpoint)
 

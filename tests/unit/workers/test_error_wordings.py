@@ -26,6 +26,7 @@ def test_a_refusal_has_the_class_that_its_words_say(row: dict[str, Any]) -> None
     else:
         assert failure.kind == row["kind"]
     assert failure.retry_after == row["wait"]
+    assert failure.context == row.get("context", 0)
 
 
 def test_each_wording_is_in_the_table_of_the_docs() -> None:

@@ -55,6 +55,9 @@ class Calls:
         self.by_model = by_model
         self.asked: list[str] = []
 
+    def context_of(self, model: Model) -> int:
+        return 0
+
     def ask(self, job: Job, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> CallResult | CallRefused:
         self.asked.append(model.name)
         return self.by_model[model.name]

@@ -35,6 +35,9 @@ class Models:
         self.gives = gives
         self.asked: list[dict[str, Any]] = []
 
+    def context_of(self, model: Any) -> int:
+        return 0
+
     def get_ready(self, *args: Any, **named: Any) -> None:
         pass
 

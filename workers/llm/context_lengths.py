@@ -1,0 +1,109 @@
+"""Context lengths of models, learned when a prompt was too long, so that the next one is not.
+
+Most endpoints name the length in the error. It is believed if the refused request passed it by our estimate, which is
+on the safe side. Where none is named, the next prompts take half of the refused one's estimate. What a worker learns is
+stored in Redis for an hour; other workers look there twice a minute.
+
+cogitate:context:<server> <model>   string   tokens of prompt and answer; expires after an hour
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+
+import structlog
+from redis import Redis
+from redis.exceptions import RedisError
+
+KEY = "cogitate:context:"
+LEARNED_FOR = 3_600.0  # seconds, as servers change
+LOOKED_UP_EVERY = 30.0  # seconds between two looks into the store
+_LEAST, _MOST = 128, 100_000_000  # tokens of a context that is believed
+
+_log = structlog.get_logger()
+
+_FIGURES = re.compile(
+    r"context (?:length|window|size)(?: is| of|:)? ?\(?(\d[\d,]*)|"  # OpenAI, vLLM, llama.cpp
+    r"must be <= ?(\d[\d,]*)|must have less than (\d[\d,]*)|"  # text-generation-inference, Together
+    r"(\d[\d,]*) maximum(?: context length)?|"  # Anthropic, Mistral
+    r"maximum number of (?:input )?tokens(?: allowed)? \(?(\d[\d,]*)|"  # Gemini
+    r"n_ctx (\d+)",  # llama.cpp, as a field
+    re.IGNORECASE,
+)
+
+
+def named_context(error_text: str) -> int:
+    """Return the context length that an error names, in tokens; 0 if it names none."""
+    found = _FIGURES.search(error_text)
+    if found is None:
+        return 0
+    tokens = int(next(group for group in found.groups() if group).replace(",", ""))
+    return tokens if _LEAST <= tokens <= _MOST else 0
+
+
+class ContextLengths:
+    """The learned context lengths of one server's models. Thread-safe.
+
+    Args:
+        client: where other workers look; None: this process only.
+        clock: returns seconds, from any beginning.
+    """
+
+    def __init__(self, server: str, client: Redis | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._server = server
+        self._client = client
+        self._clock = clock
+        self._known: dict[str, tuple[int, float]] = {}  # tokens, and when they were learned or looked up
+        self._lock = threading.Lock()
+
+    def of(self, model: str) -> int:
+        """Return the tokens that prompt and answer may have together; 0 if that is not known."""
+        now = self._clock()
+        with self._lock:
+            tokens, since = self._known.get(model, (0, -LOOKED_UP_EVERY))
+            if now - since < LOOKED_UP_EVERY:
+                return tokens
+            self._known[model] = tokens, now  # others go on with what is known meanwhile
+        stored = self._load(model)
+        found = tokens if stored is None else stored
+        with self._lock:
+            self._known[model] = found, now
+        return found
+
+    def overflowed(self, model: str, named: int, prompt_tokens: int, output_cap: int) -> None:
+        """Record that a prompt was too long.
+
+        Args:
+            named: the context length that the error names, or 0.
+            prompt_tokens: the estimate of the prompt.
+        """
+        if named and named >= prompt_tokens + output_cap:
+            return  # by that figure it should have fitted: nothing is learned from a contradiction
+        tokens = named or prompt_tokens // 2 + output_cap
+        with self._lock:
+            known, _ = self._known.get(model, (0, 0.0))
+            if known and not named:
+                tokens = min(tokens, known)
+            self._known[model] = tokens, self._clock()
+        _log.warning("llm.context_learned", server=self._server, model=model, tokens=tokens)
+        if self._client is not None:
+            try:
+                self._client.set(self._key(model), tokens, ex=int(LEARNED_FOR))
+            except RedisError as error:
+                _log.info("llm.context_not_kept", server=self._server, model=model, error=type(error).__name__)
+
+    def _load(self, model: str) -> int | None:
+        """Return the stored length, 0 if there is none; None if the store cannot be read or there is no store."""
+        if self._client is None:
+            return None
+        try:
+            raw = self._client.get(self._key(model))
+            return int(raw) if raw else 0
+        except (RedisError, ValueError):
+            return None
+
+    def _key(self, model: str) -> str:
+        return f"{KEY}{self._server} {model}"
