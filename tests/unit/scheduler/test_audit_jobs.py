@@ -107,6 +107,12 @@ def test_a_job_that_its_heuristic_has_reserves_nothing() -> None:
     assert wrong_attempts(ledger(), {OPEN, STAGED}, [JobBeginning(decided, None), opening()]) == []
 
 
+def test_a_job_without_a_record_is_found_where_reservations_are_added_up() -> None:
+    other = JobBeginning(opening().decided, Grant(key=STAGED, reserved=Cost(9), cells=()))
+    (found,) = wrong_attempts(ledger(jobs={STAGED.text(): record("open")}), {OPEN, STAGED}, [opening(), other])
+    assert STAGED.text() in found
+
+
 def test_cells_that_are_no_list_hide_nothing_else() -> None:
     (found,) = wrong_attempts(ledger(jobs=jobs(open=record("open", cells="[7]"))), {OPEN}, [opening()])
     assert f"job {OPEN.text()}: reserves [1, 500, 0] in [7], by the journal [1, 500, 0]" in found

@@ -25,9 +25,12 @@ def test_a_days_window_is_that_of_all_ticks_of_the_day_from_its_first_to_its_las
     minutes_per_tick: int, start_minute: int, day: int
 ) -> None:
     facts = Facts(minutes_per_tick=minutes_per_tick, start_minute=start_minute)
-    number = next(tick for tick in range(1, 10**6) if day_of(facts.minute(tick)) > day + KEPT_DAYS)
+    number = -(-max(1, (day + KEPT_DAYS + 1) * DAY - start_minute) // minutes_per_tick)  # the first tick after that day
+    assert day_of(facts.minute(number)) > day + KEPT_DAYS
     found = over(facts, f"day:{day}", number)
-    ticks = [tick for tick in range(-4 * DAY, number) if day_of(facts.minute(tick)) == day]
+    around = (day * DAY - start_minute) // minutes_per_tick
+    ticks = [tick for tick in range(around - 2, around + DAY + 2) if day_of(facts.minute(tick)) == day]
+    ticks = [tick for tick in ticks if tick < number]
     if not ticks:  # a tick is longer than what is left of the day
         return
     assert found == (ticks[0], ticks[-1])

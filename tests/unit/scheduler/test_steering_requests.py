@@ -241,6 +241,24 @@ def test_who_resumes_finds_what_was_in_force(host: Host) -> None:
     assert after.state("status", "waits") == [b"running", b"0"]
 
 
+def test_who_resumes_knows_who_waits_for_a_thought(host: Host) -> None:
+    host.steering.throttle.postponing.sift(
+        [ANN], factor=500, minute=7, interval=60, last_call=False, salience=lambda owner: 0
+    )
+    host.write()
+    after = Host(host.store).steering.throttle.postponing
+    assert (list(after.waiting), after.credit) == ([ANN], 500)
+
+
+@pytest.mark.parametrize("mode", ["running", "draining"])
+def test_a_run_that_did_not_wait_does_not_say_that_it_goes_on(host: Host, mode: Any) -> None:
+    host.take(SetMode(mode))
+    host.write()
+    after = Host(host.store)
+    after.take(SetMode("running"))
+    assert all("waits" not in write.args for writes in after.write().values() for write in writes)
+
+
 def test_a_run_that_was_never_steered_begins_as_usual(host: Host) -> None:
     assert read_steering(host.store).mode == "running"
     after = Host(host.store)

@@ -132,7 +132,7 @@ def test_what_was_spent_is_that_of_the_whole_run() -> None:
     store = whole()
     store.client.sadd(store.key("windows"), "run:0", "day:0")
     for window, tokens in (("run:0", 70), ("day:0", 30)):
-        fields = {"run|tokens|spent": tokens, "run|calls|spent": 3, "kind:think|tokens|spent": 50}
+        fields = {"run|tokens|spent": tokens, "run|calls|spent": 3, "kind:think|tokens|spent": 50, "zone|tokens|spent": 1}
         store.client.hset(store.window_key(window), mapping=fields)  # type: ignore[arg-type]
     assert summarise_run(store.client, "town").spent == Cost(calls=3, tokens=70)
 
@@ -253,5 +253,8 @@ def test_the_oldest_open_job_is_that_of_the_earliest_tick() -> None:
     assert (found["think"].oldest, found["think"].age) == ("town/3/think/agent:cy/0/0", 11)
     assert (found["muse"].oldest, found["muse"].age) == ("town/14/muse/agent:cy/0/0", 0)
     assert open_kinds(store, "town", 2)["think"].age == 0, "its tick is not over yet"
+    alone = found["muse"]
+    assert (alone.waiting, alone.running, alone.staged, alone.dead, alone.held) == (1, 0, 0, 0, 0)
     put(store, JobKey(1, "rest", CY, 0, 0), state="staged")
+    assert open_kinds(store, "town", 14)["rest"].waiting == 0
     assert (open_kinds(store, "town", 14)["rest"].oldest, open_kinds(store, "town", 14)["rest"].age) == ("", 0)

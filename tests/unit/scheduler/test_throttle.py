@@ -105,7 +105,7 @@ def test_a_step_is_journalled_with_what_it_went_by_and_silence_is_not() -> None:
 
 @pytest.mark.parametrize(
     ("minute", "used", "expected"),
-    [(720, 39, 0), (720, 64, 160), (360, 48, 240), (1200, 72, 108), (0, 48, 0)],
+    [(720, 39, 0), (720, 40, 100), (720, 64, 160), (360, 48, 240), (1200, 72, 108), (0, 48, 0)],
 )
 def test_the_budget_presses_once_half_of_its_room_is_gone_too_early(minute: int, used: int, expected: int) -> None:
     view = BudgetView(LimitTable({"day.kind:reflect.calls": 100}), retry_share=0.2, guarantees={})
