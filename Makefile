@@ -57,8 +57,8 @@ docs: $(DOCS) ## The documentation as a site, in site/; a broken link or referen
 
 AGENTS ?= 200
 DAYS ?= 7
-soak: $(READY) ## A town under faults for days: AGENTS=200 DAYS=7 SEED=0, MODEL=1 with a model that fails too
-	$(BIN)/python -m bench soak --agents $(AGENTS) --days $(DAYS) --seed $(or $(SEED),0) $(if $(MODEL),--model)
+soak: $(READY) ## A town under faults for days: AGENTS=200 DAYS=7 SEED=0; STORY=1 the story, MODEL=1 a model that fails too
+	$(BIN)/python -m bench soak $(if $(STORY),--story,--agents $(AGENTS)) --days $(DAYS) --seed $(or $(SEED),0) $(if $(MODEL),--model)
 
 check-rate-limit: $(READY) ## Five minutes of a limit of 60 requests a minute, against a server that enforces it
 	$(BIN)/python -m bench rate-limit

@@ -41,6 +41,7 @@ def main() -> int:
     shown.add_argument("--agent", default="agent:amara-okafor", help="an owner of the built-in town")
     soaked = commands.add_parser("soak", help="a town under faults for days: audited, replayed, its memory watched")
     soaked.add_argument("--agents", type=int, default=200)
+    soaked.add_argument("--story", action="store_true", help="the story instead of a town")
     soaked.add_argument("--days", type=int, default=7)
     soaked.add_argument("--seed", type=int, default=0)
     soaked.add_argument("--every", type=float, default=4.0, help="seconds between two faults, on average")
@@ -93,8 +94,8 @@ def main() -> int:
         from bench import soak
 
         wrong = soak.soak(
-            arguments.agents, arguments.days, arguments.seed, every=arguments.every, model=arguments.model,
-            data_dir=arguments.data_dir,
+            arguments.agents, arguments.days, arguments.seed, every=arguments.every, story=arguments.story,
+            model=arguments.model, data_dir=arguments.data_dir,
         )  # fmt: skip
         print("\n".join(wrong) or "nothing is wrong")
         return 1 if wrong else 0

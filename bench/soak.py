@@ -94,15 +94,23 @@ def _high_water(pid: int) -> float:
 
 
 def soak(
-    agents: int, days: int, seed: int, *, every: float = 4.0, model: bool = False, data_dir: Path | None = None
+    agents: int,
+    days: int,
+    seed: int,
+    *,
+    every: float = 4.0,
+    story: bool = False,
+    model: bool = False,
+    data_dir: Path | None = None,
 ) -> list[str]:
-    """Let a town live under faults, and print what was seen. Returns what is wrong.
+    """Let a world live under faults, and print what was seen. Returns what is wrong.
 
     Args:
-        agents: of the town.
+        agents: of the town; of the story there are as many as it has.
         days: game days.
         seed: of the town and of the faults.
         every: seconds between two faults, on average.
+        story: live the story, not a town.
         model: ask a stand-in for a model, which fails as well.
         data_dir: where the run is kept; None: nowhere, after this.
     """
@@ -113,7 +121,8 @@ def soak(
         state = resources.enter_context(server.client())
         assert server.pid is not None
         began = time.monotonic()
-        host = _start(folder, agents, days, seed, endpoint)
+        world = ("--story",) if story else ("--town", agents)
+        host = _start(folder, world, days, seed, endpoint)
         resources.callback(_end, host)
         peaks = Peaks(host.pid, server.pid, state)
         broker = resources.enter_context(server.client(1))
@@ -121,9 +130,8 @@ def soak(
         _strike_until_over(host, state, peaks, faults, every, days * DAY)
         wall = time.monotonic() - began
         total = faults.struck.total()
-        print(
-            f"{agents} agents, {days} days, seed {seed}: {wall:.0f} s, {total} faults, one each {wall / total:.1f} s:"
-        )
+        who = "the story" if story else f"{agents} agents"
+        print(f"{who}, {days} days, seed {seed}: {wall:.0f} s, {total} faults, one each {wall / total:.1f} s:")
         for name, count in sorted((faults.struck | faults.by_endpoint()).items()):
             print(f"  {count:>5} {name}")
         found = _wrong(host, state, folder)
@@ -134,9 +142,11 @@ def soak(
         return found
 
 
-def _start(folder: Path, agents: int, days: int, seed: int, endpoint: FakeEndpoint | None) -> subprocess.Popen[bytes]:
+def _start(
+    folder: Path, world: tuple[str | int, ...], days: int, seed: int, endpoint: FakeEndpoint | None
+) -> subprocess.Popen[bytes]:
     """Start the host as a user does. No fault makes a job dead: it may take twenty attempts."""
-    arguments = ["run", "--run", RUN, "--town", agents, "--days", days, "--seed", seed, "--data-dir", folder]
+    arguments = ["run", "--run", RUN, *world, "--days", days, "--seed", seed, "--data-dir", folder]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
     environment |= {"COGITATE_JOURNAL_KEEP": "1", "COGITATE_CLAIM_CAP": "20", "COGITATE_LEASE": "5"} | FULL_BY_THEN
     if endpoint is not None:

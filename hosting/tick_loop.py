@@ -248,6 +248,19 @@ class TickLoop:
         """
         return self._loop.calls.event(owner, event)
 
+    def broadcast(self, event: Event | Mapping[str, Any], also: Iterable[str] = ()) -> dict[str, Strategy]:
+        """Have everybody whom an event concerns remember it, as `event` does for one owner; return how each does.
+
+        It reaches its speaker, its group's shared history, and all of its subjects that are owners of this run.
+
+        Args:
+            also: further owners that hear of it, such as "world".
+
+        Raises:
+            InputError: as `event`, and for an event that concerns no owner of this run.
+        """
+        return self._loop.calls.broadcast(event, also)
+
     def left_location(self, location: str, present: Iterable[str] = ()) -> None:
         """Have a location (its id) that the players leave recount the visit, and so each NPC that was spoken of.
 

@@ -59,6 +59,7 @@ _FRAME = re.compile(
     r" \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?",
     re.I,
 )
+_LOOSE_END = re.compile(r" (?:before|after|by|until|till|from|since|around|about)$", re.I)  # the time stood behind it
 MAX_WHAT = 120  # characters
 
 
@@ -161,6 +162,7 @@ def _what(sentence: str, times: Sequence[Time], place: Location | None) -> str:
         what = " ".join(_FURTHER.split(bare[verb.start() :], maxsplit=1)[0].split()[:14])
     else:
         return ""
+    what = _LOOSE_END.sub("", what)
     if place and place.name.casefold() not in what.casefold():
         what += f" at {place.name}"
     return (what[:1].upper() + what[1:])[:MAX_WHAT]

@@ -7,27 +7,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scheduler.config.settings import ConfigurationError
+from memory.routing.routing import EventRule, Strategy
+from scheduler.config.settings import ConfigurationError, Settings
 from simulation.recorded.player import RecordedWorld
+from simulation.story.story import Story
 from simulation.town.town import Town
-from simulation.world import World
+from simulation.world import NarratedWorld, World
 
 DEFAULT_AGENTS = 25
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorldChoice:
-    """The choice of a world: a town from a seed, or the player of a recording."""
+    """The choice of a world: a town or the story from a seed, or the player of a recording."""
 
     agents: int = DEFAULT_AGENTS
     seed: int = 0
+    story: bool = False
     recorded: Path | None = None
     minutes_per_tick: int = 1
+    start_minute: int = 0
 
     @property
     def stem(self) -> str:
         """Return the default name of a run of this world, without its number."""
-        return "recorded" if self.recorded is not None else "town"
+        return "recorded" if self.recorded is not None else "story" if self.story else "town"
 
     def open(self) -> World:
         """Return the world at its beginning.
@@ -38,8 +42,10 @@ class WorldChoice:
         """
         if self.recorded is not None:
             return RecordedWorld(self.recorded, self.minutes_per_tick)
+        if self.story:
+            return Story(self.seed, self.minutes_per_tick, self.start_minute)
         try:
-            return Town(self.agents, self.seed, self.minutes_per_tick)
+            return Town(self.agents, self.seed, self.minutes_per_tick, self.start_minute)
         except ValueError as error:
             raise ConfigurationError(f"--town {self.agents}: {error}") from error
 
@@ -48,6 +54,8 @@ class WorldChoice:
         kept = {"minutes_per_tick": str(self.minutes_per_tick)}
         if self.recorded is not None:
             return kept | {"world": "recorded", "path": str(self.recorded.absolute())}
+        if self.story:
+            return kept | {"world": "story", "seed": str(self.seed)}
         return kept | {"world": "town", "agents": str(self.agents), "seed": str(self.seed)}
 
     @classmethod
@@ -60,12 +68,27 @@ class WorldChoice:
         match kept.get("world"):
             case "recorded":
                 return cls(recorded=Path(kept["path"]), minutes_per_tick=int(kept["minutes_per_tick"]))
+            case "story":
+                return cls(story=True, seed=int(kept["seed"]), minutes_per_tick=int(kept["minutes_per_tick"]))
             case "town":
                 agents, seed, minutes = (int(kept[name]) for name in ("agents", "seed", "minutes_per_tick"))
                 return cls(agents=agents, seed=seed, minutes_per_tick=minutes)
         raise ConfigurationError(
             f"run {run!r} was not created by `cogitate run`: resume it with the program that created it"
         )
+
+
+def settings_for(world: World, settings: Settings) -> Settings:
+    """Return the settings, with those that the world suggests where they name none."""
+    if not isinstance(world, NarratedWorld):
+        return settings
+    suggested = {name: value for name, value in world.settings.items() if name not in settings.model_fields_set}
+    return settings.model_copy(update=suggested)
+
+
+def event_types_of(world: World) -> Mapping[str, Strategy | EventRule] | None:
+    """Return the rules of the world's own types of events; None if it has none."""
+    return world.event_types if isinstance(world, NarratedWorld) else None
 
 
 def default_days(world: World) -> int:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hosting.tick_loop import TickLoop
+from memory.routing.routing import Event
 from scheduler.tick.loop import Tick
-from simulation.world import World
+from simulation.world import Heard, LocationLeft, NarratedWorld, Report, StoryEvent, World
 
 CHECKPOINT_EVERY = 60  # ticks
 
@@ -48,8 +49,9 @@ def drive(
         for owner, profile in owners.items():
             if owner not in present:
                 loop.join(owner, profile)
-        for owner, entry in seen:
-            loop.observe(owner, entry)
+        told = world.narrate(loop.scope_context) if isinstance(world, NarratedWorld) else None
+        for report in (*seen, *(told or ())):
+            hand_on(loop, report)
         for effect in world.take_effects():
             loop.ask(effect)
         for owner in sorted(present.difference(owners)):
@@ -57,5 +59,20 @@ def drive(
         present = set(owners)
         if on_tick is not None:
             on_tick(tick)
-        if tick.number % checkpoint_every == 0 or loop.stopping:
+        if tick.number % checkpoint_every == 0 or loop.stopping or told is not None:
             loop.checkpoint(world.dump())
+
+
+def hand_on(loop: TickLoop, report: Report) -> None:
+    """Hand a report of a world to the loop."""
+    match report:
+        case Heard(event, also):
+            loop.broadcast(event, also)
+        case LocationLeft(location, present):
+            loop.left_location(location, present)
+        case StoryEvent(kind, tags, related):
+            loop.story_event(kind, tags, related)
+        case (owner, Event() as event):
+            loop.event(owner, event)
+        case (owner, entry):
+            loop.observe(owner, entry)

@@ -7,9 +7,8 @@ from itertools import islice
 from typing import Any
 
 from memory.effects import Effect
-from memory.entry import Entry
 from memory.profile import Location, Profile
-from simulation.world import AppliedChange, World
+from simulation.world import AppliedChange, Report, World
 
 
 class GrowingWorld:
@@ -54,10 +53,10 @@ class GrowingWorld:
         """Take notice of a change."""
         self._world.apply(change)
 
-    def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
+    def step(self, tick: int, minute: int) -> list[Report]:
         """Go on; what those observed who are there."""
         here = self.owners()
-        return [(owner, entry) for owner, entry in self._world.step(tick, minute) if owner in here]
+        return [report for report in self._world.step(tick, minute) if isinstance(report, tuple) and report[0] in here]
 
     def take_effects(self) -> list[Effect]:
         """Return the effects of those who are there."""

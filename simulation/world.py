@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
 
 from memory.effects import Effect
 from memory.entry import Entry
 from memory.profile import Location, Profile
+from memory.routing.routing import Event, EventRule, Strategy
+
+
+@dataclass(frozen=True)
+class Heard:
+    """An event that reaches everybody whom it concerns (`TickLoop.broadcast`)."""
+
+    event: Event
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LocationLeft:
+    """The players leave a location (`TickLoop.left_location`)."""
+
+    location: str
+    present: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoryEvent:
+    """The story moves on (`TickLoop.story_event`)."""
+
+    kind: str
+    tags: tuple[str, ...] = ()
+    related: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+
+
+#: One report of a world in its turn: what an owner observed, an event for one owner or for all concerned, or a trigger.
+Report = tuple[str, Entry | Event] | Heard | LocationLeft | StoryEvent
+#: Asks for the latest memories of a location, of those who are there, and of the world (`TickLoop.scope_context`).
+ScopeContext = Callable[[str, Sequence[str]], str]
 
 
 class AppliedChange(Protocol):
@@ -59,8 +92,8 @@ class World(Protocol):
     def apply(self, change: AppliedChange) -> None:
         """Take notice of a change to an owner's memory: a new plan, an item's status, a message to the world."""
 
-    def step(self, tick: int, minute: int) -> list[tuple[str, Entry]]:
-        """Move to game time `minute` and return what was observed: owners and unnumbered entries, in order."""
+    def step(self, tick: int, minute: int) -> Sequence[Report]:
+        """Move to game time `minute` and return what happened, in order: most often owners and unnumbered entries."""
 
     def take_effects(self) -> list[Effect]:
         """The effects that the last step asks for, such as a plan item that became active; the list is emptied."""
@@ -73,4 +106,23 @@ class World(Protocol):
 
         Raises:
             ValueError: when the data is not a dump of such a world.
+        """
+
+
+@runtime_checkable
+class NarratedWorld(World, Protocol):
+    """A world with a narrator, with event types of its own, and with settings that suit its owners' memories."""
+
+    @property
+    def event_types(self) -> Mapping[str, Strategy | EventRule]:
+        """Return the rules of the world's own types of events."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Return settings, such as memory policies, for a run whose own settings do not name them."""
+
+    def narrate(self, ask: ScopeContext) -> Sequence[Report] | None:
+        """Return what the narrator tells after a step, from what the scopes remember; None if it has asked nothing.
+
+        If it has, the tick commits a checkpoint: a repeated tick could not ask again, as memory has moved on by then.
         """

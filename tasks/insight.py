@@ -28,6 +28,7 @@ from memory.language.times import anchor_days, find_times
 from memory.policies.compaction import rating
 from memory.profile import Location
 from memory.summaries.conversations import first_person, format_list, is_dialogue, parse_line, resolve_name
+from memory.summaries.statements import news_of
 from tasks.day_plan import AGAIN
 from tasks.promises import Promise, find_promises, is_vow
 
@@ -273,7 +274,7 @@ def _told(recalled: Recalled, entry: Entry) -> str:
     """Return the sentence of an entry that says most, as the owner tells it; "" if none can stand alone."""
     told = parse_line(entry, recalled.names)
     if not told.speaker:
-        text = _own(recalled, anchor_days(told.text, entry.minute))
+        text = _own(recalled, anchor_days(news_of(entry), entry.minute))
         sentences = [s for s in split_sentences(text) if not s.endswith("?") and not _WHO_TALKED.search(s)]
         return sentences[0] if sentences and not leans_on_others(sentences[0]) else ""
     others = [recalled.of(s) for s in entry.subjects if recalled.of(s) != told.speaker]

@@ -34,6 +34,7 @@ class WorldFacts:
     morning: int = 360  # minutes after 00:00 at which plans are made and end
     act_interval: int = 0  # ticks between two choices of an action; 0: none are made
     names: Mapping[str, str] = field(default_factory=dict)  # owner -> name, of all agents
+    scope_names: Mapping[str, str] = field(default_factory=dict)  # of NPCs, places, groups and the world
     retrieval: ProfileChoice = "default"  # how memories are scored
     kind_retrieval: Mapping[str, ProfileChoice] = field(default_factory=dict)  # of a kind, where it differs
 

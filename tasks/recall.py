@@ -66,7 +66,9 @@ def brief(text: str) -> str:
 
 def display_names(world: WorldFacts) -> Mapping[str, str]:
     """Return the display names of owners and places by id."""
-    return {**{place.id: place.name for place in world.locations}, **world.names}
+    places = {owner.removeprefix("location:"): name for owner, name in world.scope_names.items()}
+    places |= {place.id: place.name for place in world.locations}
+    return {**places, **world.scope_names, **world.names}
 
 
 def access_marks(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:

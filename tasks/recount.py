@@ -18,7 +18,7 @@ from memory.clock import clock_time, day_and_time, day_number
 from memory.effects import AdvanceCursor, Append, Effect
 from memory.entry import Entry
 from memory.routing.scopes import CURSOR, WORLD
-from memory.summaries.conversations import parse_line, resolve_name, summarise_entries
+from memory.summaries.conversations import resolve_name, shown_line, summarise_entries
 from memory.summaries.size import SummarySize
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
@@ -99,7 +99,7 @@ class Recount:
         """Return the messages in order; where not all fit, the newest wait for the next job."""
         span, messages = _told(case)
         names = display_names(case.world)
-        told = {entry.number: parse_line(entry, names) for entry in messages}
+        told = {entry.number: shown_line(entry, names) for entry in messages}
         pieces = oldest_first([(e, told[e.number].text) for e in messages], memory_share, begun_in(case.job))
         template = TEMPLATES.get(case.job.key.owner.partition(":")[0], "recount_world")
         place = span.location or (messages[0].location if messages else "")

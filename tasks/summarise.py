@@ -11,7 +11,7 @@ from memory.effects import Append, Archive, Effect
 from memory.entry import OBSERVED_TYPES, Entry
 from memory.policies.compaction import deserves_summary, rating, summary_entry
 from memory.routing.history import is_shared
-from memory.summaries.conversations import conversations, is_dialogue, parse_line, resolve_name, summarise_entries
+from memory.summaries.conversations import conversations, is_dialogue, resolve_name, shown_line, summarise_entries
 from memory.summaries.size import SummarySize
 from prompts.answers import SummaryAnswer
 from prompts.render import Templates
@@ -101,7 +101,7 @@ class Summarise:
         if long_term.policy_of(case.job.params):
             return long_term.prompt(case, self._templates, memory_share)
         group, names = self._group(case), display_names(case.world)
-        told = {entry.number: parse_line(entry, names) for entry in group}
+        told = {entry.number: shown_line(entry, names) for entry in group}
         pieces = oldest_first(
             [(entry, told[entry.number].text) for entry in group],
             1.0 if replaced_entry(case.job) else memory_share,

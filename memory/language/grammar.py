@@ -47,7 +47,7 @@ _FINITE = (
     | _AUXILIARIES
     | word_set(
         "am are were isn't aren't wasn't weren't has have had hasn't haven't do does don't doesn't it's that's "
-        "there's he's she's they're here's what's who's"
+        "there's he's she's they're here's what's who's says said asks asked tells told knows thinks believes"
     )
 )
 _SAME_PAST = word_set("put read set let hit cut cost hurt quit shut spread split")  # left alone: reads as the past

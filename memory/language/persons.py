@@ -32,6 +32,7 @@ _EXPANSIONS = {
 _SAYS = re.compile(r"\b(?:say|says|saying|said) thank $", re.IGNORECASE)
 _PARTICIPLES = {"been", "had", "done", "gone", "seen", "taken"}
 _ALWAYS_OF_SUBJECT = {"are", "were", "aren't", "weren't", "have", "haven't"}
+_BEFORE_NOUN = {"the", "that", "this", "a", "old", "new", "silver", "gold", "coal", "iron", "salt"}  # "the old mine"
 _WE = {"we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves"}
 
 
@@ -78,7 +79,7 @@ def replace_persons(tokens: Sequence[str], speaker: str, listener: str, *, named
             out.append(mine.subject if named else speaker)
             agreement = PLURAL if named and mine.plural else SINGULAR
             named = True
-        elif low in {"me", "my", "mine", "myself"}:
+        elif low in {"me", "my", "mine", "myself"} and not (low == "mine" and previous in _BEFORE_NOUN):
             known = {"me": mine.object, "my": mine.possessive, "mine": mine.absolute, "myself": mine.reflexive}
             first = {"me": speaker, "myself": mine.reflexive}.get(low, f"{speaker}'s")
             out.append(known[low] if named else first)

@@ -81,7 +81,8 @@ def third_person(sentence: str, speaker: str, listener: str = "", names: Collect
         tokens = ["the", *tokens[1:]]
     told = opening + replace_persons(tokens, speaker, listener, named=True, heard=asked)
     if asked:
-        return f"{speaker} told {listener} " + (f"not to{told[5:]}" if first == "don't" else f"to {told}")
+        refusal = {"don't": 5, "do": 6}.get(first)  # characters of "don't", of "do not"
+        return f"{speaker} told {listener} " + (f"not to{told[refusal:]}" if refusal else f"to {told}")
     if not lead and not has_verb(lowered) and (first not in _OPENS_THING or len(lowered) < 6):
         return f"{speaker} mentioned {told}"
     return f"{speaker} mentioned that {told}"
@@ -91,7 +92,7 @@ def is_request(lowered: Sequence[str]) -> bool:
     """Return whether a sentence, given as words in lower case, asks somebody to do something: "Keep going"."""
     first = lowered[0] if lowered else ""
     asks = first in _REQUESTS and (first not in STATES or first in {"don't", "never"})
-    return asks or list(lowered[:2]) == ["feel", "free"]
+    return asks or list(lowered[:2]) in (["feel", "free"], ["do", "not"])
 
 
 def is_english(sentence: str) -> bool:
@@ -113,6 +114,8 @@ def _is_name(tokens: list[str], names: Collection[str]) -> bool:
     A foreign word in an English sentence is taken for one.
     """
     first, *others = [token.removesuffix("'s") for token in tokens if token[0].isalnum()][:2]
+    if first.lower() in _OPENS_THING or first in ("It", "There", "If", "When"):  # capital only as it opens a sentence
+        return False
     if first in names or not first.isascii():
         return True
     low = first.lower()

@@ -19,8 +19,10 @@ _TIME = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _RELATIVE = re.compile(
-    r"\b(?:(?P<after>(?:the )?day after tomorrow|послезавтра)|(?P<next>tomorrow|завтра)|(?P<now>today|сегодня)"
-    r"|(?P<night>tonight|this evening)|(?P<past>yesterday|вчера))\b(?!['’])",
+    r"\b(?P<until>(?:by|until|till|before|since|after|from) )?"
+    r"(?:(?P<after>(?:the )?day after tomorrow|послезавтра)|(?P<next>tomorrow|завтра)|(?P<now>today|сегодня)"
+    r"|(?P<night>tonight|this evening)|(?P<past>yesterday|вчера))"
+    r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",
     re.IGNORECASE,
 )
 _BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
@@ -63,12 +65,14 @@ def anchor_days(text: str, minute: int) -> str:
     """
 
     def told(match: re.Match[str]) -> str:
-        day = day_number(minute) + _AHEAD[match.lastgroup or "now"]
+        said = next(name for name in _AHEAD if match[name])
+        day = day_number(minute) + _AHEAD[said]
         if day < 1:
             return match[0]
         if not match[0].isascii():
             return f"в день {day}"
-        return f"on the evening of day {day}" if match.lastgroup == "night" else f"on day {day}"
+        part = "evening" if said == "night" else (match["part"] or "").strip()
+        return (match["until"] or "on ") + (f"the {part} of day {day}" if part else f"day {day}")
 
     return _RELATIVE.sub(told, text)
 

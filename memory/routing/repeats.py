@@ -36,10 +36,10 @@ RepeatKey = tuple[str, ...]
 def repeat_key(entry: Entry) -> RepeatKey | None:
     """Return the key that two repeats share; None for entries that are never coalesced.
 
-    Only observations are, and no lines of dialogue: who says "yes" twice has said two things. Nor are events that are
-    to be integrated: each is on its own. Place, quest, encounter and tags must agree as well.
+    Only what was perceived or thought is: who says "yes" twice has said two things, and two votes are two events.
+    Place, quest, encounter and tags must agree as well.
     """
-    if entry.type != "observation" or entry.source == "dialogue" or entry.since_minute is not None:
+    if entry.type != "observation" or entry.source in ("dialogue", "social") or entry.since_minute is not None:
         return None
     if INTEGRATE in entry.tags:
         return None

@@ -58,6 +58,8 @@ class Event(HostInput):
     consensus: bool | None = None  # of a ballot
     earnings: Amount | None = None  # of a result
     counterfactuals: Mapping[Name, Amount] = Field(default_factory=dict, max_length=100)  # what would have been earned
+    phase: str = Field("", max_length=100)  # of an experiment or a story: "deliberation"
+    stage: str = Field("", max_length=100)  # of the phase: "voting"
     round: int | None = Field(None, ge=0, le=10**15)
     location: str = Field("", max_length=500)
     subjects: Annotated[
@@ -135,6 +137,8 @@ def route(event: Event, *, minute: int, routing: Routing | None = None) -> Route
     told = _narrative(cut, rule, speaker) if routing.style == "narrative" else _structured(cut, speaker)
     spoken = rule.content == "statement" and bool(event.speaker)
     tags = [f"event:{event.kind}"]
+    tags += [f"phase:{event.phase}"] if event.phase else []
+    tags += [f"stage:{event.stage}"] if event.stage else []
     tags += [f"round:{event.round}"] if event.round is not None else []
     tags += [INTEGRATE] if strategy == "integrate" else []
     entry = Entry(

@@ -16,6 +16,7 @@ from memory.clock import DAY, day_and_time
 from memory.entry import MAX_TEXT, Entry
 from memory.language.own_view import in_own_words
 from memory.language.times import anchor_days
+from memory.summaries.statements import is_statement_of_event, statement_of
 from memory.summaries.summary import Style, Utterance, summarise
 from memory.summaries.units import MAX_SPEAKER
 
@@ -83,6 +84,8 @@ def resolve_name(subject: str, names: Mapping[str, str]) -> str:
 
 def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     """Return the speaker, text and time of an entry. A message's first subject speaks unless its text names one."""
+    if is_statement_of_event(entry) and (stated := statement_of(entry, _speaker(entry, names))) is not None:
+        return stated
     known = {resolve_name(s, names) for s in entry.subjects}
     found = _SPOKEN.match(entry.text) if is_dialogue(entry) else None
     if found and (found[1] in known or found[1] in names.values()):
@@ -92,6 +95,17 @@ def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     speaker = resolve_name(entry.subjects[0], names) if entry.type == "message" and entry.subjects else ""
     listener = resolve_name(entry.subjects[1], names) if speaker and len(entry.subjects) == 2 else ""
     return Utterance(speaker, entry.text, entry.minute, listener)
+
+
+def _speaker(entry: Entry, names: Mapping[str, str]) -> str:
+    return resolve_name(entry.subjects[0], names) if entry.subjects else ""
+
+
+def shown_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
+    """Return what a prompt shows of an entry: as `parse_line`, but a routed statement in full and in its own words."""
+    if is_statement_of_event(entry) and statement_of(entry, _speaker(entry, names)) is not None:
+        return Utterance("", entry.text, entry.minute)
+    return parse_line(entry, names)
 
 
 def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:

@@ -120,11 +120,16 @@ def _ended(text: str) -> str:
     return f"{bare[:-1].rstrip(_MARKS)}{bare[-1]}."
 
 
+_BARE_VOW = re.compile(r"(?:But |And |Yes, )?I (?:do )?(?:promise|swear|agree)(?: (?:you|it|that))?[.!]?")
+
+
 def _told(clause: str, line: Utterance, speakers: Speakers, names: Collection[str]) -> str:
     """Return the clause as reported speech, "" if it is not worth reporting or leaves to others what it means."""
     speaker = line.speaker
     text = _VOW.sub("I promised to ", clean(clause, (n for n in speakers.perhaps_in(clause) if n != speaker)))
     text = _introduction(text, speaker)
+    if _BARE_VOW.fullmatch(text):
+        return ""
     text = _HEARSAY.sub(r"I heard \g<where>that ", text)
     if is_small_talk(text, speakers):
         return ""

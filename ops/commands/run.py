@@ -36,7 +36,7 @@ from ops.formatting.run import Took, print_summary, report_json
 from ops.missing_models import warn_of_missing_models
 from ops.open_state import open_state
 from ops.signals import Interruption, interruptible
-from ops.world_choice import DEFAULT_AGENTS, WorldChoice, warnings_of
+from ops.world_choice import DEFAULT_AGENTS, WorldChoice, event_types_of, settings_for, warnings_of
 from ops.world_driver import drive
 from prompts.render import check_templates
 from scheduler.config.settings import ConfigurationError, Settings, check_run_name
@@ -50,12 +50,17 @@ from workers.llm.address import servers_of
 EXAMPLE = """
 Example: cogitate run --town 10 --days 2 --workers 3
 
+Example: cogitate run --story --seed 4
+
 Example: cogitate run --recorded DIR --llm openai --limit-usd 0.50
 """
 
 
 def run(
     town: Annotated[int | None, typer.Option(metavar="N", help="Run a town of N agents (default 25).")] = None,
+    story: Annotated[
+        bool, typer.Option("--story", help="Run the story of a council and a tavern instead of a town.")
+    ] = False,
     recorded: Annotated[Path | None, typer.Option(metavar="DIR", help="Play a recorded run instead.")] = None,
     days: Annotated[
         int | None, typer.Option(metavar="D", min=1, help="The length in game days (default 1, or as recorded).")
@@ -64,7 +69,7 @@ def run(
     name: Annotated[
         str | None, typer.Option("--run", metavar="NAME", help="The run's name (default town-1, …).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="S", help="The town's seed (default 0).")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", help="The world's seed (default 0).")] = None,
     workers: Annotated[
         int | None, typer.Option(metavar="W", help="Worker processes to start; 0: none, start them yourself.")
     ] = None,
@@ -100,25 +105,30 @@ def run(
     if name is not None:
         check_run_name(name)
     check_templates(settings.prompts)
-    if resume and (name is None or town is not None or recorded is not None or seed is not None):
-        raise ConfigurationError("--resume continues the world of --run NAME: give --run, and no --town, --recorded "
-                                 "or --seed")  # fmt: skip
+    if resume and (name is None or town is not None or story or recorded is not None or seed is not None):
+        raise ConfigurationError("--resume continues the world of --run NAME: give --run, and no --town, --story, "
+                                 "--recorded or --seed")  # fmt: skip
     if resume and (llm, limit_usd, limit_tokens, apply) != (None,) * 4:
         raise ConfigurationError("a resumed run keeps its --llm, --limit-usd, --limit-tokens and --apply: give "
                                  "none of them with --resume")  # fmt: skip
     if take_over and not resume:
         raise ConfigurationError("--take-over takes a run from its host: give --run NAME --resume with it")
-    if recorded is not None and (town is not None or seed is not None):
-        raise ConfigurationError("--recorded plays a recording: give no --town and no --seed with it")
+    if recorded is not None and (town is not None or story or seed is not None):
+        raise ConfigurationError("--recorded plays a recording: give no --town, no --story and no --seed with it")
+    if story and town is not None:
+        raise ConfigurationError(f"give --town {town} or --story, not both")
     if days is not None and ticks is not None:
         raise ConfigurationError(f"give --days {days} or --ticks {ticks}, not both")
     choice = WorldChoice(
         agents=DEFAULT_AGENTS if town is None else town,
         seed=seed or 0,
+        story=story,
         recorded=recorded,
         minutes_per_tick=settings.minutes_per_tick,
     )
     world = None if resume else choice.open()  # an invalid world is refused before anything starts
+    if world is not None:
+        settings = settings_for(world, settings)
 
     err, out = Terminal(stderr=True), Terminal(stderr=as_json)
     with interruptible(lambda text: err.print(text, highlight=False)) as interruption:
@@ -167,7 +177,7 @@ def _host_run(made: RunChoice, settings: Settings, interruption: Interruption, e
         with TickLoop(
             run=made.name, owners=made.world.owners(), settings=settings, locations=made.world.locations,
             brief=made.world.brief, ticks=made.ticks, start_minute=made.world.start_minute, resume=made.resume,
-            take_over=made.take_over,
+            take_over=made.take_over, event_types=event_types_of(made.world),
             describe=made.describe,
         ) as loop:  # fmt: skip
             loop.tells = False

@@ -24,6 +24,7 @@ from ops.load.view import LoadView
 from ops.signals import interruptible
 from scheduler.config.endpoints import DEFAULT
 from scheduler.config.settings import ConfigurationError, Settings
+from simulation.story.story import AGENTS
 
 EXAMPLE = """
 Example: cogitate load --profile outage
@@ -44,6 +45,7 @@ def load(
     agents: Annotated[
         int | None, typer.Option("--agents", metavar="N", min=1, max=1000, help="The number of agents.")
     ] = None,
+    story: Annotated[bool, typer.Option("--story", help="Let the people of the story think, not a town's.")] = False,
     tick_rate: Annotated[
         float | None, typer.Option("--tick-rate", metavar="HZ", min=0.1, help="Ticks a second.")
     ] = None,
@@ -85,6 +87,10 @@ def load(
     """
     logs.configure(verbose)
     chosen = _profile(profile, demand)
+    if agents is not None and story:
+        raise ConfigurationError(f"the story has people of its own: give --agents {agents} or --story, not both")
+    if story:
+        chosen = replace(chosen, story=True, agents=len(AGENTS))
     if agents is not None:
         chosen = replace(chosen, agents=agents)
     if tick_rate is not None:

@@ -41,6 +41,7 @@ class LoadProfile:
     about: str
     phases: Sequence[Phase]
     agents: int = 25
+    story: bool = False  # the world is the story, whose people are always there
     tick_rate: float = 4.0  # ticks per second
     minutes_per_tick: int = 5
     start_minute: int = 7 * HOUR  # game time of tick 0

@@ -16,6 +16,7 @@ from ops.fake_llm.server import MODEL
 from ops.load.endpoint import LoadEndpoint
 from ops.load.figures import LoadRecorder, TickFigures, figures
 from ops.load.profiles import Demanded, LoadProfile, Phase
+from ops.world_choice import WorldChoice, event_types_of, settings_for
 from ops.world_driver import drive
 from scheduler.config.controls import FULL, SetCadence
 from scheduler.config.settings import Settings
@@ -26,7 +27,6 @@ from scheduler.steering.operators import ask
 from scheduler.steering.throttle import KIND
 from scheduler.tick.loop import Tick
 from simulation.growing import GrowingWorld
-from simulation.town.town import Town
 from simulation.world import World
 
 RUN = "load"
@@ -69,23 +69,30 @@ class LoadTest:
         self._queue: int | None = None
         self._behind = 0.0
         self._loop: TickLoop
-        self._world: GrowingWorld
+        self._world: World
+        self._growing: GrowingWorld | None = None  # a town, whose agents come phase by phase
         self._demand = list(profile.demand)
 
     def run(self) -> dict[str, Any]:
         """Run all phases and return the figures."""
         profile, settings = self.profile, self.settings
-        town = Town(profile.agents, 0, profile.minutes_per_tick, profile.start_minute)
-        self._world = GrowingWorld(town, self._present(profile.phases[0]))
+        choice = WorldChoice(
+            agents=profile.agents, story=profile.story, minutes_per_tick=profile.minutes_per_tick,
+            start_minute=profile.start_minute,
+        )  # fmt: skip
+        world = choice.open()
+        settings = settings_for(world, settings)
+        if not profile.story:
+            world = self._growing = GrowingWorld(world, self._present(profile.phases[0]))
+        self._world = world
         with ExitStack() as stack:
             if settings.base_url is None:
                 self._endpoint = stack.enter_context(LoadEndpoint())
                 settings = settings.model_copy(update={"base_url": self._endpoint.url})
-            world: World = self._world
             self._loop = loop = stack.enter_context(
                 TickLoop(
                     run=RUN, owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
-                    ticks=profile.ticks, start_minute=profile.start_minute,
+                    ticks=profile.ticks, start_minute=profile.start_minute, event_types=event_types_of(world),
                 )
             )  # fmt: skip
             wait_for_workers(loop.ledger.client, settings.workers)
@@ -133,7 +140,8 @@ class LoadTest:
     def _enter(self, number: int, phase: Phase) -> None:
         before = self.profile.phases[self._phase] if self._phase >= 0 else None
         self._phase = number
-        self._world.present = max(self._world.present, self._present(phase))
+        if self._growing is not None:
+            self._growing.present = max(self._growing.present, self._present(phase))
         if self._endpoint is not None:
             self._endpoint.behave(
                 {"latency": phase.latency, "jitter": phase.jitter, "faults": dict(phase.faults),
@@ -151,7 +159,7 @@ class LoadTest:
 
     def _ask(self, demanded: Demanded, tick: Tick) -> None:
         """Request what a recording did: ratings of observations, and reflections, of one agent after another."""
-        owners: list[str] = sorted(self._world.owners())
+        owners = sorted(owner for owner in self._world.owners() if owner.startswith("agent:"))
         for n in range(demanded.ratings):
             owner = owners[(tick.number + n) % len(owners)]
             text = f"{self._world.owners()[owner].name} noticed thing number {tick.number * 31 + n} of the day."

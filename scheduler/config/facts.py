@@ -25,6 +25,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # How memories are scored; None: the default profile. A string as default would be omitted or not by its identity.
     retrieval: ProfileChoice | None = None
     kind_retrieval: dict[str, ProfileChoice] = msgspec.field(default_factory=dict)  # of a kind, where it differs
+    scope_names: dict[str, str] = msgspec.field(default_factory=dict)  # of owners that are no agents
     models: tuple[Model, ...] = ()  # models that jobs may name; none: jobs use heuristics
     ladders: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # models by kind, as they are asked
 
@@ -52,6 +53,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             morning=self.morning,
             act_interval=self.act_interval,
             names=self.names,
+            scope_names=self.scope_names,
             retrieval=self.profile,
             kind_retrieval=self.kind_retrieval,
         )

@@ -202,8 +202,10 @@ class RunEngine:
             state.streams[owner] = Stream(owner)
             state.profiles[owner] = profile
             state.cadence.touch(owner)
-        names = {owner: state.profiles[owner].name for owner in sorted(state.profiles) if owner.startswith("agent:")}
-        state.facts = msgspec.structs.replace(state.facts, names=names)
+        named = {owner: state.profiles[owner].name for owner in sorted(state.profiles)}
+        agents = {owner: name for owner, name in named.items() if owner.startswith("agent:")}
+        others = {owner: name for owner, name in named.items() if owner not in agents}
+        state.facts = msgspec.structs.replace(state.facts, names=agents, scope_names=others)
         state.facts_version = tick
         state.facts_at[tick] = state.facts
         return True

@@ -261,6 +261,8 @@ class RunLoop:
         for line in read_journal(self.ledger.store, self._checkpoint_tick + 1, self.tick):
             core = line.core
             self.calls.open(core.tick)
+            again = (*core.observed, *core.waiting)
+            self.calls.journalled = frozenset(entry.text for _, entry in again)
             yield Tick(core.tick, core.minute, tuple(changes_of(line)), True)
             self.calls.check_process()
             self.calls.is_open = False

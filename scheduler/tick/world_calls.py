@@ -10,7 +10,7 @@ from memory.entry import Entry
 from memory.errors import InputError, UsageError, quoted
 from memory.profile import Profile
 from memory.retrieval.similarity import Similarity
-from memory.routing.routing import Event, Routing, Strategy, route
+from memory.routing.routing import Event, Routed, Routing, Strategy, route
 from memory.routing.scope_context import MAX_ENTRIES, scope_context
 from memory.routing.scopes import WORLD, location_owner
 from memory.view import MemoryView
@@ -54,6 +54,7 @@ class WorldCalls:
         self.is_open = False  # the world has the turn
         self.boundary = 0  # the last tick whose boundary has been passed: memory is as of it
         self.redelivering = False  # a resumed tick runs again: accept what an older version accepted
+        self.journalled: frozenset[str] = frozenset()  # texts of what was observed in a tick that runs again
         self._state = state
         self._turn = WorldTurn()
         self._checkpoint: bytes | None = None
@@ -145,14 +146,45 @@ class WorldCalls:
         what = check_event(known, event)
         if what.group:
             self._known(what.group)
-        try:
-            routed = route(what, minute=self._state.facts.minute(self.present), routing=self.routing)
-        except ValueError as error:
-            raise InputError(f"event for {quoted(known)}: {reason(error)}") from error
+        routed = self._routed(known, what)
         self.observe(known, routed.entry)
         if routed.strategy == "integrate":
             self.ask(asks_for_integration(known, self.present))
         return routed.strategy
+
+    def broadcast(self, event: Event | Mapping[str, object], also: Iterable[str] = ()) -> dict[str, Strategy]:
+        """Note an event for its speaker, its group and everybody it names; return what will become of it for each."""
+        self._check_turn()
+        what = check_event("everybody concerned", event)
+        further = check_texts("also", also, most=MAX_OWNER)
+        for owner in further:
+            self._known(owner)
+        named = (what.speaker, what.group, *what.subjects)
+        hearers = [owner for owner in dict.fromkeys((*named, *further)) if self._is_here(owner)]
+        if not hearers:
+            raise InputError(
+                f"event {quoted(what.kind)} concerns nobody of this run: its speaker is {quoted(what.speaker)}; name "
+                "an owner as its speaker, group or subject, or with also="
+            )
+        return {owner: self.event(owner, what) for owner in hearers}
+
+    def _routed(self, owner: str, event: Event) -> Routed:
+        """Return the entry of an event, told with the name of its speaker's profile.
+
+        Raises:
+            InputError: for a type of event without a rule.
+        """
+        profile = self._turn.joins.get(event.speaker) or self._state.profiles.get(event.speaker)
+        named = event if event.name or profile is None else event.model_copy(update={"name": profile.name[:200]})
+        minute = self._state.facts.minute(self.present)
+        try:
+            routed = route(named, minute=minute, routing=self.routing)
+            if self.redelivering and routed.entry.text not in self.journalled:  # version 0.1.0 named it by its id
+                older = route(event, minute=minute, routing=self.routing)
+                routed = older if older.entry.text in self.journalled else routed
+        except ValueError as error:
+            raise InputError(f"event for {quoted(owner)}: {reason(error)}") from error
+        return routed
 
     def left_location(self, location: str, present: Iterable[str] = ()) -> None:
         """Note that the players leave a location."""
@@ -214,12 +246,15 @@ class WorldCalls:
         Raises:
             InputError: when there is none of that name.
         """
-        there = isinstance(owner, str) and (owner in self._state.streams or owner in self._turn.joins)
+        there = isinstance(owner, str) and self._is_here(owner)
         if not there and not (self.redelivering and isinstance(owner, str)):
             raise InputError(
                 f"there is no owner {quoted(owner)} in this run; owners join with loop.join(owner, profile)"
             )
         return str.__str__(owner)
+
+    def _is_here(self, owner: str) -> bool:
+        return owner in self._state.streams or owner in self._turn.joins
 
     # -- where it may be used ------------------------------------------------------------------------
 

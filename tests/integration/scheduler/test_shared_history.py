@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fakeredis import FakeRedis
 from structlog.testing import capture_logs
 
-from cogitate import Event, Tick, TickLoop
+from cogitate import Event, InputError, Tick, TickLoop
+from memory.routing.scopes import WORLD
 from ops.fake_llm.server import FakeEndpoint
-from tests.integration.scheduler.scopes_run_case import ALICE, GROUP, played
+from tests.integration.scheduler.scopes_run_case import ALICE, BOB, EVE, GROUP, opened, played
 from workers.llm.answer import ModelAnswer
 from workers.llm.client import ModelClient
 from workers.llm.failures import Failure
@@ -141,3 +143,60 @@ def test_truncation_and_style_are_settings() -> None:
     assert cut.state.streams[ALICE].live()[0].text == "Speaker: Bo | Statement: " + "long words " * 3 + "long words..."
     whole = played(script, ticks=1, enable_truncation=False)
     assert len(whole.state.streams[ALICE].live()[0].text) > 650
+
+
+def test_a_broadcast_reaches_the_speaker_its_group_and_whoever_is_named() -> None:
+    said = Event(
+        kind="discussion_statement", speaker=ALICE, text="It is fair.", group=GROUP, subjects=(BOB, "a stranger")
+    )
+    told: list[dict[str, str]] = []
+
+    def script(loop: TickLoop, tick: Tick) -> None:
+        if tick.number == 1:
+            told.append(loop.broadcast(said, also=[WORLD]))
+            told.append(loop.broadcast({"kind": "final_results", "text": "It won.", "subjects": [ALICE, BOB]}))
+            with pytest.raises(InputError, match="concerns nobody of this run"):
+                loop.broadcast({"kind": "voting_initiated", "speaker": "a stranger"})
+            with pytest.raises(InputError, match="npc:nobody"):
+                loop.broadcast(said, also=["npc:nobody"])
+
+    streams = played(script, ticks=6).state.streams
+    assert told == [
+        {ALICE: "simple", GROUP: "simple", BOB: "simple", WORLD: "simple"}, {ALICE: "integrate", BOB: "integrate"},
+    ]  # fmt: skip
+    texts = {owner: [e.text for e in stream.live("message", "observation")] for owner, stream in streams.items()}
+    assert texts[GROUP] == texts[WORLD] == ["Alice discussed: It is fair."]
+    assert texts[ALICE] == texts[BOB] == ["Alice discussed: It is fair.", "Final results: It won."]
+    assert texts[EVE] == []
+
+
+def test_equal_votes_are_memories_of_their_own_and_what_is_seen_again_is_counted() -> None:
+    def script(loop: TickLoop, tick: Tick) -> None:
+        if tick.number <= 2:
+            loop.event(ALICE, Event(kind="voting_confirmed", speaker=BOB))
+            loop.observe(ALICE, {"text": "The hall is full.", "minute": tick.minute})
+
+    alice = played(script, ticks=3).state.streams[ALICE]
+    assert [e.text for e in alice.live()] == [
+        "Voting confirmed by Bob.", "The hall is full.", "Voting confirmed by Bob.",
+    ]  # fmt: skip
+
+
+def test_an_older_run_repeats_its_ticks_with_the_names_it_was_told() -> None:
+    """Version 0.1.0 called a speaker by its id; its journal's ticks run again as they were."""
+
+    def script(loop: TickLoop, tick: Tick) -> None:
+        if tick.number == 2:
+            loop.event(ALICE, Event(kind="voting_initiated", speaker=BOB, name="" if named else "bob"))
+
+    named, client = False, FakeRedis()
+    with opened(client, ticks=6) as loop:
+        for tick in loop:
+            script(loop, tick)
+            if tick.number == 4:
+                break
+    named = True
+    with opened(client, ticks=6, resume=True) as loop:
+        for tick in loop:
+            script(loop, tick)
+    assert [e.text for e in loop.state.streams[ALICE].live()] == ["Voting initiated by bob."]

@@ -18,7 +18,7 @@ from tests.simulation.seeded.broker import Broker
 from tests.simulation.seeded.faults import Coverage, JobStates, Rates
 from tests.simulation.seeded.model import Outcome
 from tests.simulation.seeded.processes import Broken, HostProcess, WorkerProcess
-from tests.simulation.seeded.scene import LEASE, RUN, SCENES, scene_of
+from tests.simulation.seeded.scene import LEASE, RUN, SCENES, scene_of_seed
 from tests.simulation.seeded.server import Server
 from tests.simulation.seeded.wire import SOCKET_TIMEOUT, SimulatedConnection
 
@@ -33,7 +33,7 @@ class Cluster:
 
     def __init__(self, seed: int, server: Server, focus: Sequence[str] = ()) -> None:
         self._draw = draw = Random(seed)
-        self.scene = scene_of(draw.randrange(SCENES))
+        self.scene = scene_of_seed(seed, draw.randrange(SCENES))
         self.rates = Rates(draw, focus)
         self.varied_usage = draw.random() < 0.1  # what attempts of one job cost differs
         self.schedule = Schedule(Random(seed ^ 0x5EED), self)

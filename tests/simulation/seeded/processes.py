@@ -21,8 +21,8 @@ from scheduler.ledger.presence import SIGNS_A_LEASE
 from scheduler.tick.result_collector import Leases, ResultCollector
 from tasks.job import Cost
 from tests.simulation.seeded.actors import NEVER, Process, current
-from tests.simulation.seeded.scene import LEASE, RUN, START
-from tests.simulation.seeded.world import PLACES, World
+from tests.simulation.seeded.scene import LEASE, RUN
+from tests.simulation.seeded.world import world_of
 from workers.jobs.heartbeat import Heartbeat
 from workers.jobs.runner import Runner
 
@@ -76,10 +76,11 @@ class HostProcess(Process):
         scene = cluster.scene
         settings = scene.settings
         resume = bool(cluster.client.exists(incarnation_key(RUN)))
-        world = World(scene)
+        world = world_of(scene)
         loop = TickLoop(
-            run=RUN, owners=world.owners(), settings=settings, locations=PLACES, brief=world.brief, ticks=scene.ticks,
-            start_minute=START, resume=resume, inline=True, client=cluster.client,
+            run=RUN, owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
+            ticks=scene.ticks, start_minute=scene.start, event_types=world.event_types, resume=resume,
+            inline=True, client=cluster.client,
         )  # fmt: skip
         waiting = ResultCollector(
             loop.ledger, cluster.broker.publish, apply=settings.apply, wait=settings.wait_seconds(), lease=LEASE,

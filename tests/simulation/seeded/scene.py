@@ -8,19 +8,22 @@ that what an undisturbed run of one comes to need not be found anew for every se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from scheduler.config.settings import Settings
+from simulation.story.people import POLICIES
 
 SCENES = 32
 RUN = "r"
 STEP = 60  # game minutes a tick
 START = 22 * 60  # 22:00 of day 0: midnight is tick 2
 FOR_EVER = 1e9  # seconds
+STORY_EVERY = 20  # of so many seeds one plays the story
+STORY_START = 18 * 60  # its tavern opens at 19:00; midnight is tick 6
 MORE = 5  # ticks of a run whose jobs stay open for longer, and are fewer
 LEASE, HINTS = 3.0, 1.0  # seconds of the simulated clock
 
@@ -33,6 +36,8 @@ class Scene:
     ticks: int
     settings: Settings
     patient: bool  # boundaries wait for ever: nothing may end late
+    story: bool = False  # its world is the story of a council and a tavern
+    start: int = START
 
     @property
     def promises_equality(self) -> bool:
@@ -45,6 +50,20 @@ def _ticks(*, asks: bool, wait: float, apply: str) -> int:
     if wait == 0 or not asks:
         return 10
     return 7 if wait == FOR_EVER and apply == "due" else 8
+
+
+def scene_of_seed(seed: int, number: int) -> Scene:
+    """Return the scene of a seed that drew a number: a few seeds play an evening of the story instead."""
+    return story_scene(number) if seed % STORY_EVERY == STORY_EVERY - 1 else scene_of(number)
+
+
+@cache
+def story_scene(number: int) -> Scene:
+    """Return an evening and a night of the story, under the settings of one of the scenes."""
+    usual = scene_of(number)
+    changed = {"policies": dict(sorted(POLICIES.items())), "cells": 3, "token_limit": 300, "max_observations": 30}
+    settings = Settings(**(usual.settings.model_dump(exclude_unset=True) | changed))
+    return replace(usual, settings=settings, story=True, start=STORY_START)
 
 
 @cache

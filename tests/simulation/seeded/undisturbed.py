@@ -17,8 +17,8 @@ from scheduler.ledger.answers import BoundaryInput, Learned
 from scheduler.ledger.claims import Claim, Claims, Reason, Result
 from tasks.job import Cost, Job, JobKey
 from tests.simulation.seeded.model import Outcome, SimulatedModel
-from tests.simulation.seeded.scene import RUN, START, Scene
-from tests.simulation.seeded.world import PLACES, World
+from tests.simulation.seeded.scene import RUN, Scene
+from tests.simulation.seeded.world import world_of
 from workers.jobs.attempt import HALVED
 
 FORCED: frozenset[Reason] = frozenset({"dead", "failed", "late"})
@@ -73,11 +73,12 @@ def times_of(lines: Iterable[ReadLine]) -> Times:
 
 def undisturbed_digest(scene: Scene, client: Redis, ends: Ends, times: Times = ()) -> str:
     """Return the digest of that run. `client` is of an empty database."""
-    world = World(scene)
+    world = world_of(scene)
     settings = scene.settings.model_copy(update={"wait": 0.0, "lease": 1e9})
     loop = TickLoop(
-        run=RUN, owners=world.owners(), settings=settings, locations=PLACES,
-        brief=world.brief, ticks=scene.ticks, start_minute=START, inline=True, client=client,
+        run=RUN, owners=world.owners(), settings=settings, locations=world.locations,
+        brief=world.brief, ticks=scene.ticks, start_minute=scene.start, event_types=world.event_types, inline=True,
+        client=client,
     )  # fmt: skip
     loop.state.rules = replace(loop.state.rules, waits=scene.settings.wait_seconds() > 0)
     steered = Steered(client, loop, dict(ends), times, last=scene.ticks)

@@ -16,10 +16,12 @@ from hosting.tick_loop import TickLoop
 from memory.effects import SetPlanStatus
 from memory.entry import Entry
 from memory.profile import Location, Profile
+from ops.world_driver import hand_on
 from scheduler.journal.history import Change
 from scheduler.tick.loop import Tick
+from simulation.story.story import Story
 from tests.simulation.seeded.actors import SimulatedTime
-from tests.simulation.seeded.scene import Scene
+from tests.simulation.seeded.scene import STEP, Scene
 
 AGENTS = ("agent:ann", "npc:cy")
 GUEST = "agent:di"  # joins and leaves
@@ -35,6 +37,9 @@ LINES = ("The bridge will not hold.", "Meet me at the mill at noon.", "I owe you
 
 class World:
     """Its state is one number and who is there."""
+
+    locations = PLACES
+    event_types: Mapping[str, Any] = {}
 
     def __init__(self, scene: Scene) -> None:
         self._mood = scene.number
@@ -105,3 +110,27 @@ class World:
                 loop.observe(hearer, said)
         elif kind < 0.86:
             loop.event(owner, {"kind": "discussion_statement", "speaker": "npc:cy", "text": draw.choice(LINES)})
+
+
+class StoryWorld(Story):
+    """The story, played as `ops.world_driver.drive` plays a world."""
+
+    def live(self, loop: TickLoop, tick: Tick) -> None:
+        """Play the world's turn."""
+        for change in tick.applied:
+            self.apply(change)
+        seen = self.step(tick.number, tick.minute)
+        told = self.narrate(loop.scope_context)
+        for turn, report in enumerate((*seen, *(told or ()))):
+            if turn % 16 == 0:
+                SimulatedTime.sleep(TURN)
+            hand_on(loop, report)
+        for effect in self.take_effects():
+            loop.ask(effect)
+        if told is not None or tick.number % 3 == 0:
+            loop.checkpoint(self.dump())
+
+
+def world_of(scene: Scene) -> World | StoryWorld:
+    """Return the world of a scene at its beginning."""
+    return StoryWorld(scene.number, STEP, scene.start) if scene.story else World(scene)

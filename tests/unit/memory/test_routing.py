@@ -197,6 +197,6 @@ def test_the_least_of_an_event() -> None:
     event = Event(kind="x")
     assert event.model_dump() == {
         "kind": "x", "text": "", "speaker": "", "name": "", "topic": "", "reasoning": "", "certainty": "",
-        "consensus": None, "earnings": None, "counterfactuals": {}, "round": None, "location": "", "subjects": (),
-        "group": "",
+        "consensus": None, "earnings": None, "counterfactuals": {}, "phase": "", "stage": "", "round": None,
+        "location": "", "subjects": (), "group": "",
     }  # fmt: skip

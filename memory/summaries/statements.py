@@ -1,0 +1,49 @@
+"""Statements that were routed as events, told as what somebody said: for retelling, not for prompts.
+
+The routing design stores "Alice discussed the floor: It is fair. Reasoning: … Certainty: high." Retold as it stands,
+the labels would become part of what she said.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory.entry import Entry
+from memory.summaries.units import Utterance
+
+_PARTS = re.compile(r" \| (?=[A-Z][a-z]+: )")
+_REASONING = re.compile(r"(?:^|(?<=[.!?…] ))Reasoning: ")
+
+
+def is_statement_of_event(entry: Entry) -> bool:
+    """Return whether the entry is a statement that was routed as an event."""
+    return entry.type == "message" and any(tag.startswith("event:") for tag in entry.tags)
+
+
+def statement_of(entry: Entry, speaker: str) -> Utterance | None:
+    """Return what the speaker of a routed statement said, with its reasons; None where the text has another form."""
+    if entry.text.startswith("Speaker: "):
+        parts = dict(part.partition(": ")[::2] for part in _PARTS.split(entry.text))
+        speaker = parts["Speaker"]
+        said = " ".join(_ended(parts[key]) for key in ("Statement", "Text", "Reasoning") if parts.get(key))
+    elif entry.text.startswith(f"{speaker} "):
+        head, colon, said = entry.text.partition(": ")
+        if head.endswith((". Reasoning", ". Certainty")):  # no statement: "Alice discussed the floor. Reasoning: …"
+            said = entry.text[len(head) - len("Reasoning") :]
+        before, certainty, _ = said.rpartition("Certainty: ")  # the last part, always short
+        said = _REASONING.sub("", before if certainty else said) if colon else ""
+    else:
+        return None
+    return Utterance(speaker, said.strip(), entry.minute) if said.strip() else None
+
+
+def news_of(entry: Entry) -> str:
+    """Return what an event told, without the label that routing set before it: "The floor won." for "Ballot …: …"."""
+    if entry.type != "observation" or not any(tag.startswith("event:") for tag in entry.tags):
+        return entry.text
+    _, colon, news = entry.text.partition(": ")
+    return news if colon and news[:1].isupper() and not entry.text.startswith("Event: ") else entry.text
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."

@@ -1,0 +1,153 @@
+"""A day of the council: a discussion, a ballot without consensus, second thoughts, another ballot, and its results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory.entry import Entry
+from memory.routing.routing import Event
+from memory.routing.scopes import WORLD
+from simulation.story.matters import CERTAINTIES, MATTERS, Matter, Side
+from simulation.story.people import COUNCIL, COUNCILLORS, REEVE, name
+from simulation.town.chance import Chance
+from simulation.world import Heard, LocationLeft, Report
+
+OPENS, BALLOT, RESUMES, RESULTS = 570, 640, 840, 945  # minutes of the day
+CONSENSUS = 4  # of five votes
+PHASE = "council"
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the council did on a day."""
+
+    matter: Matter
+    first: dict[str, int]  # the side that each councillor voted for in the morning
+    final: dict[str, int]
+    reports: tuple[tuple[int, Report], ...]  # with the minute of the day
+
+    @property
+    def winner(self) -> Side:
+        """Return the side that most votes were for in the end."""
+        return self.matter.sides[_winner(self.final)]
+
+
+def session(seed: int, day: int) -> Session:
+    """Return the session of a day."""
+    times, number = divmod(day, len(MATTERS))
+    matter = Chance(seed, "matters", times).shuffled(MATTERS)[number]
+    chance = Chance(seed, "votes", day)
+    first = _leanings(matter, chance)
+    final = _second_thoughts(first, chance)
+    reports = _opening(matter, times)
+    reports += _round(matter, first, 1, OPENS + 3, chance)
+    reports += _ballot(matter, first, 1, BALLOT)
+    reports += _round(matter, first, 2, RESUMES, chance, final)
+    reports += _ballot(matter, final, 2, RESUMES + 40)
+    reports += _results(matter, final)
+    reports.append((RESULTS + 5, LocationLeft("hall")))
+    return Session(matter, first, final, tuple(reports))
+
+
+def _leanings(matter: Matter, chance: Chance) -> dict[str, int]:
+    leanings: dict[str, int] = {}
+    for owner in COUNCILLORS:
+        sides = [n for n, side in enumerate(matter.sides) if any(a.speaker == owner for a in side.arguments)]
+        leanings[owner] = chance.pick(sides)
+    return leanings
+
+
+def _second_thoughts(first: dict[str, int], chance: Chance) -> dict[str, int]:
+    """Return the votes of the afternoon: often one of the outvoted is persuaded, sometimes both are, or nobody is."""
+    won = _winner(first)
+    outvoted = chance.shuffled([owner for owner, side in first.items() if side != won])
+    persuaded = outvoted[: chance.pick((0, 1, 1, 1, 2))]
+    return {owner: won if owner in persuaded else side for owner, side in first.items()}
+
+
+def _winner(votes: dict[str, int]) -> int:
+    return int(2 * sum(votes.values()) > len(votes))
+
+
+def _opening(matter: Matter, times: int) -> list[tuple[int, Report]]:
+    text = matter.opening if not times else f"Maud Fenwick brought {matter.topic} before the council once more."
+    seen = _seen(text, OPENS)
+    return [(OPENS, (owner, seen)) for owner in (*COUNCILLORS, WORLD)]
+
+
+def _round(
+    matter: Matter, votes: dict[str, int], number: int, begin: int, chance: Chance, final: dict[str, int] | None = None
+) -> list[tuple[int, Report]]:
+    """Return a round of statements, of each councillor one; in the second, of those who have changed their minds, and
+    of the others a short one."""
+    reports: list[tuple[int, Report]] = []
+    for turn, owner in enumerate(chance.shuffled(COUNCILLORS)):
+        side = matter.sides[votes[owner]]
+        argument = next(a for a in side.arguments if a.speaker == owner)
+        text, reasoning = argument.text, argument.reasoning
+        if final is not None:
+            text, reasoning = _second_word(matter, votes[owner], final[owner], chance), ""
+        said = Event(
+            kind="discussion_statement", speaker=owner, topic=matter.topic, text=text, reasoning=reasoning,
+            certainty=chance.pick(CERTAINTIES), round=number, phase=PHASE, stage="discussion", location="hall",
+            group=COUNCIL, subjects=_others(owner),
+        )  # fmt: skip
+        reports.append((begin + 4 * turn, Heard(said, (WORLD,))))
+    return reports
+
+
+def _second_word(matter: Matter, before: int, now: int, chance: Chance) -> str:
+    motion, other = matter.sides[now].motion, matter.sides[1 - now].motion
+    if now != before:
+        return f"I have thought about it over my bread, and I was wrong this morning: we should {motion}."
+    return chance.pick(
+        (
+            f"I still say that we should {motion}.",
+            f"Nothing that I heard this morning has changed my mind: let us {motion}.",
+            f"If we {other}, we will sit here again within a year.",
+        )
+    )
+
+
+def _ballot(matter: Matter, votes: dict[str, int], number: int, begin: int) -> list[tuple[int, Report]]:
+    common = {"topic": matter.topic, "round": number, "phase": PHASE, "stage": "voting", "location": "hall",
+              "group": COUNCIL}  # fmt: skip
+    opened = Event(kind="voting_initiated", speaker=REEVE, subjects=_others(REEVE), **common)
+    reports: list[tuple[int, Report]] = [(begin, Heard(opened))]
+    for turn, (owner, side) in enumerate(votes.items(), start=1):
+        text = f"{name(owner)} voted to {matter.sides[side].motion}."
+        cast = Event(kind="voting_confirmed", speaker=owner, text=text, subjects=_others(owner), **common)
+        reports.append((begin + turn, Heard(cast)))
+    won = _winner(votes)
+    count = sum(side == won for side in votes.values())
+    text = f"The council voted {count} to {len(votes) - count} to {matter.sides[won].motion}."
+    closed = Event(kind="ballot_completed", text=text, consensus=count >= CONSENSUS, subjects=COUNCILLORS, **common)
+    return [*reports, (begin + 8, Heard(closed, (WORLD,)))]
+
+
+def _results(matter: Matter, votes: dict[str, int]) -> list[tuple[int, Report]]:
+    """Return what each councillor learns: the outcome, and what its household gains by it or would have gained."""
+    won = _winner(votes)
+    side, other = matter.sides[won], matter.sides[1 - won]
+    agreed = sum(vote == won for vote in votes.values()) >= CONSENSUS
+    how = "" if agreed else " There was no consensus, so the majority decided."
+    reports: list[tuple[int, Report]] = []
+    for owner, vote in votes.items():
+        bonus = 3 if vote == won else 0
+        mine = "My side won." if vote == won else "My side lost."
+        learned = Event(
+            kind="final_results", text=f"{side.outcome}{how} {mine}", topic=matter.topic, consensus=agreed,
+            earnings=f"{side.coins + bonus} silver",
+            counterfactuals={f"had the council voted to {other.motion},": f"{other.coins + 3 - bonus} silver"},
+            phase=PHASE, stage="results", round=2, location="hall", group=COUNCIL,
+        )  # fmt: skip
+        reports.append((RESULTS, (owner, learned)))
+    return reports
+
+
+def _others(owner: str) -> tuple[str, ...]:
+    return tuple(other for other in COUNCILLORS if other != owner)
+
+
+def _seen(text: str, minute: int) -> Entry:
+    return Entry(type="observation", text=text, minute=minute, location="hall", subjects=COUNCILLORS, importance=5)

@@ -1,0 +1,137 @@
+"""The story world: its council votes, its company travels, its tavern talks, and its narrator asks what places recall.
+
+With `cogitate run --story`, one command shows every design of memory at work: streams with plans and reflections, cells
+and token windows (`simulation.story.people.SETTINGS`), events that are routed, and scopes that are entered and left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from memory.clock import DAY, day_of
+from memory.effects import Append, Effect, SetPlanStatus
+from memory.entry import Entry
+from memory.profile import Location, Profile
+from memory.routing.routing import EventRule, Strategy
+from simulation.story.company import Arrival
+from simulation.story.days import LUNCH, SUPPER, WAKES, day_of_story
+from simulation.story.people import NAMES, OWNERS, PEOPLE, PLACES, SETTINGS
+from simulation.story.state import State
+from simulation.story.tavern import EVENT_TYPES
+from simulation.town.plans import Agenda
+from simulation.world import AppliedChange, Report, ScopeContext
+
+AGENTS = tuple(owner for owner in PEOPLE if owner.startswith("agent:"))
+_LINE = re.compile(r"^- (day \d+, [\d:]+ [AP]M): (.+)$", re.M)
+
+
+class Story:
+    """A narrated world for the tick loop (`simulation.world.NarratedWorld`). It lives minute by minute."""
+
+    locations: tuple[Location, ...] = PLACES
+    event_types: Mapping[str, Strategy | EventRule] = EVENT_TYPES
+    settings: Mapping[str, Any] = SETTINGS
+
+    def __init__(self, seed: int = 0, minutes_per_tick: int = 1, start_minute: int = 0) -> None:
+        self.minutes_per_tick = minutes_per_tick
+        self.start_minute = start_minute
+        self._state = State(seed=seed, minute=start_minute - 1, agendas={owner: Agenda() for owner in AGENTS})
+        self._arrived: list[Arrival] = []
+
+    @property
+    def ticks_per_day(self) -> int:
+        """Ticks in a game day."""
+        return -(-DAY // self.minutes_per_tick)
+
+    def owners(self) -> Mapping[str, Profile]:
+        """Return everybody of the valley, and all groups and places that remember."""
+        return OWNERS
+
+    def brief(self, owner: str) -> dict[str, Any]:
+        """Return where an agent is, what it does, its meters (hunger 0 is starving), and who is near."""
+        if owner not in self._state.agendas:
+            return {"location": owner.partition(":")[2] if owner.startswith("location:") else ""}
+        minute = max(self._state.minute, 0)
+        of_day = minute % DAY
+        day = day_of_story(self._state.seed, day_of(minute))
+        place, doing = day.whereabouts(owner, of_day)
+        awake = max(0, of_day - WAKES)
+        meal = max((at for at in (WAKES, LUNCH, SUPPER) if at <= of_day), default=SUPPER - DAY)
+        return {
+            "location": place,
+            "activity": doing,
+            "free": doing not in ("sleeping", "attending the council"),
+            "status": {"energy": max(30, 100 - awake * 70 // 960), "hunger": max(25, 100 - (of_day - meal) // 6)},
+        }
+
+    def apply(self, change: AppliedChange) -> None:
+        """Take over a new plan or an item's status; the rest is memory's."""
+        agenda = self._state.agendas.get(change.owner)
+        if agenda is None:
+            return
+        match change.effect:
+            case Append(entry=planned) if planned.type == "plan":
+                agenda.replace(change.entry or planned, NAMES)
+            case SetPlanStatus():
+                agenda.set_status(change.effect)
+            case _:
+                pass
+
+    def step(self, tick: int, minute: int) -> list[Report]:
+        """Live on to game time `minute`; return everything that happened, in order."""
+        happened: list[Report] = []
+        self._arrived = []
+        state = self._state
+        while state.minute < minute:
+            state.minute += 1
+            day, of_day = day_of_story(state.seed, day_of(state.minute)), state.minute % DAY
+            happened += day.reports.get(of_day, ())
+            self._arrived += day.arrivals.get(of_day, ())
+            for owner, agenda in state.agendas.items():
+                place, doing = day.whereabouts(owner, of_day)
+                state.effects += agenda.follow(owner, state.minute, place, doing == "sleeping")
+        return happened
+
+    def narrate(self, ask: ScopeContext) -> Sequence[Report] | None:
+        """Return what the narrator recalls of each place that was entered; None if none was."""
+        if not self._arrived:
+            return None
+        told: list[Report] = []
+        for arrival in self._arrived:
+            here = ask(arrival.place, arrival.npcs).partition("\n\n")[0]
+            lines = _LINE.findall(here) if here.startswith("Recent Location Memory:") else []
+            for when, text in lines[-1:]:
+                entry = Entry(
+                    type="observation", text=f"The narrator recalled {NAMES[arrival.place]} on {when}: {text}",
+                    minute=self._state.minute, location=arrival.place, source="social", importance=2,
+                )  # fmt: skip
+                told += [(owner, entry) for owner in arrival.hearers]
+                self._state.recalled += 1
+        return told
+
+    def take_effects(self) -> list[Effect]:
+        """Plan items that became active, completed or cancelled since the last call."""
+        taken, self._state.effects = self._state.effects, []
+        return taken
+
+    def dump(self) -> bytes:
+        """Return the whole mutable state as JSON."""
+        return msgspec.json.encode(self._state)
+
+    def load(self, data: bytes) -> None:
+        """Continue from a dump of the story with the same seed.
+
+        Raises:
+            ValueError: when it is not one.
+        """
+        try:
+            state = msgspec.json.decode(data, type=State)
+        except msgspec.MsgspecError as error:
+            raise ValueError(f"this is not a dump of the story: {error}") from error
+        if state.seed != self._state.seed:
+            raise ValueError(f"the dump is of the story with seed {state.seed}, this one has seed {self._state.seed}")
+        self._state = state

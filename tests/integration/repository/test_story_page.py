@@ -1,0 +1,36 @@
+"""The page on the story: each command in order, in one shell, with what the page says it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.integration.repository.test_tutorial import END, shown
+from tests.repository import ROOT
+
+PAGE = (ROOT / "docs" / "tutorial" / "the-story.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_every_command_of_the_story_prints_what_the_page_says(tmp_path: Path) -> None:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "OPENAI_"))}
+    path = os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])
+    script = "\n".join(["set -eu", *(f"{body}echo '{END}'" for language, body in BLOCKS if language == "sh")])
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env={**clean, "PATH": path, "COLUMNS": "80"}, capture_output=True,
+        text=True, timeout=180, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    printed = iter(done.stdout.split(f"{END}\n"))
+    said = ""
+    checked = 0
+    for language, body in BLOCKS:
+        if language == "sh":
+            said = next(printed)
+        elif language == "text":
+            assert shown(body).fullmatch(said), f"the page says\n{body}\nand this was printed\n{said}"
+            checked += 1
+    assert checked == 6

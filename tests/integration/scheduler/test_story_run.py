@@ -1,0 +1,181 @@
+"""The story in runs: the same digest however it is run, and every design of memory at work."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis
+
+from cogitate import Settings, Tick, TickLoop
+from memory.clock import DAY
+from memory.effects import ReplaceSummary
+from memory.entry import INTO_SUMMARY
+from memory.routing.scopes import CURSOR, WORLD
+from ops.world_choice import event_types_of, settings_for
+from ops.world_driver import drive
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.replay import replay
+from simulation.story.people import (
+    COUNCIL,
+    COUNCILLORS,
+    INNKEEPER,
+    POLICIES,
+    RANGER,
+    REEVE,
+    REGULARS,
+    SCHOLAR,
+    SOLDIER,
+    TRAVELLERS,
+)
+from simulation.story.story import Story
+from tests.integration.command import summary
+
+STEP = 5  # game minutes a tick
+STORY = ("run", "--story", "--ticks", DAY // STEP, "--seed", 1, "--run", "valley", "--audit")
+
+
+def opened(client: FakeRedis, world: Story, *, ticks: int = DAY // STEP, resume: bool = False) -> TickLoop:
+    settings = settings_for(world, Settings(data_dir=Path("/nowhere"), minutes_per_tick=STEP))
+    return TickLoop(
+        run="valley", owners=world.owners(), settings=settings, locations=world.locations, brief=world.brief,
+        ticks=ticks, inline=True, client=client, event_types=event_types_of(world), resume=resume,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lived() -> tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]:
+    """Two days in this process, with every change and its minute."""
+    client, world = FakeRedis(), Story(1, STEP)
+    changes: list[tuple[int, Any]] = []
+
+    def note(tick: Tick) -> None:
+        changes.extend((tick.minute, change) for change in tick.applied)
+
+    with opened(client, world, ticks=2 * DAY // STEP) as loop:
+        drive(loop, world, on_tick=note)
+    return client, loop, changes
+
+
+@pytest.mark.parametrize(("workers", "pace"), [(1, ()), (3, ("--wait", 60)), (2, ("--tick-rate", 200, "--wait", 60))])
+def test_workers_pace_and_hash_seed_leave_the_digest(workers: int, pace: tuple[object, ...], tmp_path: Path) -> None:
+    (tmp_path / "cogitate.toml").write_text(f"minutes_per_tick = {STEP}\n")
+    ran = summary(
+        *STORY, "--workers", workers, *pace, data_dir=tmp_path / "data", PYTHONHASHSEED=str(workers),
+    )  # fmt: skip
+    world = Story(1, STEP)
+    with opened(FakeRedis(), world) as loop:
+        drive(loop, world)
+    assert ran["digest"] == loop.digest
+
+
+def test_nothing_is_wrong_with_two_days(lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]) -> None:
+    client, loop, _ = lived
+    assert audit(client, "valley") == []
+    assert replay(client, "valley", FakeRedis()).digest == loop.digest
+
+
+def test_events_of_every_type_are_routed_to_all_whom_they_concern(
+    lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]],
+) -> None:
+    streams = lived[1].state.streams
+
+    def events(owner: str) -> Counter[str]:
+        return Counter(tag for e in streams[owner].entries.values() for tag in e.tags if tag.startswith("event:"))
+
+    votes = {"event:voting_initiated": 4, "event:voting_confirmed": 20, "event:ballot_completed": 4}
+    for owner in (*COUNCILLORS, COUNCIL):
+        found = events(owner)
+        assert {kind: found[kind] for kind in votes} == votes, f"{owner}: equal votes are events of their own"
+    assert all(events(owner)["event:final_results"] == 2 for owner in COUNCILLORS)
+    assert events(COUNCIL)["event:final_results"] == 0, "what each household gains is its own business"
+    assert events(REGULARS)["event:discussion_statement"] == 8
+    assert events(WORLD)["event:letter_read"] == 1
+    ballots = [e for e in streams[REEVE].entries.values() if "event:ballot_completed" in e.tags]
+    assert {("integrate" in e.tags) for e in ballots} == {True, False}, "only a consensus is integrated"
+    statements = [e for e in streams[REEVE].live("message") if "stage:discussion" in e.tags]
+    assert all(re.match(r"[A-Z]\w+ [A-Z]\w+ discussed the ", e.text) for e in statements), "by the profile's name"
+    assert {tag for e in statements for tag in e.tags if tag.startswith(("phase:", "round:"))} == {
+        "phase:council", "round:1", "round:2",
+    }  # fmt: skip
+
+
+def test_consensus_and_results_are_integrated(lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]) -> None:
+    _, loop, changes = lived
+    replaced = Counter(c.owner for _, c in changes if c.kind == "integrate" and isinstance(c.effect, ReplaceSummary))
+    assert all(replaced[owner] >= 2 for owner in COUNCILLORS)
+    assert all("silver" in loop.state.streams[owner].head.summary for owner in COUNCILLORS)
+
+
+def test_cells_and_token_windows_are_filled_and_compressed(
+    lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]],
+) -> None:
+    _, loop, changes = lived
+    assert set(POLICIES) == {SOLDIER, RANGER, SCHOLAR}
+    for owner in POLICIES:
+        stream = loop.state.streams[owner]
+        assert any(c.kind == "summarise" and c.owner == owner for _, c in changes)
+        assert sum(record.into == INTO_SUMMARY for record in stream.archived.values()) >= 10
+        assert stream.head.summary
+    assert loop.state.streams[SOLDIER].observed() <= 5
+
+
+def test_places_people_and_the_world_recount_what_was_said(
+    lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]],
+) -> None:
+    streams = lived[1].state.streams
+    summaries = {owner: stream.live("summary") for owner, stream in streams.items()}
+    assert len([owner for owner in summaries if owner.startswith("location:") and summaries[owner]]) >= 4
+    assert summaries["location:hall"]
+    assert summaries["location:tavern"]
+    assert summaries[INNKEEPER]
+    kinds = {tag for entry in summaries[WORLD] for tag in entry.tags if tag.startswith("world:")}
+    assert kinds >= {"world:objective_completed", "world:quest_completed", "world:act_progressed"}
+    assert all(streams[owner].head.cursors[CURSOR] for owner in ("location:hall", INNKEEPER, WORLD))
+
+
+def test_the_narrator_recalls_what_a_place_remembers(
+    lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]],
+) -> None:
+    streams = lived[1].state.streams
+    for owner in (REEVE, *TRAVELLERS):
+        recalled = [e.text for e in streams[owner].entries.values() if e.text.startswith("The narrator recalled")]
+        assert recalled or owner in POLICIES
+    told = [e.text for e in streams[REEVE].entries.values() if e.text.startswith("The narrator recalled the moot hall")]
+    assert len(told) == 1
+    hall = streams["location:hall"].live("summary")[0].text
+    assert hall[:60] in told[0]
+
+
+def test_everybody_plans_and_reflects(lived: tuple[FakeRedis, TickLoop, list[tuple[int, Any]]]) -> None:
+    streams = lived[1].state.streams
+    for owner in (*COUNCILLORS, *TRAVELLERS):
+        assert streams[owner].count("plan") >= 2
+        assert streams[owner].count("reflection") >= 1
+
+
+@pytest.mark.parametrize("crash", [115, 150, 228, 262])
+def test_a_crashed_story_goes_on_to_the_same_digest(crash: int) -> None:
+    """Crash after the narrator has asked, and between; what it was told is not asked again."""
+
+    class Crash(Exception):
+        pass
+
+    def until(tick: Tick) -> None:
+        if tick.number == crash:
+            raise Crash
+
+    client, world = FakeRedis(), Story(1, STEP)
+    with pytest.raises(Crash), opened(client, world) as loop:
+        drive(loop, world, on_tick=until)
+    again = Story(1, STEP)
+    with opened(client, again, resume=True) as resumed:
+        assert resumed.tick == crash - 1
+        drive(resumed, again)
+    undisturbed = Story(1, STEP)
+    with opened(FakeRedis(), undisturbed) as reference:
+        drive(reference, undisturbed)
+    assert resumed.digest == reference.digest

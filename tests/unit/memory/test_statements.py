@@ -1,0 +1,76 @@
+"""Statements and events that were routed, retold in English."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.entry import Entry
+from memory.language.times import anchor_days
+from memory.routing.routing import Event, Routing, Style, route
+from memory.summaries.conversations import parse_line, shown_line, summarise_entries
+from memory.summaries.statements import news_of
+
+ALICE = "agent:alice"
+NAMES = {ALICE: "Alice Adams", "npc:tom": "Tom"}
+
+
+def stated(style: Style = "narrative", **fields: str) -> Entry:
+    event = Event(kind="discussion_statement", speaker=ALICE, name="Alice Adams", **fields)
+    return route(event, minute=600, routing=Routing(style=style)).entry
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"text": "The bridge first."}, "The bridge first."),
+        ({"text": "The bridge first.", "topic": "the money"}, "The bridge first."),
+        (
+            {"text": "The bridge first.", "reasoning": "It is cracked.", "certainty": "high"},
+            "The bridge first. It is cracked.",
+        ),
+        ({"topic": "the money", "reasoning": "It is cracked."}, "It is cracked."),
+        ({"text": "I am for it: it is fair."}, "I am for it: it is fair."),
+    ],
+)
+@pytest.mark.parametrize("style", ["narrative", "structured"])
+def test_a_statement_is_what_its_speaker_said(style: Style, fields: dict[str, str], said: str) -> None:
+    told = parse_line(stated(style, **fields), NAMES)
+    assert (told.speaker, told.text) == ("Alice Adams", said)
+
+
+def test_a_prompt_shows_a_statement_as_it_was_routed() -> None:
+    entry = stated(topic="the money", text="The bridge first.", certainty="high")
+    assert shown_line(entry, NAMES)[:2] == ("", "Alice Adams discussed the money: The bridge first. Certainty: high.")
+
+
+@pytest.mark.parametrize("style", ["narrative", "structured"])
+def test_statements_are_retold_without_the_labels_of_their_form(style: Style) -> None:
+    entries = [
+        stated(style, topic="the mill", text="We should mend the wheel of the old mine before Monday.",
+               reasoning="It cost 40 silver.", certainty="high"),
+    ]  # fmt: skip
+    text = summarise_entries(entries, NAMES)
+    assert "wheel of the old mine before Monday" in text
+    assert not any(label in text for label in ("discussed", "Reasoning", "reasoning", "Certainty", "Speaker", "|"))
+
+
+def test_news_has_no_label() -> None:
+    ballot = route(Event(kind="ballot_completed", consensus=True, text="The floor won."), minute=1).entry
+    assert news_of(ballot) == "The floor won."
+    begun = route(Event(kind="voting_initiated", name="Bob", speaker="Bob"), minute=1).entry
+    assert news_of(begun) == "Voting initiated by Bob."
+    assert news_of(Entry(type="observation", text="Ann: a name on a door.", minute=1)) == "Ann: a name on a door."
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("I will come tomorrow morning.", "I will come on the morning of day 2."),
+        ("I will pay by tomorrow evening.", "I will pay by the evening of day 2."),
+        ("Do it before tomorrow.", "Do it before day 2."),
+        ("I will sing tonight.", "I will sing on the evening of day 1."),
+        ("Tomorrow night we dance.", "on the night of day 2 we dance."),
+    ],
+)
+def test_days_and_their_parts_are_anchored(said: str, told: str) -> None:
+    assert anchor_days(said, 600) == told
