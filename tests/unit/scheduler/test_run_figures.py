@@ -22,7 +22,7 @@ from scheduler.config.facts import Facts
 from scheduler.config.kept_settings import keep_settings
 from scheduler.config.limits import LimitTable
 from scheduler.config.settings import Settings
-from scheduler.config.versions import SCHEMA
+from scheduler.config.versions import CORRECTS_VIEW, SCHEMA
 from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.recent import recent_ticks
 from scheduler.inspection.steering_vitals import steering_of
@@ -187,6 +187,51 @@ def test_a_job_that_never_was_is_named(store: RunStore) -> None:
 def test_a_job_that_ended_while_the_open_ones_were_read_is_none_of_them(store: RunStore) -> None:
     store.client.sadd(store.key("jobs"), JobKey(4, "think", ANN, 7, 0).text())
     assert names(JobHistory(store.client, "town").newest(1)) == [OPEN.text()]
+
+
+#: The late job's answer comes at the fifth tick; its kind could use it.
+ANSWERED_LATE: tuple[dict[str, Any], dict[str, Any]] = (
+    {"late": (Ended(key=LATE, end="stale", effects=(SetCounter(owner=BOB, name="n", value=1),)),)},
+    {"late": (EndNote(key=LATE, source="llm", usage=MORE, saved=True, model="large", prompt="abc",
+                      failure="entry 3 is provisional no more", appended=(7,)),)},
+)  # fmt: skip
+
+
+def test_a_late_answer_is_told_with_its_job_in_full() -> None:
+    store = store_of(lines(ticks=[*TICKS[:4], ANSWERED_LATE, TICKS[5]]))
+    found = JobHistory(store.client, "town").find(LATE)
+    assert found.late is not None
+    assert msgspec.to_builtins(found.late) == {
+        "tick": 5, "end": "stale", "source": "llm", "usage": msgspec.to_builtins(MORE), "saved": True, "model": "large",
+        "prompt": "abc", "failure": "entry 3 is provisional no more", "appended": (7,),
+        "effects": msgspec.to_builtins(ANSWERED_LATE[0]["late"][0].effects),
+    }  # fmt: skip
+    assert [one.late for one in JobHistory(store.client, "town").all() if one.id == found.id] == [found.late]
+    assert next(one for one in JobHistory(store.client, "town").newest(0) if one.id == found.id).late == found.late
+
+
+def test_before_answers_were_corrected_by_themselves_a_late_one_said_what_it_cost() -> None:
+    older = store_of(lines(CORRECTS_VIEW - 1, ticks=[*TICKS[:4], ANSWERED_LATE]))
+    found = JobHistory(older.client, "town").find(LATE)
+    assert (found.usage, found.saved, found.settled) == (MORE, True, True)
+    newer = store_of(lines(CORRECTS_VIEW, ticks=[*TICKS[:4], ANSWERED_LATE]))
+    assert not JobHistory(newer.client, "town").find(LATE).settled
+
+
+def test_the_facts_of_an_end_are_told() -> None:
+    note = EndNote(
+        key=SOON, source="cached", usage=USED, saved=True, attempts=3, model="large", prompt="abc", failure="server",
+        empty="day:0 run calls", because="auth", refusal="no text", appended=(4, 5), retried=MORE,
+    )  # fmt: skip
+    end = Ended(key=SOON, end="stale", effects=(SetCounter(owner=ANN, name="n", value=1),))
+    store = store_of(lines(ticks=[TICKS[0], ({"ended": (end,)}, {"ended": (note,)})]))
+    found = JobHistory(store.client, "town").find(SOON)
+    assert (found.state, found.ended, found.reason, found.source) == ("stale", 2, "none", "cached")
+    assert (found.usage, found.saved, found.retried, found.claims, found.settled) == (USED, True, MORE, 3, True)
+    assert (found.model, found.prompt, found.failure) == ("large", "abc", "server")
+    assert (found.empty, found.because, found.refusal) == ("day:0 run calls", "auth", "no text")
+    assert (found.appended, found.effects, found.late) == ((4, 5), end.effects, None)
+    assert found.spent == MORE, "what was saved is not spent"
 
 
 # -- of a trimmed journal ----------------------------------------------------------------------------

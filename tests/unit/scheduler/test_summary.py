@@ -22,7 +22,7 @@ from scheduler.inspection.summary import (
 )
 from scheduler.inspection.unjournalled import Unjournalled, unjournalled
 from scheduler.inspection.vitals import budget_vitals, cadence_vitals, open_kinds
-from scheduler.journal.lines import Correction, Retried
+from scheduler.journal.lines import Correction, Ended, EndNote, Retried
 from scheduler.journal.shortfalls import Shortfall
 from scheduler.ledger.errors import NewerSchema, RunMissing
 from scheduler.ledger.presence import this_process
@@ -38,7 +38,9 @@ from tests.unit.scheduler.test_run_figures import (
     OPEN,
     SOON,
     USED,
+    decided,
     lines,
+    opened,
     put,
     store_of,
     trimmed_store,
@@ -132,7 +134,12 @@ def test_what_was_spent_is_that_of_the_whole_run() -> None:
     store = whole()
     store.client.sadd(store.key("windows"), "run:0", "day:0")
     for window, tokens in (("run:0", 70), ("day:0", 30)):
-        fields = {"run|tokens|spent": tokens, "run|calls|spent": 3, "kind:think|tokens|spent": 50, "zone|tokens|spent": 1}
+        fields = {
+            "run|tokens|spent": tokens,
+            "run|calls|spent": 3,
+            "kind:think|tokens|spent": 5,
+            "zone|tokens|spent": 1,
+        }
         store.client.hset(store.window_key(window), mapping=fields)  # type: ignore[arg-type]
     assert summarise_run(store.client, "town").spent == Cost(calls=3, tokens=70)
 
@@ -163,6 +170,23 @@ def test_shortfalls_are_told_with_the_endpoint_of_their_model_the_earliest_first
 def test_a_refusal_is_named_as_its_limit_is_in_the_settings(cell: str, name: str) -> None:
     limits = LimitTable({"day.kind:reflect.calls": 1, "day.kind:*.calls": 2, "day.owner:*.calls": 3})
     assert limit_name(limits, cell) == name
+
+
+def test_kinds_ends_and_limits_come_in_the_order_of_their_names() -> None:
+    keys = [JobKey(1, kind, ANN, 0, 0) for kind in ("think", "muse", "hum")]
+    refused = [
+        decided(JobKey(1, "rest", ANN, n, 0), "dropped", f"run:0 {scope} calls") for n, scope in enumerate("zya")
+    ]
+    late = {
+        "late": tuple(Ended(key=key, end=end) for key in keys for end in ("stale", "applied")),  # type: ignore[arg-type]
+    }
+    notes = {"late": tuple(EndNote(key=ended.key, source="llm") for ended in late["late"])}
+    ticks = [({"decided": (*map(decided, keys), *refused)}, {"opened": opened(*keys)}), (late, notes)]
+    store = store_of(lines(ticks=ticks), settings=kept(), digest="d", chain="c")
+    found = summarise_run(store.client, "town")
+    assert list(found.late_answers) == ["hum", "muse", "think"]
+    assert [list(ends) for ends in found.late_answers.values()] == [["applied", "stale"]] * 3
+    assert list(found.refused) == ["run.a.calls", "run.y.calls", "run.z.calls"]
 
 
 # -- what no tick has journalled ---------------------------------------------------------------------

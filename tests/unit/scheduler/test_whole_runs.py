@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakeredis import FakeRedis
 
+from memory.entry import Marks
+from memory.snapshot import dump
+from memory.stream import Stream
 from scheduler.inspection.replay import replay
 from scheduler.inspection.snapshot import TRIES, take_snapshot
+from scheduler.journal.checkpoint import packed
 from scheduler.journal.history import read_journal
 from scheduler.journal.lines import JournalError
 from scheduler.ledger.run_store import RunStore
-from tests.unit.scheduler.journal_case import LENGTH, Journal
+from scheduler.ledger.streams import write_streams
+from tests.unit.scheduler.journal_case import LENGTH, Journal, stream
+from tests.unit.scheduler.scheduler_case import ANN, BOB
 
 
 def run(journal: Journal, trimmed: int = 0) -> RunStore:
@@ -67,6 +74,43 @@ def test_files_that_lead_elsewhere_are_not_taken_for_what_was_removed(whole: Jou
     assert replay(store.client, "town", FakeRedis(), whole.files(tmp_path / "part", (1, 3))).first == 5
     with pytest.raises(JournalError, match="tick 4: the exported lines do not lead"):
         replay(store.client, "town", FakeRedis(), whole.files(tmp_path / "other", (1, 4)))
+
+
+def checkpointed_store(streams: Mapping[str, Stream]) -> RunStore:
+    """A run that was trimmed to a checkpoint with these streams, and whose memory is still the same."""
+    journal = Journal(marked=(4,), streams=streams)
+    store = run(journal, trimmed=4)
+    bodies = {owner: packed(dump(one)) for owner, one in streams.items()}
+    store.client.hset(store.key("journal_checkpoint") + ":4", mapping=bodies)  # type: ignore[arg-type]
+    for one in streams.values():
+        one.note_all()
+    write_streams(store, streams.values())
+    return store
+
+
+def test_a_replay_begins_with_the_memory_of_the_checkpoint() -> None:
+    streams = {owner: stream(owner, "A tree.", "Rain.") for owner in (ANN, BOB)}
+    streams[ANN].archive(1, 2)
+    store = checkpointed_store(streams)
+    found = replay(store.client, "town", FakeRedis())
+    assert (found.first, found.owners, found.entries) == (5, 2, 4)
+
+
+@pytest.mark.parametrize("part", ["entries", "archive", "archived", "marks", "head"])
+def test_a_memory_that_is_not_what_the_journal_says_is_named_with_its_part(part: str) -> None:
+    streams = {ANN: stream(ANN, "A tree.", "Rain.")}
+    streams[ANN].archive(1, 2)
+    streams[ANN].mark(2, Marks(repeats=1))
+    store = checkpointed_store(streams)
+    key = store.owner_key(part, ANN) if part != "head" else ""  # type: ignore[arg-type]
+    if part == "head":
+        store.client.hset(store.key("heads"), ANN, b"{}")
+    elif part == "archived":
+        store.client.zadd(key, {"1": 9})
+    else:
+        store.client.hdel(key, *store.client.hkeys(key))
+    with pytest.raises(JournalError, match=f"the stream of 'agent:ann' is not what the journal says: {part} differ"):
+        replay(store.client, "town", FakeRedis())
 
 
 # -- a snapshot --------------------------------------------------------------------------------------
