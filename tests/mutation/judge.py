@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -122,12 +122,7 @@ class Jury:
         killers = self._killers.get(trial.mutant.path, Counter())
         reaching = set(trial.tests)
         first = [test for test, _ in killers.most_common(8) if test in reaching and self._seconds.get(test, 0) < 2]
-        total, some = 0.0, []
-        for test in (*first, *(test for test in trial.tests if test not in first)):
-            total += self._seconds.get(test, 0.0)
-            if total <= self._most or not some or "::" not in test:  # a file of new tests has no time of its own yet
-                some.append(test)
-        return some
+        return _affordable((*first, *(test for test in trial.tests if test not in first)), self._seconds, self._most)
 
     def _passes_alone(self, session: pytest.Session, item: pytest.Item) -> bool:
         """Tell whether a test that failed passes without the mutant, asked once of each."""
@@ -154,6 +149,17 @@ class Jury:
             return said.read_text() or "(ends the process)" if said.exists() else None
         finally:
             _clear(own)
+
+
+def _affordable(tests: Iterable[str], seconds: Mapping[str, float], most: float) -> list[str]:
+    """Return the tests that fit into a time, in their order: one that does not fit leaves its room to shorter ones."""
+    total, some = 0.0, list[str]()
+    for test in tests:
+        takes = seconds.get(test, 0.0)
+        if total + takes <= most or not some or "::" not in test:  # a file of new tests has no time of its own yet
+            total += takes
+            some.append(test)
+    return some
 
 
 def _clear(own: Path) -> None:
@@ -205,15 +211,21 @@ class _FirstFailure:
 class _Limit:
     """A pytest plugin that begins no further test after so many seconds."""
 
-    def __init__(self, session: pytest.Session, seconds: float) -> None:
+    def __init__(self, seconds: float, session: pytest.Session | None = None) -> None:
         self._session = session
         self._until = time.monotonic() + seconds
+        self.is_over = False
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Note the session to be stopped, where it begins only now."""
+        self._session = session
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logfinish(self) -> None:
         """Look at the clock between two tests."""
-        if time.monotonic() > self._until:
+        if self._session is not None and time.monotonic() > self._until:
             self._session.shouldstop = "there is no time for more"
+            self.is_over = True
 
 
 def _try(
@@ -229,7 +241,7 @@ def _try(
     _silence()
     _prepare(root)
     first = _FirstFailure()
-    for plugin in (first, _Limit(session, seconds)):
+    for plugin in (first, _Limit(seconds, session)):
         session.config.pluginmanager.register(plugin)
     session.config.option.basetemp = str(own / "tmp")
     session.config.option.maxfail = 1
@@ -251,12 +263,8 @@ def _try(
 
 def try_cold(root: Path, trial: Trial, most: float, seconds: dict[str, float]) -> str | None:
     """Try a mutant in a session of its own, before the product is imported; return the test that failed, or None."""
-    total, tests = 0.0, []
-    for test in trial.tests:
-        total += seconds.get(test, 0.0)
-        if total > most and tests:
-            break
-        tests.append(test)
+    tests = _affordable(trial.tests, seconds, most)
+    total = max(most, sum(seconds.get(test, 0.0) for test in tests))
     own = Path(tempfile.mkdtemp(prefix="cogitate-mutant-"))
     child = os.fork()
     if child == 0:
@@ -267,9 +275,11 @@ def try_cold(root: Path, trial: Trial, most: float, seconds: dict[str, float]) -
             _prepare(root)
             os.environ[hook.VARIABLE] = f"{trial.mutant.path}:{trial.mutant.index}"
             hook.install(root, trial.mutant.path, trial.mutant.index)
-            first = _FirstFailure()
+            first, limit = _FirstFailure(), _Limit(_SLOWER * total)
             options = [*PLAIN, "-x", f"--basetemp={own / 'tmp'}"]
-            code = int(pytest.main([*options, *tests], plugins=[first, FirstExample()]))
+            code = int(pytest.main([*options, *tests], plugins=[first, FirstExample(), limit]))
+            if limit.is_over and not first.test:
+                code = 0
             (own / "failed").write_text(json.dumps([code, first.test]))
         finally:
             os._exit(code)

@@ -50,6 +50,8 @@ def test_what_retries_took_leaves_the_room_as_it_was() -> None:
 
 def test_a_day_that_the_run_entered_late_counts_from_there() -> None:
     assert of("day:0", 50, 100, start=600).out_at == NOON + 120
+    assert (of("day:0", 50, 100, start=600).pace, of("day:0", 50, 100, start=600).rate) == (3.5, 25.0)
+    assert of("day:2", 50, 100, minute=2 * DAY + NOON).pace == 1.0
     assert of("day:2", 10, 100, minute=2 * DAY + 60, start=600).out_at == 2 * DAY + 600
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,8 +18,11 @@ from structlog.testing import capture_logs
 from memory.errors import InputError
 from memory.stream import Stream
 from scheduler.config.controls import ControlAnswer, ControlRequest, SetLimit, SetMode
+from scheduler.config.limits import MAX_LIMIT
 from scheduler.config.settings import ConfigurationError, Settings
 from scheduler.config.versions import SCHEMA
+from scheduler.journal.exported import journal_folder, remove_exported
+from scheduler.ledger.answer_times import Timed, note_of, read_timed
 from scheduler.ledger.answers import (
     MOST_CELL,
     MOST_FAILURE,
@@ -34,8 +38,8 @@ from scheduler.ledger.answers import (
 )
 from scheduler.ledger.claims import Claims, Result
 from scheduler.ledger.connect import check
-from scheduler.ledger.errors import NewerSchema, RunHeld, RunMissing, RunUnreadable
-from scheduler.ledger.keys import RUNS, incarnation_key
+from scheduler.ledger.errors import NewerSchema, RunAltered, RunHeld, RunMissing, RunUnreadable
+from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce
 from scheduler.ledger.presence import GIVES_SIGNS, check_unheld, host_of, this_process
 from scheduler.ledger.real_day import DaySpending, RealDay
 from scheduler.ledger.run_store import RunStore, run_names
@@ -367,3 +371,55 @@ def test_that_a_day_is_spent_is_told_once_a_day() -> None:
             dates.append(date)
             assert day.reserve(Cost(tokens=101)) == "real_day_spent"
     assert [entry["date"] for entry in logs] == ["2026-03-01", "2026-03-02"]
+
+
+# -- the times of answers ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", [0, 1, 2])
+def test_the_time_of_an_answer_is_read_as_its_worker_wrote_it(unit: int) -> None:
+    amounts = [0, 0, 0]
+    for amount, read in ((0, True), (MAX_LIMIT, True), (-1, False), (MAX_LIMIT + 1, False)):
+        amounts[unit] = amount
+        raw = b"9 " + note_of(ONE, "small", 2, Cost(*amounts))
+        assert read_timed([raw]) == ([Timed(ONE, "small", 2, 7, Cost(*amounts))] if read else [None])
+
+
+def test_an_answer_takes_one_tick_at_least_and_has_nobody_fewer_than_nobody_ahead() -> None:
+    for tick, ticks in ((1, 1), (2, 1), (3, 1), (4, 2)):
+        assert read_timed([b"%d " % tick + note_of(ONE, "small", -5, Cost())]) == [Timed(ONE, "small", 0, ticks)]
+
+
+# -- errors ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(1, "part0;"), (5, "part4;"), (6, "part4 and 1 more;"), (9, "and 4 more;")]
+)
+def test_what_was_altered_is_named_up_to_five_parts(count: int, told: str) -> None:
+    error = RunAltered("town", 7, [f"part{n}" for n in range(count)])
+    said = str(error)
+    assert told in said
+    assert ("more" in said.partition(";")[0]) is (count > 5)
+    assert "'town' cannot go on" in said
+    assert "up to tick 7" in said
+    assert "`cogitate audit town`" in said
+
+
+def test_an_error_of_the_ledger_is_told_shortened() -> None:
+    assert str(RunUnreadable("town", "x" * 300)).count("x") == 200
+    assert "schema 9, this version knows" in str(NewerSchema("town", 9))
+
+
+# -- a run's keys ------------------------------------------------------------------------------------
+
+
+def test_an_incarnation_is_named_as_the_folder_of_its_removed_lines_is(tmp_path: Path) -> None:
+    nonces = {new_nonce() for _ in range(20)}
+    assert len(nonces) == 20
+    for nonce in nonces:
+        folder = journal_folder(tmp_path, "town", nonce)
+        folder.mkdir(parents=True)
+        (folder / "part").touch()
+    assert remove_exported(tmp_path, "town") == 20
+    assert not [*(tmp_path / "journal").iterdir()]

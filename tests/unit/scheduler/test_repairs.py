@@ -92,7 +92,8 @@ def test_a_summary_is_repaired_while_its_lines_are_kept() -> None:
     for number in (1, 2):
         stream.archive(number, 9, 3)
     (request,) = wanted(stream)
-    assert (request.kind, request.numbers, request.params["replaces"]) == ("summarise", (1, 2), 3)
+    assert (request.kind, request.numbers) == ("summarise", (1, 2))
+    assert (request.params, request.priority) == ({"replaces": 3, "minute": 601}, -1)
     stream.delete([1])
     assert wanted(stream) == []
 
@@ -110,7 +111,10 @@ def test_a_summary_is_repaired_where_all_its_lines_fit_into_one_prompt(size: int
 @pytest.mark.parametrize(("minute", "count"), [(360 + 12 * 60, 1), (361 + 12 * 60, 0), (EVENING, 0)])
 def test_a_plan_is_repaired_while_half_a_day_of_it_is_left(minute: int, count: int) -> None:
     plan = Entry(type="plan", text="Plan.", minute=360, importance=6, valid_until=360 + 1440, provisional=True)
-    assert len(wanted(stream_of(plan), minute=minute)) == count
+    found = wanted(stream_of(plan), minute=minute)
+    assert [(one.kind, one.priority, one.params) for one in found] == [
+        ("plan", -1, {"replaces": 1, "minute": 360})
+    ] * count
 
 
 def test_an_owner_whose_repair_failed_is_left_alone_until_the_next_day() -> None:
@@ -178,7 +182,7 @@ def owners(decided: list[Decided]) -> list[str]:
 def test_the_two_most_valuable_are_repaired_at_a_time_and_hold_their_cost() -> None:
     budget = view()
     found = admitted(budget=budget)
-    assert owners(found) == ["agent:a", "agent:b"]
+    assert [one.line.key.text() for one in found] == ["9/reflect/agent:a/0/0", "9/reflect/agent:b/0/0"]
     assert {one.line.decision for one in found} == {"admitted"}
     assert budget.held["run:0|run|calls"] == 2
 

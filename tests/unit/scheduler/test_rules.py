@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memory.clock import DAY
 from memory.limits import MemoryLimits
-from scheduler.budget.rules import Rules, check_models, facts_of, rules_of, throttle_rules, view_of
+from scheduler.budget.rules import (
+    Rules,
+    check_limits,
+    check_models,
+    facts_of,
+    rules_of,
+    strangers,
+    throttle_rules,
+    use_prompts,
+    view_of,
+)
 from scheduler.config.facts import Facts
 from scheduler.config.settings import ConfigurationError, Settings
+from tasks.job import Cost
 from tasks.kind import Location
-from tasks.registry import kinds
+from tasks.registry import UnknownKind, kinds
+from tests.unit.scheduler.scheduler_case import Thinker
 
 MODEL: dict[str, Any] = {"llm": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "any", "limit_tokens": 9}
 
@@ -128,3 +141,122 @@ def test_where_plans_are_asked_for_in_the_evening_their_share_is_kept_till_then(
     )  # fmt: skip
     shares = {name: guarantee.last_call for name, guarantee in view_of(paced)._guarantees.items()}
     assert shares == {"plan": DAY, "act": 700}
+
+
+@pytest.mark.parametrize(
+    ("changed", "bounds"),
+    [
+        ({}, (3, 30)),
+        ({"minutes_per_tick": 2}, (2, 15)),  # the least is rounded up, the most down
+        ({"minutes_per_tick": 7}, (1, 4)),
+        ({"minutes_per_tick": 60}, (1, 1)),
+        ({"latency": {"think": 4}}, None),
+        ({"adaptive_latency": False}, None),
+    ],
+)
+def test_a_result_is_due_within_the_game_time_that_its_kind_allows(changed: dict[str, Any], bounds: Any) -> None:
+    kind: Any = Thinker("think")
+    kind.latency_least, kind.latency_most = 3, 30
+    settings = Settings(**MODEL, tick_rate=5.0, **changed)
+    assert rules_of(settings, [kind], lambda owner: {}).bounds_of(kind) == bounds
+    kind.output_cap = 0
+    assert rules_of(settings, [kind], lambda owner: {}).bounds_of(kind) is None, "it asks no model"
+
+
+@pytest.mark.parametrize(("interval", "most"), [(0, 30), (5, 2), (60, 30), (59, 29), (1, 3)])
+def test_an_action_is_of_use_for_half_the_time_until_the_next(interval: int, most: int) -> None:
+    kinds: list[Any] = [Thinker("act"), Thinker("think")]
+    for kind in kinds:
+        kind.latency_least, kind.latency_most = (0 if interval == 5 else 3), 30
+    made = rules_of(Settings(**MODEL, tick_rate=5.0, act_interval=interval), kinds, lambda owner: {})
+    least = max(1, kinds[0].latency_least)
+    assert [made.bounds_of(kind) for kind in kinds] == [(least, most), (least, 30)]
+
+
+def test_a_kind_that_nobody_has_registered_is_named() -> None:
+    made = rules()
+    assert made.kind_of("plan").name == "plan"
+    with pytest.raises(UnknownKind, match="jobs of kind 'brood': register that kind before"):
+        made.kind_of("brood")
+
+
+def test_a_result_is_due_at_the_next_tick_at_the_soonest() -> None:
+    kind: Any = Thinker("think", latency=0)
+    assert rules_of(Settings(), [kind], lambda owner: {}).latency("think") == 1
+
+
+def test_the_models_of_a_kind_are_those_of_its_tiers_each_once() -> None:
+    models = {name: {"model": name} for name in ("big", "small")}
+    made = rules_of(
+        Settings(**MODEL, models=models, tiers={"routine": "small", "strong": "big"}), kinds(), lambda owner: {}
+    )
+    assert [*made.models_of("plan")] == ["small", "big"]
+    assert [*made.models_of("prune")] == [""]
+    assert made.model_of(made.kind_of("plan")) == "small"
+
+
+@pytest.mark.parametrize(("context", "cap"), [(None, 100), (300, 100), (256, 56 + 100), (1_000, 100)])
+def test_a_prompt_has_the_rest_of_its_models_context(context: int | None, cap: int) -> None:
+    kind: Any = Thinker("think", prompt_cap=100 if cap == 100 else 400, output_cap=100)
+    made = rules_of(Settings(**MODEL, models={"default": {"model": "m", "context": context}}), [kind], lambda owner: {})
+    (offer,) = made.offers_of(kind, "strong")
+    assert (offer.prompt_cap, offer.cost) == (cap, Cost(calls=1, tokens=cap + 100, usd_micros=offer.cost.usd_micros))
+
+
+def test_templates_of_the_settings_are_read_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr("scheduler.budget.rules.register_builtin", read.append)
+    use_prompts(Settings())
+    assert read == []
+    use_prompts(Settings(prompts=tmp_path))
+    assert read == [tmp_path]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"limits": {"day.kind:brood.calls": 1}}, "limits names the kind 'brood', which is not known; there are act, "),
+        ({"guarantees": {"reflekt": 0.1}}, r"guarantees names the kind 'reflekt', .*; did you mean 'reflect'\?"),
+        ({"last_call": {"brood": 1}}, "last_call names the kind 'brood'"),
+        ({"latency": {"brood": 1}}, "latency names the kind 'brood'"),
+        ({"disable": ("brood",)}, "disable names the kind 'brood'"),
+        ({"kind_retrieval": {"brood": "spec"}}, "kind_retrieval names the kind 'brood'"),
+        ({"kind_retrieval": {"prune": "spec"}}, "kind_retrieval names the kind 'prune', which chooses no memories by "),
+        ({"disable": ("summarise",), "policy": "cells"}, "disable names summarise, .* by policy 'cells'"),
+        ({"disable": ("summarise",), "policies": {"npc": "tokens"}}, "disable names summarise, .* by policy 'tokens'"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        check_limits(Settings(**settings), kinds())
+
+
+def test_one_kind_is_proposed() -> None:
+    near: list[Any] = [Thinker("plan"), Thinker("plans")]
+    with pytest.raises(ConfigurationError) as refused:
+        check_limits(Settings(latency={"plann": 1}, guarantees={}, last_call={}, act_interval=0), near)
+    assert str(refused.value).count("did you mean") == 1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"limits": {"day.kind:*.calls": 1, "day.kind:plan.calls": 1, "run.calls": 1, "day.owner:agent:a.calls": 1}},
+        {"disable": ("summarise",)},
+        {"policy": "cells", "policies": {"npc": "tokens"}},
+        {"kind_retrieval": {"act": "spec"}, "last_call": {"plan": 1}, "latency": {"act": 1}},
+    ],
+)
+def test_what_has_an_effect_may_be_set(settings: dict[str, Any]) -> None:
+    check_limits(Settings(**settings), kinds())
+
+
+def test_owners_that_are_not_there_are_named_once_with_the_setting() -> None:
+    settings = Settings(
+        limits={"day.owner:*.calls": 1, "day.owner:agent:b.calls": 1, "run.owner:agent:b.tokens": 1,
+                "run.owner:agent:a.calls": 1, "run.calls": 5},
+        policies={"npc": "cells", "npc:smith": "cells", "agent:a": "tokens"},
+    )  # fmt: skip
+    assert strangers(settings, {"agent:a"}) == ["limits: agent:b", "policies: npc:smith"]
+    assert strangers(settings, {"agent:a", "agent:b", "npc:smith"}) == []

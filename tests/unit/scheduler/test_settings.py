@@ -9,10 +9,9 @@ import pytest
 from pydantic import SecretStr
 
 from ops.commands.config import mask_secrets, setting_origin
-from scheduler.budget.rules import check_limits, check_spending
+from scheduler.budget.rules import check_spending
 from scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
 from scheduler.config.settings import ConfigurationError, Settings, check_run_name
-from tasks.registry import kinds
 
 
 @pytest.fixture(autouse=True)
@@ -336,18 +335,3 @@ def test_the_limits_of_a_run_are_in_the_table_with_those_of_actions() -> None:
 
 def test_a_template_folder_is_found_from_everywhere() -> None:
     assert Settings(prompts=Path("mine")).prompts == Path.cwd() / "mine"
-
-
-@pytest.mark.parametrize(
-    "values",
-    [{"limits": {"day.kind:relfect.calls": 5}}, {"latency": {"relfect": 4}}, {"guarantees": {"relfect": 0.1}},
-     {"last_call": {"relfect": 60}}],
-)  # fmt: skip
-def test_what_is_set_for_a_kind_that_does_not_exist_is_named(values: dict[str, Any]) -> None:
-    (name,) = values
-    with pytest.raises(ConfigurationError, match=f"{name} names the kind 'relfect'.*did you mean 'reflect'"):
-        check_limits(Settings(**values), kinds())
-
-
-def test_kinds_that_exist_may_be_named() -> None:
-    check_limits(Settings(limits={"day.kind:*.calls": 5, "day.kind:reflect.calls": 5}), kinds())

@@ -1,0 +1,104 @@
+"""Endpoints and models as they are configured: what they may be, and what of a model a run keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from scheduler.config.endpoints import Endpoint, Model, ModelSettings, check_name
+
+NAMED = {"model": "qwen3-8b"}
+ROOM: list[tuple[type[BaseModel], dict[str, Any], str, tuple[int, ...], tuple[int, ...]]] = [
+    (Endpoint, {}, "concurrency", (1, 10**6), (0, -1)),
+    (Endpoint, {}, "requests_per_minute", (1, 10**6), (0, -1)),
+    (Endpoint, {}, "burst", (0, 10**6), (-1,)),
+    (Endpoint, {}, "tokens_per_minute", (1, 10**9), (0, -1)),
+    (ModelSettings, NAMED, "input_price", (0, 10**9), (-1,)),
+    (ModelSettings, NAMED, "cached_input_price", (0, 10**9), (-1,)),
+    (ModelSettings, NAMED, "output_price", (0, 10**9), (-1,)),
+    (ModelSettings, NAMED, "context", (256, 10**7), (255, 0)),
+    (ModelSettings, NAMED, "seed", (0, 2**31 - 1), (-1, 2**31)),
+]
+
+
+@pytest.mark.parametrize(("of", "given", "name", "accepted", "refused"), ROOM, ids=[row[2] for row in ROOM])
+def test_a_figure_has_its_room(
+    of: type[BaseModel], given: dict[str, Any], name: str, accepted: tuple[int, ...], refused: tuple[int, ...]
+) -> None:
+    for value in accepted:
+        assert getattr(of(**given, **{name: value}), name) == value
+    for value in refused:
+        with pytest.raises(ValidationError, match=name):
+            of(**given, **{name: value})
+
+
+def test_what_is_not_set_is_not_enforced_and_costs_nothing() -> None:
+    endpoint, model = Endpoint(), ModelSettings(model="m")
+    assert endpoint.model_dump() == {
+        "base_url": None, "api_key": None, "api_key_variable": "OPENAI_API_KEY", "concurrency": None,
+        "requests_per_minute": None, "burst": 0, "tokens_per_minute": None,
+    }  # fmt: skip
+    assert model.model_dump() == {
+        "endpoint": "default", "model": "m", "input_price": 0, "cached_input_price": None, "output_price": 0,
+        "context": None, "seed": None, "parameters": {},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("made", [Endpoint(), ModelSettings(model="m")])
+def test_a_name_that_is_no_field_is_refused_and_nothing_is_changed_later(made: BaseModel) -> None:
+    with pytest.raises(ValidationError, match="extra"):
+        type(made)(**made.model_dump(), burts=1)
+    for name in type(made).model_fields:
+        with pytest.raises(ValidationError, match="frozen"):
+            setattr(made, name, None)
+
+
+@pytest.mark.parametrize("name", ["x", "x" * 200, " gpt "])
+def test_a_model_is_called_as_its_endpoint_calls_it(name: str) -> None:
+    assert ModelSettings(model=name).model == name
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 201])
+def test_what_is_no_name_of_a_model_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="use 1 to 200 characters"):
+        ModelSettings(model=name)
+
+
+def test_parameters_are_further_ones_and_not_too_many() -> None:
+    empty = len('{"stop": ""}')
+    ModelSettings(model="m", parameters={"stop": "x" * (4_000 - empty)})
+    with pytest.raises(ValidationError, match="more than 4,000 characters of parameters"):
+        ModelSettings(model="m", parameters={"stop": "x" * (4_001 - empty)})
+    for ours in (
+        "model", "messages", "response_format", "max_tokens", "max_completion_tokens", "seed", "stream", "n",
+    ):  # fmt: skip
+        with pytest.raises(ValidationError, match=f"'{ours}' is set by Cogitate itself"):
+            ModelSettings(model="m", parameters={"temperature": 1, ours: 1})
+
+
+def test_a_run_keeps_all_that_it_is_charged_and_asked_by() -> None:
+    whole = ModelSettings(
+        endpoint="here", model="qwen", input_price=3, cached_input_price=1, output_price=4, context=999, seed=5,
+        parameters={"top_p": 0.5, "stop": ["x"]},
+    )  # fmt: skip
+    assert whole.kept_as("small") == Model(
+        name="small", model="qwen", endpoint="here", input_price=3, cached_input_price=1, output_price=4, context=999,
+        seed=5, parameters='{"stop": ["x"], "top_p": 0.5}',
+    )  # fmt: skip
+    assert ModelSettings(model="m", input_price=3).kept_as("m") == Model(
+        name="m", model="m", endpoint="default", input_price=3, cached_input_price=3
+    )
+    assert ModelSettings(model="m", input_price=3, cached_input_price=0).kept_as("m").cached_input_price == 0
+
+
+@pytest.mark.parametrize("name", ["a", "7", "gpt-4o.mini_2", "x" * 64])
+def test_a_name_may_stand_in_keys_and_messages(name: str) -> None:
+    assert check_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "-a", ".a", "A", "a b", "x" * 65, "ä", "a/b"])
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="names no endpoint or model"):
+        check_name(name)
