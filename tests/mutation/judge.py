@@ -33,6 +33,7 @@ Heard = Callable[[Mutant, Verdict, str], None]  # the last: what found it
 HANGS = "(hangs)"
 PATIENCE = 60.0  # seconds beyond the last test's begin, after which a mutant hangs: it is found
 _SLOWER = 3  # times that tests may take longer than when they were recorded: others use the machine too
+_COLLECTING = 0.3  # seconds that a session of its own takes to import a file of tests
 PLAIN = ("-q", "-s", "--assert", "plain", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore")
 
 
@@ -151,13 +152,19 @@ class Jury:
             _clear(own)
 
 
-def _affordable(tests: Iterable[str], seconds: Mapping[str, float], most: float) -> list[str]:
-    """Return the tests that fit into a time, in their order: one that does not fit leaves its room to shorter ones."""
-    total, some = 0.0, list[str]()
+def _affordable(tests: Iterable[str], seconds: Mapping[str, float], most: float, collecting: float = 0.0) -> list[str]:
+    """Return the tests that fit into a time, in their order: one that does not fit leaves its room to shorter ones.
+
+    Args:
+        collecting: seconds that each file takes before its first test.
+    """
+    total, some, files = 0.0, list[str](), set[str]()
     for test in tests:
-        takes = seconds.get(test, 0.0)
+        file = test.partition("::")[0]
+        takes = seconds.get(test, 0.0) + (0.0 if file in files else collecting)
         if total + takes <= most or not some or "::" not in test:  # a file of new tests has no time of its own yet
             total += takes
+            files.add(file)
             some.append(test)
     return some
 
@@ -209,21 +216,30 @@ class _FirstFailure:
 
 
 class _Limit:
-    """A pytest plugin that begins no further test after so many seconds."""
+    """A pytest plugin that begins no further test after so many seconds.
+
+    Where the machine is busy with others, it waits until this process has had its part of the time, within bounds.
+    """
 
     def __init__(self, seconds: float, session: pytest.Session | None = None) -> None:
         self._session = session
+        self._seconds = seconds
         self._until = time.monotonic() + seconds
+        self._busy_until = time.process_time() + seconds / _SLOWER
         self.is_over = False
 
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Note the session to be stopped, where it begins only now."""
-        self._session = session
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Begin to count where all tests were collected only now."""
+        self._session, self._until = session, time.monotonic() + self._seconds
+        self._busy_until = time.process_time() + self._seconds / _SLOWER
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logfinish(self) -> None:
         """Look at the clock between two tests."""
-        if self._session is not None and time.monotonic() > self._until:
+        late = time.monotonic() - self._until
+        has_had_it = time.process_time() > self._busy_until or late > PATIENCE / 2
+        if self._session is not None and late > 0 and has_had_it:
             self._session.shouldstop = "there is no time for more"
             self.is_over = True
 
@@ -263,7 +279,7 @@ def _try(
 
 def try_cold(root: Path, trial: Trial, most: float, seconds: dict[str, float]) -> str | None:
     """Try a mutant in a session of its own, before the product is imported; return the test that failed, or None."""
-    tests = _affordable(trial.tests, seconds, most)
+    tests = _affordable(trial.tests, seconds, most, _COLLECTING)
     total = max(most, sum(seconds.get(test, 0.0) for test in tests))
     own = Path(tempfile.mkdtemp(prefix="cogitate-mutant-"))
     child = os.fork()

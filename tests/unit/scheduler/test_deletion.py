@@ -53,6 +53,14 @@ def test_a_run_without_fields_of_its_host_is_deleted_too() -> None:
     assert left(client) == set()
 
 
+def test_a_run_that_only_lacks_its_name_is_deleted_whatever_version_wrote_it() -> None:
+    client = FakeRedis()
+    create(client, "town", schema=SCHEMA + 1)
+    client.srem(RUNS, "town")
+    assert delete_run(client, "town") == 3
+    assert left(client) == set()
+
+
 def test_what_is_not_there_is_said_with_what_there_is() -> None:
     client = FakeRedis()
     create(client, "town")

@@ -278,3 +278,25 @@ def test_the_last_of_a_crowd_has_all_others_ahead_of_it(crowd: int) -> None:
     case.known.prior = LatencyPrior(usual={MODEL: 20.0}, queue={MODEL: 3.0})
     assert case.due.lead("act", crowd) == 2 * case.known.need("act", MODEL, crowd - 1)
     assert case.due.lead("act", 10_000) == 480
+
+
+def test_a_kind_that_was_never_asked_is_tried_although_others_found_its_model_too_slow() -> None:
+    case = Case()
+    for number in range(8):
+        key = JobKey(1 + number, "plan", ANN, 0, 0)
+        case.known.take([Timed(key, MODEL, 0, 90)], 91 + number, {key: None})
+    assert case.known.since("act", MODEL) == 0
+    assert case.asked(100) == 100 + BOUNDS.most
+    case.opens(100)
+    assert case.asked(101) is None, "never two at a time"
+
+
+def test_who_has_ended_has_not_waited_any_longer() -> None:
+    case = Case()
+    first = case.opens(1)
+    assert case.asked(2) == 2 + BOUNDS.most
+    assert case.asked(100) is None, "one has waited for an answer for longer than this one may"
+    del case.jobs[first]
+    assert case.asked(101) == 101 + BOUNDS.most
+    case.opens(90)
+    assert case.asked(110) == 110 + BOUNDS.most

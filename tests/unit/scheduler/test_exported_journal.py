@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -85,6 +86,37 @@ def test_a_journal_that_is_trimmed_while_it_is_read_goes_on_behind_that(
     trim(store, 11, 8)
     with pytest.raises(JournalTrimmed, match="tick 10"):
         next(lines)
+
+
+class Interrupted:
+    """A run's store whose journal is trimmed between two commands of a pipeline that is no transaction."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store, self.trimmed = store, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def pipeline(self, *, transaction: bool = False) -> Any:
+        found = self._store.pipeline(transaction=transaction)
+        execute, asked = found.execute, found.hget
+
+        def hget(*given: Any) -> Any:
+            if transaction:
+                return asked(*given)
+            asked(*given)
+            first = execute()
+            trim(self._store, 4)
+            found.execute = lambda: [*first, *execute()]
+            return found
+
+        found.hget = hget
+        return found
+
+
+def test_how_far_a_journal_is_trimmed_is_read_with_its_lines(journal: Journal) -> None:
+    store: Any = Interrupted(journal.store())
+    assert [line.core.tick for line in read_journal(store, 1, LENGTH)] == [*range(1, LENGTH + 1)]
 
 
 def trim(store: RunStore, upto: int, before: int = 0) -> None:
@@ -169,6 +201,7 @@ def test_rebuilt_streams_are_those_of_the_checkpoint_and_of_those_who_had_left_b
         (STREAMS, {}, base, "agent:cy"),
         (STREAMS, {"agent:cy": stream("agent:cy", "A cow.")}, base, "agent:cy"),
         (STREAMS, {"agent:cy": gone}, None, "agent:di"),
+        ({owner: stream(owner, "A cow.") for owner in (BOB, "agent:zoe", ANN)}, {"agent:cy": gone}, base, ANN),
     ):
         with pytest.raises(JournalError, match=f"tick 8: the stream of '{owner}'"):
             check_streams(later, streams, retired, known)
@@ -203,6 +236,22 @@ def test_a_file_counts_when_all_of_it_is_there(journal: Journal, tmp_path: Path)
     assert [path.name for path in sorted(tmp_path.iterdir())] == [
         "0000000001-0000000004.jsonl", "0000000005-0000000008.jsonl",
     ]  # fmt: skip
+
+
+def test_a_file_is_on_the_disk_before_it_counts_and_so_are_its_folders_after(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[tuple[str, bytes]] = []
+
+    def fsync(descriptor: int) -> None:
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        flushed.append((path.name, path.read_bytes() if path.is_file() else b""))
+        assert (tmp_path / "of" / "town" / "0000000001-0000000004.jsonl").exists() is path.is_dir()
+
+    monkeypatch.setattr("scheduler.journal.exported.os.fsync", fsync)
+    journal.files(tmp_path / "of" / "town", (1, 4))
+    whole = b"".join(journal.entries(1, 4))
+    assert flushed == [("0000000001-0000000004.part", whole), ("town", b""), ("of", b"")]
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.effects import Append
+from memory.effects import Append, SetCounter
 from memory.entry import Entry
+from memory.unreadable import UnreadableEntry
+from scheduler.journal.history import changes_of
 from scheduler.journal.lines import (
     Core,
     Ended,
     EndNote,
     JournalError,
+    JournalLine,
     TickNotes,
     next_chain,
+    next_digest,
     pack_line,
     read_line,
     unpack_line,
     write_line,
 )
+from scheduler.journal.outlines import DecisionOutline, EndOutline, read_outline
 from tasks.job import Cost, JobKey
 
 KEY = JobKey(1, "plan", "agent:ä/b", 0, 0)
@@ -86,7 +91,7 @@ def says(stored: bytes) -> tuple[str, bytes] | None:
 
 def test_a_line_is_not_unpacked_beyond_what_a_server_could_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scheduler.ledger.packing.MOST_BYTES", len(unpack_line(LINES[0])[1]) - 1)
-    with pytest.raises(JournalError, match=r"^tick 1: the journal was changed"):
+    with pytest.raises(JournalError, match=r"^tick 1: the journal was changed: a line of it is cut short"):
         check(LINES)
 
 
@@ -124,3 +129,104 @@ def test_the_digest_leaves_out_what_may_differ() -> None:
     assert other != chain
     assert write_line(core(1, "else"), notes(), "", "", 1)[1] != digest
     assert write_line(core(1), notes(), "before", "", 1)[1] != digest
+
+
+# -- what kinds of before wrote that nobody can read -------------------------------------------------
+
+SOUND = {"type": "append", "owner": "agent:a", "entry": {"type": "reflection", "text": "So.", "minute": 1}}
+ODD_ENTRY = SOUND | {"entry": {"type": "dream", "text": "Sheep.", "minute": 1}, "cut": 3}
+ODD_COUNTER = {"type": "counter", "owner": "agent:a", "name": "naps", "value": "many"}
+
+
+def line_of(**parts: list[list[object]]) -> bytes:
+    """The line of a tick whose ends and late answers have these effects."""
+    body = {"tick": 1, "minute": 1} | {
+        part: [{"key": KEY, "end": "applied", "effects": effects} for effects in ends] for part, ends in parts.items()
+    }
+    raw = msgspec.json.encode(body)
+    digest = next_digest("", raw)
+    line = JournalLine(v=1, core=msgspec.Raw(raw), notes=TickNotes(epoch=1), digest=digest)
+    encoded = msgspec.json.encode(line)
+    return pack_line(next_chain("", encoded), encoded)
+
+
+@pytest.mark.parametrize("part", ["ended", "late"])
+def test_effects_that_nobody_can_read_are_read_as_they_are_in_their_places(part: str) -> None:
+    ends = [[SOUND, ODD_ENTRY, SOUND], [SOUND], [ODD_COUNTER, SOUND, ODD_ENTRY]]
+    read = read_line(line_of(**{part: ends, "ended" if part == "late" else "late": [[SOUND]]}), 1, "", "").core
+    found = getattr(read, part)
+    sound = Append(owner="agent:a", entry=Entry(type="reflection", text="So.", minute=1))
+    odd = found[0].effects[1]
+    assert (odd.owner, odd.cut, odd.entry.type, odd.entry.text) == ("agent:a", 3, "dream", "Sheep.")
+    assert isinstance(odd.entry, UnreadableEntry)
+    counter = SetCounter(owner="agent:a", name="naps", value="many")  # type: ignore[arg-type]  # as it was written
+    assert [end.effects for end in found] == [(sound, odd, sound), (sound,), (counter, sound, odd)]
+    assert [(end.key, end.end) for end in found] == [(KEY, "applied")] * 3
+    (other,) = read.late if part == "ended" else read.ended
+    assert other.effects == (sound,)
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        7, {"type": "fly"}, {"owner": "agent:a"}, SOUND | {"entry": 5}, SOUND | {"entry": {"type": "dream"}},
+        {"type": "append", "entry": ODD_ENTRY["entry"]},
+    ],
+)  # fmt: skip
+def test_what_is_no_effect_at_all_is_refused(effect: object) -> None:
+    with pytest.raises(JournalError, match="tick 1: the journal cannot be read"):
+        read_line(line_of(ended=[[effect]]), 1, "", "")
+
+
+def test_whatever_else_cannot_be_read_is_refused() -> None:
+    raw = msgspec.json.encode({"tick": 1, "minute": 1, "left": 5})
+    line = JournalLine(v=1, core=msgspec.Raw(raw), notes=TickNotes(epoch=1), digest=next_digest("", raw))
+    encoded = msgspec.json.encode(line)
+    with pytest.raises(JournalError, match="tick 1: the journal cannot be read"):
+        read_line(pack_line(next_chain("", encoded), encoded), 1, "", "")
+
+
+# -- what a line hands to the world ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", ["ended", "late"])
+def test_a_line_whose_notes_are_not_those_of_its_ends_is_not_handed_on_in_part(part: str) -> None:
+    end, note = Ended(key=KEY, end="applied"), EndNote(key=KEY, source="llm")
+    line, digest, _ = write_line(
+        Core(tick=1, minute=1, **{part: (end, end)}), TickNotes(epoch=1, **{part: (note,)}), "", "", 1
+    )  # type: ignore[arg-type]
+    assert digest
+    with pytest.raises(ValueError, match="zip"):
+        list(changes_of(read_line(line, 1, "", "")))
+
+
+# -- in outline --------------------------------------------------------------------------------------
+
+
+def test_a_line_in_outline_says_what_it_counts_and_reads_no_effect() -> None:
+    odd = msgspec.json.encode({"effects": 7})  # that nobody reads
+    raw = msgspec.json.encode(
+        {
+            "tick": 3, "minute": 30,
+            "ended": [{"key": KEY, "end": "applied", "reason": "late", "effects": msgspec.Raw(odd)}],
+            "decided": [{"key": KEY, "decision": "dropped", "refused": "day:0 run calls"}],
+        }
+    )  # fmt: skip
+    body = msgspec.json.encode(JournalLine(v=4, core=msgspec.Raw(raw), notes=notes(), digest="d"))
+    found = read_outline(pack_line("c", body))
+    assert (found.v, found.core.tick, found.core.minute) == (4, 3, 30)
+    assert found.core.ended == (EndOutline(key=KEY, end="applied", reason="late"),)
+    assert found.core.decided == (DecisionOutline(key=KEY, decision="dropped", refused="day:0 run calls"),)
+    assert found.notes.ended == notes().ended
+
+
+@pytest.mark.parametrize("body", [b"{", b"{}", b'{"v": 1}', b"\xff"])
+def test_what_is_no_line_has_no_outline(body: bytes) -> None:
+    with pytest.raises(JournalError, match="the journal was changed"):
+        read_outline(b"chain " + body)
+
+
+def test_a_line_that_cannot_be_unpacked_is_told_as_such() -> None:
+    with pytest.raises(JournalError, match="the journal was changed: a line of it cannot be decompressed"):
+        unpack_line(b"chain odd")
+    assert unpack_line(b'chain {"v": 1}') == ("chain", b'{"v": 1}'), "those of before are not compressed"

@@ -276,6 +276,13 @@ def test_workers_note_times_only_while_they_are_wanted() -> None:
     written(known, client)
     assert client.hget("run:state", "times") == b"1"
     client.rpush("run:timed", b"1 []")
+    known.want(True)
+    assert known.take_writes() == []
+    assert Latencies().take_writes() == []
+    again = Latencies()
+    again.want(True)
+    written(again, client)
+    assert client.exists("run:timed"), "what was noted before is learned from"
     known.want(False)
     written(known, client)
     assert client.hget("run:state", "times") == b"0"

@@ -50,3 +50,21 @@ def test_without_a_clock_nothing_is_guessed() -> None:
 def test_a_host_that_chooses_its_own_pace_guesses_by_that() -> None:
     assert prior_of(settings_of(tick_rate=20.0), {"default": 0.8}, 5.0).usual == {MODEL: 4.0}
     assert prior_of(settings_of(tick_rate=None), {"default": 0.8}, 5.0).tick_rate == 5.0
+
+
+@pytest.mark.parametrize(("concurrency", "slots"), [(None, 32), (4, 4), (32, 32), (99, 32)])
+def test_an_endpoints_own_limit_of_calls_in_flight_makes_the_queue_longer(concurrency: int | None, slots: int) -> None:
+    settings = settings_of(endpoints={"default": {"concurrency": concurrency}}, workers=2, concurrency=16)
+    prior = prior_of(settings, {"default": 0.8})
+    assert (prior.queue, prior.slots) == ({MODEL: 16.0 / slots}, 32)
+
+
+def test_the_slower_of_two_limits_makes_the_queue() -> None:
+    for per_minute, ticks in ((30, 40.0), (6_000, 4.0)):
+        limited = {"default": {"requests_per_minute": per_minute, "concurrency": 4}}
+        assert prior_of(settings_of(endpoints=limited), {"default": 0.8}).queue == {MODEL: ticks}
+
+
+def test_workers_that_others_start_are_one_at_least() -> None:
+    assert prior_of(settings_of(workers=0, concurrency=16), {}).slots == 16
+    assert prior_of(settings_of(workers=3, concurrency=16, tick_rate=None), {}).slots == 48

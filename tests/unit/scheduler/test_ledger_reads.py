@@ -41,7 +41,7 @@ from scheduler.ledger.connect import check
 from scheduler.ledger.errors import NewerSchema, RunAltered, RunHeld, RunMissing, RunUnreadable
 from scheduler.ledger.keys import RUNS, incarnation_key, new_nonce
 from scheduler.ledger.presence import GIVES_SIGNS, check_unheld, host_of, this_process
-from scheduler.ledger.real_day import DaySpending, RealDay
+from scheduler.ledger.real_day import UNLIMITED, DaySpending, Held, RealDay
 from scheduler.ledger.run_store import RunStore, run_names
 from scheduler.steering.operators import MOST_WAITING, RunCancelled, TooManyRequests, ask
 from scheduler.tick.live_memory import LiveMemory
@@ -102,9 +102,10 @@ def test_of_what_cannot_be_read_the_log_hears_once_and_not_at_any_length() -> No
         for _ in range(2):
             read_offers([long, RAW, b"odd", RAW], reported)
             read_learned([b"odd", b"{"], reported)
+            read_retries([b"odd", b"{"], reported)
     assert [(entry["what"], entry["key"]) for entry in logs] == [
         ("a late answer's job", "x" * MOST_CELL), ("a late answer's job", "odd"),
-        ("what an ended job came to", "odd"),
+        ("what an ended job came to", "odd"), ("what an earlier attempt used", "odd"),
     ]  # fmt: skip
 
 
@@ -361,6 +362,25 @@ def test_a_claim_without_an_answer_is_given_back_before_the_next(monkeypatch: py
 )
 def test_a_day_is_limited_by_tokens_or_money(tokens: int | None, usd: int | None, limited: bool) -> None:
     assert DaySpending(date="2026-03-01", limit_tokens=tokens, limit_usd_micros=usd).limited is limited
+
+
+def test_the_spending_of_a_day_is_shown_with_its_limits() -> None:
+    settings = Settings(real_day_tokens=500, real_day_usd=2.5)
+    day = RealDay(FakeRedis(), settings, lambda: "2026-03-01")
+    assert day.spending() == DaySpending(date="2026-03-01", limit_tokens=500, limit_usd_micros=2_500_000)
+    one, other = (day.reserve(Cost(calls=1, tokens=tokens, usd_micros=10)) for tokens in (100, 200))
+    assert isinstance(one, Held)
+    assert isinstance(other, Held)
+    day.settle(one, Cost(calls=1, tokens=150, usd_micros=4))
+    assert day.reserve(Cost(tokens=151)) == "real_day_spent"
+    assert day.spending() == DaySpending(
+        date="2026-03-01", limit_tokens=500, limit_usd_micros=2_500_000, reserved=Cost(tokens=200, usd_micros=10),
+        spent=Cost(tokens=150, usd_micros=4), overrun=Cost(tokens=50), refused=1,
+    )  # fmt: skip
+    unlimited = RealDay(FakeRedis(), Settings(), lambda: "2026-03-01")
+    assert unlimited.reserve(Cost(tokens=10**9)) == UNLIMITED
+    unlimited.settle(UNLIMITED, Cost(tokens=10**9))
+    assert unlimited.spending() == DaySpending(date="2026-03-01", limit_tokens=None, limit_usd_micros=None)
 
 
 def test_that_a_day_is_spent_is_told_once_a_day() -> None:

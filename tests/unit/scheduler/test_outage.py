@@ -219,7 +219,9 @@ def test_what_failed_and_what_comes_after_it_is_kept_and_written_in_order(probes
     assert written == [1, 2, 3, 4]
     assert [(entry["event"], entry.get("steps")) for entry in logs] == [("ledger.away", None), ("ledger.back", 3)]
     server["away"] = True
-    assert goes_on.send(step(5), 100) is None, "what was written takes no room any more"
+    with capture_logs() as logs:
+        assert goes_on.send(step(5), 100) is None, "what was written takes no room any more"
+    assert [entry["event"] for entry in logs] == ["ledger.away"], "each time is told"
 
 
 def test_what_is_kept_fills_the_buffer_and_not_more(probes: Probes) -> None:
@@ -265,6 +267,9 @@ def test_it_is_said_once_that_the_server_is_away(probes: Probes) -> None:
     assert len(probes.started) == 1
     with pytest.raises(ResponseError):
         goes_on.missed(ODD)
+    with capture_logs() as logs:
+        CarryOn("town", 60.0, 100, Server(1)).missed(Slow("x" * 300))
+    assert logs[0]["error"] == "TimeoutError: " + "x" * (200 - len("TimeoutError: "))
 
 
 def test_at_the_end_a_host_waits_until_everything_is_written(probes: Probes, time: Clock) -> None:

@@ -155,6 +155,7 @@ class Watched:
         return self.now
 
     def sleep(self, seconds: float) -> None:
+        assert seconds > 0, "it would never come to an end"
         self.slept.append(seconds)
         self.now += seconds
         if len(self.slept) == self._steps_at:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from scheduler.config.endpoints import KindOfModelSettings, Model, ModelSettings
-from scheduler.config.prices import call_cost, room_for_answer, upper_bound
+from scheduler.config.prices import call_cost, room_for_answer, upper_bound, usd_micros
+from tasks.job import Cost
 
 PRICED = {"model": "m", "input_price": 1_000_000, "output_price": 4_000_000}
 
@@ -68,3 +69,50 @@ def test_an_answer_as_long_as_there_is_room_for_costs_no_more_than_was_reserved(
         assert room <= max(0, model.context - prompt)
     else:
         assert room >= output_cap, "a shorter prompt never leaves less"
+
+
+MILLION = 1_000_000
+
+
+def priced_at(prompt: int = 0, cached: int = 0, output: int = 0) -> Model:
+    return Model(name="m", model="m", input_price=prompt, cached_input_price=cached, output_price=output)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "price"),
+    [
+        ((MILLION, 0, 0), 3), ((0, MILLION, 0), 5), ((MILLION, MILLION, 0), 8), ((MILLION, 0, MILLION), 1),
+        ((MILLION, 0, MILLION // 2), 2), ((0, 0, 0), 0), ((1, 0, 0), 1), ((MILLION + 1, 0, 0), 4),
+        ((MILLION // 3, 0, 0), 1), ((MILLION // 3 + 1, 0, 0), 2),
+    ],
+)  # fmt: skip
+def test_tokens_are_charged_by_the_million_and_rounded_up(tokens: tuple[int, int, int], price: int) -> None:
+    prices = priced_at(prompt=3, cached=1, output=5)
+    assert usd_micros(prices, *tokens) == price
+    assert call_cost(prices, *tokens) == Cost(calls=1, tokens=tokens[0] + tokens[1], usd_micros=price)
+    assert call_cost(prices, *tokens, calls=3).calls == 3
+    if not tokens[2]:
+        assert usd_micros(prices, tokens[0], tokens[1]) == price, "nothing is cached unless a provider says so"
+        assert call_cost(prices, tokens[0], tokens[1]).usd_micros == price
+
+
+@given(st.tuples(*[st.integers(0, 10**7)] * 3), st.integers(0, 5_000), st.integers(1, 5_000), st.data())
+def test_no_call_within_its_caps_costs_more_than_was_reserved(
+    prices: tuple[int, int, int], prompt_cap: int, output_cap: int, data: st.DataObject
+) -> None:
+    priced = priced_at(*prices)
+    prompt, output = data.draw(st.integers(0, prompt_cap)), data.draw(st.integers(0, output_cap))
+    cached = data.draw(st.integers(0, prompt))
+    most, used = upper_bound(priced, prompt_cap, output_cap), call_cost(priced, prompt, output, cached)
+    assert (used.calls, used.tokens <= most.tokens, used.usd_micros <= most.usd_micros) == (most.calls, True, True)
+
+
+def test_an_upper_bound_is_that_of_the_dearer_input() -> None:
+    assert upper_bound(priced_at(prompt=2 * MILLION, cached=MILLION), 10, 5) == Cost(1, 15, 20)
+    assert upper_bound(priced_at(prompt=MILLION, cached=2 * MILLION), 10, 5) == Cost(1, 15, 20)
+    assert upper_bound(priced_at(prompt=MILLION, cached=MILLION, output=MILLION), 10, 5) == Cost(1, 15, 15)
+
+
+def test_a_kind_that_asks_no_model_reserves_nothing() -> None:
+    assert upper_bound(priced_at(prompt=MILLION), 10, 0) == Cost()
+    assert upper_bound(priced_at(prompt=MILLION), 10, 1) == Cost(1, 11, 10)

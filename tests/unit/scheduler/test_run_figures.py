@@ -14,6 +14,7 @@ from memory.effects import Append, SetCounter
 from memory.entry import Entry
 from memory.errors import InputError
 from memory.profile import Profile
+from memory.snapshot import dump
 from memory.stream import Stream
 from scheduler.budget.admission import DecidedLine, Grant
 from scheduler.budget.budget import Cell
@@ -27,7 +28,7 @@ from scheduler.inspection.job_history import JobHistory
 from scheduler.inspection.recent import recent_ticks
 from scheduler.inspection.steering_vitals import steering_of
 from scheduler.inspection.vitals import RunHead, open_kinds, run_heads
-from scheduler.journal.checkpoint import JournalCheckpoint, write_checkpoint
+from scheduler.journal.checkpoint import JournalCheckpoint, packed, write_checkpoint
 from scheduler.journal.history import changes_of, observed_again, read_journal, redo
 from scheduler.journal.left_out import check_kind_wrote
 from scheduler.journal.lines import (
@@ -52,6 +53,7 @@ from scheduler.steering.steering import SteeringState
 from scheduler.steering.throttle import ThrottleState
 from scheduler.tick.seals import Seals
 from tasks.job import Cost, Job, JobKey
+from tests.unit.scheduler.journal_case import Journal
 
 RESERVED, USED, MORE = Cost(calls=1, tokens=30), Cost(calls=1, tokens=7), Cost(calls=1, tokens=5)
 CELLS = (Cell("day:0", "run"), Cell("run:0", "run"))
@@ -306,6 +308,24 @@ def test_what_cannot_be_read_is_left_out_if_its_kind_wrote_it_so() -> None:
     for owner, entry in ((ANN, written(6, "a")), (ANN, written(5, "b")), (BOB, written(6, "b"))):
         with pytest.raises(ValueError, match=f"entry {entry.number} of {owner} is not what the journal says"):
             check_kind_wrote(store, owner, entry)
+
+
+def test_in_a_trimmed_journal_its_checkpoint_says_what_a_kind_wrote() -> None:
+    made = Stream(ANN)
+    kept = made.append(written(0, "b"), 1)
+    store = Journal(streams={ANN: made}).store(4)
+    store.client.hset(store.checkpoint_streams_key(4), ANN, packed(dump(made)))
+    check_kind_wrote(store, ANN, kept)
+    check_kind_wrote(store, ANN, msgspec.structs.replace(kept, importance=4, rated=3))
+    other = msgspec.structs.replace
+    for owner, entry in ((BOB, kept), (ANN, other(kept, number=2)), (ANN, other(kept, text="a"))):
+        with pytest.raises(ValueError, match=f"entry {entry.number} of {owner} is not what the journal says"):
+            check_kind_wrote(store, owner, entry)
+    at_once = other(kept, tick=4)  # of the last tick that was removed
+    with pytest.raises(ValueError, match="is not what the journal says"):
+        check_kind_wrote(store, ANN, at_once)
+    with pytest.raises(ValueError, match="is not what the journal says"):
+        check_kind_wrote(Journal().store(), ANN, other(kept, tick=0))
 
 
 def test_without_seals_a_run_is_held_against_its_journal() -> None:

@@ -93,7 +93,7 @@ def test_an_answer_that_was_shared_counts_in_the_view_and_costs_nothing() -> Non
 
 
 @pytest.mark.parametrize("reason", ["late", "dead", "cancelled"])
-@pytest.mark.parametrize("schema", [CORRECTS_VIEW - 1, SCHEMA])
+@pytest.mark.parametrize("schema", [CORRECTS_VIEW - 1, CORRECTS_VIEW, SCHEMA])
 def test_a_job_without_a_result_counts_in_full_until_it_is_corrected(reason: Any, schema: int) -> None:
     fold = Fold(schema)
     jobs = JOBS if schema >= COUNTS_JOBS else {}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis import Redis
 
-from scheduler.ledger.packing import pack
+from scheduler.ledger.packing import MOST_BYTES, pack
 from scheduler.ledger.run_store import RunStore
 from scheduler.ledger.world_state import load_world, world_writes
 
@@ -68,4 +68,16 @@ def test_one_that_unpacks_to_more_than_a_server_takes_is_refused(monkeypatch: py
     keep(client, 60, STATE)
     monkeypatch.setattr("scheduler.ledger.packing.MOST_BYTES", len(STATE) - 1)
     with pytest.raises(ValueError, match="is cut short, or something follows it"):
+        load_world(RunStore(client, "run:"))
+
+
+def test_the_largest_value_is_that_of_a_server_as_it_comes() -> None:
+    assert MOST_BYTES == 536_870_912, "proto-max-bulk-len 512mb"
+
+
+def test_a_state_without_its_tick_is_refused() -> None:
+    client = FakeRedis()
+    keep(client, 60, STATE)
+    client.hdel("run:checkpoint", "tick")
+    with pytest.raises(ValueError, match="the world's state"):
         load_world(RunStore(client, "run:"))

@@ -1,0 +1,302 @@
+"""A host's side of the ledger: what it waits for, which errors stop it, and how it leaves its run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from fakeredis import FakeRedis, FakeServer
+from redis.exceptions import ConnectionError as Disconnected
+from redis.exceptions import RedisError
+
+from scheduler.config.versions import SCHEMA
+from scheduler.ledger import ledger as module
+from scheduler.ledger.errors import (
+    Fenced,
+    LedgerError,
+    NewerSchema,
+    RunExists,
+    RunMissing,
+    RunRolledBack,
+    RunUnreadable,
+)
+from scheduler.ledger.keys import RUNS
+from scheduler.ledger.ledger import HostLedger
+from tasks.job import JobKey
+
+KEYS = [JobKey(0, kind, "readiness", 0, 0) for kind in ("act", "plan", "muse")]
+
+
+class Away:
+    """An outage that begins when a test says so."""
+
+    def __init__(self, *, away: bool = False) -> None:
+        self.away, self.lost = away, 1.5
+        self.errors: list[RedisError] = []
+        self.settled = 0
+
+    def back(self) -> bool:
+        return not self.away
+
+    def send(self, step: Callable[[], Any], size: int) -> Any:
+        return None if self.away else step()
+
+    def missed(self, error: RedisError) -> None:
+        self.errors.append(error)
+
+    def settle(self) -> None:
+        self.settled += 1
+        self.away = False
+
+
+def created(client: FakeRedis | None = None, outage: Away | None = None) -> HostLedger:
+    ledger = HostLedger.create(client or FakeRedis(), "town", state={"settings": "{}", "kept": 7})
+    ledger.outage = outage
+    return ledger
+
+
+def status(ledger: HostLedger) -> bytes | None:
+    return ledger.store.field("state", "status")
+
+
+# -- taking a run ------------------------------------------------------------------------------------
+
+
+def test_a_run_is_created_once_with_its_state_and_taken_over_by_whoever_resumes_it() -> None:
+    client = FakeRedis()
+    first = created(client)
+    assert client.smembers(RUNS) == {b"town"}
+    assert first.store.state("settings", "kept", "schema", "status") == [b"{}", b"7", b"%d" % SCHEMA, b"running"]
+    with pytest.raises(RunExists, match="'town' exists already"):
+        created(client)
+    second = HostLedger.resume(client, "town")
+    assert (second.incarnation, second.epoch) == (first.incarnation, first.epoch + 1)
+    second.ask_ready([])
+    with pytest.raises(Fenced, match="another host has taken it"):
+        first.ask_ready([])
+
+
+@pytest.mark.parametrize(
+    ("schema", "error", "says"),
+    [(SCHEMA + 1, NewerSchema, f"has schema {SCHEMA + 1}"), ("odd", RunUnreadable, "no number")],
+)
+def test_a_run_that_this_version_cannot_read_is_not_taken(schema: object, error: type[Exception], says: str) -> None:
+    ledger = created()
+    ledger.client.hset(ledger.store.key("state"), "schema", schema)  # type: ignore[arg-type]
+    with pytest.raises(error, match=says):
+        HostLedger.resume(ledger.client, "town")
+    ledger.ask_ready([])
+
+
+def test_what_is_not_there_is_not_resumed() -> None:
+    client = FakeRedis()
+    with pytest.raises(RunMissing, match="no run 'town' to resume"):
+        HostLedger.resume(client, "town")
+    assert client.smembers(RUNS) == set()
+
+
+# -- steps -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"epoch": 2}, Fenced), ({"holder": "x"}, Fenced), ({"holder": "x", "seq": 9}, Fenced),
+        ({"seq": 0}, RunRolledBack), ({"seq": 2}, Fenced), ({"epoch": 2, "seq": 0}, Fenced),
+    ],
+)  # fmt: skip
+def test_a_host_that_is_ahead_of_its_ledger_is_told_from_one_that_was_fenced(
+    changed: dict[str, Any], error: type[Exception]
+) -> None:
+    ledger = created()
+    ledger.ask_ready([])
+    ledger.client.hset(ledger.store.key("state"), mapping={"tick": 3} | changed)
+    with pytest.raises(LedgerError) as refused:
+        ledger.ask_ready(KEYS)
+    assert type(refused.value) is error
+    if error is RunRolledBack:
+        assert "it stands at tick 3, this host had come to tick 0" in str(refused.value)
+
+
+def test_a_run_that_was_deleted_stops_its_host() -> None:
+    ledger = created()
+    ledger.client.flushall()
+    with pytest.raises(Fenced, match="or it was deleted") as refused:
+        ledger.ask_ready([])
+    assert type(refused.value) is Fenced
+
+
+def test_a_step_that_fails_may_be_sent_again_and_counts_once() -> None:
+    server = FakeServer()
+    ledger = created(FakeRedis(server=server))
+    server.connected = False
+    for _ in range(2):
+        with pytest.raises(Disconnected):
+            ledger.ask_ready(KEYS[:1])
+    server.connected = True
+    ledger.ask_ready(KEYS[:1])
+    ledger.ask_ready(KEYS[1:])
+    assert {*ledger.store.fields("readiness")} == {key.text().encode() for key in KEYS[1:]}
+
+
+def test_two_steps_are_the_same_if_their_arguments_are() -> None:
+    fingerprint = module._fingerprint
+    assert fingerprint(["a", b"b", 3])[0] == fingerprint(["a", "b", "3"])[0]
+    assert len({fingerprint(args)[0] for args in (["ab", ""], ["a", "b"], ["b", "a"], ["a"], ["a", "b", ""])}) == 5
+    assert fingerprint(["a", b"bc", 10])[1] == len(b"a\0bc\010"[:4]) + len("\0") + len("10")
+
+
+# -- waiting -----------------------------------------------------------------------------------------
+
+
+class Waits:
+    """A client that notes how long it is to wait for which list."""
+
+    def __init__(self, ledger: HostLedger, answer: Any) -> None:
+        self.asked: list[tuple[str, float]] = []
+        self._prefix, self._answer = ledger.store.prefix, answer
+
+    def blpop(self, keys: list[str], timeout: float) -> Any:
+        self.asked += [(key.removeprefix(self._prefix), timeout) for key in keys]
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+
+def waiting(monkeypatch: pytest.MonkeyPatch, answer: Any, outage: Away | None = None) -> tuple[HostLedger, Waits]:
+    ledger = created(FakeRedis(socket_timeout=2.0), outage)
+    client = Waits(ledger, answer)
+    monkeypatch.setattr(HostLedger, "client", property(lambda self: client))
+    return ledger, client
+
+
+def test_a_host_waits_as_long_as_it_is_told_within_what_a_socket_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, client = waiting(monkeypatch, None)
+    for seconds in (0.0, -1.0, 0.2, 99.0):
+        ledger.wait_asked(seconds)
+        assert not ledger.wait_ready(7, seconds)
+    assert client.asked == [(key, most) for most in (0.01, 0.01, 0.2, 1.0) for key in ("knock", "ready:7")]
+
+
+def test_a_blocking_call_ends_before_its_sockets_timeout() -> None:
+    for timeout, most in ((5.0, 2.5), (0.5, 0.25), (None, 1.0)):
+        ledger = created(FakeRedis(socket_timeout=timeout))
+        assert ledger._longest_block == most
+
+
+def test_a_host_is_told_when_nothing_is_out_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, _ = waiting(monkeypatch, (b"ready:7", b"1"))
+    assert ledger.wait_ready(7, 1.0)
+
+
+def test_an_error_while_it_waits_is_the_outages_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    outage = Away()
+    ledger, _ = waiting(monkeypatch, Disconnected("gone"), outage)
+    assert not ledger.wait_ready(7, 1.0)
+    assert [str(error) for error in outage.errors] == ["gone"]
+    assert ledger.lost == 1.5
+    ledger.outage = None
+    assert ledger.lost == 0.0
+    with pytest.raises(Disconnected):
+        ledger.wait_ready(7, 1.0)
+
+
+def test_without_its_ledger_a_host_sleeps_as_long_as_it_would_have_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, client = waiting(monkeypatch, (b"ready:7", b"1"), Away(away=True))
+    slept: list[float] = []
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=slept.append))
+    assert not ledger.wait_ready(7, 0.2)
+    ledger.wait_asked(99.0)
+    assert (slept, client.asked) == ([0.2, 1.0], [])
+    assert ledger.collect(1, "due") is None
+    assert ledger.answered(KEYS) == set()
+
+
+def test_trial_hints_that_were_answered_are_known() -> None:
+    ledger = created()
+    ledger.ask_ready(KEYS)
+    assert ledger.answered(KEYS) == set()
+    ledger.client.hset(ledger.store.key("readiness"), KEYS[1].text(), "answered")
+    ledger.client.hset(ledger.store.key("readiness"), KEYS[0].text(), "taken")
+    assert ledger.answered(KEYS) == {KEYS[1]}
+    assert ledger.answered(KEYS[:1]) == set()
+    assert ledger.answered([]) == set()
+
+
+def test_an_error_while_it_looks_for_answers_is_the_outages_where_there_is_one() -> None:
+    server = FakeServer()
+    ledger = created(FakeRedis(server=server))
+    ledger.ask_ready(KEYS)
+    ledger.client.hset(ledger.store.key("readiness"), KEYS[1].text(), "answered")
+    server.connected = False
+    with pytest.raises(Disconnected):
+        ledger.answered(KEYS)
+    ledger.outage = outage = Away()
+    assert ledger.answered(KEYS) == set()
+    assert len(outage.errors) == 1
+    assert ledger.answered([]) == set(), "who asks for nothing asks nobody"
+    assert len(outage.errors) == 1
+
+
+# -- a sign of life ----------------------------------------------------------------------------------
+
+
+def test_a_sign_of_life_ends_after_its_time_to_the_millisecond() -> None:
+    ledger = created()
+    assert ledger.present(b"me", 1.2346)
+    assert ledger.client.get(ledger.store.key("host")) == b"me"
+    assert 1_000 < ledger.client.pttl(ledger.store.key("host")) <= 1_235
+    other = HostLedger.resume(ledger.client, "town")
+    assert not ledger.present(b"me", 10.0)
+    assert other.present(b"other", 10.0)
+
+
+# -- leaving -----------------------------------------------------------------------------------------
+
+
+def test_a_host_that_was_interrupted_leaves_its_run_whatever_step_it_had_come_to() -> None:
+    ledger = created(outage=Away())
+    ledger.client.hincrby(ledger.store.key("state"), "seq", 5)  # steps of which it does not know whether they arrived
+    ledger.let_go("stopped")
+    assert status(ledger) == b"stopped"
+
+
+@pytest.mark.parametrize("other", [{"epoch": 2}, {"holder": "x"}])
+def test_a_host_leaves_alone_what_is_not_its_own_any_more(other: dict[str, Any]) -> None:
+    ledger = created()
+    ledger.client.hset(ledger.store.key("state"), mapping=other)
+    ledger.let_go("stopped")
+    assert status(ledger) == b"running"
+    ledger.client.flushall()
+    ledger.let_go("stopped")
+
+
+def test_a_host_whose_ledger_is_away_does_not_ask_it() -> None:
+    server = FakeServer()
+    ledger = created(FakeRedis(server=server), Away(away=True))
+    server.connected = False
+    ledger.let_go("stopped")
+    ledger.outage = None
+    with pytest.raises(Disconnected):
+        ledger.let_go("stopped")
+
+
+def test_the_end_of_a_run_comes_after_all_that_is_kept_and_is_itself_not_only_kept() -> None:
+    ledger = created(outage=(outage := Away()))
+    ledger.finish("finished")
+    assert (status(ledger), outage.settled) == (b"finished", 1)
+
+    class Kept(Away):
+        def settle(self) -> None:
+            self.settled += 1
+
+    ledger = created(outage=(kept := Kept(away=True)))
+    ledger.finish("finished")
+    assert kept.settled == 2
+    ledger = created()
+    ledger.finish("cancelled")
+    assert status(ledger) == b"cancelled"
+    ledger.go_on()
+    assert status(ledger) == b"running"

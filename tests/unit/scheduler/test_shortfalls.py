@@ -1,0 +1,62 @@
+"""Which ends of jobs say that a model gave no answer of use, and what is told of them together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler.intake.kind_effects import EFFECTS_REFUSED
+from scheduler.journal.lines import Ended, EndNote
+from scheduler.journal.shortfalls import Shortfall, Shortfalls, note_shortfall
+from tasks.job import JobKey
+from tests.unit.scheduler.scheduler_case import ANN
+
+
+def noted(
+    found: Shortfalls, tick: int = 5, *, model: str = "small", kind: str = "plan", reason: Any = "failed",
+    end: Any = "applied", failure: str = "timeout", because: str = "",
+) -> Shortfalls:  # fmt: skip
+    key = JobKey(1, kind, ANN, 0, 0)
+    note = EndNote(key=key, source="heuristic", failure=failure, because=because)
+    note_shortfall(found, Ended(key=key, end=end, reason=reason), note, model, tick, 10 * tick)
+    return found
+
+
+@pytest.mark.parametrize("reason", ["failed", "late", "dead"])
+def test_a_failure_that_left_a_job_without_its_models_answer_is_noted(reason: Any) -> None:
+    assert [*noted({}, reason=reason).values()] == [
+        Shortfall(
+            model="small", failure="timeout", because="", first=5, first_minute=50, last=5, last_minute=50,
+            kinds={"plan": 1},
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"model": ""}, {"failure": ""}, {"failure": EFFECTS_REFUSED}, {"reason": "none"}, {"reason": "denied"},
+        {"reason": "too_slow"}, {"reason": "cancelled"}, {"end": "stale"}, {"model": "", "failure": ""},
+    ],
+)  # fmt: skip
+def test_other_ends_are_no_shortfall_of_a_model(other: dict[str, Any]) -> None:
+    assert noted({}, **other) == {}
+
+
+def test_one_model_and_cause_is_told_once_with_its_first_and_last_and_how_many_of_each_kind() -> None:
+    found: Shortfalls = {}
+    for tick, kind in ((5, "plan"), (7, "act"), (9, "plan")):
+        noted(found, tick, kind=kind)
+    noted(found, 8, model="large")
+    noted(found, 8, failure="breaker_open", because="server")
+    noted(found, 9, failure="breaker_open", because="timeout")
+    assert [
+        (one.model, one.failure, one.because, one.first, one.first_minute, one.last, one.last_minute, one.kinds)
+        for one in found.values()
+    ] == [
+        ("small", "timeout", "", 5, 50, 9, 90, {"plan": 2, "act": 1}),
+        ("large", "timeout", "", 8, 80, 8, 80, {"plan": 1}),
+        ("small", "breaker_open", "server", 8, 80, 8, 80, {"plan": 1}),
+        ("small", "breaker_open", "timeout", 9, 90, 9, 90, {"plan": 1}),
+    ]

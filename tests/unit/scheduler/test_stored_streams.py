@@ -1,0 +1,163 @@
+"""Streams in the ledger: whatever happens to them, it holds what they hold, and nothing else."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgspec
+import pytest
+from fakeredis import FakeRedis
+
+from memory.entry import Entry, Marks
+from memory.stream import Stream
+from scheduler.ledger import streams as module
+from scheduler.ledger.ledger import Write
+from scheduler.ledger.run_store import RunStore
+from scheduler.ledger.streams import chunked, differences, load_streams, stream_writes, write_streams
+from tests.unit.scheduler.scheduler_case import ANN, BOB, seen
+
+PREFIX = "cogitate:{r}:0:"
+
+
+def live_through(stream: Stream, tick: int, chance: random.Random) -> None:
+    """One of the things that a tick does to a stream."""
+    live, archived = [entry.number for entry in stream.live()], [*stream.archived]
+    match chance.randrange(9):
+        case 0 | 1 | 2:
+            stream.append(seen(f"at {tick}"), tick)
+        case 3 if live:
+            number = chance.choice(live)
+            stream.archive(number, tick, into=chance.choice((0, number + 1)))
+        case 4 if archived:
+            stream.delete(chance.sample(archived, min(2, len(archived))))
+        case 5 if stream.entries:
+            stream.mark(chance.choice([*stream.entries]), Marks(accesses=tick, last_accessed=tick))
+        case 6 if stream.marks:
+            stream.forget_marks(chance.choice([*stream.marks]))
+        case 7 if stream.unrated():
+            stream.rate(chance.choice(stream.unrated()), 1 + tick % 10, tick)
+        case 8 if archived:
+            stream.forget_target(chance.choice(archived))
+        case _:
+            stream.set_counter("naps", tick)
+
+
+def contents(client: FakeRedis) -> dict[bytes, Any]:
+    found: dict[bytes, Any] = {}
+    for key in client.keys(PREFIX + "*"):
+        is_set = client.type(key) == b"zset"
+        found[key] = dict(client.zrange(key, 0, -1, withscores=True)) if is_set else client.hgetall(key)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("chunk", [1, 500])
+def test_the_ledger_holds_what_a_stream_holds_and_reads_it_back(
+    monkeypatch: pytest.MonkeyPatch, seed: int, chunk: int
+) -> None:
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    chance, client = random.Random(seed), FakeRedis()
+    store, streams = RunStore(client, PREFIX), [Stream(owner) for owner in (ANN, BOB)]
+    for tick in range(1, 40):
+        for stream in streams:
+            for _ in range(chance.randrange(4)):
+                live_through(stream, tick, chance)
+        write_streams(store, streams)
+        assert stream_writes(streams) == [], "nothing has changed since"
+    whole = FakeRedis()
+    for stream in streams:
+        stream.note_all()
+    write_streams(RunStore(whole, PREFIX), streams)
+    assert contents(client) == contents(whole)
+    read = load_streams(store, [ANN, BOB])
+    assert [differences(read[stream.owner], stream) for stream in streams] == [[], []]
+    for stream in streams:
+        again = read[stream.owner]
+        assert [entry.number for entry in again.live()] == [entry.number for entry in stream.live()]
+        assert (again.archived, again.marks, again.head) == (stream.archived, stream.marks, stream.head)
+    assert load_streams(store, ["agent:new"])["agent:new"].entries == {}
+
+
+def test_a_stream_that_has_not_changed_keeps_nobody_from_being_written() -> None:
+    idle, busy = Stream(ANN), Stream(BOB)
+    busy.append(seen("a cow"), 1)
+    assert {write.key for write in stream_writes([idle, busy])} == {f"entries:{BOB}", "heads"}
+    assert stream_writes([idle]) == []
+
+
+def test_what_is_written_is_in_the_order_of_the_numbers() -> None:
+    stream = Stream(ANN)
+    for number in range(1, 40):
+        stream.append(seen(f"{number}"), 1)
+    stream_writes([stream])
+    for number in reversed(range(1, 40)):
+        stream.mark(number, Marks(accesses=1))
+        stream.rate(number, 3, 2)
+    written = {write.key: [*write.args[::2]] for write in stream_writes([stream])}
+    assert written == {f"entries:{ANN}": [*range(1, 40)], f"marks:{ANN}": [*range(1, 40)]}
+
+
+def test_what_goes_makes_room_for_what_comes() -> None:
+    stream = Stream(ANN)
+    for number in range(1, 4):
+        stream.append(seen(f"{number}"), 1)
+        stream.mark(number, Marks(accesses=1))
+    stream.archive(1, 2, into=2)
+    stream_writes([stream])
+    stream.delete([1])
+    stream.archive(2, 3)
+    stream.append(seen("4"), 3)
+    commands = [(write.command, write.key.partition(":")[0]) for write in stream_writes([stream])]
+    assert commands == [
+        ("HDEL", "archive"), ("ZREM", "archived"), ("HDEL", "into"), ("HDEL", "marks"), ("HSET", "entries"),
+        ("HDEL", "entries"), ("HSET", "archive"), ("ZADD", "archived"), ("HSET", "heads"),
+    ]  # fmt: skip
+
+
+def test_many_values_are_several_commands_and_none_are_no_command() -> None:
+    assert [*chunked("HSET", "k", [*range(6)], 2)] == [Write("HSET", "k", (0, 1, 2, 3, 4, 5))]
+    most = module.CHUNK
+    parts = [*chunked("HSET", "k", [*range(4 * most + 2)], 2)]
+    assert [len(part.args) for part in parts] == [2 * most, 2 * most, 2]
+    assert [arg for part in parts for arg in part.args] == [*range(4 * most + 2)]
+    assert [len(part.args) for part in chunked("HDEL", "k", [*range(most + 1)])] == [most, 1]
+    assert [*chunked("HDEL", "k", [])] == []
+
+
+def test_where_a_stream_differs_is_told_by_its_part_and_the_first_numbers() -> None:
+    def made() -> Stream:
+        stream = Stream(ANN)
+        for number in range(1, 9):
+            stream.append(seen(f"{number}"), 1)
+        stream.archive(8, 2)
+        stream.mark(1, Marks(accesses=1))
+        return stream
+
+    assert differences(made(), made()) == []
+    changed = made()
+    for number in range(7, 0, -1):
+        changed.rate(number, 3, 2)
+    changed.archive(7, 3)
+    changed.forget_marks(1)
+    changed.set_counter("naps", 1)
+    for stored, said in ((changed, made()), (made(), changed)):
+        assert differences(stored, said) == [
+            "entries [1, 2, 3, 4, 5] are not what the journal says", "archived [7] are not what the journal says",
+            "marks [1] are not what the journal says", "its head is not what the journal says",
+        ]  # fmt: skip
+
+
+def test_an_entry_that_cannot_be_read_is_the_same_where_both_say_so() -> None:
+    class Odd(Entry, frozen=True, kw_only=True, omit_defaults=True):
+        pass
+
+    def made(kind: type[Entry], text: str = "A cow.") -> Stream:
+        stream = Stream(ANN)
+        stream.append(kind(type="observation", text=text, minute=1), 1)
+        return stream
+
+    assert made(Odd).entries[1] != made(Entry).entries[1]
+    assert msgspec.to_builtins(made(Odd).entries[1]) == msgspec.to_builtins(made(Entry).entries[1])
+    assert differences(made(Odd), made(Entry)) == []
+    assert differences(made(Odd, "A bee."), made(Entry)) == ["entries [1] are not what the journal says"]
