@@ -10,7 +10,7 @@ import pytest
 from scheduler.budget.admission import DecidedLine, Grant
 from scheduler.budget.rules import Rules, rules_of
 from scheduler.config.controls import ControlAnswer, SetCadence
-from scheduler.config.endpoints import Model
+from scheduler.config.endpoints import KindOfModel, Model
 from scheduler.config.facts import Facts
 from scheduler.config.settings import PinnedSettings
 from scheduler.engine.corrections import Charged
@@ -52,6 +52,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {
             "usage": NOTHING, "retried": NOTHING, "attempts": 0, "arrival": 0, "model": "", "prompt": "", "failure": "",
             "because": "", "empty": "", "refusal": "", "count": None, "unreported": False, "saved": False,
+            "reasoning": 0,
             "appended": [],
         },
     ),
@@ -89,6 +90,7 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {
             "reason": "none", "usage": NOTHING, "model": "", "prompt": "", "failure": "", "because": "", "refusal": "",
             "count": None, "unreported": False, "saved": False,
+            "reasoning": 0,
         },
     ),
     (
@@ -116,15 +118,16 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
         {"name": "small", "model": "qwen"},
         {
             "endpoint": "default", "input_price": 0, "cached_input_price": 0, "output_price": 0, "context": 0,
-            "seed": None, "parameters": "",
+            "seed": None, "parameters": "", "headroom": 0, "kinds": {}, "percent": 100, "service_tiers": {},
         },
     ),
+    (KindOfModel, {}, {"headroom": None, "parameters": ""}),
     (
         Facts,
         {},
         {
             "locations": [], "minutes_per_tick": 1, "start_minute": 0, "morning": 360, "act_interval": 0, "names": {},
-            "retrieval": None, "kind_retrieval": {}, "models": [],
+            "retrieval": None, "kind_retrieval": {}, "models": [], "ladders": {},
         },
     ),
     (Known, {}, {"samples": [], "asked": 0}),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from scheduler.config.endpoints import Endpoint, Model, ModelSettings, check_name
+from scheduler.config.endpoints import Endpoint, KindOfModel, KindOfModelSettings, Model, ModelSettings, check_name
 
 NAMED = {"model": "qwen3-8b"}
 ROOM: list[tuple[type[BaseModel], dict[str, Any], str, tuple[int, ...], tuple[int, ...]]] = [
@@ -20,6 +20,8 @@ ROOM: list[tuple[type[BaseModel], dict[str, Any], str, tuple[int, ...], tuple[in
     (ModelSettings, NAMED, "output_price", (0, 10**9), (-1,)),
     (ModelSettings, NAMED, "context", (256, 10**7), (255, 0)),
     (ModelSettings, NAMED, "seed", (0, 2**31 - 1), (-1, 2**31)),
+    (ModelSettings, NAMED, "headroom", (0, 200_000), (-1, 200_001)),
+    (KindOfModelSettings, {}, "headroom", (0, 200_000), (-1, 200_001)),
 ]
 
 
@@ -42,11 +44,11 @@ def test_what_is_not_set_is_not_enforced_and_costs_nothing() -> None:
     }  # fmt: skip
     assert model.model_dump() == {
         "endpoint": "default", "model": "m", "input_price": 0, "cached_input_price": None, "output_price": 0,
-        "context": None, "seed": None, "parameters": {},
+        "context": None, "seed": None, "parameters": {}, "headroom": 0, "kinds": {}, "service_tiers": {},
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("made", [Endpoint(), ModelSettings(model="m")])
+@pytest.mark.parametrize("made", [Endpoint(), ModelSettings(model="m"), KindOfModelSettings()])
 def test_a_name_that_is_no_field_is_refused_and_nothing_is_changed_later(made: BaseModel) -> None:
     with pytest.raises(ValidationError, match="extra"):
         type(made)(**made.model_dump(), burts=1)
@@ -91,6 +93,32 @@ def test_a_run_keeps_all_that_it_is_charged_and_asked_by() -> None:
         name="m", model="m", endpoint="default", input_price=3, cached_input_price=3
     )
     assert ModelSettings(model="m", input_price=3, cached_input_price=0).kept_as("m").cached_input_price == 0
+
+
+def test_a_service_tier_costs_up_to_ten_times_the_prices() -> None:
+    for percent in (0, 1_000):
+        assert ModelSettings(model="m", service_tiers={"flex": percent}).service_tiers == {"flex": percent}
+    for percent in (-1, 1_001):
+        with pytest.raises(ValidationError, match="service_tiers"):
+            ModelSettings(model="m", service_tiers={"flex": percent})
+
+
+def test_a_run_keeps_what_differs_by_kind_and_the_dearest_tier() -> None:
+    kinds: dict[str, Any] = {
+        "plan": {"parameters": {"service_tier": "fast", "stop": "."}, "headroom": 0},
+        "act": {"headroom": 7}, "muse": {},
+    }  # fmt: skip
+    kept = ModelSettings(
+        model="m", headroom=9, kinds=kinds, parameters={"service_tier": "flex"}, service_tiers={"flex": 50, "fast": 170}
+    ).kept_as("m")
+    flex, fast = '{"service_tier": "flex"}', '{"service_tier": "fast", "stop": "."}'
+    assert kept.kinds == {
+        "act": KindOfModel(headroom=7, parameters=flex),
+        "muse": KindOfModel(headroom=None, parameters=flex),
+        "plan": KindOfModel(headroom=0, parameters=fast),
+    }
+    assert [*kept.kinds] == ["act", "muse", "plan"]
+    assert (kept.headroom, kept.percent, [*kept.service_tiers.items()]) == (9, 170, [("fast", 170), ("flex", 50)])
 
 
 @pytest.mark.parametrize("name", ["a", "7", "gpt-4o.mini_2", "x" * 64])

@@ -116,3 +116,30 @@ def test_an_upper_bound_is_that_of_the_dearer_input() -> None:
 def test_a_kind_that_asks_no_model_reserves_nothing() -> None:
     assert upper_bound(priced_at(prompt=MILLION), 10, 0) == Cost()
     assert upper_bound(priced_at(prompt=MILLION), 10, 1) == Cost(1, 11, 10)
+
+
+@pytest.mark.parametrize(("percent", "price"), [(100, 8), (50, 4), (55, 5), (0, 0), (170, 14)])
+def test_a_service_tier_costs_so_many_per_cent_of_the_prices(percent: int, price: int) -> None:
+    prices = priced_at(prompt=3, cached=1, output=5)
+    assert usd_micros(prices, MILLION, MILLION, percent=percent) == price
+    assert call_cost(prices, MILLION, MILLION, percent=percent).usd_micros == price
+
+
+@pytest.mark.parametrize(
+    ("tokens", "usd_micros", "context", "prompt", "room"),
+    [
+        (100, 1_000, 0, 40, 60), (100, 1_000, 90, 40, 50), (100, 1_000, 900, 40, 60), (100, 60, 0, 40, 20),
+        (100, 40, 0, 40, 0), (100, 39, 0, 40, 0), (100, 1_000, 30, 40, 0), (40, 1_000, 0, 40, 0), (39, 1_000, 0, 40, 0),
+    ],
+)  # fmt: skip
+def test_an_answer_has_the_room_that_tokens_money_and_context_leave(
+    tokens: int, usd_micros: int, context: int, prompt: int, room: int
+) -> None:
+    priced = Model(name="m", model="m", input_price=MILLION, output_price=MILLION, context=context)
+    assert room_for_answer(priced, Cost(1, tokens, usd_micros), prompt) == room
+    free = Model(name="m", model="m", context=context)
+    assert room_for_answer(free, Cost(1, tokens, 0), prompt) == max(0, min(tokens, context or tokens) - prompt)
+    dear = Model(name="m", model="m", cached_input_price=2 * MILLION, input_price=MILLION, output_price=MILLION)
+    assert room_for_answer(dear, Cost(1, 200, 100), 40) == 20, "all of it may be cached"
+    half = Model(name="m", model="m", input_price=MILLION, output_price=MILLION, percent=50)
+    assert room_for_answer(half, Cost(1, 200, 40), 40) == 40
