@@ -48,7 +48,6 @@ MAX_BYTES = 2_000_000  # of JSON, in all effects of one job
 MAX_SUMMARY = 400_000  # characters of a long-term summary; its owner's limit in tokens keeps it short
 MAX_NUMBERS = 100_000  # entries that one effect may name
 MAX_ITEMS = 200  # of a plan
-_SAID = 300  # characters of a reason
 
 _EFFECTS = msgspec.json.Decoder(tuple[Effect, ...])
 _CLASSES = get_args(Effect)
@@ -127,7 +126,7 @@ def check_bounds(effects: tuple[Effect, ...]) -> None:
 
 def _refuse(effects: tuple[Effect, ...], index: int, wrong: str) -> None:
     if wrong:
-        raise _Refusal(f"{_named(effects, index)}: {wrong[:_SAID]}")
+        raise _Refusal(f"{_named(effects, index)}: {wrong}")
 
 
 def _named(effects: tuple[Any, ...], index: int) -> str:

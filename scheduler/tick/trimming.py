@@ -75,7 +75,7 @@ class JournalTrimmer:
         base = max(behind, default=0)
         if base > self._trimmed and base != self._refused:
             self._remove(base)  # before more is written
-        if tick and day > self._day(max(self._checkpoints, default=0)):
+        if day > self._day(max(self._checkpoints, default=0)):
             chain = self._write_checkpoint(tick, digest, chain, windows)
         return chain
 

@@ -199,3 +199,11 @@ def test_a_line_that_follows_a_changed_checkpoint_stays(tmp_path: Path) -> None:
     with pytest.raises(JournalError):
         resumed.trim(12)
     assert resumed.ledger.trims() == []
+
+
+def test_lines_whose_checkpoint_is_gone_stay(tmp_path: Path) -> None:
+    host = Host(Journal(), folder=tmp_path)
+    host.ledger.store.client.hdel(host.ledger.store.key("journal_checkpoints"), "4")
+    with pytest.raises(JournalError, match=r"tick 4: .* not removed"):
+        host.trim(8)
+    assert host.ledger.trims() == []

@@ -186,6 +186,7 @@ def asked(status: str, *controls: Any, wait: float = 0.0) -> list[tuple[str, str
     sent = [msgspec.json.decode(item, type=ControlRequest).control for item in store.items("controls")]
     assert sent == [*(controls or (LIMIT,))]
     assert store.items("knock") == [b"1"]
+    assert {one.tick for one in found if one.state == "waits"} <= {0}, "no host has said anything"
     return [(one.state, one.detail) for one in found]
 
 
@@ -258,7 +259,7 @@ def test_a_run_takes_so_many_requests_and_a_cancelled_one_none() -> None:
     client = FakeRedis()
     store_of(client)
     ask(client, "town", [LIMIT] * MOST_WAITING, wait=0)
-    with pytest.raises(TooManyRequests):
+    with pytest.raises(TooManyRequests, match=r"^100 requests wait for a host of run 'town' already"):
         ask(client, "town", [LIMIT], wait=0)
     store_of(client, "over", status="cancelled")
     with pytest.raises(RunCancelled, match="is cancelled"):

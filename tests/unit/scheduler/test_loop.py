@@ -10,7 +10,7 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 from structlog.testing import capture_logs
 
-from cogitate import Observation, Profile, TickLoop, WorldDiverged
+from cogitate import LedgerError, Observation, Profile, TickLoop, UsageError, WorldDiverged
 from memory.unreadable import LeftOut
 from scheduler.config.controls import SetMode
 from scheduler.config.settings import PinnedSettings
@@ -282,6 +282,38 @@ def test_jobs_are_counted_by_how_they_ended(cogitate_loop: Loops) -> None:
                 loop.request("plan", "agent:ben")
     assert sum(loop.ended.values()) == 2
     assert loop.ended["plan", "heuristic", "denied"] + loop.ended["plan", "none", "denied"] == 1
+    granted = [grant.key.kind for line in read_journal(loop.ledger.store, 1, 9) for grant in line.notes.opened]
+    assert granted == ["plan"], "a job without a grant has none in the journal"
+
+
+def test_a_run_is_left_once(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, left = opened(cogitate_loop, ticks=2), list[str]()
+    finish = loop.ledger.finish
+    monkeypatch.setattr(loop.ledger, "finish", lambda status: (left.append(status), finish(status)))
+    for _ in loop:
+        pass
+    loop.close()
+    loop.close(commit=False)
+    assert left == ["finished"]
+
+
+def test_a_fork_can_neither_stop_nor_finish_a_loop(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = opened(cogitate_loop)
+    next(iter(loop))
+    monkeypatch.setattr("scheduler.tick.world_calls.os.getpid", lambda: -1)
+    for call in (loop._loop.stop, loop._loop.finish, lambda: iter(loop._loop), lambda: next(loop._loop._ticks)):
+        with pytest.raises(UsageError, match="is a fork of it"):
+            call()
+    loop._loop.abandon()
+    monkeypatch.undo()
+    assert (loop._loop.stopping, state(loop, "status")) == (False, ["running"])
+
+
+def test_a_closed_loop_gives_no_iterator(cogitate_loop: Loops) -> None:
+    loop = opened(cogitate_loop)
+    loop._loop.finish()
+    with pytest.raises(LedgerError, match="this loop is closed; open the run again"):
+        iter(loop._loop)
 
 
 @pytest.mark.parametrize(("ticks", "upto", "status"), [(3, 3, "finished"), (3, 2, "stopped"), (None, 2, "stopped")])

@@ -10,12 +10,16 @@ import pytest
 from redis.exceptions import ResponseError
 
 from cogitate import LedgerError, Observation, Profile, TickLoop
+from scheduler.budget.budget import least_pool
 from scheduler.config.endpoints import Model
 from scheduler.config.facts import Facts
 from scheduler.config.settings import PinnedSettings
 from scheduler.engine.run_state import RunState
+from scheduler.engine.triggers import ScopeTrigger
+from scheduler.engine.turn import Deferred
 from scheduler.ledger.errors import RunUnreadable
 from scheduler.tick.restore import LoopState, restore
+from tasks.job import Request
 
 Loops = Callable[..., TickLoop]
 
@@ -35,6 +39,8 @@ def lived(loops: Loops, **more: Any) -> TickLoop:
                 loop.observe(owner, Observation(text=text, minute=tick.minute, type="message", location="inn"))
             if tick.number == 3:
                 loop.leave(BOB)
+            if tick.number in (4, 6):
+                loop.join(f"agent:{tick.number}", Profile(name=f"Number {tick.number}"))
             if tick.number in (5, 8):
                 loop.story_event("fire")
             if tick.number == 9:
@@ -80,6 +86,38 @@ def test_what_is_kept_by_itself_has_nothing_to_write_after_it_was_read(cogitate_
     resumed = cogitate_loop(client=loop.ledger.client, owners={}, resume=True)
     for part in resumed.state.parts():
         assert [write.args for write in part.take_writes() if write.key != "state"] == [], type(part).__name__
+
+
+def test_each_part_that_keeps_itself_is_read_back(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = lived(cogitate_loop)
+    keeping = [part for part in loop.state.parts() if hasattr(part, "load")]
+    read: list[object] = []
+    for part in keeping:
+        monkeypatch.setattr(part, "load", lambda *given, part=part: read.append(part))
+    restore(loop.ledger, loop.state)
+    assert sorted(map(id, read)) == sorted(map(id, keeping))
+    assert len(keeping) > 4
+
+
+def test_what_was_put_off_or_triggered_is_put_off_or_triggered_again(cogitate_loop: Loops) -> None:
+    loop = lived(cogitate_loop)
+    deferred, trigger = Deferred(20, Request(kind="reflect", owner=ADA)), ScopeTrigger(scope=WORLD, minute=3)
+    kept = LoopState(loop.state.facts_version, (deferred,), (trigger,))
+    loop.ledger.store.client.hset(loop.ledger.store.key("state"), "loop", msgspec.json.encode(kept))
+    restore(loop.ledger, loop.state)
+    assert (loop.state.deferred, loop.state.triggers) == ([deferred], [trigger])
+
+
+def test_a_run_of_a_version_that_noted_no_beginning_keeps_its_pools_and_its_attempts(cogitate_loop: Loops) -> None:
+    loop = lived(cogitate_loop)
+    found = []
+    for created in (True, False):
+        if not created:
+            loop.ledger.store.client.hdel(loop.ledger.store.key("state"), "created")
+        restore(loop.ledger, loop.state)
+        found.append((loop.state.view.least_pool, loop.state.retries.of_before))
+    assert found == [(least_pool(b"1"), False), (least_pool(None), True)]
+    assert found[0][0] != found[1][0]
 
 
 def test_a_resumed_host_writes_the_loops_state_only_if_it_changes(cogitate_loop: Loops) -> None:

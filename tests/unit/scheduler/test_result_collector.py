@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scheduler.config.controls import ControlRequest, SetMode
 from scheduler.engine.open_jobs import OpenJob
 from scheduler.ledger.answers import Attempt, BoundaryInput, Collected, DueJob
-from scheduler.tick.result_collector import LOOKS_A_LEASE, Hints, Leases, ResultCollector, SignsOfLife
+from scheduler.tick.result_collector import ASKED_AGAIN, LOOKS_A_LEASE, Hints, Leases, ResultCollector, SignsOfLife
 from tasks.job import Job, JobKey
 from tests.unit.scheduler.scheduler_case import ANN, BOB, open_job
 
@@ -276,6 +278,20 @@ def test_the_time_that_the_ledger_was_away_does_not_count() -> None:
     assert states(built.gather(5, None, JOBS)) == {"staged"}
 
 
+def test_an_outage_of_before_lengthens_no_wait() -> None:
+    ledger = FakeLedger({FIRST: 99.0})
+    ledger.lost = 500.0
+    assert states(waiting(ledger, 10.0)[0].gather(5, None, JOBS)) == {"open"}
+    assert ledger.now == 10.0
+
+
+def test_jobs_that_are_over_are_not_hinted_again() -> None:
+    ledger = FakeLedger({OTHER: 99.0, FIRST: 3.0})
+    built, published = waiting(ledger, 5.0)
+    built.gather(5, None, JOBS)
+    assert {job.key for job in published} <= {FIRST}
+
+
 def test_a_host_that_cannot_ask_calls_what_is_due_late() -> None:
     ledger = FakeLedger({FIRST: 0.0})
     ledger.collect = lambda *_: None  # type: ignore[method-assign, assignment]
@@ -283,6 +299,41 @@ def test_a_host_that_cannot_ask_calls_what_is_due_late() -> None:
     rows = waiting(ledger, 60.0)[0].gather(due, None, JOBS).rows
     assert {(row.key, row.state) for row in rows} == {(FIRST, "open"), (SECOND, "open")}
     assert ledger.now == 0.0
+
+
+class Paused(FakeLedger):
+    """A ledger of a run that waits: operators ask for something after so many looks."""
+
+    def __init__(self, *modes: Any) -> None:
+        super().__init__({FIRST: 0.0})
+        self.modes, self.went_on, self.waited = list(modes), 0, list[float]()
+
+    def collect(self, tick: int, apply: str, expired: Sequence[str] = ()) -> Any:
+        mode = self.modes.pop(0)
+        if mode == "away":
+            return None
+        asked = () if mode is None else (ControlRequest("id", SetMode(mode)),)
+        return super().collect(tick, apply)._replace(boundary=BoundaryInput([], controls=asked))
+
+    def wait_asked(self, seconds: float) -> None:
+        self.waited.append(seconds)
+
+    def go_on(self) -> None:
+        self.went_on += 1
+
+
+@pytest.mark.parametrize("mode", ["running", "draining", "cancelled"])
+def test_a_paused_host_goes_on_once_an_operator_says_how(mode: str) -> None:
+    ledger = Paused(None, "away", "paused", mode)
+    waiting(ledger, 60.0)[0].pause(6, lambda: False)
+    assert (ledger.went_on, ledger.waited, ledger.modes) == (1, [ASKED_AGAIN] * 3, [])
+    assert {(at, tokens) for at, tokens in ledger.looks} == {(0.0, ())}
+
+
+def test_a_paused_host_that_is_to_stop_does_not_go_on() -> None:
+    ledger = Paused(None, None, "running")
+    waiting(ledger, 60.0)[0].pause(6, lambda: len(ledger.waited) == 2)
+    assert (ledger.went_on, ledger.modes) == (0, ["running"])
 
 
 # -- hints and signs of life -------------------------------------------------------------------------
