@@ -18,9 +18,10 @@ from scheduler.config.endpoints import Model
 from scheduler.config.kept_settings import kept_settings
 from scheduler.config.settings import Settings
 from scheduler.journal.outlines import read_outline
+from scheduler.journal.spending import spending
 from scheduler.ledger.errors import LedgerError
 from scheduler.ledger.run_store import RunStore, run_names
-from tasks.job import Cost
+from tasks.job import Cost, added
 
 MOST_RUNS = 3  # runs that are sampled
 DAYS = 2  # of each run
@@ -66,6 +67,7 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     later: Range = NOTHING  # on another
     tokens: Range | None = None  # of a call; None: only the kind's caps are known
     output: float = 0.1  # share of the tokens that the model writes
+    attempts: float = 1.0  # calls of a job: repairs and other further attempts are calls too
     origin: str = "default"  # origin of the requests: names of runs, "settings" or "default"
     tokens_origin: str = "caps"
 
@@ -107,6 +109,7 @@ def demand_of(client: Redis, settings: Settings) -> dict[str, Demand]:
             known = msgspec.structs.replace(
                 known, tokens=Range.of(tokens for tokens, _ in calls), tokens_origin=names,
                 output=sum(share for _, share in calls) / len(calls),
+                attempts=sum(sample.attempts(kind) for sample in samples) / len(samples),
             )  # fmt: skip
         found[kind] = known
     return found
@@ -116,8 +119,8 @@ class _Used(msgspec.Struct):
     """Requests and usage of one kind on one day of a run."""
 
     requests: int = 0
-    calls: int = 0
-    cost: Cost = Cost()
+    jobs: int = 0  # that asked a model
+    cost: Cost = Cost()  # of all their attempts
 
 
 class _Sample(msgspec.Struct):
@@ -134,12 +137,18 @@ class _Sample(msgspec.Struct):
     def per_call(self, kind: str) -> tuple[float, float] | None:
         """Return the tokens of a call and the output's share of them, which follows from the price."""
         used = [day[kind] for day in self.days if kind in day]
-        calls, tokens = sum(one.calls for one in used), sum(one.cost.tokens for one in used)
+        calls, tokens = sum(one.cost.calls for one in used), sum(one.cost.tokens for one in used)
         if not calls or not tokens:
             return None
         dearer = self.model.output_price - self.model.input_price
         paid = sum(one.cost.usd_micros for one in used) * 1e6 - tokens * self.model.input_price
         return tokens / calls, min(1.0, max(0.0, paid / (dearer * tokens))) if dearer else 0.1
+
+    def attempts(self, kind: str) -> float:
+        """Return the calls of a job that asked a model."""
+        used = [day[kind] for day in self.days if kind in day]
+        jobs, calls = sum(one.jobs for one in used), sum(one.cost.calls for one in used)
+        return max(1.0, calls / jobs) if jobs else 1.0
 
 
 def _similar_runs(client: Redis, settings: Settings) -> list[str]:
@@ -183,12 +192,12 @@ def _sample(client: Redis, run: str) -> _Sample | None:
         wanted = Counter(decided.key.kind for decided in line.core.decided if decided.key.trial == 0)
         for kind, count in wanted.items():
             day.setdefault(kind, _Used()).requests += count
-        for note in line.notes.ended:
-            used = day.setdefault(note.key.kind, _Used())
-            used.calls += note.source == "llm"
-            if note.source == "llm":
-                used.cost = Cost(
-                    tokens=used.cost.tokens + note.usage.tokens, usd_micros=used.cost.usd_micros + note.usage.usd_micros
-                )
+        asked = [note.key.kind for note in line.notes.ended if added(note.spent, note.retried).calls]
+        asked += [known.key.kind for known in line.notes.corrected if known.spent.calls]
+        for kind, count in Counter(asked).items():
+            day.setdefault(kind, _Used()).jobs += count
+        for spent in spending(line.notes, line.v):
+            used = day.setdefault(spent.key.kind, _Used())
+            used.cost = added(used.cost, spent.cost)
     model = settings.model_table()[settings.tier_models("")["routine"]]
     return _Sample(run, agents, model, days)

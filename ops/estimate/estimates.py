@@ -29,7 +29,8 @@ class KindDay(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     requests: Range
     jobs: Range = NOTHING  # admitted requests; an estimate that version 0.1.0 stored has them as `calls`
-    calls: Range  # of a model, for these jobs
+    calls: Range  # of a model, for these jobs, further attempts included
+    attempts: float = 1.0  # calls of a job; only the first one is admitted, others are paid from the retry pool
     tokens: Range
     usd_micros: Range
     limits: tuple[str, ...] = ()  # names of limits that refuse some likely requests
@@ -39,7 +40,7 @@ class KindDay(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def refused(self) -> float:
         """Return the number of requests that limits are likely to refuse."""
-        return max(0.0, self.requests.likely - max(self.jobs.likely, self.calls.likely))
+        return max(0.0, self.requests.likely - (self.jobs.likely or self.calls.likely))
 
 
 class RunEstimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,9 +125,11 @@ def _kind_day(kind: Kind, known: Demand, settings: Settings, table: LimitTable, 
     if room < likely:
         limits = [name for bound, name in bounds if bound == room]
     jobs = Range(min(asked.low, room), min(likely, room), min(asked.high, room))
+    attempts = known.attempts if asks else 1.0
+    calls = jobs.times(attempts) if asks else NOTHING
     return KindDay(
-        kind=kind.name, requests=asked, jobs=jobs, calls=jobs if asks else NOTHING, limits=tuple(limits), origin=origin,
-        tokens_origin=tokens_origin, tokens=_product(jobs, tokens), usd_micros=_product(jobs, money),
+        kind=kind.name, requests=asked, jobs=jobs, calls=calls, attempts=attempts, limits=tuple(limits), origin=origin,
+        tokens_origin=tokens_origin, tokens=_product(calls, tokens), usd_micros=_product(calls, money),
     )  # fmt: skip
 
 
@@ -172,7 +175,7 @@ def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, agent
     for period, scope, times in cells:
         for unit in LIMIT_UNITS:
             limit = table.of(period, scope, unit)
-            wanted = times * sum(getattr(one, unit).likely for one in row)
+            wanted = times * sum(getattr(one, unit).likely / (one.attempts if unit != "jobs" else 1) for one in row)
             if limit is None or not wanted:
                 continue
             room = (limit - retry_pool(unit, limit, settings.retry_share)) / wanted

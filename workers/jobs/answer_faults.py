@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
 from pydantic import BaseModel
@@ -26,10 +27,14 @@ _DECLINES = re.compile(
     r"\bi (cannot|can['’]t|can not) (assist|comply|fulfill?|generate|help with|provide|reflect)\b",
     re.IGNORECASE,
 )
+_CLOCK = re.compile(r"\b(?:today|it) is day \d|\bit is \d{1,2}:\d\d [AP]M", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_SENTENCE = re.compile(r"[^.!?…]+")
 _RUN = 6  # words in a row that nobody writes twice by chance
 _COPIED = 0.5  # share of a text's words within such runs of the instructions
-_LONG = 20  # words from which on a text is looked at for loops
-_VARIED = 0.5  # share of different groups of three words among all: prose is above 0.9
+_SAID_TWICE = 6  # words of a sentence that nobody says twice
+_LONG = 16  # words from which on a text is looked at for loops
+_VARIED = 0.7  # share of different groups of three words among all: prose is above 0.9
 _FEW = 4  # equal items that a day may have: "Work" before lunch, after it, after tea, …
 _SAME = 0.75  # share of equal items that a day may have
 _TOPICAL = 12  # words of content from which on at least one must be among what was shown
@@ -38,19 +43,27 @@ _STEM = 5  # letters by which words are compared
 
 def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
     """Return what is wrong with an answer, in words for the model, or None."""
-    value = answer.model_dump()
-    texts = [text for text in _texts(value) if text and not _TIME.fullmatch(text)]
+    value, choices = answer.model_dump(), _choices(prompt)
+    chosen = {one.field for one in prompt.constraints if one.choices}
+    texts = [t for field, t in _texts(value) if t and field not in chosen and not _TIME.fullmatch(t)]
+    named = _names_of(choices, prompt)
     for text in texts:
         words = _WORD.findall(text.lower())
         if not any(character.isalnum() for character in text) or " ".join(words) in _FILLER:
             return f"{text[:40]!r} is a placeholder; write what the character would"
+        if _bare(text) in named:
+            return f"{text[:40]!r} only names a place or a person; say what happens"
+        if (found := _CLOCK.search(text)) is not None:
+            return f"{found[0]!r} tells the time, which the character knows"
         if (found := _DECLINES.search(text)) is not None and found[0].lower() not in prompt.user.lower():
             return f"{found[0]!r} is not what the character would say; stay in the character's world"
         if _copies(words, prompt.system):
             return "it repeats the instructions instead of following them"
-        if len(words) >= _LONG and _variety(words) < _VARIED:
+        if _repeats_a_sentence(text) or (len(words) >= _LONG and _variety(words) < _VARIED):
             return "it says the same words over and over"
-    for items in _lists(value):
+    if (twice := _said_in_two_fields(value, choices)) is not None:
+        return f"{twice[0]!r} and {twice[1]!r} say the same"
+    for items in _lists(value, choices):
         most = max(Counter(items).values())
         if most >= _FEW and most > _SAME * len(items):
             return f"{most} of {len(items)} items are the same"
@@ -59,25 +72,65 @@ def fault_of(answer: BaseModel, prompt: Prompt) -> str | None:
     return None
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts of an answer."""
+def _choices(prompt: Prompt) -> frozenset[str]:
+    """Return the values that the answer's fields may be chosen from."""
+    return frozenset(choice for one in prompt.constraints for choice in one.choices)
+
+
+def _names_of(choices: frozenset[str], prompt: Prompt) -> frozenset[str]:
+    """Return the choices, and the names that the prompt lists for them ("- cafe: The Copper Kettle (cafe)")."""
+    listed = (line[2:].partition(": ") for line in prompt.user.splitlines() if choices and line.startswith("- "))
+    names = (name.rpartition(" (")[0] or name for choice, _, name in listed if choice in choices)
+    return frozenset(_bare(name) for name in (*choices, *names))
+
+
+def _bare(text: str) -> str:
+    return text.casefold().strip(" .!?").removeprefix("the ")
+
+
+def _repeats_a_sentence(text: str) -> bool:
+    said = [" ".join(words) for part in _SENTENCE.findall(text.casefold()) if len(words := part.split()) >= _SAID_TWICE]
+    return len(said) != len(set(said))
+
+
+def _said_in_two_fields(value: Any, choices: frozenset[str]) -> tuple[str, str] | None:
+    """Return two text fields of one object of which one repeats the other, or begins with it; None if none do."""
+    if isinstance(value, list):
+        return next((found for part in value if (found := _said_in_two_fields(part, choices)) is not None), None)
+    if not isinstance(value, dict):
+        return None
+    texts = {name: _bare(text) for name, text in value.items() if isinstance(text, str) and text not in choices}
+    for (one, said), (other, again) in combinations(texts.items(), 2):
+        short, long = sorted((said, again), key=len)
+        if len(short.split()) > 1 and long.startswith(short):
+            return one, other
+    return _said_in_two_fields(list(value.values()), choices)
+
+
+def _texts(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Yield all texts of an answer, each with its field as a constraint names it."""
     if isinstance(value, str):
-        yield value
+        yield field, value
     elif isinstance(value, dict):
-        for part in value.values():
-            yield from _texts(part)
+        for name, part in value.items():
+            yield from _texts(part, f"{field}.{name}" if field else name)
     elif isinstance(value, list):
         for part in value:
-            yield from _texts(part)
+            yield from _texts(part, field)
 
 
-def _lists(value: Any) -> Iterator[list[str]]:
-    """Yield the texts of each list of objects: one for each object, without times."""
+def _lists(value: Any, choices: frozenset[str]) -> Iterator[list[str]]:
+    """Yield the texts of each list of objects: one for each object, without times, figures and choices."""
     if isinstance(value, dict):
         for part in value.values():
-            yield from _lists(part)
+            yield from _lists(part, choices)
     elif isinstance(value, list) and value:
-        rows = [" ".join(t.casefold() for t in _texts(part) if not _TIME.fullmatch(t)) for part in value]
+        rows = [
+            " ".join(
+                _DIGITS.sub("", t.casefold()) for _, t in _texts(part) if t not in choices and not _TIME.fullmatch(t)
+            )
+            for part in value
+        ]
         if any(rows):
             yield rows
 

@@ -1,7 +1,7 @@
 """Context lengths of models, learned when a prompt was too long, so that the next one is not.
 
 Most endpoints name the length in the error. It is believed if the refused request passed it by our estimate, which is
-on the safe side. Where none is named, the next prompts take half of the refused one's estimate. What a worker learns is
+on the safe side. Where none is named, the next prompts take three quarters of the refused one. What a worker learns is
 stored in Redis for an hour; other workers look there twice a minute.
 
 cogitate:context:<server> <model>   string   tokens of prompt and answer; expires after an hour
@@ -82,7 +82,7 @@ class ContextLengths:
         """
         if named and named >= prompt_tokens + output_cap:
             return  # by that figure it should have fitted: nothing is learned from a contradiction
-        tokens = named or prompt_tokens // 2 + output_cap
+        tokens = named or prompt_tokens * 3 // 4 + output_cap
         with self._lock:
             known, _ = self._known.get(model, (0, 0.0))
             if known and not named:

@@ -72,6 +72,15 @@ def test_a_small_limit_of_the_run_is_seen_before_it_is_spent() -> None:
     assert found.total("tokens").likely <= 100_000
 
 
+def test_repairs_are_calls_that_cost_and_that_no_admission_has_to_find_room_for() -> None:
+    known = {"act": Demand(first=Range.of([2.0]), tokens=Range.of([100.0]), attempts=1.5)}
+    settings = Settings(llm="openai", limit_usd=1, limits={"day.kind:act.calls": 30})
+    act = kind_of(estimate(settings, kinds(), known, agents=10, days=1).first, "act")
+    assert (act.jobs.likely, act.calls.likely, act.tokens.likely) == (20, 30, 3000)
+    assert act.limits == ()
+    assert act.refused == 0
+
+
 def test_what_is_measured_goes_before_defaults_and_survives_json() -> None:
     known = {"act": Demand(first=Range.of([2.0]), tokens=Range.of([100.0]), origin="town-1", tokens_origin="town-1")}
     settings = Settings(llm="openai", limit_usd=1, limits={})

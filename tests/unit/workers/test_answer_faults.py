@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from prompts.answers import ActionAnswer, DailyPlan, RatingsAnswer, ReflectionAnswer, SummaryAnswer
+from prompts.constraints import Constraint
 from prompts.render import Templates
 from tasks.kind import Prompt
 from workers.jobs.answer_faults import fault_of
@@ -62,6 +63,21 @@ BABBLE = (
         (reflection("Name people, places and facts that the memories name; invent none."), "instructions"),
         (reflection("the bread and the bread and " * 8), "over and over"),
         (reflection(BABBLE), "nothing in it"),
+        (plan(*[f"Today is day {n} of bread" for n in range(1, 7)]), "tells the time"),
+        (plan(*[f"Loaf {n} of bread" for n in range(1, 7)]), "6 of 6"),
+        (reflection("It is 9:00 PM and I reflect."), "tells the time"),
+        (ActionAnswer(location="", doing="Sweep the chimney.", reason="sweep the chimney"), "say the same"),
+        (ActionAnswer(location="", doing="Ask Ben for his recipe", reason="Ask Ben"), "say the same"),
+        (reflection("The most I can do is to do nothing. The most I can do is to do nothing."), "over and over"),
+        (
+            ActionAnswer(
+                location="",
+                doing="eat",
+                reason="bread is best to eat, not eat it too much, and eat it too much too soon, but eat it too much "
+                "too soon, and eat it too much too soon",
+            ),
+            "over and over",
+        ),
     ],
     ids=lambda value: None if isinstance(value, str) else str(value)[:40],
 )
@@ -88,11 +104,36 @@ def test_junk_is_refused_with_its_reason(answer: BaseModel, word: str) -> None:
         ActionAnswer(location="bakery", doing="Sweep the chimney", reason="It smoked", completing_plan_item=True),
         RatingsAnswer.model_validate({"ratings": [{"number": n, "importance": 3} for n in range(9)]}),
         SummaryAnswer(summary="No, no, no! Ben said no, and Cleo said no."),
+        ActionAnswer(location="", doing="Bake", reason="Bake bread for Ben"),
+        ActionAnswer(location="", doing="Talk with Ben", reason="Ben asked for the recipe"),
+        SummaryAnswer(summary="I will come. Ben asked again. I will come. On day 3 at 9:00 PM Cleo lent her brush."),
     ],
     ids=lambda value: str(value)[:40],
 )
 def test_a_thought_is_taken(answer: BaseModel) -> None:
     assert fault_of(answer, prompt(type(answer))) is None
+
+
+PLACES = "Places (id: name):\n- cafe: The Copper Kettle (cafe)\n- home-1: Lime Street 1\n\n<memories>\n- [day 1] tea\n"
+
+
+def act(doing: str, location: str = "cafe") -> str | None:
+    where = Constraint(field="location", choices=("cafe", "home-1", "here"))
+    shown = Prompt(system=SYSTEM, user=PLACES, answer=ActionAnswer, version="v", constraints=(where,))
+    return fault_of(ActionAnswer(reason="tea is nice", location=location, doing=doing), shown)
+
+
+@pytest.mark.parametrize("doing", ["The Copper Kettle", "copper kettle.", "home-1", "Lime Street 1", "here"])
+def test_a_place_is_no_deed(doing: str) -> None:
+    found = act(doing)
+    assert found is not None
+    assert "only names" in found
+
+
+@pytest.mark.parametrize("doing", ["Have tea at the Copper Kettle", "tea", "[day 1"])
+def test_a_deed_may_name_a_place_and_a_choice_is_no_text(doing: str) -> None:
+    assert act(doing) is None
+    assert act(doing, location="home-1") is None
 
 
 def test_a_character_who_is_a_machine_may_say_so() -> None:

@@ -48,12 +48,12 @@ def test_a_figure_is_believed_if_the_prompt_passed_it_by_our_estimate() -> None:
     assert lengths.of("m") == 2_048, "the server was started anew with less"
 
 
-def test_without_a_figure_half_of_the_refused_prompt_stands_for_it_and_never_more_than_was_known() -> None:
+def test_without_a_figure_three_quarters_of_the_refused_prompt_stand_for_it_and_never_more_than_was_known() -> None:
     lengths = ContextLengths("s", None)
     lengths.overflowed("m", named=0, prompt_tokens=3_001, output_cap=800)
-    assert lengths.of("m") == 2_300
+    assert lengths.of("m") == 3_050
     lengths.overflowed("m", named=0, prompt_tokens=9_000, output_cap=800)
-    assert lengths.of("m") == 2_300
+    assert lengths.of("m") == 3_050
 
 
 def test_other_workers_know_it_within_half_a_minute_and_all_forget_it_after_an_hour() -> None:

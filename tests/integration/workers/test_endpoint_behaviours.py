@@ -1,0 +1,74 @@
+"""One job against each behaviour of an endpoint: the class, the charge, the wait, and what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakeredis import FakeRedis
+from structlog.testing import capture_logs
+
+from cogitate import Profile, Settings, TickLoop
+from hosting import logs
+from scheduler.inspection.audit.audit import audit
+from scheduler.inspection.endpoint_vitals import endpoint_vitals
+from scheduler.journal.history import read_journal
+from tests.integration.workers.endpoint_behaviours import BEHAVIOURS, CAP, MARK, Behaviour, ManyWays, wordings
+
+ALL = {one.name: one for one in (*BEHAVIOURS, *wordings())}
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[ManyWays]:
+    with ManyWays(ALL) as endpoint:
+        yield endpoint
+
+
+def test_every_behaviour_has_a_name_of_its_own() -> None:
+    assert len(ALL) == len(BEHAVIOURS) + len(wordings()) > 100
+
+
+@pytest.mark.parametrize("one", ALL.values(), ids=[*ALL])
+def test_a_job_comes_to_what_its_endpoint_deserves(one: Behaviour, endpoint: ManyWays, tmp_path: Path) -> None:
+    settings = Settings(
+        data_dir=tmp_path, llm="openai", base_url=endpoint.url(one.name), api_key="any", limits={},
+        limit_tokens=10_000_000, retry_share=0.5, act_interval=0, rate_share=0.0, repair_from=1440,
+        claim_cap=one.claims, job_deadline=one.deadline,
+    )  # fmt: skip
+    client = FakeRedis()
+    logs.configure(1)
+    loop = TickLoop(
+        run="town", owners={"agent:ada": Profile(name="Ada")}, settings=settings, ticks=8, start_minute=360,
+        inline=True, client=client,
+    )  # fmt: skip
+    with capture_logs() as told, loop:
+        for _ in loop:
+            pass
+    (note,) = [note for line in read_journal(loop.ledger.store, 1, loop.tick) for note in line.notes.ended]
+    (vitals,) = endpoint_vitals(client)
+
+    # the class
+    assert note.failure == one.failure
+    assert note.source == ("llm" if not one.failure else "heuristic")
+    assert vitals.failures.get(one.failure or "none", 0) == (endpoint.requests(one.name) if one.failure else 0)
+    # the charge
+    assert (note.attempts, vitals.requests, endpoint.requests(one.name)) == (one.claims,) * 3
+    spent = note.usage.tokens
+    if one.charge == "told":
+        assert (spent, note.unreported) == (one.tokens, False)
+    elif one.charge == "none":
+        assert (spent, note.unreported) == (0, False)
+    else:
+        assert note.unreported
+        assert spent > CAP if one.charge == "bound" else spent > 0
+    assert note.reasoning == one.reasoning
+    # the wait
+    waits = [entry["retry_after"] for entry in told if entry["event"] == "llm.failed"]
+    assert one.wait in waits if one.wait is not None else not any(waits)
+    # what is stored
+    (plan,) = (entry for entry in loop.state.streams["agent:ada"].entries.values() if entry.type == "plan")
+    assert all(MARK in item.description for item in plan.items) == (not one.failure)
+    assert any(MARK in item.description for item in plan.items) == (not one.failure)
+    assert plan.provisional == bool(one.failure)
+    assert audit(client, "town") == []
