@@ -122,8 +122,8 @@ class Invents:
     def ask(self, prompt: Prompt, **options: Any) -> ModelAnswer:
         place = "cafe" if "no place is called 'Atlantis'" in prompt.user else "Atlantis"
         said = [
-            {"time": f"{h}:00", "description": f"Bake for {h} guests", "location": place, "priority": 3}
-            for h in range(9, 15)
+            {"time": f"{h}:00", "description": f"Bake {bread} for guests", "location": place, "priority": 3}
+            for h, bread in zip(range(9, 15), ("rye", "oats", "spelt", "buns", "rolls", "pretzels"), strict=True)
         ]
         value = prompt.answer.model_validate({"activities": said})
         return ModelAnswer(usage=Cost(calls=1, tokens=500), value=value, text=value.model_dump_json())
