@@ -7,7 +7,12 @@ from collections.abc import Callable
 from fakeredis import FakeRedis
 
 from cogitate import Profile, TickLoop
+from memory.limits import MemoryLimits
+from memory.profile import Location
+from scheduler.config.endpoints import Model
+from scheduler.config.facts import Facts
 from scheduler.ledger.run_store import RunStore
+from tasks.kind import WorldFacts
 
 
 def test_versions_of_the_facts_that_no_open_job_was_made_with_are_removed(
@@ -22,3 +27,31 @@ def test_versions_of_the_facts_that_no_open_job_was_made_with_are_removed(
         assert {item.job.facts for item in loop.state.open.values()} <= kept | {loop.state.facts_version}
     assert kept == set(loop.state.facts_at)
     assert len(kept) < joined / 2
+
+
+SMALL, LARGE, HUGE = (Model(name=name, model=name) for name in ("small", "large", "huge"))
+
+
+def test_kinds_of_job_see_the_constants_that_the_ledger_keeps() -> None:
+    facts = Facts(
+        locations=(Location(id="inn", name="Inn"),), limits=MemoryLimits(max_plans=3), minutes_per_tick=5,
+        start_minute=600, morning=301, act_interval=17, names={"agent:a": "Ann"}, scope_names={"npc:b": "Bob"},
+        retrieval="spec", kind_retrieval={"act": "dialogue"}, models=(SMALL,),
+    )  # fmt: skip
+    assert facts.world() == WorldFacts(
+        locations=facts.locations, limits=facts.limits, minutes_per_tick=5, morning=301, act_interval=17,
+        names={"agent:a": "Ann"}, scope_names={"npc:b": "Bob"}, retrieval="spec", kind_retrieval={"act": "dialogue"},
+    )  # fmt: skip
+    assert Facts().world() == WorldFacts()
+    assert [facts.minute(tick) for tick in (0, 1, 10)] == [600, 605, 650]
+    assert [Facts().profile, facts.profile] == ["default", "spec"]
+
+
+def test_a_model_is_found_by_its_name_and_so_are_those_below_it() -> None:
+    facts = Facts(models=(LARGE, SMALL), ladders={"": ("huge", "large", "small"), "act": ("small",), "plan": ()})
+    assert [facts.model(name) for name in ("small", "large", "huge", "")] == [SMALL, LARGE, None, None]
+    assert facts.below("reflect", "huge") == (LARGE, SMALL)
+    assert facts.below("reflect", "large") == (SMALL,)
+    assert facts.below("reflect", "small") == facts.below("act", "small") == facts.below("plan", "large") == ()
+    assert facts.below("act", "large") == (), "it is no step of that kind's ladder"
+    assert Facts(models=(SMALL,)).below("act", "small") == ()

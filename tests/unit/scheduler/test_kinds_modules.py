@@ -8,6 +8,7 @@ import pytest
 
 from scheduler.config.kind_modules import load_kinds
 from scheduler.config.settings import ConfigurationError, Settings
+from tasks.kind_check import KindError
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,24 @@ def test_only_ctrl_c_goes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         load_kinds(Settings(kinds=("interrupted_kinds",)))
+
+
+def test_a_module_that_registers_a_kind_that_nobody_can_use_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unusable_kinds.py").write_text("from tasks.registry import register\nregister(5)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"kinds: 'unusable_kinds' registers an unusable kind: ") as refused:
+        load_kinds(Settings(kinds=("unusable_kinds",)))
+    assert isinstance(refused.value.__cause__, KindError)
+
+
+def test_every_module_is_imported_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("sound_kinds_1", "sound_kinds_2"):
+        (tmp_path / f"{name}.py").write_text(f"import builtins\nbuiltins.said.append('{name}')\n")
+    said: list[str] = []
+    monkeypatch.setattr("builtins.said", said, raising=False)
+    load_kinds(Settings())
+    load_kinds(Settings(kinds=("sound_kinds_2", "sound_kinds_1")))
+    assert said == ["sound_kinds_2", "sound_kinds_1"]

@@ -12,6 +12,7 @@ from ops.commands.config import mask_secrets, setting_origin
 from scheduler.budget.rules import check_spending
 from scheduler.config.kept_settings import KEPT, keep_settings, kept_settings
 from scheduler.config.settings import ConfigurationError, Settings, check_run_name
+from scheduler.config.settings_faults import SettingsRefused
 
 
 @pytest.fixture(autouse=True)
@@ -181,20 +182,25 @@ ROOM: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {  # what a setti
     "reflection_trigger_max": FROM_ONE, "summary_threshold": ((2, LARGEST), (1, LARGEST + 1)),
     "rate_share": ((0, 0.5, 1), (-0.001, 1.001)), "retention_days": ANY, "max_archived": ANY,
     "cells": ((1, 1_000), (0, 1_001)), "token_limit": FROM_ONE, "compress_at": ((0.6, 1), (0, 1.001)),
-    "compress_to": ((0.001, 0.8), (0, 0.801)), "retain": ANY, "passes": ((1, 10), (0, 11)),
+    "compress_to": ((0.001, 1), (0, 1.001)), "retain": ANY, "passes": ((1, 10), (0, 11)),
     "public_history_max_length": ((4_000, LARGEST), (3_999, LARGEST + 1)),
     "statement_max_length": ((10, 4_000), (9, 4_001)), "reasoning_max_length": ((10, 4_000), (9, 4_001)),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(ROOM))
-def test_a_number_may_be_as_small_and_as_large_as_the_page_says(name: str) -> None:
-    accepted, refused = ROOM[name]
-    for value in accepted:
-        assert getattr(Settings(**{name: value}), name) == value
-    for value in refused:
-        with pytest.raises(ConfigurationError, match=name):
-            Settings(**{name: value})
+@pytest.mark.parametrize("which", [0, -1])
+def test_numbers_may_be_as_small_and_as_large_as_the_page_says(which: int) -> None:
+    given: dict[str, Any] = {name: accepted[which] for name, (accepted, _) in ROOM.items()}
+    settings = Settings(**given)
+    assert {name: getattr(settings, name) for name in given} == given
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_numbers_beyond_that_are_refused_each_by_its_name(which: int) -> None:
+    given: dict[str, Any] = {name: refused[which] for name, (_, refused) in ROOM.items() if which < len(refused)}
+    with pytest.raises(SettingsRefused) as wrong:
+        Settings(**given)
+    assert {fault.field for fault in wrong.value.faults} == given.keys()
 
 
 def test_every_number_among_the_settings_has_its_room() -> None:
@@ -216,6 +222,12 @@ def test_numbers_by_kind_have_their_room_too(name: str, accepted: Any, refused: 
     for value in refused:
         with pytest.raises(ConfigurationError, match=f"{name}.plan"):
             Settings(**{name: {"plan": value}})
+
+
+def test_compression_ends_at_most_where_it_begins() -> None:
+    assert Settings(compress_at=0.7, compress_to=0.7).compress_to == 0.7
+    with pytest.raises(ConfigurationError, match=r"compress_to 0\.71 must not be above compress_at 0\.7"):
+        Settings(compress_at=0.7, compress_to=0.71)
 
 
 def test_guarantees_may_be_all_of_a_limit() -> None:
